@@ -1,0 +1,57 @@
+# `make run` on a fresh machine installs everything into .venv and opens the app; `make test` installs and tests.
+# The same steps as plain commands, for Windows too, stand in README.md.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench twins clean
+
+help:
+	@echo "make run    install into $(VENV) and open the app"
+	@echo "make test   install, with a Chromium where none is found, then lint and test"
+	@echo "make lint   ruff alone"
+	@echo "make bench  the benchmark: a table and JSON"
+	@echo "make twins  train the two bundled models anew (about two hours on two cores)"
+	@echo "make clean  remove what was built; $(VENV) stays (remove it by hand)"
+
+# A stamp for each set of dependencies, so that a second run starts at once and a change of the pins installs anew.
+$(VENV)/created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Encoderscope needs Python 3.11 or newer; " + sys.executable + " is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/created pyproject.toml constraints.txt
+	$(PIP_INSTALL) -e .
+	@touch $@
+
+$(VENV)/installed-test: $(VENV)/created pyproject.toml constraints.txt
+	$(PIP_INSTALL) -e ".[test]"
+	@touch $@ $(VENV)/installed
+
+$(VENV)/installed-bench: $(VENV)/created pyproject.toml constraints.txt
+	$(PIP_INSTALL) -e ".[test,bench]"
+	@touch $@ $(VENV)/installed $(VENV)/installed-test
+
+run: $(VENV)/installed
+	$(BIN)/encoderscope
+
+lint: $(VENV)/installed-test
+	$(BIN)/ruff check .
+
+test: lint
+	$(BIN)/python tests/ensure_chromium.py
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/installed-bench
+	$(BIN)/python tests/ensure_chromium.py
+	$(BIN)/python -m benchmarks
+
+twins: $(VENV)/installed
+	$(BIN)/python -m encoder.train.twins
+
+clean:
+	rm -rf build dist static/plotly-* .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
