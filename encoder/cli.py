@@ -1,0 +1,237 @@
+"""The `encoderscope` command: starts the app, from a checkout and from an installed wheel alike.
+
+Streamlit is never imported here. It runs in a Python of its own, which on POSIX takes this process's place,
+so that Ctrl-C, SIGTERM and the exit code are the server's and no second interpreter stays in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import ipaddress
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from encoder import __version__
+
+DEFAULT_PORT = 8501
+PORTS_TRIED = 100
+MODELS_ROOT = "ENCODERSCOPE_MODELS_ROOT"
+SHARED = "ENCODERSCOPE_SHARED"
+
+
+class CommandError(Exception):
+    """Something that the person at the command line can put right; its text is the whole message."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (default: this process's own) and return the exit code.
+
+    0: done. 1: an error, said in a sentence. 2: wrong usage. After `app`, what the server ended with.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] not in (*COMMANDS, "-h", "--help", "--version"):
+        arguments.insert(0, "app")
+    options = build_parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except CommandError as error:
+        print(f"encoderscope: {error}", file=sys.stderr)
+        return 1
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line: one sub-parser for each of `COMMANDS`."""
+    parser = argparse.ArgumentParser(
+        prog="encoderscope",
+        description="See what a transformer encoder does with a sentence.",
+        epilog="Without a command `app` runs: `encoderscope --port 8600` is `encoderscope app --port 8600`. "
+        "`encoderscope COMMAND --help` lists the options of a command.",
+    )
+    parser.add_argument("--version", action="version", version=f"encoderscope {__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for add in COMMANDS.values():
+        add(subparsers)
+    return parser
+
+
+def start_app(options: argparse.Namespace) -> int:
+    """Start the app and open it in the browser; Ctrl-C stops it."""
+    app = find_app()
+    environment = dict(os.environ)
+    if options.models_root is not None:
+        environment[MODELS_ROOT] = str(_existing_folder(options.models_root))
+    if not is_loopback(options.host):
+        environment[SHARED] = "1"
+    port = choose_port(options.host, options.port)
+    print(_announcement(options.host, port), flush=True)
+    return _hand_over(streamlit_command(app, options.host, port, browser=not options.no_browser), environment)
+
+
+def find_app(package: Path = Path(__file__).parent) -> Path:
+    """The script that Streamlit runs: what the wheel put beside `package`, or a checkout's own `app.py`.
+
+    Raises:
+        CommandError: neither is there.
+    """
+    home = package.resolve().parent
+    installed, checkout = home / "encoderscope_app" / "app.py", home / "app.py"
+    if installed.is_file():
+        return installed
+    # In site-packages an app.py may be anybody's: only a project file beside it makes it ours.
+    if checkout.is_file() and (home / "pyproject.toml").is_file():
+        return checkout
+    raise CommandError(
+        f"the app is missing: there is no {installed}. Install again with: pip install encoderscope"
+    )
+
+
+def streamlit_command(app: Path, host: str, port: int, *, browser: bool) -> list[str]:
+    """The command that serves `app`; what is the same for every start stands in .streamlit/config.toml."""
+    options = {
+        "server.address": host.strip("[]"),
+        "server.port": port,
+        # Streamlit's own welcome asks an outside server for this machine's public address.
+        "logger.hideWelcomeMessage": True,
+        # The two that must hold before the app's config is found, whatever the home directory's says.
+        "server.showEmailPrompt": False,
+        "browser.gatherUsageStats": False,
+        # Maps of 72 heads shrink to a third, which the air of a classroom needs and a loopback does not.
+        "server.enableWebsocketCompression": not is_loopback(host),
+    }
+    if not browser:  # left alone otherwise: without a display Streamlit opens none by itself
+        options["server.headless"] = True
+    if app.parent.name == "encoderscope_app":
+        options["server.fileWatcherType"] = "none"  # nobody edits an installed app
+    flags = [
+        f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in options.items()
+    ]
+    # -P: the folder the command is typed in is no place to import from.
+    return [sys.executable, "-P", "-m", "streamlit", "run", str(app), *flags]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` is reached from this machine alone; of names, only localhost is sure to be."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def choose_port(host: str, wanted: int | None) -> int:
+    """The port to listen on: `wanted`, or without one the first free from 8501.
+
+    Raises:
+        CommandError: `wanted` is taken, nothing is free, or `host` is no address of this machine.
+    """
+    candidates = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED) if wanted is None else [wanted]
+    for port in candidates:
+        if _can_listen(host, port):
+            return port
+    if wanted is None:
+        raise CommandError(
+            f"the ports {candidates[0]} to {candidates[-1]} are taken. Choose another with --port."
+        )
+    raise CommandError(
+        f"port {wanted} is taken or not allowed. Choose another with --port, or leave --port out."
+    )
+
+
+def _can_listen(host: str, port: int) -> bool:
+    host = host.strip("[]")
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        if error.errno in (errno.EADDRINUSE, errno.EACCES, errno.EPERM):
+            return False
+        reason = error.strerror or error
+        raise CommandError(
+            f"cannot listen on {host}: {reason}. Use localhost, 0.0.0.0 or an address of this machine."
+        ) from None
+    return True
+
+
+def _announcement(host: str, port: int) -> str:
+    bare = host.strip("[]")
+    if bare in ("0.0.0.0", "::"):
+        addresses = ["localhost", *_network_address()]
+    else:
+        addresses = [f"[{bare}]" if ":" in bare else bare]
+    return (
+        f"Encoderscope: {'  '.join(f'http://{address}:{port}' for address in addresses)}  (Ctrl-C stops it)"
+    )
+
+
+def _network_address() -> list[str]:
+    """The address that others on the network reach this machine at, where there is a network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # RFC 5737's example network: chooses a route, and sends nothing
+        except OSError:
+            return []
+        return [probe.getsockname()[0]]
+
+
+def _existing_folder(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise CommandError(
+            f"--models-root {folder} is not a folder. Give the one that holds the models' folders."
+        )
+    return folder.resolve()
+
+
+def _hand_over(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run `command` in this process's place; where the system cannot, wait for it and return its exit code.
+
+    While waiting, Ctrl-C reaches the server as well, and the wait goes on until that has closed its sessions.
+    """
+    if os.name == "posix":
+        os.execve(command[0], command, environment)
+    server = subprocess.Popen(command, env=environment)
+    while True:
+        try:
+            return server.wait()
+        except KeyboardInterrupt:
+            continue
+
+
+def _add_app(subparsers: argparse._SubParsersAction) -> None:
+    app = subparsers.add_parser(
+        "app",
+        help="open the app in the browser (the default)",
+        description="Open the app in the browser; Ctrl-C stops it.",
+    )
+    app.add_argument(
+        "--host",
+        default="localhost",
+        metavar="ADDRESS",
+        help="address to listen on (default: %(default)s, this machine alone; 0.0.0.0 lets others in)",
+    )
+    app.add_argument(
+        "--port",
+        type=_port,
+        metavar="N",
+        help=f"port to listen on (default: the first free one from {DEFAULT_PORT})",
+    )
+    app.add_argument("--no-browser", action="store_true", help="print the address and open no browser window")
+    app.add_argument(
+        "--models-root",
+        type=Path,
+        metavar="DIR",
+        help="folder of local models; with --host, the only place that models are opened from",
+    )
+    app.set_defaults(run=start_app)
+
+
+def _port(text: str) -> int:
+    if not (text.isdecimal() and 1 <= int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number from 1 to 65535")
+    return int(text)
+
+
+COMMANDS = {"app": _add_app}

@@ -1,0 +1,205 @@
+"""What every test may use: CUDA tests skip themselves, the app on a port of its own, a Chromium to see it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import ensure_chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ROOT = Path(__file__).parent.parent
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+START_SECONDS = 120  # patience for a server's start on a busy machine, not a claim about speed
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    cuda = [item for item in items if item.get_closest_marker("cuda")]
+    if not cuda:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        for item in cuda:
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+class Server:
+    """The app, served for tests: `url`, and `log()`, all that the server has written so far."""
+
+    def __init__(self, process: subprocess.Popen, url: str, log_file: Path) -> None:
+        self.process = process
+        self.url = url
+        self._log_file = log_file
+
+    def log(self) -> str:
+        return self._log_file.read_text(encoding="utf-8", errors="replace")
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            assert self.process.poll() is None, (
+                f"the server ended with {self.process.returncode}:\n{self.log()}"
+            )
+            if self._answers():
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"no answer from {self.url} in {START_SECONDS} s:\n{self.log()}")
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=5) as answer:
+                return answer.read() == b"ok"
+        except OSError:  # nothing listens yet; urllib's errors and time-outs are OSErrors too
+            return False
+
+
+def free_port() -> int:
+    """A port that nothing listens on at this moment."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def serve(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[..., contextlib.AbstractContextManager[Server]]:
+    """`with serve(app=path, NAME="value") as server`: the app with this environment, on its own port."""
+
+    from encoder.cli import streamlit_command
+
+    @contextlib.contextmanager
+    def start(app: Path = ROOT / "app.py", **environment: str) -> Iterator[Server]:
+        port = free_port()
+        folder = tmp_path_factory.mktemp("server")
+        log_file = folder / "log"
+        with log_file.open("wb") as log:
+            process = subprocess.Popen(
+                streamlit_command(app, "127.0.0.1", port, browser=False),
+                env={
+                    **os.environ,
+                    "HOME": str(folder),
+                    **environment,
+                },  # no settings of the person who runs this
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        server = Server(process, f"http://127.0.0.1:{port}", log_file)
+        try:
+            server.wait_until_ready()
+            yield server
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def app(serve: Callable[..., contextlib.AbstractContextManager[Server]]) -> Iterator[Server]:
+    """The checkout's app, one server for the whole session."""
+    with serve() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium. Without one the test is skipped, but fails in continuous integration."""
+    path = ensure_chromium.find()
+    if path is None:
+        message = "no Chromium found; `python tests/ensure_chromium.py` installs one"
+        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    """A headless Chromium. For one module only: while it lives, Playwright's loop runs in this thread."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, app: Server) -> Iterator[Callable[..., Page]]:
+    """`page = visit("/?layer=3", width=390, height=844, dark=True)`: a page of a fresh visitor, settled.
+
+    After the test the visit must have been quiet: no warning or error in the browser's console, no line in
+    the server's log, no request to any other machine.
+    """
+    complaints: list[str] = []
+    contexts = []
+    before = len(app.log())
+
+    def open_page(
+        path: str = "/", *, width: int = 1280, height: int = 720, dark: bool = False, **options
+    ) -> Page:
+        scheme = "dark" if dark else "light"
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        collect_complaints(page, app.url, complaints)
+        page.goto(app.url + path)
+        settle(page)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    written = app.log()[before:]
+    assert not complaints, "\n".join(complaints)
+    assert not written, f"the server's log:\n{written}"
+
+
+def collect_complaints(page: Page, own: str, complaints: list[str]) -> None:
+    """Append to `complaints` each warning, error, and request beyond the address `own` that `page` makes."""
+    allowed = (own, own.replace("http", "ws", 1), "data:", "blob:")
+
+    def console(message) -> None:
+        if message.type in ("error", "warning"):
+            complaints.append(f"console {message.type}: {message.text}")
+
+    def request(made) -> None:
+        if not made.url.startswith(allowed):
+            complaints.append(f"request to another machine: {made.url}")
+
+    page.on("console", console)
+    page.on("request", request)
+    page.on("pageerror", lambda error: complaints.append(f"uncaught in the page: {error}"))
+
+
+def settle(page: Page, timeout: float = 60_000) -> None:
+    """Wait until the page's script has run to its end and what it drew is in place."""
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=timeout)
+    page.wait_for_function(
+        '() => !document.querySelector(\'[data-testid="stSkeleton"], [data-stale="true"]\')', timeout=timeout
+    )
