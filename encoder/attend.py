@@ -1,0 +1,91 @@
+"""Attention, written out: scores, pattern, mix. The one place; the model's explicit path and the trace both call it.
+
+Shapes: B batch, H heads, T tokens (queries i, keys j), K width of a head. Leading axes (...) may be any.
+Formula: Vaswani et al. 2017, equation 1: softmax(q k^T / sqrt(K)) v.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+
+def scores(q: Tensor, k: Tensor, scale: float, bias: Tensor | None = None, allowed: Tensor | None = None) -> Tensor:
+    """q [..., Ti, K], k [..., Tj, K] -> [..., Ti, Tj]: q_i . k_j x scale, plus `bias`; the lowest number where not `allowed`.
+
+    The lowest finite number stands for "masked" rather than -inf: a row in which nothing is allowed (a padding
+    token that looks at padding alone) then becomes uniform instead of NaN, as in the fused kernel.
+    """
+    out = (q @ k.transpose(-1, -2)) * scale  # [..., Ti, Tj]
+    if bias is not None:
+        out = out + bias
+    if allowed is not None:
+        out = out.masked_fill(~allowed, torch.finfo(out.dtype).min)
+    return out
+
+
+def pattern(scores: Tensor) -> Tensor:
+    """Softmax over keys: [..., Ti, Tj] -> [..., Ti, Tj], every row sums to 1."""
+    return torch.softmax(scores, dim=-1)
+
+
+def mix(pattern: Tensor, v: Tensor) -> Tensor:
+    """pattern [..., Ti, Tj], v [..., Tj, K] -> z [..., Ti, K]: the values, weighted."""
+    return pattern @ v
+
+
+def allowed(
+    queries: Tensor, keys: Tensor, *, key_mask: Tensor | None, causal: bool, window: int | None
+) -> Tensor | None:
+    """Which key each query may see: bool [..., Ti, Tj], broadcast; None where every query sees every key.
+
+    queries [Ti], keys [Tj]: positions; key_mask [..., Tj]: True for a real token; causal: j <= i; window: |i - j| <= window.
+    """
+    seen = None if key_mask is None else key_mask.unsqueeze(-2)  # [..., 1, Tj]
+    if causal or window is not None:
+        distance = queries.unsqueeze(-1) - keys.unsqueeze(-2)  # [Ti, Tj], i - j
+        near = torch.ones_like(distance, dtype=torch.bool)
+        if causal:
+            near &= distance >= 0
+        if window is not None:
+            near &= distance.abs() <= window
+        seen = near if seen is None else seen & near
+    return seen
+
+
+def relative_bucket(distance: Tensor, buckets: int, max_distance: int) -> Tensor:
+    """j - i -> bucket: half of the buckets for each side, exact up to a quarter of them, then logarithmic.
+
+    The scheme of T5 (Raffel et al. 2020, section 2.1), which MPNet uses too. Distances beyond `max_distance` share the last.
+    """
+    half = buckets // 2
+    side = (distance > 0).long() * half
+    distance = distance.abs()
+    exact = half // 2
+    # The logarithm of 0 is never taken: those entries are replaced by the exact branch below.
+    far = torch.log(distance.clamp(min=1).float() / exact) / math.log(max_distance / exact) * (half - exact)
+    far = (exact + far.long()).clamp(max=half - 1)
+    return side + torch.where(distance < exact, distance, far)
+
+
+def relative_bias(table: Tensor, queries: Tensor, keys: Tensor, max_distance: int) -> Tensor:
+    """table [buckets, H], queries [Ti], keys [Tj] (positions) -> [H, Ti, Tj], added to the scores."""
+    distance = keys.unsqueeze(-2) - queries.unsqueeze(-1)  # [Ti, Tj], j - i
+    return table[relative_bucket(distance, table.shape[0], max_distance)].permute(2, 0, 1)
+
+
+def rotary_angles(positions: Tensor, d_head: int, base: float) -> tuple[Tensor, Tensor]:
+    """positions [T] -> cos, sin, each [T, K]; pair (c, c + K/2) turns by position / base^(2c/K) (Su et al. 2021)."""
+    exponent = torch.arange(0, d_head, 2, device=positions.device, dtype=torch.float32) / d_head
+    angle = positions.float().unsqueeze(-1) / base**exponent  # [T, K/2]
+    angle = torch.cat((angle, angle), dim=-1)  # [T, K]
+    return angle.cos(), angle.sin()
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """x [..., T, K], cos and sin [T, K] -> [..., T, K]: each pair turned by its angle, in float32."""
+    first, second = x.float().chunk(2, dim=-1)
+    turned = torch.cat((-second, first), dim=-1)
+    return (x.float() * cos + turned * sin).to(x.dtype)

@@ -1,0 +1,80 @@
+"""Changes to a forward pass: switch a head off, mask keys, set a score. They travel with the context, like the capture.
+
+An edit is a frozen value, so that it can be part of a cache's key and of a Trace. Layers and heads count from 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class AblateHead:
+    """Set z of one head to zero, so that it adds nothing to the residual stream."""
+
+    layer: int
+    head: int
+
+    def edit_value(self, name: str, value: Tensor) -> Tensor:
+        """value: z [B, H, T, K]; a new tensor, the old one is left as it is."""
+        if name != f"layers.{self.layer}.z":
+            return value
+        kept = torch.ones(value.shape[1], dtype=value.dtype, device=value.device)
+        kept[self.head] = 0.0
+        return value * kept.view(1, -1, 1, 1)
+
+
+@dataclass(frozen=True)
+class MaskKeys:
+    """Forbid keys to a query (or to all): their scores become the lowest number. layer, head, query None: every one."""
+
+    keys: tuple[int, ...]
+    layer: int | None = None
+    head: int | None = None
+    query: int | None = None
+
+    def touches(self, layer: int) -> bool:
+        """Whether the scores of `layer` change."""
+        return self.layer is None or self.layer == layer
+
+    def edit_scores(self, scores: Tensor) -> Tensor:
+        """scores [..., H, T, T] of a layer that is touched -> the same shape, edited."""
+        return _set_scores(scores, self.head, self.query, self.keys, torch.finfo(scores.dtype).min)
+
+
+@dataclass(frozen=True)
+class SetScore:
+    """Give one score (query attends to key) another value, before the softmax."""
+
+    layer: int
+    head: int
+    query: int
+    key: int
+    value: float
+
+    def touches(self, layer: int) -> bool:
+        """Whether the scores of `layer` change."""
+        return self.layer == layer
+
+    def edit_scores(self, scores: Tensor) -> Tensor:
+        """scores [..., H, T, T] of a layer that is touched -> the same shape, edited."""
+        return _set_scores(scores, self.head, self.query, (self.key,), self.value)
+
+
+def _set_scores(
+    scores: Tensor, head: int | None, query: int | None, keys: tuple[int, ...], value: float
+) -> Tensor:
+    out = scores.clone()
+    heads = slice(None) if head is None else slice(head, head + 1)
+    queries = slice(None) if query is None else slice(query, query + 1)
+    for key in keys:
+        out[..., heads, queries, key] = value
+    return out
+
+
+ValueEdit = AblateHead
+ScoreEdit = MaskKeys | SetScore
+Edit = ValueEdit | ScoreEdit

@@ -1,0 +1,102 @@
+"""From ids to vectors: tokens, segments, positions; for images, patches.
+
+Shapes: B batch, T tokens, E width of the tables (D unless they are factorised), D d_model.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from encoder.config import EncoderConfig
+from encoder.hooks import HookPoint
+from encoder.layers import LayerNorm
+
+
+def sinusoidal(positions: Tensor, width: int) -> Tensor:
+    """positions [T] -> [T, width]: sin(pos / 10000^(2i/width)) at 2i, the cosine at 2i + 1 (Vaswani et al. 2017, 3.5).
+
+    Computed in float64 and rounded once to float32, so the squared norm is width / 2 at every position.
+    """
+    exponent = torch.arange(0, width, 2, device="cpu", dtype=torch.float64) / width
+    angle = positions.to("cpu", torch.float64).unsqueeze(-1) / 10_000.0**exponent  # [T, width/2]
+    table = torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2)  # [T, width], sine and cosine in turn
+    return table.to(positions.device, torch.float32)
+
+
+class Positions(nn.Module):
+    """The encoding that is added to the embeddings: a learned table, or sines. Rotary positions act on q and k instead."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        rows = config.patches.count + 1 if config.patches else config.max_positions
+        self.table = nn.Embedding(rows, config.embedding_width) if config.position == "learned" else None
+
+    def indices(self, mask: Tensor | None, n_tokens: int, device: torch.device) -> Tensor:
+        """Row of the encoding for every token: [T], or [B, T] where padding takes a row of its own."""
+        config = self.config
+        if config.pad_position is None or mask is None:
+            return torch.arange(n_tokens, device=device) + config.position_offset
+        counted = mask.long().cumsum(-1) - 1 + config.position_offset  # [B, T]
+        return counted.masked_fill(~mask, config.pad_position)
+
+    def forward(self, mask: Tensor | None, n_tokens: int, device: torch.device) -> Tensor | None:
+        """-> [T, E] or [B, T, E]; None where nothing is added."""
+        if self.config.position == "sinusoidal":
+            return sinusoidal(torch.arange(n_tokens, device=device), self.config.embedding_width)
+        if self.table is None:
+            return None
+        return self.table(self.indices(mask, n_tokens, device))
+
+
+class PatchProjection(nn.Module):
+    """Image [B, C, S, S] -> patches [B, P, D], each projected linearly; then [CLS] in front (Dosovitskiy et al. 2021)."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        assert config.patches is not None
+        size = config.patches.patch_size
+        self.projection = nn.Conv2d(config.patches.channels, config.embedding_width, kernel_size=size, stride=size)
+        self.cls = nn.Parameter(torch.zeros(1, 1, config.embedding_width))
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        patches = self.projection(pixels).flatten(2).transpose(1, 2)  # [B, P, E]
+        return torch.cat((self.cls.expand(len(patches), -1, -1), patches), dim=1)  # [B, P + 1, E]
+
+
+class Embedding(nn.Module):
+    """tokens (+ segments) (+ positions) -> norm -> projection to D where the tables are narrower."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        width = config.embedding_width
+        if config.patches is None:
+            self.tokens: nn.Module = nn.Embedding(config.vocab_size, width)
+        else:
+            self.tokens = PatchProjection(config)
+        self.segments = nn.Embedding(config.n_segments, width) if config.n_segments else None
+        self.positions = Positions(config)
+        self.norm = LayerNorm(width, config, "embedding_norm") if config.embedding_norm else None
+        self.projection = nn.Linear(width, config.d_model) if width != config.d_model else None
+        self.dropout = nn.Dropout(config.dropout)
+        self.hook_tokens = HookPoint("embedding.tokens")
+        self.hook_segments = HookPoint("embedding.segments")
+        self.hook_position = HookPoint("embedding.position")
+        self.hook_out = HookPoint("embedding")
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, segments: Tensor | None) -> Tensor:
+        """inputs: ids [B, T] or pixels [B, C, S, S] -> [B, T, D]."""
+        x = self.hook_tokens(self.tokens(inputs))  # [B, T, E]
+        if self.segments is not None:
+            ids = torch.zeros(x.shape[:2], dtype=torch.long, device=x.device) if segments is None else segments
+            x = x + self.hook_segments(self.segments(ids))
+        position = self.positions(mask, x.shape[1], x.device)
+        if position is not None:
+            x = x + self.hook_position(position.to(x.dtype))
+        if self.norm is not None:
+            x = self.norm(x)
+        x = self.dropout(x)
+        if self.projection is not None:
+            x = self.projection(x)  # [B, T, D]
+        return self.hook_out(x)

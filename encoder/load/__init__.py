@@ -1,0 +1,59 @@
+"""Checkpoints of other projects -> TextEncoder. Safetensors alone, never pickle.
+
+`load` says where a checkpoint is (bundled, folder, Hub); `folder` reads it; `families` knows each family's names and fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import torch
+
+from encoder.errors import LoadError
+from encoder.load.bundled import BUNDLED, bundled_folder
+from encoder.load.folder import load_folder
+from encoder.load.hub import download, looks_like_hub_id
+from encoder.pipeline import TextEncoder
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+DEVICES = ("auto", "cpu", "cuda", "mps")
+
+
+def load(source: str | Path, *, device: str = "auto", dtype: str = "float32") -> TextEncoder:
+    """A bundled name ("minilm"), a local folder in Hugging Face's layout, or a Hub id ("org/name") -> TextEncoder.
+
+    device: "auto" takes CUDA, then MPS, then the CPU; dtype: "float32" or "bfloat16". Raises LoadError in one sentence when
+    there is no such checkpoint, when it holds pickles only, when its family is not known, or when the Hub is out of reach.
+    """
+    if dtype not in DTYPES:
+        raise LoadError(f"dtype={dtype!r}: choose one of {', '.join(DTYPES)}.")
+    where = pick_device(device)
+    name = str(source).strip()
+    if not name:
+        raise LoadError("No model is named: give a bundled name, a folder or a Hub id such as org/name.")
+    if name in BUNDLED:
+        model = dataclasses.replace(load_folder(bundled_folder(name)), name=BUNDLED[name].title)
+    elif Path(name).expanduser().exists():
+        model = load_folder(Path(name).expanduser())
+    elif looks_like_hub_id(name):
+        model = dataclasses.replace(load_folder(download(name)), name=name)
+    else:
+        raise LoadError(
+            f"There is no model {name!r}: it is no bundled name ({', '.join(BUNDLED)}), no folder here "
+            "and no Hub id of the form org/name."
+        )
+    model.encoder.to(where, DTYPES[dtype])
+    return model
+
+
+def pick_device(device: str) -> torch.device:
+    """ "auto" -> CUDA, MPS or the CPU, whichever is there first. Raises LoadError for one that is not there."""
+    if device not in DEVICES:
+        raise LoadError(f"device={device!r}: choose one of {', '.join(DEVICES)}.")
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if device == "auto":
+        return torch.device(next(name for name, there in available.items() if there))
+    if not available[device]:
+        raise LoadError(f"device={device!r}: torch finds none on this machine. Choose auto or cpu.")
+    return torch.device(device)

@@ -1,0 +1,126 @@
+"""Encoder: embeddings, L layers, final norm. One forward for every family; what differs is in EncoderConfig.
+
+Shapes: B batch, L layers, H heads, T tokens, D d_model, K width of a head, F width of the FFN.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from encoder import attend
+from encoder.config import EncoderConfig
+from encoder.embed import Embedding
+from encoder.hooks import HookPoint
+from encoder.layers import Block, LayerNorm, Surroundings
+
+Initialisation = Literal["xavier", "bert"]
+
+
+class Encoder(nn.Module):
+    """A transformer encoder.
+
+    `Encoder(config, seed=0)` has random weights that depend on the seed and the sizes alone: both norm placements get
+    the same ones. Layers that share weights (ALBERT) are one module called several times.
+    """
+
+    def __init__(self, config: EncoderConfig, seed: int | None = None, scheme: Initialisation = "xavier") -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = Embedding(config)
+        self.layers = nn.ModuleList(
+            Block(config, has_attention_norm=config.has_attention_norm(layer))
+            for layer in range(config.n_distinct_layers)
+        )
+        self.final_norm = LayerNorm(config.d_model, config, "final_norm") if config.final_norm else None
+        buckets = config.relative_buckets
+        self.relative_bias = nn.Embedding(buckets, config.n_heads) if buckets else None
+        self.pooler = nn.Linear(config.d_model, config.d_model) if config.pooler else None
+        self.hook_out = HookPoint("output")
+        if seed is not None:
+            initialise(self, seed, scheme)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The number type of the weights."""
+        return next(self.parameters()).dtype
+
+    def block(self, layer: int) -> Block:
+        """The module that `layer` runs; layers of one group share it."""
+        return self.layers[self.config.weights_of_layer(layer)]  # type: ignore[return-value]
+
+    def forward(self, inputs: Tensor, mask: Tensor | None = None, segments: Tensor | None = None) -> Tensor:
+        """inputs: ids [B, T] (or pixels [B, C, S, S]); mask [B, T], True for a real token; segments [B, T] -> [B, T, D]."""
+        x = self.embedding(inputs, mask, segments)  # [B, T, D]
+        around = self.surroundings(x, mask)
+        for layer in range(self.config.n_layers):
+            x = self.block(layer)(x, layer, around)
+        if self.final_norm is not None:
+            x = self.final_norm(x)
+        return self.hook_out(x)
+
+    def pooled_cls(self, output: Tensor) -> Tensor:
+        """BERT's pooler: tanh(W x_[CLS] + b). output [B, T, D] -> [B, D]. Only where config.pooler."""
+        assert self.pooler is not None, "this encoder has no pooler"
+        return torch.tanh(self.pooler(output[:, 0]))
+
+    def surroundings(self, x: Tensor, mask: Tensor | None) -> Surroundings:
+        """Masks and rotations for x [B, T, D], made once for all layers."""
+        config = self.config
+        positions = torch.arange(x.shape[1], device=x.device)
+        bias = None
+        if self.relative_bias is not None:
+            bias = attend.relative_bias(self.relative_bias.weight, positions, positions, config.relative_max_distance)
+        rotations = {}
+        if config.position == "rotary":
+            bases = {config.rotary_base_of_layer(layer) for layer in range(config.n_layers)}
+            rotations = {base: attend.rotary_angles(positions, config.d_head, base) for base in bases}
+        windows = {config.window_of_layer(layer) for layer in range(config.n_layers)}
+        masks = {window: self.additive_mask(positions, mask, window, bias, x.dtype) for window in windows}
+        return Surroundings(positions, mask, bias, rotations, masks)
+
+    def additive_mask(
+        self, positions: Tensor, mask: Tensor | None, window: int | None, bias: Tensor | None, dtype: torch.dtype
+    ) -> Tensor | None:
+        """What is added to the scores for one window: [B or 1, H or 1, T or 1, T], or None where there is nothing to add."""
+        key_mask = None if mask is None else mask.unsqueeze(1)  # [B, 1, T]
+        allowed = attend.allowed(positions, positions, key_mask=key_mask, causal=self.config.causal, window=window)
+        if allowed is None:
+            return None if bias is None else bias.unsqueeze(0).to(dtype)
+        allowed = allowed.view((1,) * (4 - allowed.dim()) + allowed.shape)  # [B or 1, 1, T or 1, T]
+        base = torch.zeros((), dtype=dtype, device=positions.device) if bias is None else bias.to(dtype)
+        return torch.where(allowed, base, torch.finfo(dtype).min)
+
+
+@torch.no_grad()
+def initialise(encoder: Encoder, seed: int, scheme: Initialisation = "xavier") -> None:
+    """Fill the weights from `seed`, in place, on the CPU's generator.
+
+    "xavier": linear maps N(0, 2 / (fan in + fan out)) (Glorot and Bengio 2010; the setting of Xiong et al. 2020), tables
+    N(0, 1); "bert": everything N(0, 0.02^2) (Devlin et al. 2019). Biases 0, gains 1: norms take no random numbers, so both
+    norm placements receive the same weights.
+    """
+    generator = torch.Generator().manual_seed(seed)
+
+    def fill(weight: Tensor, std: float) -> None:
+        weight.copy_(torch.empty(weight.shape).normal_(0.0, std, generator=generator))
+
+    for module in encoder.modules():
+        if isinstance(module, nn.Embedding):
+            fill(module.weight, 1.0 if scheme == "xavier" else 0.02)
+        elif isinstance(module, nn.Linear | nn.Conv2d):
+            fan_out, fan_in = module.weight.shape[0], module.weight[0].numel()
+            fill(module.weight, (2.0 / (fan_in + fan_out)) ** 0.5 if scheme == "xavier" else 0.02)
+            if module.bias is not None:
+                module.bias.zero_()
+        elif isinstance(module, LayerNorm):
+            module.weight.fill_(1.0)
+            if module.bias is not None:
+                module.bias.zero_()

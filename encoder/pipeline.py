@@ -1,0 +1,171 @@
+"""TextEncoder: a tokenizer and an Encoder, the object that `encoder.load` returns.
+
+Shapes: N texts, T tokens, D d_model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from encoder.capture import record
+from encoder.config import EncoderConfig, NormPlacement
+from encoder.edits import Edit
+from encoder.errors import EncoderError, OutOfMemory, TextError
+from encoder.model import Encoder
+from encoder.text import Tokenized, Tokenizer
+from encoder.trace import Trace, split_batch
+
+Pooling = Literal["mean", "cls"]
+
+
+@dataclass(frozen=True, eq=False)
+class TextEncoder:
+    """A tokenizer with its encoder, ready to trace text.
+
+    name: what a person calls it; pooling and normalise: how `embed` makes one vector of a text, as the checkpoint says;
+    max_embed_tokens: where `embed` cuts a text, as the checkpoint says (`trace` cuts at config.max_tokens); notes: sentences
+    about how it was loaded (weights that were dropped, norms that were moved). The encoder is in eval mode, and stays so.
+    """
+
+    name: str
+    encoder: Encoder
+    tokenizer: Tokenizer
+    pooling: Pooling = "mean"
+    normalise: bool = False
+    max_embed_tokens: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.encoder.eval()
+
+    @property
+    def config(self) -> EncoderConfig:
+        """The architecture."""
+        return self.encoder.config
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are and the traces are made."""
+        return self.encoder.device
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of weights, shared ones counted once."""
+        return sum(parameter.numel() for parameter in self.encoder.parameters())
+
+    def tokenize(self, text: str, pair: str | None = None, max_tokens: int | None = None) -> Tokenized:
+        """Text -> tokens, cut at `max_tokens` or at what the model takes, whichever is less."""
+        limit = self.config.max_tokens
+        return self.tokenizer.encode(text, pair, limit if max_tokens is None else min(limit, max_tokens))
+
+    def trace(
+        self, text: str, pair: str | None = None, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()
+    ) -> Trace:
+        """Run one text (with `pair`: as segments A and B) and return its Trace.
+
+        A text longer than the model takes is cut; `trace.source.n_full` says how long it was. `edits` change the forward
+        pass (encoder.edits); `request=("ffn.hidden",)` keeps large values too. Raises OutOfMemory with a remedy.
+        """
+        return self._run((self.tokenize(text, pair),), tuple(edits), tuple(request))[0]
+
+    def trace_batch(
+        self, texts: Sequence[str], *, edits: Sequence[Edit] = (), request: Sequence[str] = ()
+    ) -> list[Trace]:
+        """Run several texts as one padded batch: one Trace each, all of the same T, with `trace.mask` for the padding."""
+        if isinstance(texts, str):
+            raise TextError("trace_batch takes a list of texts; for a single one there is trace.")
+        return self._run(tuple(self.tokenize(text) for text in texts), tuple(edits), tuple(request))
+
+    def trace_tokens(self, sentence: Tokenized, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
+        """Like `trace`, for a text that is tokenized already."""
+        return self._run((sentence,), tuple(edits), tuple(request))[0]
+
+    def embed(self, texts: Sequence[str] | str, batch_size: int = 32) -> Tensor:
+        """Texts -> [N, D], pooled (and brought to length 1) as the checkpoint says. A single text gives [1, D]."""
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        if not texts:
+            return torch.zeros(0, self.config.d_model)
+        vectors = []
+        for start in range(0, len(texts), batch_size):
+            sentences = [self.tokenize(text, max_tokens=self.max_embed_tokens) for text in texts[start : start + batch_size]]
+            batch = self.tokenizer.batch(sentences, self.device)
+            with self._out_of_memory_explained(batch.ids.numel()), torch.no_grad():
+                output = self.encoder(batch.ids, batch.mask, batch.segments)
+            mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
+            vectors.append(self.pool(output, mask))
+        return torch.cat(vectors)
+
+    def pool(self, output: Tensor, mask: Tensor) -> Tensor:
+        """output [N, T, D], mask [N, T] -> [N, D]: the mean over real tokens or [CLS], normalised where the checkpoint says so."""
+        if self.pooling == "cls":
+            pooled = output[:, 0]
+        else:
+            weight = mask.unsqueeze(-1).to(output.dtype)
+            pooled = (output * weight).sum(dim=1) / weight.sum(dim=1)
+        return torch.nn.functional.normalize(pooled, dim=-1) if self.normalise else pooled
+
+    def rewired(self, norm_placement: NormPlacement) -> TextEncoder:
+        """The same weights with the norms moved. Not trained that way, and `notes` says so. No weight is copied.
+
+        The weights have no final norm to give to a pre-norm encoder that was trained as post-norm, and keep the one they have.
+        """
+        if norm_placement == self.config.norm_placement:
+            return self
+        config = self.config.replace(norm_placement=norm_placement, final_norm=self.config.final_norm)
+        with torch.device("meta"):
+            moved = Encoder(config)
+        moved.load_state_dict(self.encoder.state_dict(), assign=True)
+        note = (
+            f"{self.name} was trained with {self.config.norm_placement}-norm. Here its norms are moved to "
+            f"{norm_placement}-norm without any training: the numbers are real, but this is not how the model works well."
+        )
+        return dataclasses.replace(self, encoder=moved, notes=(*self.notes, note))
+
+    def _run(self, sentences: tuple[Tokenized, ...], edits: tuple[Edit, ...], request: tuple[str, ...]) -> list[Trace]:
+        if self.encoder.training:
+            raise EncoderError("This encoder is in training mode, where dropout changes the numbers: call .eval() first.")
+        batch = self.tokenizer.batch(sentences, self.device)
+        with self._out_of_memory_explained(batch.ids.numel()), record(edits, request) as recorder, torch.no_grad():
+            self.encoder(batch.ids, batch.mask, batch.segments)
+        pad = (self.tokenizer.pad_token, self.tokenizer.pad_id or 0)
+        return split_batch(self.encoder, recorder.values, sentences, batch.mask, pad, edits)
+
+    def _out_of_memory_explained(self, n_tokens: int) -> OutOfMemoryExplained:
+        return OutOfMemoryExplained(self.device, n_tokens)
+
+
+class OutOfMemoryExplained:
+    """Context: a device that runs out of memory becomes OutOfMemory, with what to do about it."""
+
+    def __init__(self, device: torch.device, n_tokens: int) -> None:
+        self.device = device
+        self.n_tokens = n_tokens
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        memory = isinstance(error, torch.OutOfMemoryError | MemoryError) or (
+            isinstance(error, RuntimeError) and "allocate memory" in str(error)
+        )
+        if not memory:
+            return
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        raise OutOfMemory(
+            f"{self.n_tokens:,} tokens do not fit into the memory of {self.device}. Take a shorter text, "
+            "or choose another device or bfloat16."
+        ) from error
+
+
+def build(
+    config: EncoderConfig, tokenizer: Tokenizer, *, seed: int = 0, name: str = "from scratch", device: torch.device | str = "cpu"
+) -> TextEncoder:
+    """A TextEncoder with random weights drawn from `seed`; both norm placements get the same weights."""
+    return TextEncoder(name=name, encoder=Encoder(config, seed=seed).to(device), tokenizer=tokenizer)

@@ -1,0 +1,212 @@
+"""Text -> ids, padding, display labels, words from word pieces. The tokenizer itself is Hugging Face's `tokenizers`.
+
+Shapes: T tokens, B batch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from encoder.errors import LoadError, TextError
+
+if TYPE_CHECKING:
+    import tokenizers
+
+
+@dataclass(frozen=True)
+class Tokenized:
+    """One text (or pair) as tokens. All sequences have length T.
+
+    tokens: as in the vocabulary ("##ing", "Ġcat"); labels: as shown to a person; word: index of the word a token belongs
+    to, counted through both sentences, -1 for special tokens; segments: 0 or 1; special: True for [CLS] and its like;
+    offsets: (start, end) characters in its sentence; n_full: tokens before anything was cut.
+    """
+
+    text: str
+    pair: str | None
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    labels: tuple[str, ...]
+    words: tuple[int, ...]
+    segments: tuple[int, ...]
+    special: tuple[bool, ...]
+    offsets: tuple[tuple[int, int], ...]
+    n_full: int
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def cut(self) -> bool:
+        """Whether the text was longer than what is here."""
+        return self.n_full > len(self.ids)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded inputs: ids, segments [B, T] long; mask [B, T] bool, True for a real token, or None where nothing is padded."""
+
+    ids: Tensor
+    segments: Tensor
+    mask: Tensor | None
+
+
+class Tokenizer:
+    """A tokenizer that never truncates nor pads by itself, and is never changed after it is made: safe in threads."""
+
+    def __init__(self, backend: tokenizers.Tokenizer, special: dict[str, str] | None = None) -> None:
+        backend.no_truncation()
+        backend.no_padding()
+        self.backend = backend
+        self.special = special or {}
+        pad = self.special.get("pad_token", "[PAD]")
+        self.pad_token = pad
+        self.pad_id = backend.token_to_id(pad)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Tokenizer:
+        """Read `tokenizer.json`. Raises LoadError where it is not one."""
+        import tokenizers
+
+        try:
+            backend = tokenizers.Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises bare Exception
+            raise LoadError(f"{path.name} is not a tokenizer that can be read: {error}") from error
+        return cls(backend, read_special_tokens(path.parent))
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids run from 0 to this number, added tokens included."""
+        return self.backend.get_vocab_size(with_added_tokens=True)
+
+    @property
+    def mask_token(self) -> str | None:
+        """The token that stands for a hidden word, where the vocabulary has one."""
+        for token in (self.special.get("mask_token"), "[MASK]", "<mask>"):
+            if token is not None and self.backend.token_to_id(token) is not None:
+                return token
+        return None
+
+    def token(self, token_id: int) -> str:
+        """Entry of the vocabulary."""
+        return self.backend.id_to_token(token_id) or f"[{token_id}]"
+
+    def encode(self, text: str, pair: str | None = None, max_tokens: int | None = None) -> Tokenized:
+        """Tokens of a text, or of a text and its pair, special tokens included, cut from the end to `max_tokens`.
+
+        A pair is cut sentence by sentence, the longer one first. Raises TextError when max_tokens leaves no room for a
+        single token of text.
+        """
+        text = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is no character
+        pair = None if pair is None else pair.encode("utf-8", "replace").decode("utf-8")
+        first = self.backend.encode(text, add_special_tokens=False)
+        second = None if pair is None else self.backend.encode(pair, add_special_tokens=False)
+        n_special = self.backend.num_special_tokens_to_add(second is not None)
+        n_full = len(first) + (len(second) if second is not None else 0) + n_special
+        if max_tokens is not None and n_full > max_tokens:
+            room = max_tokens - n_special
+            if room < (1 if second is None else 2):
+                raise TextError(f"max_tokens={max_tokens} leaves no room beside {n_special} special tokens.")
+            n_first, n_second = _share(room, len(first), 0 if second is None else len(second))
+            first.truncate(n_first)
+            if second is not None:
+                second.truncate(n_second)
+        return self._finish(self.backend.post_process(first, second, True), text, pair, n_full)
+
+    def _finish(self, encoding: tokenizers.Encoding, text: str, pair: str | None, n_full: int) -> Tokenized:
+        special = tuple(sequence is None for sequence in encoding.sequence_ids)
+        sources = [text if sequence in (None, 0) else (pair or "") for sequence in encoding.sequence_ids]
+        return Tokenized(
+            text=text,
+            pair=pair,
+            ids=tuple(encoding.ids),
+            tokens=tuple(encoding.tokens),
+            labels=tuple(
+                token if is_special else display_label(token, source, offset)
+                for token, is_special, source, offset in zip(
+                    encoding.tokens, special, sources, encoding.offsets, strict=True
+                )
+            ),
+            words=_words(encoding.word_ids, encoding.sequence_ids),
+            segments=tuple(encoding.type_ids),
+            special=special,
+            offsets=tuple(encoding.offsets),
+            n_full=n_full,
+        )
+
+    def batch(self, sentences: Sequence[Tokenized], device: torch.device | str = "cpu") -> Batch:
+        """Pad on the right to the longest: B sentences -> [B, T]. Raises TextError for no sentence at all."""
+        if not sentences:
+            raise TextError("There is no sentence to trace: give at least one.")
+        longest = max(len(sentence) for sentence in sentences)
+        padded = any(len(sentence) < longest for sentence in sentences)
+        pad = self.pad_id if self.pad_id is not None else 0
+
+        def fill(rows: list[tuple[int, ...]], value: int) -> Tensor:
+            return torch.tensor([list(row) + [value] * (longest - len(row)) for row in rows], device=device)
+
+        ids = fill([sentence.ids for sentence in sentences], pad)
+        segments = fill([sentence.segments for sentence in sentences], 0)
+        lengths = torch.tensor([len(sentence) for sentence in sentences], device=device)
+        mask = torch.arange(longest, device=device) < lengths.unsqueeze(-1) if padded else None
+        return Batch(ids, segments, mask)
+
+
+def _share(room: int, n_first: int, n_second: int) -> tuple[int, int]:
+    """Split `room` between two sentences: each keeps its own length while it can, the longer gives way."""
+    if n_second == 0:
+        return min(room, n_first), 0
+    half = room // 2
+    if n_first <= half:
+        return n_first, room - n_first
+    if n_second <= room - half:
+        return room - n_second, n_second
+    return half, room - half
+
+
+def _words(word_ids: list[int | None], sequence_ids: list[int | None]) -> tuple[int, ...]:
+    """Word index per token, counted on through a second sentence; -1 for special tokens."""
+    seen: dict[tuple[int | None, int | None], int] = {}
+    return tuple(
+        -1 if sequence is None or word is None else seen.setdefault((sequence, word), len(seen))
+        for word, sequence in zip(word_ids, sequence_ids, strict=True)
+    )
+
+
+def display_label(token: str, source: str, offset: tuple[int, int]) -> str:
+    """What a person reads on an axis: word pieces keep their "##"; byte-level tokens become the characters they cover.
+
+    A token that covers part of a character (an emoji split into bytes) shows the character it belongs to and a mark.
+    """
+    if token.isascii() or token.startswith("##"):
+        return token
+    start, end = offset
+    covered = source[start:end].strip()
+    byte_level = any(mark in token for mark in ("Ġ", "Ċ", "▁")) or token not in source.lower()
+    return covered if byte_level and covered else token
+
+
+def read_special_tokens(folder: Path) -> dict[str, str]:
+    """Names of the special tokens from a checkpoint's `special_tokens_map.json` or `tokenizer_config.json`."""
+    found: dict[str, str] = {}
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        path = folder / name
+        if not path.is_file():
+            continue
+        try:
+            entries = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise LoadError(f"{name} is not JSON: {error}") from error
+        for key, value in entries.items():
+            if key.endswith("_token") and isinstance(value, dict):
+                value = value.get("content")
+            if key.endswith("_token") and isinstance(value, str):
+                found[key] = value
+    return found

@@ -1,0 +1,304 @@
+"""Trace: what one sentence did inside the encoder; what was captured, and what is derived from it.
+
+A Trace keeps what is linear in T (q, k, v, the residual stream, the inputs of the norms). Attention maps are computed
+again from q and k on demand, by the functions of `attend` that the model itself uses, head by head and window by window.
+It is an immutable value: nothing here writes to a captured tensor, and neither should you.
+
+Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, K width of a head, F width of the FFN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import torch
+from torch import Tensor
+
+from encoder import attend
+from encoder.config import EncoderConfig
+from encoder.edits import AblateHead, Edit
+from encoder.errors import EncoderError
+from encoder.layers import LayerNorm, layer_norm
+from encoder.model import Encoder
+from encoder.text import Tokenized
+
+#: Attention is computed for as many query rows at a time as fit into about this many numbers.
+CHUNK_NUMBERS = 8_000_000
+
+
+@dataclass(frozen=True)
+class NormTrace:
+    """One LayerNorm at work on one sentence. input [T, D]; gain [D]; bias [D] or None."""
+
+    name: str
+    input: Tensor
+    gain: Tensor
+    bias: Tensor | None
+    eps: float
+
+    @property
+    def mean(self) -> Tensor:
+        """[T]: mean of each token's vector before the norm."""
+        return self.input.mean(dim=-1)
+
+    @property
+    def std(self) -> Tensor:
+        """[T]: population standard deviation of each token's vector before the norm, without eps."""
+        return self.input.std(dim=-1, correction=0)
+
+    @property
+    def normalised(self) -> Tensor:
+        """[T, D]: (x - mean) / sqrt(var + eps), before gain and bias."""
+        return layer_norm(self.input, torch.ones_like(self.gain), None, self.eps)
+
+    @property
+    def output(self) -> Tensor:
+        """[T, D]: what the norm hands on."""
+        return layer_norm(self.input, self.gain, self.bias, self.eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One sentence through the encoder. Made by `TextEncoder.trace`, never by hand.
+
+    tokens [T]: padding included; labels [T]: the same as shown to a person; mask [T]: True for a real token;
+    values: hook point -> tensor of this sentence; edits: what was changed in the forward pass; source: ids, words, offsets.
+    """
+
+    encoder: Encoder
+    tokens: tuple[str, ...]
+    labels: tuple[str, ...]
+    ids: tuple[int, ...]
+    mask: Tensor
+    values: Mapping[str, Tensor]
+    source: Tokenized | None = None
+    edits: tuple[Edit, ...] = ()
+
+    # --- what was captured -------------------------------------------------------------------------------------------
+
+    @property
+    def config(self) -> EncoderConfig:
+        """The architecture that ran."""
+        return self.encoder.config
+
+    @property
+    def n_tokens(self) -> int:
+        """T, padding included."""
+        return len(self.tokens)
+
+    @property
+    def n_real(self) -> int:
+        """Tokens that are not padding; they come first."""
+        return int(self.mask.sum())
+
+    @property
+    def q(self) -> Tensor:
+        """[L, H, T, K]: queries as the scores use them, turned already where positions are rotary. Stacked on each call."""
+        return self._stack("q")
+
+    @property
+    def k(self) -> Tensor:
+        """[L, H, T, K]: keys, like q."""
+        return self._stack("k")
+
+    @property
+    def v(self) -> Tensor:
+        """[L, H, T, K]: values."""
+        return self._stack("v")
+
+    def layer_qkv(self, layer: int) -> tuple[Tensor, Tensor, Tensor]:
+        """q, k, v of one layer without a copy, each [H, T, K]."""
+        self._check(layer)
+        q, k, v = (self.values[f"layers.{layer}.{name}"] for name in "qkv")
+        return q, k, v
+
+    @property
+    def position(self) -> Tensor | None:
+        """[T, D] ([T, E] where the tables are narrower): what was added for the position; None for rotary or none."""
+        return self.values.get("embedding.position")
+
+    @property
+    def residual(self) -> Mapping[str, Tensor]:
+        """The residual stream in order: "embedding", then "layers.0.after_attention", "layers.0.after_ffn", ...; each [T, D]."""
+        names = ["embedding"]
+        for layer in range(self.config.n_layers):
+            names += [f"layers.{layer}.after_attention", f"layers.{layer}.after_ffn"]
+        return MappingProxyType({name: self.values[name] for name in names})
+
+    @property
+    def norms(self) -> Mapping[str, NormTrace]:
+        """Every LayerNorm in the order in which it acts: "embedding_norm", "layers.0.attention_norm", ..., "final_norm"."""
+        return MappingProxyType({name: self._norm(name, module) for name, module in self._norm_modules()})
+
+    @property
+    def output(self) -> Tensor:
+        """[T, D]: the last layer's output, after the final norm where there is one."""
+        return self.values["output"]
+
+    # --- what is derived from it -------------------------------------------------------------------------------------
+
+    def scores(self, layer: int, head: int, queries: slice | None = None, keys: slice | None = None) -> Tensor:
+        """[T, T]: q_i . k_j x scale + bias, masked keys at the lowest number; or the window queries x keys of it.
+
+        float32 whatever the model's type. Raises EncoderError for a layer or head that the model does not have.
+        """
+        self._check(layer, head)
+        scores = self._layer_scores(layer, queries or slice(None), slice(head, head + 1))[0]  # [Ti, T]
+        return scores if keys is None else scores[:, keys]
+
+    def attention(self, layer: int, head: int, queries: slice | None = None, keys: slice | None = None) -> Tensor:
+        """[T, T]: softmax of the scores, each row sums to 1; or the window queries x keys of it (whole rows are normalised)."""
+        pattern = attend.pattern(self.scores(layer, head, queries))
+        return pattern if keys is None else pattern[:, keys]
+
+    def layer_attention(self, layer: int, queries: slice | None = None) -> Tensor:
+        """[H, Ti, T]: attention of all heads of a layer, for the query rows asked for (all by default)."""
+        self._check(layer)
+        return attend.pattern(self._layer_scores(layer, queries or slice(None), slice(None)))
+
+    def attention_chunks(self, layer: int, heads: slice | None = None) -> Iterator[tuple[slice, Tensor, Tensor]]:
+        """Walk through a layer's attention in bounded memory: (query rows, scores, attention), the latter two [h, rows, T]."""
+        self._check(layer)
+        heads = heads or slice(None)
+        n_heads = len(range(*heads.indices(self.config.n_heads)))
+        rows = max(1, CHUNK_NUMBERS // (n_heads * self.n_tokens))
+        for start in range(0, self.n_tokens, rows):
+            chunk = slice(start, min(start + rows, self.n_tokens))
+            scores = self._layer_scores(layer, chunk, heads)
+            yield chunk, scores, attend.pattern(scores)
+
+    def z(self, layer: int, head: int) -> Tensor:
+        """[T, K]: the values mixed by attention, what W_O receives from this head (zero where the head was ablated)."""
+        self._check(layer, head)
+        v = self.layer_qkv(layer)[2][head].float()  # [T, K]
+        rows = [attend.mix(pattern[0], v) for _, _, pattern in self.attention_chunks(layer, slice(head, head + 1))]
+        z = torch.cat(rows)
+        return torch.zeros_like(z) if AblateHead(layer, head) in self.edits else z
+
+    def pooled_attention(self, layer: int, head: int, size: int = 256) -> Tensor:
+        """[S, S], S <= size: the largest weight in each block of `pooling_block(T, size)` squared; never holds [T, T].
+
+        For T <= size this is the attention map itself.
+        """
+        self._check(layer, head)
+        return self._pool(layer, slice(head, head + 1), size)[0]
+
+    def thumbnails(self, size: int = 64) -> Tensor:
+        """[L, H, S, S], S <= size: the pooled attention of every head, made layer by layer in bounded memory."""
+        return torch.stack([self._pool(layer, slice(None), size) for layer in range(self.config.n_layers)])
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _stack(self, name: str) -> Tensor:
+        return torch.stack([self.values[f"layers.{layer}.{name}"] for layer in range(self.config.n_layers)])
+
+    def _check(self, layer: int, head: int = 0) -> None:
+        for name, value, count in (("layer", layer, self.config.n_layers), ("head", head, self.config.n_heads)):
+            if not 0 <= value < count:
+                raise EncoderError(f"There is no {name} {value}: this model's are 0 to {count - 1}.")
+
+    def _layer_scores(self, layer: int, queries: slice, heads: slice) -> Tensor:
+        """[h, Ti, T], float32, edits applied."""
+        q, k, _ = self.layer_qkv(layer)
+        touching = [edit for edit in self.edits if not isinstance(edit, AblateHead) and edit.touches(layer)]
+        rows = slice(None) if touching else queries  # an edit names its query by its place in the whole matrix
+        positions = torch.arange(self.n_tokens, device=q.device)
+        bias = None
+        if self.encoder.relative_bias is not None:
+            table = self.encoder.relative_bias.weight.detach().float()[:, heads]
+            bias = attend.relative_bias(table, positions[rows], positions, self.config.relative_max_distance)
+        allowed = attend.allowed(
+            positions[rows],
+            positions,
+            key_mask=None if self.n_real == self.n_tokens else self.mask,
+            causal=self.config.causal,
+            window=self.config.window_of_layer(layer),
+        )
+        scale = float(self.config.attention_scale or 1.0)
+        scores = attend.scores(q[heads, rows].float(), k[heads].float(), scale, bias, allowed)
+        if not touching:
+            return scores
+        for position, head in enumerate(range(*heads.indices(self.config.n_heads))):
+            for edit in touching:
+                if edit.head is None or edit.head == head:
+                    here = replace(edit, head=0).edit_scores(scores[position : position + 1])
+                    scores = torch.cat((scores[:position], here, scores[position + 1 :]))
+        return scores[:, queries]
+
+    def _pool(self, layer: int, heads: slice, size: int) -> Tensor:
+        """[h, S, S]: block-wise maximum, row chunks aligned to whole blocks."""
+        block = pooling_block(self.n_tokens, size)
+        q = self.layer_qkv(layer)[0][heads]
+        rows = max(1, CHUNK_NUMBERS // (len(q) * self.n_tokens) // block) * block
+        parts = []
+        for start in range(0, self.n_tokens, rows):
+            chunk = slice(start, min(start + rows, self.n_tokens))
+            parts.append(block_max(attend.pattern(self._layer_scores(layer, chunk, heads)), block))
+        return torch.cat(parts, dim=1)
+
+    def _norm_modules(self) -> Iterator[tuple[str, LayerNorm]]:
+        if self.encoder.embedding.norm is not None:
+            yield "embedding_norm", self.encoder.embedding.norm
+        for layer in range(self.config.n_layers):
+            block = self.encoder.block(layer)
+            if block.attention_norm is not None:
+                yield f"layers.{layer}.attention_norm", block.attention_norm
+            yield f"layers.{layer}.ffn_norm", block.ffn_norm
+        if self.encoder.final_norm is not None:
+            yield "final_norm", self.encoder.final_norm
+
+    def _norm(self, name: str, module: LayerNorm) -> NormTrace:
+        bias = None if module.bias is None else module.bias.detach()
+        return NormTrace(name, self.values[f"{name}.input"], module.weight.detach(), bias, module.eps)
+
+
+def pooling_block(n_tokens: int, size: int) -> int:
+    """Side of the block of tokens that one cell of a pooled map of at most `size` cells stands for; 1: exact."""
+    return -(-n_tokens // size)
+
+
+def block_max(x: Tensor, block: int) -> Tensor:
+    """[h, Ti, Tj] -> [h, ceil(Ti / block), ceil(Tj / block)]: the largest entry of each block; weights are never negative."""
+    if block == 1:
+        return x
+    pad_rows, pad_columns = -x.shape[1] % block, -x.shape[2] % block
+    if pad_rows or pad_columns:
+        x = torch.nn.functional.pad(x, (0, pad_columns, 0, pad_rows))
+    h, n_rows, n_columns = x.shape
+    # Columns first: the last axis is contiguous, and what remains for the rows is 1 / block of the numbers.
+    x = x.view(h, n_rows, n_columns // block, block).amax(-1)
+    return x.view(h, n_rows // block, block, n_columns // block).amax(2)
+
+
+def split_batch(
+    encoder: Encoder,
+    values: Mapping[str, Tensor],
+    sentences: tuple[Tokenized, ...],
+    mask: Tensor | None,
+    pad: tuple[str, int],
+    edits: tuple[Edit, ...],
+) -> list[Trace]:
+    """The values of a batch -> one Trace a sentence. values: [B, ...] each, but positions that all share ([T, E])."""
+    longest = max(len(sentence) for sentence in sentences)
+    traces = []
+    for index, sentence in enumerate(sentences):
+        n_pad = longest - len(sentence)
+        own = {
+            name: value if name == "embedding.position" and value.dim() == 2 else value[index]
+            for name, value in values.items()
+        }
+        traces.append(
+            Trace(
+                encoder=encoder,
+                tokens=sentence.tokens + (pad[0],) * n_pad,
+                labels=sentence.labels + (pad[0],) * n_pad,
+                ids=sentence.ids + (pad[1],) * n_pad,
+                mask=torch.ones(longest, dtype=torch.bool, device=encoder.device) if mask is None else mask[index],
+                values=MappingProxyType(own),
+                source=sentence,
+                edits=edits,
+            )
+        )
+    return traces
