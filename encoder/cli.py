@@ -85,9 +85,7 @@ def find_app(package: Path = Path(__file__).parent) -> Path:
     # In site-packages an app.py may be anybody's: only a project file beside it makes it ours.
     if checkout.is_file() and (home / "pyproject.toml").is_file():
         return checkout
-    raise CommandError(
-        f"the app is missing: there is no {installed}. Install again with: pip install encoderscope"
-    )
+    raise CommandError(f"the app is missing: there is no {installed}. Install again with: pip install encoderscope")
 
 
 def streamlit_command(app: Path, host: str, port: int, *, browser: bool) -> list[str]:
@@ -107,10 +105,7 @@ def streamlit_command(app: Path, host: str, port: int, *, browser: bool) -> list
         options["server.headless"] = True
     if app.parent.name == "encoderscope_app":
         options["server.fileWatcherType"] = "none"  # nobody edits an installed app
-    flags = [
-        f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
-        for name, value in options.items()
-    ]
+    flags = [f"--{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in options.items()]
     # -P: the folder the command is typed in is no place to import from.
     return [sys.executable, "-P", "-m", "streamlit", "run", str(app), *flags]
 
@@ -134,12 +129,8 @@ def choose_port(host: str, wanted: int | None) -> int:
         if _can_listen(host, port):
             return port
     if wanted is None:
-        raise CommandError(
-            f"the ports {candidates[0]} to {candidates[-1]} are taken. Choose another with --port."
-        )
-    raise CommandError(
-        f"port {wanted} is taken or not allowed. Choose another with --port, or leave --port out."
-    )
+        raise CommandError(f"the ports {candidates[0]} to {candidates[-1]} are taken. Choose another with --port.")
+    raise CommandError(f"port {wanted} is taken or not allowed. Choose another with --port, or leave --port out.")
 
 
 def _can_listen(host: str, port: int) -> bool:
@@ -162,9 +153,7 @@ def _announcement(host: str, port: int) -> str:
         addresses = ["localhost", *_network_address()]
     else:
         addresses = [f"[{bare}]" if ":" in bare else bare]
-    return (
-        f"Encoderscope: {'  '.join(f'http://{address}:{port}' for address in addresses)}  (Ctrl-C stops it)"
-    )
+    return f"Encoderscope: {'  '.join(f'http://{address}:{port}' for address in addresses)}  (Ctrl-C stops it)"
 
 
 def _network_address() -> list[str]:
@@ -179,9 +168,7 @@ def _network_address() -> list[str]:
 
 def _existing_folder(folder: Path) -> Path:
     if not folder.is_dir():
-        raise CommandError(
-            f"--models-root {folder} is not a folder. Give the one that holds the models' folders."
-        )
+        raise CommandError(f"--models-root {folder} is not a folder. Give the one that holds the models' folders.")
     return folder.resolve()
 
 

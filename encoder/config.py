@@ -82,7 +82,7 @@ class EncoderConfig:
     position_offset: int = 0
     pad_position: int | None = None
     rotary_base: float | tuple[float, ...] = 10_000.0
-    attention_window: int | None | tuple[int | None, ...] = None
+    attention_window: int | tuple[int | None, ...] | None = None
     relative_buckets: int = 0
     relative_max_distance: int = 128
     causal: bool = False
@@ -136,7 +136,9 @@ class EncoderConfig:
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name}={getattr(self, name)!r}: choose one of {', '.join(allowed)}.")
         if self.position == "rotary" and self.d_head % 2:
-            raise ConfigError(f"Rotary positions turn pairs of numbers: a head's width must be even, not {self.d_head}.")
+            raise ConfigError(
+                f"Rotary positions turn pairs of numbers: a head's width must be even, not {self.d_head}."
+            )
         if self.position == "sinusoidal" and self.embedding_width % 2:
             raise ConfigError(
                 f"Sinusoidal positions come in sine-cosine pairs: the width must be even, not {self.embedding_width}."

@@ -64,9 +64,7 @@ class SetScore:
         return _set_scores(scores, self.head, self.query, (self.key,), self.value)
 
 
-def _set_scores(
-    scores: Tensor, head: int | None, query: int | None, keys: tuple[int, ...], value: float
-) -> Tensor:
+def _set_scores(scores: Tensor, head: int | None, query: int | None, keys: tuple[int, ...], value: float) -> Tensor:
     out = scores.clone()
     heads = slice(None) if head is None else slice(head, head + 1)
     queries = slice(None) if query is None else slice(query, query + 1)

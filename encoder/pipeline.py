@@ -93,7 +93,9 @@ class TextEncoder:
             return torch.zeros(0, self.config.d_model)
         vectors = []
         for start in range(0, len(texts), batch_size):
-            sentences = [self.tokenize(text, max_tokens=self.max_embed_tokens) for text in texts[start : start + batch_size]]
+            sentences = [
+                self.tokenize(text, max_tokens=self.max_embed_tokens) for text in texts[start : start + batch_size]
+            ]
             batch = self.tokenizer.batch(sentences, self.device)
             with self._out_of_memory_explained(batch.ids.numel()), torch.no_grad():
                 output = self.encoder(batch.ids, batch.mask, batch.segments)
@@ -129,7 +131,9 @@ class TextEncoder:
 
     def _run(self, sentences: tuple[Tokenized, ...], edits: tuple[Edit, ...], request: tuple[str, ...]) -> list[Trace]:
         if self.encoder.training:
-            raise EncoderError("This encoder is in training mode, where dropout changes the numbers: call .eval() first.")
+            raise EncoderError(
+                "This encoder is in training mode, where dropout changes the numbers: call .eval() first."
+            )
         batch = self.tokenizer.batch(sentences, self.device)
         with self._out_of_memory_explained(batch.ids.numel()), record(edits, request) as recorder, torch.no_grad():
             self.encoder(batch.ids, batch.mask, batch.segments)
@@ -165,7 +169,12 @@ class OutOfMemoryExplained:
 
 
 def build(
-    config: EncoderConfig, tokenizer: Tokenizer, *, seed: int = 0, name: str = "from scratch", device: torch.device | str = "cpu"
+    config: EncoderConfig,
+    tokenizer: Tokenizer,
+    *,
+    seed: int = 0,
+    name: str = "from scratch",
+    device: torch.device | str = "cpu",
 ) -> TextEncoder:
     """A TextEncoder with random weights drawn from `seed`; both norm placements get the same weights."""
     return TextEncoder(name=name, encoder=Encoder(config, seed=seed).to(device), tokenizer=tokenizer)

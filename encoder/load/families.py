@@ -67,7 +67,9 @@ def require(fields: Fields, key: str) -> Any:
 def bert_config(fields: Fields) -> EncoderConfig:
     """BERT's config.json -> EncoderConfig; `pooler` is settled by the weights."""
     if fields.get("position_embedding_type", "absolute") != "absolute":
-        raise unsupported("position_embedding_type", fields["position_embedding_type"], "only absolute positions are known")
+        raise unsupported(
+            "position_embedding_type", fields["position_embedding_type"], "only absolute positions are known"
+        )
     if fields.get("is_decoder"):
         raise unsupported("is_decoder", True, "this is a decoder, and encoders are what is shown here")
     return EncoderConfig(

@@ -23,7 +23,9 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle")
 def load_folder(folder: Path) -> TextEncoder:
     """Read a checkpoint. Raises LoadError in one sentence that names the file or the key that stands in the way."""
     if folder.is_file():
-        raise LoadError(f"{folder.name} is a file: give the folder that holds config.json and model.safetensors.{_pickle_word(folder)}")
+        raise LoadError(
+            f"{folder.name} is a file: give the folder that holds config.json and model.safetensors.{_pickle_word(folder)}"
+        )
     fields = read_json(folder / "config.json")
     family = family_of(fields)
     config = family.config(fields)
@@ -47,7 +49,9 @@ def load_folder(folder: Path) -> TextEncoder:
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object. Raises LoadError where it is missing or is none."""
     if not path.is_file():
-        raise LoadError(f"{path.parent.name} is no checkpoint: it has no {path.name}. Give a folder in Hugging Face's layout.")
+        raise LoadError(
+            f"{path.parent.name} is no checkpoint: it has no {path.name}. Give a folder in Hugging Face's layout."
+        )
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -77,7 +81,9 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
                 f"{folder.name} holds its weights as a pickle ({held[0]}), which can run code when it is opened, so it is not "
                 "read: save them with save_pretrained(..., safe_serialization=True)."
             )
-        raise LoadError(f"{folder.name} has no {missing[0] if missing else 'weights in its index'}: safetensors are needed.")
+        raise LoadError(
+            f"{folder.name} has no {missing[0] if missing else 'weights in its index'}: safetensors are needed."
+        )
     weights: dict[str, Tensor] = {}
     for name in names:
         try:
@@ -182,7 +188,9 @@ def read_pooling(folder: Path) -> tuple[Pooling, bool, int | None]:
             if settings.get("pooling_mode_cls_token"):
                 pooling = "cls"
             elif not settings.get("pooling_mode_mean_tokens", True):
-                raise LoadError("This checkpoint pools neither by the mean nor by [CLS]; other ways are not known here.")
+                raise LoadError(
+                    "This checkpoint pools neither by the mean nor by [CLS]; other ways are not known here."
+                )
     cut = None
     if (folder / "sentence_bert_config.json").is_file():
         cut = read_json(folder / "sentence_bert_config.json").get("max_seq_length")

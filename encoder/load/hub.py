@@ -25,9 +25,13 @@ def download(name: str) -> Path:
     try:
         return Path(huggingface_hub.snapshot_download(name, allow_patterns=WANTED))
     except errors.GatedRepoError as error:
-        raise LoadError(f"{name} asks for an agreement on the Hub first: accept it there, log in, and try again.") from error
+        raise LoadError(
+            f"{name} asks for an agreement on the Hub first: accept it there, log in, and try again."
+        ) from error
     except errors.RepositoryNotFoundError as error:
-        raise LoadError(f"The Hub has no public model {name!r}: check the spelling, or log in for a private one.") from error
+        raise LoadError(
+            f"The Hub has no public model {name!r}: check the spelling, or log in for a private one."
+        ) from error
     except (OSError, errors.HfHubHTTPError, errors.LocalEntryNotFoundError) as error:
         raise LoadError(
             f"The Hub cannot be reached, so {name} cannot be fetched: download the folder where there is a network, "
