@@ -1,0 +1,170 @@
+"""The command line: what it starts, what it refuses in a sentence, and that signals and exit codes are the server's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from encoder import cli
+from tests.conftest import ROOT, Server, free_port
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, str]]]:
+    """Where the command would hand over to the server, note what it would run instead; the "server" ends with 7."""
+    calls = []
+
+    def note(command, environment) -> int:
+        calls.append((command, environment))
+        return 7
+
+    monkeypatch.setattr(cli, "_hand_over", note)
+    monkeypatch.delenv(cli.SHARED, raising=False)
+    monkeypatch.delenv(cli.MODELS_ROOT, raising=False)
+    return calls
+
+
+def test_app_is_the_default(started, capsys):
+    assert cli.main([]) == 7
+    assert cli.main(["app"]) == 7
+    (command, environment), (same, _) = started
+    assert command == same
+    assert command[:5] == [sys.executable, "-P", "-m", "streamlit", "run"]
+    assert command[5] == str(ROOT / "app.py")
+    assert "--server.address=localhost" in command
+    assert "--browser.gatherUsageStats=false" in command
+    assert "--server.showEmailPrompt=false" in command
+    assert cli.SHARED not in environment
+    assert "http://localhost:" in capsys.readouterr().out
+
+
+def test_options_reach_the_server(started, tmp_path: Path, capsys):
+    port = free_port()
+    assert cli.main(["--host", "127.0.0.1", "--port", str(port), "--no-browser", "--models-root", str(tmp_path)]) == 7
+    ((command, environment),) = started
+    assert {"--server.address=127.0.0.1", f"--server.port={port}", "--server.headless=true"} <= set(command)
+    assert environment[cli.MODELS_ROOT] == str(tmp_path.resolve())
+    assert cli.SHARED not in environment
+    assert f"http://127.0.0.1:{port} " in capsys.readouterr().out
+
+
+def test_a_server_for_others_is_marked_as_shared(started, capsys):
+    assert cli.main(["--host", "0.0.0.0"]) == 7
+    ((command, environment),) = started
+    assert environment[cli.SHARED] == "1"
+    assert "--server.enableWebsocketCompression=true" in command
+    assert "http://localhost:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("host", ["localhost", "app.localhost", "127.0.0.1", "127.0.1.1", "::1", "[::1]"])
+def test_addresses_that_admit_this_machine_alone(host: str):
+    assert cli.is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "my-laptop", "localhost.example", ""])
+def test_addresses_that_admit_others(host: str):
+    assert not cli.is_loopback(host)
+
+
+def test_a_taken_port_is_refused_or_passed_over(started, capsys, monkeypatch: pytest.MonkeyPatch):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        assert cli.main(["--host", "127.0.0.1", "--port", str(taken)]) == 1
+        assert f"port {taken} is taken" in capsys.readouterr().err
+        assert not started
+
+        monkeypatch.setattr(cli, "DEFAULT_PORT", taken)
+        assert cli.choose_port("127.0.0.1", None) > taken
+        monkeypatch.setattr(cli, "PORTS_TRIED", 1)
+        with pytest.raises(cli.CommandError, match=f"{taken} to {taken} are taken"):
+            cli.choose_port("127.0.0.1", None)
+
+
+@pytest.mark.parametrize("host", ["192.0.2.77", "no.such.host.invalid"])
+def test_a_foreign_address_is_refused(host: str, started, capsys):
+    assert cli.main(["--host", host]) == 1
+    message = capsys.readouterr().err
+    assert f"cannot listen on {host}" in message
+    assert "localhost" in message
+    assert not started
+
+
+def test_a_missing_folder_is_refused(started, tmp_path: Path, capsys):
+    assert cli.main(["--models-root", str(tmp_path / "nowhere")]) == 1
+    assert "nowhere is not a folder" in capsys.readouterr().err
+    assert not started
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "-1", "http"])
+def test_an_impossible_port_is_wrong_usage(port: str, started, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main([f"--port={port}"])
+    assert "1 to 65535" in capsys.readouterr().err
+    assert not started
+
+
+def test_help_names_the_commands(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--help"])
+    assert "app " in capsys.readouterr().out
+
+
+def test_the_app_is_found_in_both_layouts(tmp_path: Path):
+    package = tmp_path / "encoder"
+    package.mkdir()
+    with pytest.raises(cli.CommandError, match="the app is missing"):
+        cli.find_app(package)
+    (tmp_path / "app.py").touch()  # somebody else's: no project file beside it
+    with pytest.raises(cli.CommandError, match="the app is missing"):
+        cli.find_app(package)
+    (tmp_path / "pyproject.toml").touch()
+    assert cli.find_app(package) == (tmp_path / "app.py").resolve()
+    (tmp_path / "encoderscope_app").mkdir()
+    (tmp_path / "encoderscope_app" / "app.py").touch()
+    assert cli.find_app(package) == (tmp_path / "encoderscope_app" / "app.py").resolve()
+
+
+def test_an_installed_app_watches_no_files(tmp_path: Path):
+    installed = cli.streamlit_command(tmp_path / "encoderscope_app" / "app.py", "localhost", 8501, browser=True)
+    checkout = cli.streamlit_command(tmp_path / "app.py", "localhost", 8501, browser=True)
+    assert "--server.fileWatcherType=none" in installed
+    assert not [flag for flag in checkout if "fileWatcher" in flag]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX knows them")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_server_quietly(number: signal.Signals, tmp_path: Path):
+    """A terminal without any settings: no question is asked, and Ctrl-C leaves no traceback and no process behind."""
+    (tmp_path / "app.py").write_text("import streamlit as st\nst.write('hello')\n")
+    program = (
+        "import pathlib, sys; from encoder import cli; "
+        f"cli.find_app = lambda: pathlib.Path({str(tmp_path / 'app.py')!r}); sys.exit(cli.main())"
+    )
+    port = free_port()
+    command = [sys.executable, "-c", program, "--host", "127.0.0.1", "--port", str(port), "--no-browser"]
+    environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    log = tmp_path / "log"
+    log.touch()
+    Server(process, f"http://127.0.0.1:{port}", log).wait_until_ready()
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    text = output.decode()
+    assert f"http://127.0.0.1:{port}" in text
+    assert "Traceback" not in text
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", port), timeout=5)

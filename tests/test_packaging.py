@@ -1,0 +1,129 @@
+"""The wheel: what it carries, and that the command from it starts the app where there is no checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+APP = "encoderscope_app"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout, built with the installed hatchling and no network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = ["wheel", "--no-deps", "--no-build-isolation", "--no-index", "--no-cache-dir", "--wheel-dir", str(folder)]
+    pip(*build, str(ROOT))
+    (built,) = folder.glob("encoderscope-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that the wheel is installed in, apart from the checkout; its dependencies are this Python's."""
+    folder = tmp_path_factory.mktemp("installed")
+    pip("install", "--no-deps", "--no-index", "--no-compile", "--target", str(folder), str(wheel))
+    return folder
+
+
+def pip(*arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+def run_installed(folder: Path, *command: str) -> subprocess.CompletedProcess:
+    """Run `command` with the packages of `folder` before any other, in a folder where there is nothing to import."""
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    return subprocess.run(
+        command, cwd=folder.parent, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+
+
+def contents(wheel: Path) -> set[str]:
+    return set(zipfile.ZipFile(wheel).namelist())
+
+
+def tracked(folder: str) -> set[str]:
+    """The files of the checkout in `folder` that are the project's own."""
+    skipped = {"__pycache__"}
+    return {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and not skipped & set(path.parts) and path.suffix not in {".pyc", ".pyo"}
+    }
+
+
+def test_the_wheel_carries_engine_and_app(wheel: Path):
+    assert tracked("encoder") <= contents(wheel)
+    assert {f"{APP}/{name}" for name in tracked("pages")} <= contents(wheel)
+    assert {f"{APP}/app.py", f"{APP}/.streamlit/config.toml", f"{APP}/static/README.md"} <= contents(wheel)
+    assert "encoder/py.typed" in contents(wheel)
+
+
+def test_the_wheel_carries_nothing_else(wheel: Path):
+    assert {name.split("/")[0] for name in contents(wheel) if ".dist-info/" not in name} == {"encoder", APP}
+    assert not [name for name in contents(wheel) if "__pycache__" in name or name.endswith((".pyc", ".gz"))]
+    assert not [name for name in contents(wheel) if "secrets" in name]
+
+
+def test_the_metadata(wheel: Path):
+    import encoder
+
+    (place,) = (name for name in contents(wheel) if name.endswith(".dist-info/METADATA"))
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = archive.read(place).decode()
+        entry_points = archive.read(place.replace("METADATA", "entry_points.txt")).decode()
+    assert f"Name: encoderscope\nVersion: {encoder.__version__}\n" in metadata
+    assert "License-Expression: MIT" in metadata
+    assert "License-File: LICENSE" in metadata
+    assert "Requires-Python: >=3.11" in metadata
+    assert "encoderscope = encoder.cli:main" in entry_points
+
+
+def test_the_command_runs_from_the_wheel(installed: Path):
+    import encoder
+
+    answer = run_installed(installed, sys.executable, str(installed / "bin" / "encoderscope"), "--version")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout == f"encoderscope {encoder.__version__}\n"
+
+
+def test_the_command_finds_the_wheels_app(installed: Path):
+    program = "import encoder.cli; print(encoder.cli.find_app())"
+    answer = run_installed(installed, sys.executable, "-c", program)
+    assert answer.stdout.strip() == str(installed / APP / "app.py"), answer.stderr
+
+
+def test_the_app_starts_from_the_wheel(installed: Path, serve: Callable):
+    with serve(app=installed / APP / "app.py", PYTHONPATH=str(installed)) as server:
+        assert server.log() == ""
+
+
+def test_every_direct_dependency_is_pinned():
+    """What is tested is what is named: a dependency without a pin would change under the tests."""
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    asked = [*project["dependencies"], *(requirement for extra in extras for requirement in extra)]
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    versions = {}
+    for pin in pins:
+        (specifier,) = pin.specifier
+        assert specifier.operator == "=="
+        versions[canonicalize_name(pin.name)] = specifier.version
+    for requirement in map(Requirement, asked):
+        assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), requirement
+    assert versions["torch"] == "2.13.0"
