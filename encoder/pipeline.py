@@ -17,6 +17,7 @@ from encoder.capture import record
 from encoder.config import EncoderConfig, NormPlacement
 from encoder.edits import Edit
 from encoder.errors import EncoderError, OutOfMemory, TextError
+from encoder.mlm import MaskedPrediction, MLMHead
 from encoder.model import Encoder
 from encoder.text import Tokenized, Tokenizer
 from encoder.trace import Trace, split_batch
@@ -29,8 +30,9 @@ class TextEncoder:
     """A tokenizer with its encoder, ready to trace text.
 
     name: what a person calls it; pooling and normalise: how `embed` makes one vector of a text, as the checkpoint says;
-    max_embed_tokens: where `embed` cuts a text, as the checkpoint says (`trace` cuts at config.max_tokens); notes: sentences
-    about how it was loaded (weights that were dropped, norms that were moved). The encoder is in eval mode, and stays so.
+    max_embed_tokens: where `embed` cuts a text, as the checkpoint says (`trace` cuts at config.max_tokens);
+    mlm_head: from outputs to words, where the checkpoint has one; notes: sentences about how it was loaded (weights
+    that were dropped, norms that were moved). Encoder and head are put into eval mode.
     """
 
     name: str
@@ -39,10 +41,13 @@ class TextEncoder:
     pooling: Pooling = "mean"
     normalise: bool = False
     max_embed_tokens: int | None = None
+    mlm_head: MLMHead | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.encoder.eval()
+        if self.mlm_head is not None:
+            self.mlm_head.eval()
 
     @property
     def config(self) -> EncoderConfig:
@@ -56,7 +61,7 @@ class TextEncoder:
 
     @property
     def n_parameters(self) -> int:
-        """Number of weights, shared ones counted once."""
+        """Number of the encoder's weights, shared ones counted once; a masked-word head is not part of it."""
         return sum(parameter.numel() for parameter in self.encoder.parameters())
 
     def tokenize(self, text: str, pair: str | None = None, max_tokens: int | None = None) -> Tokenized:
@@ -111,6 +116,44 @@ class TextEncoder:
             weight = mask.unsqueeze(-1).to(output.dtype)
             pooled = (output * weight).sum(dim=1) / weight.sum(dim=1)
         return torch.nn.functional.normalize(pooled, dim=-1) if self.normalise else pooled
+
+    def predict_masked(self, trace: Trace, k: int = 5) -> list[MaskedPrediction]:
+        """The `k` most probable tokens at every mask token of `trace`, in the order of the text.
+
+        Raises EncoderError when the checkpoint has no masked-word head, when the text has no mask token, and for a `k`
+        that is not between 1 and the size of the vocabulary.
+        """
+        positions = self._masked_positions(trace, k)
+        assert self.mlm_head is not None
+        table = self.encoder.embedding.tokens.weight
+        predictions = []
+        # A few positions at a time: a row of logits is as long as the vocabulary.
+        for some in torch.tensor(positions, device=trace.output.device).split(64):
+            with torch.no_grad():
+                logits = self.mlm_head(trace.output[some], table)  # [n, V]
+            probabilities, ids = torch.softmax(logits.float(), dim=-1).topk(k)  # [n, k]
+            for position, row, values in zip(some.tolist(), ids.tolist(), probabilities.tolist(), strict=True):
+                tokens = tuple(self.tokenizer.token(token_id) for token_id in row)
+                predictions.append(MaskedPrediction(position, tuple(row), tokens, tuple(values)))
+        return predictions
+
+    def _masked_positions(self, trace: Trace, k: int) -> list[int]:
+        """Where the mask tokens are; the errors of `predict_masked`."""
+        if self.mlm_head is None:
+            raise EncoderError(
+                f"{self.name} has no masked-word head, so it cannot say which word is hidden: choose a checkpoint that "
+                "was saved with one (in transformers: AutoModelForMaskedLM)."
+            )
+        token = self.tokenizer.mask_token
+        if token is None:
+            raise EncoderError(f"The vocabulary of {self.name} has no mask token, so no word can be hidden.")
+        if not 1 <= k <= self.config.vocab_size:
+            raise EncoderError(f"k={k}: choose 1 to {self.config.vocab_size}, the size of the vocabulary.")
+        hidden = self.tokenizer.mask_id
+        positions = [index for index, token_id in enumerate(trace.ids[: trace.n_real]) if token_id == hidden]
+        if not positions:
+            raise EncoderError(f"The text has no {token}: put {token} in the place of the word to be predicted.")
+        return positions
 
     def rewired(self, norm_placement: NormPlacement) -> TextEncoder:
         """The same weights with the norms moved. Not trained that way, and `notes` says so. No weight is copied.

@@ -94,6 +94,12 @@ class Tokenizer:
                 return token
         return None
 
+    @property
+    def mask_id(self) -> int | None:
+        """The id of `mask_token`."""
+        token = self.mask_token
+        return None if token is None else self.backend.token_to_id(token)
+
     def token(self, token_id: int) -> str:
         """Entry of the vocabulary."""
         return self.backend.id_to_token(token_id) or f"[{token_id}]"

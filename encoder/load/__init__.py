@@ -14,7 +14,10 @@ from encoder.errors import LoadError
 from encoder.load.bundled import BUNDLED, bundled_folder
 from encoder.load.folder import load_folder
 from encoder.load.hub import download, looks_like_hub_id
+from encoder.load.native import is_native, load_native, save
 from encoder.pipeline import TextEncoder
+
+__all__ = ["BUNDLED", "DEVICES", "DTYPES", "load", "pick_device", "save"]
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -34,6 +37,8 @@ def load(source: str | Path, *, device: str = "auto", dtype: str = "float32") ->
         raise LoadError("No model is named: give a bundled name, a folder or a Hub id such as org/name.")
     if name in BUNDLED:
         model = dataclasses.replace(load_folder(bundled_folder(name)), name=BUNDLED[name].title)
+    elif is_native(Path(name).expanduser()):
+        model = load_native(Path(name).expanduser(), where, DTYPES[dtype])
     elif Path(name).expanduser().exists():
         model = load_folder(Path(name).expanduser())
     elif looks_like_hub_id(name):
