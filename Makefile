@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+ARGS ?=
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
@@ -10,7 +11,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c const
 .PHONY: help run test lint bench twins clean
 
 help:
-	@echo "make run    install into $(VENV) and open the app"
+	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
 	@echo "make test   install, with a Chromium where none is found, then lint and test"
 	@echo "make lint   ruff alone"
 	@echo "make bench  the benchmark: a table and JSON"
@@ -36,7 +37,7 @@ $(VENV)/installed-bench: $(VENV)/created pyproject.toml constraints.txt
 	@touch $@ $(VENV)/installed $(VENV)/installed-test
 
 run: $(VENV)/installed
-	$(BIN)/encoderscope
+	$(BIN)/encoderscope $(ARGS)
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check .
