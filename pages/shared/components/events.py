@@ -1,0 +1,76 @@
+"""What the drawing components tell Python, checked: a browser may send anything."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class PlotEvent(TypedDict):
+    """One event of `plot`.
+
+    `event` is "click" or "relayout". A click has `axis`:
+        "cell"   a cell of a map: `i` (query, row) and `j` (key, column) are integer token positions, `trace` its trace;
+        "x", "y" a tick label of a token axis: `j` or `i` is the token's position;
+        "point"  a point of another trace: `trace`, `point` (its index) and its coordinates `x`, `y`;
+        "clear"  Esc or a double click.
+    A relayout has `window`: the zoom window `{"x": [low, high], "y": [low, high]}`, or None when all is shown again.
+    """
+
+    event: Literal["click", "relayout"]
+    axis: NotRequired[Literal["cell", "x", "y", "point", "clear"]]
+    i: NotRequired[int]
+    j: NotRequired[int]
+    trace: NotRequired[int]
+    point: NotRequired[int]
+    x: NotRequired[Any]
+    y: NotRequired[Any]
+    shift: NotRequired[bool]
+    window: NotRequired[ZoomWindow | None]
+
+
+class ZoomWindow(TypedDict):
+    """What a zoomed plot shows, in axis units, low before high also on an axis that runs downwards."""
+
+    x: list[float]
+    y: list[float]
+
+
+def plot_click(value: object) -> PlotEvent | None:
+    """A click as the browser sent it -> PlotEvent; None for anything else."""
+    if not isinstance(value, dict):
+        return None
+    axis = value.get("axis")
+    needed = {"cell": ("i", "j", "trace"), "x": ("j",), "y": ("i",), "point": ("trace", "point"), "clear": ()}
+    if axis not in needed or any(not _is_index(value.get(name)) for name in needed[axis]):
+        return None
+    event: dict[str, Any] = {"event": "click", "axis": axis}
+    event.update({name: int(value[name]) for name in needed[axis]})
+    if axis == "point":
+        event.update({name: value.get(name) for name in ("x", "y")})
+    if axis != "clear":
+        event["shift"] = value.get("shift") is True
+    return event  # type: ignore[return-value]
+
+
+def zoom_window(value: object) -> ZoomWindow | None:
+    """A zoom window as the browser sent it; None when it shows all, or makes no sense."""
+    if not isinstance(value, dict):
+        return None
+    sides = [_range(value.get(name)) for name in ("x", "y")]
+    return None if None in sides else {"x": sides[0], "y": sides[1]}  # type: ignore[typeddict-item]
+
+
+def _range(value: object) -> list[float] | None:
+    if not isinstance(value, (list, tuple)) or len(value) != 2 or not all(_is_number(edge) for edge in value):
+        return None
+    low, high = sorted(float(edge) for edge in value)
+    return [low, high] if low < high else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_index(value: object) -> bool:
+    return _is_number(value) and value >= 0 and value == int(value)  # type: ignore[operator, arg-type]

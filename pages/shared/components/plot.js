@@ -1,0 +1,546 @@
+// Hosts plotly.js: clicks, zooms and keys of a Plotly figure reach Python, which `st.plotly_chart` does not offer for a map.
+
+const MAP_TYPES = new Set(["heatmap", "contour", "histogram2d"]);
+const MOST_LABELS = 32;    // tick labels cost more than the cells they stand for
+const LABEL_PITCH = 14;    // pixels between two tick labels
+const SETTLED_MS = 150;    // a zoom or pan counts once the pointer has been still for so long
+
+// plotly.js, fetched once a page: 1.4 MB of gzip that the browser unpacks by itself.
+function loadPlotly(path) {
+  window.__encoderscopePlotly ??= (async () => {
+    const response = await fetch(appUrl(path), { cache: "force-cache" });
+    if (!response.ok) throw new Error(`Plotly's script did not arrive (HTTP ${response.status}). Reload the page.`);
+    let source = await response.blob();
+    const start = new Uint8Array(await source.slice(0, 2).arrayBuffer());
+    if (start[0] === 0x1f && start[1] === 0x8b) {   // a proxy may have unpacked it on the way
+      source = await new Response(source.stream().pipeThrough(new DecompressionStream("gzip"))).blob();
+    }
+    const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    try {
+      await new Promise((resolve, reject) => {
+        const tag = make("script", { src: url });
+        tag.onload = resolve;
+        tag.onerror = () => reject(new Error("Plotly's script could not be run. Reload the page."));
+        document.head.append(tag);
+      });
+    } finally {
+      URL.revokeObjectURL(url);
+    }
+    return window.Plotly;
+  })().catch((error) => {
+    window.__encoderscopePlotly = undefined;   // the next chart tries again
+    throw error;
+  });
+  return window.__encoderscopePlotly;
+}
+
+// The figure's JSON with its arrays put back. An array that did not change stays the same object: Plotly then skips it.
+function revive(node, arrays, previous) {
+  if (Array.isArray(node)) return node.map((item) => revive(item, arrays, previous));
+  if (node === null || typeof node !== "object") return node;
+  if (typeof node.$array === "string") {
+    const array = arrays[node.$array];
+    const old = previous[node.$array];
+    if (old && String(old.shape) === String(array.shape) && sameBytes(old.data, array.data)) arrays[node.$array] = old;
+    else array.nested = nest(array.data, array.shape);
+    return arrays[node.$array].nested;
+  }
+  return Object.fromEntries(Object.entries(node).map(([key, item]) => [key, revive(item, arrays, previous)]));
+}
+
+// [2, 3] numbers as 2 rows that are views; Plotly takes typed arrays wherever it takes arrays.
+function nest(data, shape) {
+  if (shape.length <= 1) return data;
+  const step = data.length / shape[0];
+  return Array.from({ length: shape[0] }, (_, k) => nest(data.subarray(k * step, (k + 1) * step), shape.slice(1)));
+}
+
+// How a figure looks in Streamlit's theme; whatever the figure sets itself wins.
+function themeTemplate(theme, own) {
+  const axis = {
+    gridcolor: theme.faint, linecolor: theme.border, zerolinecolor: theme.border, tickcolor: theme.border,
+    automargin: true, title: { font: { size: 13 } },
+  };
+  const layout = {
+    font: { family: theme.font, size: 12, color: theme.text },
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    xaxis: axis, yaxis: axis,
+    hoverlabel: { bgcolor: theme.background, bordercolor: theme.border, font: { family: theme.font, color: theme.text, size: 13 } },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: theme.muted, activecolor: theme.primary },
+    margin: { l: 8, r: 8, t: 34, b: 8 },
+    title: { font: { size: 15 } },
+    colorway: theme.dark ? ["#6ea8fe", "#ff7b7b", "#5fd38d", "#ffb454", "#c59cff", "#5fd3d3"]
+      : ["#1f6fd6", "#d03b3b", "#1f8a4c", "#b8650a", "#7b4fd0", "#0f8a8a"],
+  };
+  const colorbar = { outlinewidth: 0, thickness: 14, tickcolor: theme.border };
+  const data = Object.fromEntries([...MAP_TYPES].map((type) => [type, [{ colorbar }]]));
+  return { layout: merge(layout, own?.layout), data: { ...data, ...own?.data } };
+}
+
+function merge(base, over) {
+  if (!over) return base;
+  const plain = (value) => value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
+  const result = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    result[key] = plain(value) && plain(base[key]) ? merge(base[key], value) : value;
+  }
+  return result;
+}
+
+// Plotly writes labels in a small markup of its own (<br>, <b>, &lt;); this is the text that a reader sees.
+function plainText(markup) {
+  return String(markup).replace(/<extra>.*?<\/extra>/gs, "").replace(/<br\s*\/?>/gi, "\n").replace(/<\/?[a-z][^>]*>/gi, "")
+    .replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&nbsp;/g, " ").replace(/&amp;/g, "&");
+}
+
+// A number in one of d3's formats that figures use: .3f, .1%, +.2f, .4g, .2e, d.
+function formatNumber(value, format) {
+  if (typeof value !== "number") return String(value ?? "");
+  if (!Number.isFinite(value)) return "no value";
+  const parts = /^(\+?),?(?:\.(\d+))?([fgred%]?)$/.exec(format ?? ".3f") ?? ["", "", "4", "g"];
+  const digits = parts[2] === undefined ? undefined : Number(parts[2]);
+  const sign = parts[1] && value >= 0 ? "+" : "";
+  const kinds = {
+    f: () => value.toFixed(digits ?? 6), "%": () => `${(value * 100).toFixed(digits ?? 6)}%`, d: () => String(Math.round(value)),
+    e: () => value.toExponential(digits ?? 6), g: () => String(Number(value.toPrecision(digits || 6))),
+    r: () => String(Number(value.toPrecision(digits || 6))), "": () => String(Number(value.toPrecision(digits || 12))),
+  };
+  return (sign + kinds[parts[3]]()).replace(/^-(0(\.0*)?%?)$/, "$1");
+}
+
+// The centres along one axis of a map, and the borders between its cells.
+function cellsAlong(values, start, step, count) {
+  let centres = values ? Array.from(values, Number) : [];
+  if (centres.length === count + 1) centres = centres.slice(1).map((edge, k) => (edge + centres[k]) / 2);
+  if (centres.length !== count || centres.some((value) => !Number.isFinite(value))) {
+    centres = Array.from({ length: count }, (_, k) => (start ?? 0) + k * (step ?? 1));
+  }
+  const widths = count > 1 ? [centres[1] - centres[0], centres[count - 1] - centres[count - 2]] : [step ?? 1, step ?? 1];
+  const inner = centres.slice(1).map((centre, k) => (centre + centres[k]) / 2);
+  const edges = [centres[0] - widths[0] / 2, ...inner, centres[count - 1] + widths[1] / 2];
+  return { centres, edges };
+}
+
+const axisKey = (id) => `${id[0]}axis${id.slice(1)}`;   // "x2" -> "xaxis2"
+
+class PlotView {
+  constructor(parent) {
+    this.parent = parent;
+    this.host = make("div", { class: "enc-focus", tabindex: "0" });
+    this.aloud = make("div", { class: "enc-aloud", "aria-live": "polite" });
+    this.cursorBox = make("div", { class: "enc-cursor", hidden: "" });
+    this.note = make("div", { class: "enc-note", role: "status" });
+    this.root = make("div", { class: "enc-root enc-plot" }, this.host, this.cursorBox, this.aloud, this.note);
+    this.tip = new Tip(this.root);
+    parent.append(this.root);
+    this.arrays = {};
+    this.cursor = null;       // { map, row, column } of the cell that the arrow keys are on
+    this.known = null;        // the zoom window that Python knows
+    this.resize = everyFrame(() => this.root.clientWidth !== this.width && this.draw());
+    this.observer = new ResizeObserver(this.resize);
+    this.observer.observe(this.root);
+    this.host.addEventListener("keydown", (event) => this.onKey(event));
+    this.host.addEventListener("blur", () => { this.cursorBox.hidden = true; this.tip.hide(); });
+    this.host.addEventListener("pointermove", (event) => this.onPointer(event));
+    this.host.addEventListener("pointerleave", () => this.tip.hide());
+    this.host.addEventListener("pointerdown", (event) => { this.pressed = [event.clientX, event.clientY]; }, true);
+    this.host.addEventListener("click", (event) => this.onLabelClick(event), true);
+    this.onScroll = () => this.tip.hide();
+    window.addEventListener("scroll", this.onScroll, { capture: true, passive: true });
+  }
+
+  async update(component) {
+    this.component = component;
+    try {
+      const { header, arrays } = unpack(component.data);
+      this.header = header;
+      this.known = header.window;
+      this.host.style.height = this.host.firstChild ? "" : `${header.height}px`;   // no jump when the chart arrives
+      this.plotly = await loadPlotly(header.plotly);
+      if (this.gone || this.component !== component) return;
+      this.figure = revive(header.figure, arrays, this.arrays);
+      this.arrays = arrays;
+      this.readFigure();
+      this.describe();
+      await this.draw();
+      this.note.textContent = "";
+    } catch (error) {
+      this.note.textContent = `This chart could not be drawn: ${error.message}`;
+    }
+  }
+
+  // What the figure says about its maps and its token axes.
+  readFigure() {
+    this.maps = [];
+    this.figure.data.forEach((trace, number) => {
+      if (!MAP_TYPES.has(trace.type) || !trace.z?.length || trace.visible === false) return;
+      const [rows, columns] = [trace.z.length, trace.z[0].length];
+      const x = trace.xaxis ?? "x";
+      const y = trace.yaxis ?? "y";
+      this.maps.push({
+        number, trace, rows, columns, x: axisKey(x), y: axisKey(y), xref: x, yref: y,
+        across: cellsAlong(trace.x, trace.x0, trace.dx, columns), down: cellsAlong(trace.y, trace.y0, trace.dy, rows),
+      });
+    });
+    this.labels = {};   // axis -> position -> label, for axes whose ticks are named
+    for (const [name, axis] of Object.entries(this.figure.layout)) {
+      if (/^[xy]axis\d*$/.test(name) && axis.ticktext && axis.tickvals) {
+        this.labels[name] = new Map(Array.from(axis.tickvals, (value, k) => [value, axis.ticktext[k]]));
+      }
+    }
+    if (this.cursor && !this.maps[this.cursor.map]) this.cursor = null;
+  }
+
+  describe() {
+    const interactive = this.maps.length > 0;
+    this.host.setAttribute("role", interactive ? "application" : "img");
+    this.host.setAttribute("aria-label", interactive
+      ? `${this.header.alt} Arrow keys move over the cells, Enter selects, Escape clears.` : this.header.alt);
+    if (interactive) this.host.setAttribute("aria-roledescription", "heat map");
+    else this.host.removeAttribute("aria-roledescription");
+  }
+
+  async draw() {
+    this.width = this.root.clientWidth;
+    if (!this.width || !this.figure || this.gone) return;   // in a closed tab or expander: drawn when it gets a width
+    this.theme = readTheme(this.parent);
+    const first = !this.host.data;
+    this.host.style.height = "";
+    await this.plotly.react(this.host, this.traces(), this.layout(), (this.config ??= this.makeConfig()));
+    if (this.gone) return;
+    if (first) this.listen();
+    await this.fitLabels();
+    this.placeCursor();
+    this.settle();
+  }
+
+  traces() {
+    return this.figure.data.map((trace, number) => {
+      const map = this.maps.find((candidate) => candidate.number === number);
+      if (!map || trace.hoverinfo === "skip") return trace;
+      // The label of a cell is drawn here: Plotly would know only the tokens whose tick is drawn.
+      const { hovertemplate, ...rest } = trace;
+      return { ...rest, hoverinfo: "none" };
+    });
+  }
+
+  layout() {
+    const own = this.figure.layout;
+    const height = this.maps.length ? Math.min(this.header.height, Math.max(280, 1.25 * this.width)) : this.header.height;
+    const layout = {
+      ...own, width: this.width, height, template: themeTemplate(this.theme, own.template),
+      shapes: [...(own.shapes ?? []), ...this.marks()],
+      uirevision: own.uirevision ?? this.maps.map((map) => `${map.rows}x${map.columns}`).join() + "-",
+    };
+    // A finger that scrolls the page must not zoom instead: on a touch screen zooming is switched on in the mode bar.
+    if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
+    for (const name of Object.keys(this.labels)) layout[name] = { ...own[name], ...this.someLabels(name) };
+    return layout;
+  }
+
+  // Made once: Plotly draws everything anew, and forgets the zoom, when the configuration is another object.
+  makeConfig() {
+    const save = (format, icon) => ({
+      name: `Download ${format.toUpperCase()}`, title: `Download as ${format.toUpperCase()}`, icon, click: () => this.save(format),
+    });
+    const icons = this.plotly.Icons;
+    return {
+      displaylogo: false, responsive: false, scrollZoom: false, showTips: false,
+      displayModeBar: matchMedia("(hover: none)").matches ? true : "hover",
+      modeBarButtons: [["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"], [save("png", icons.camera), save("svg", icons.disk)]],
+    };
+  }
+
+  listen() {
+    this.host.on("plotly_click", (event) => this.onClick(event));
+    this.host.on("plotly_hover", (event) => this.onHover(event));
+    this.host.on("plotly_unhover", () => this.tip.hide());
+    this.host.on("plotly_doubleclick", () => { this.cursor = null; this.placeCursor(); this.send({ axis: "clear" }); });
+    this.host.on("plotly_relayouting", () => { this.cursorBox.hidden = true; this.tip.hide(); });
+    this.host.on("plotly_relayout", async (change) => {
+      if (!Object.keys(change).some((key) => /^[xy]axis\d*\.(range|autorange)/.test(key))) return;
+      await this.fitLabels();
+      this.placeCursor();
+      this.settle();
+    });
+  }
+
+  // ---- Labels of the token axes: as many as fit, more of them the closer one looks. ----
+
+  someLabels(name) {
+    const labels = this.labels[name];
+    const live = this.host._fullLayout?.[name];
+    const all = [...labels.keys()];
+    const [low, high] = live?.range ? [...live.range].sort((a, b) => a - b) : [-Infinity, Infinity];
+    const seen = all.filter((position) => position >= low && position <= high);
+    const length = live?._length || (name[0] === "x" ? this.width : this.header.height) * 0.75;
+    const fit = Math.max(2, Math.min(MOST_LABELS, Math.floor(length / LABEL_PITCH)));
+    let step = 1;
+    while (seen.length / step > fit) step *= 2;
+    const shown = seen.filter((_, k) => (all.indexOf(seen[0]) + k) % step === 0);
+    const longest = this.width < 500 ? 9 : 16;
+    return { tickmode: "array", tickvals: shown, ticktext: shown.map((position) => cut(labels.get(position), longest)) };
+  }
+
+  async fitLabels() {
+    const change = {};
+    for (const name of Object.keys(this.labels)) {
+      const some = this.someLabels(name);
+      if (String(some.tickvals) === String(Array.from(this.host.layout[name].tickvals ?? []))) continue;
+      change[`${name}.tickvals`] = some.tickvals;
+      change[`${name}.ticktext`] = some.ticktext;
+    }
+    if (Object.keys(change).length) await this.plotly.relayout(this.host, change);
+  }
+
+  labelOf(name, position) {
+    const label = this.labels[name]?.get(position);
+    return label === undefined ? String(Number(position.toPrecision(6))) : plainText(label);
+  }
+
+  // ---- The selection, drawn as shapes so that it follows every zoom and is in the exported picture. ----
+
+  marks() {
+    const { i = [], j = [] } = this.header.selected ?? {};
+    const shapes = [];
+    const rect = (place, width) => {
+      const shape = { type: "rect", layer: "above", fillcolor: "rgba(0,0,0,0)", ...place };
+      shapes.push({ ...shape, line: { color: "#ffffff", width: width + 2 } }, { ...shape, line: { color: "#111111", width } });
+    };
+    for (const map of this.maps) {
+      const rows = i.map((position) => span(map.down.edges, position)).filter(Boolean);
+      const columns = j.map((position) => span(map.across.edges, position)).filter(Boolean);
+      for (const [y0, y1] of rows) rect({ xref: `${map.xref} domain`, x0: 0, x1: 1, yref: map.yref, y0, y1 }, 1);
+      for (const [x0, x1] of columns) rect({ yref: `${map.yref} domain`, y0: 0, y1: 1, xref: map.xref, x0, x1 }, 1);
+      for (const [y0, y1] of rows) for (const [x0, x1] of columns) rect({ xref: map.xref, yref: map.yref, x0, x1, y0, y1 }, 2);
+    }
+    return shapes;
+  }
+
+  // ---- Pointer ----
+
+  onHover(event) {
+    const point = event.points[0];
+    const index = this.maps.findIndex((map) => map.number === point.curveNumber);
+    if (index < 0 || !event.event?.clientX) return;
+    const [row, column] = point.pointNumber;
+    this.tip.element.textContent = this.cellText(this.maps[index], row, column);
+    this.tip.show(event.event.clientX, event.event.clientY);
+  }
+
+  onPointer(event) {
+    this.host.classList.toggle("enc-over-label", this.labelAt(event) !== null);
+  }
+
+  onClick(event) {
+    if (event.event?.detail > 1) return;   // the second half of a double click
+    const point = event.points[0];
+    const shift = Boolean(event.event?.shiftKey);
+    const index = this.maps.findIndex((map) => map.number === point.curveNumber);
+    if (index < 0) {
+      this.send({ axis: "point", trace: point.curveNumber, point: point.pointNumber ?? point.pointIndex ?? 0, x: point.x, y: point.y, shift });
+      return;
+    }
+    const [row, column] = point.pointNumber;
+    this.cursor = { map: index, row, column };
+    this.placeCursor();
+    this.sendCell(shift);
+  }
+
+  // The token whose tick label lies under the pointer. Plotly lays its own handles over the labels and reports nothing.
+  labelAt(event) {
+    for (const element of document.elementsFromPoint(event.clientX, event.clientY)) {
+      if (element === this.host) break;
+      const tick = element.closest?.("g.xtick, g.ytick, g.x2tick, g.y2tick, [class*='tick']");
+      if (!tick || !this.host.contains(tick)) continue;
+      const kind = /^([xy]\d*)tick$/.exec([...tick.classList].find((name) => /^[xy]\d*tick$/.test(name)) ?? "");
+      const position = tick.__data__?.x;
+      if (kind && this.labels[axisKey(kind[1])]?.has(position)) return { axis: kind[1][0], position: Math.round(position) };
+    }
+    return null;
+  }
+
+  onLabelClick(event) {
+    const [x, y] = this.pressed ?? [event.clientX, event.clientY];
+    if (Math.hypot(event.clientX - x, event.clientY - y) > 4 || event.detail > 1) return;
+    const label = this.labelAt(event);
+    if (!label) return;
+    this.send({ axis: label.axis, [label.axis === "x" ? "j" : "i"]: label.position, trace: this.maps[0]?.number ?? 0, shift: event.shiftKey });
+  }
+
+  // ---- Keyboard ----
+
+  onKey(event) {
+    const moves = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") {
+      this.cursor = null;
+      this.placeCursor();
+      this.tip.hide();
+      this.send({ axis: "clear" });
+    } else if (event.key === "Enter" && this.cursor) this.sendCell(event.shiftKey);
+    else if (moves[event.key] && this.maps.length) this.moveCursor(...moves[event.key]);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  // dx, dy in the directions of the screen; the first key only shows where the cursor is.
+  moveCursor(dx, dy) {
+    if (!this.cursor) {
+      const { i = [], j = [] } = this.header.selected ?? {};
+      const map = this.maps[0];
+      this.cursor = { map: 0, row: indexOf(map.down.edges, i[0]) ?? 0, column: indexOf(map.across.edges, j[0]) ?? 0 };
+      if (i.length === 0 || j.length === 0) this.cursor = this.firstVisible(this.cursor);
+    } else {
+      const map = this.maps[this.cursor.map];
+      const flip = (name, forward) => Math.sign(this.host._fullLayout[name].range[1] - this.host._fullLayout[name].range[0]) * forward;
+      const next = (at, by, size) => Math.max(0, Math.min(size - 1, at + by));
+      this.cursor.column = next(this.cursor.column, dx * flip(map.x, 1), map.columns);
+      this.cursor.row = next(this.cursor.row, dy * flip(map.y, -1), map.rows);
+    }
+    this.showCursor();
+  }
+
+  // In a zoomed map the cursor starts where the reader looks.
+  firstVisible(cursor) {
+    const map = this.maps[cursor.map];
+    const inside = (name, centres, current) => {
+      const [low, high] = [...this.host._fullLayout[name].range].sort((a, b) => a - b);
+      const seen = (k) => centres[k] >= low && centres[k] <= high;
+      const first = centres.findIndex((_, k) => seen(k));
+      return seen(current) || first < 0 ? current : first;
+    };
+    return { ...cursor, row: inside(map.y, map.down.centres, cursor.row), column: inside(map.x, map.across.centres, cursor.column) };
+  }
+
+  showCursor() {
+    const map = this.maps[this.cursor.map];
+    const text = this.cellText(map, this.cursor.row, this.cursor.column);
+    this.aloud.textContent = text;
+    this.placeCursor();
+    if (this.cursorBox.hidden) return;
+    const box = this.cursorBox.getBoundingClientRect();
+    this.tip.element.textContent = text;
+    this.tip.show(box.right, box.bottom, 6);
+  }
+
+  placeCursor() {
+    this.cursorBox.hidden = true;
+    if (!this.cursor || !this.host._fullLayout || !this.root.contains(document.activeElement)) return;
+    const map = this.maps[this.cursor.map];
+    this.cursor.row = Math.min(this.cursor.row, map.rows - 1);
+    this.cursor.column = Math.min(this.cursor.column, map.columns - 1);
+    const along = (name, edges, k) => {
+      const axis = this.host._fullLayout[name];
+      const pixels = [axis.l2p(edges[k]), axis.l2p(edges[k + 1])].sort((a, b) => a - b);
+      const [low, high] = [Math.max(0, pixels[0]), Math.min(axis._length, pixels[1])];
+      return high - low < 1 ? null : [axis._offset + low, high - low];
+    };
+    const across = along(map.x, map.across.edges, this.cursor.column);
+    const down = along(map.y, map.down.edges, this.cursor.row);
+    if (!across || !down) return;
+    const grow = (size) => Math.max(0, (6 - size) / 2);   // a cell of two pixels still needs a visible frame
+    const [gx, gy] = [grow(across[1]), grow(down[1])];
+    Object.assign(this.cursorBox.style, {
+      left: `${across[0] - gx}px`, width: `${across[1] + 2 * gx}px`, top: `${down[0] - gy}px`, height: `${down[1] + 2 * gy}px`,
+    });
+    this.cursorBox.hidden = false;
+  }
+
+  cellText(map, row, column) {
+    const template = map.trace.hovertemplate ?? "%{y} to %{x}: %{z:.3f}";
+    const [x, y] = [map.across.centres[column], map.down.centres[row]];
+    const values = {
+      x: this.labelOf(map.x, x), y: this.labelOf(map.y, y), z: map.trace.z[row][column],
+      text: map.trace.text?.[row]?.[column], hovertext: map.trace.hovertext?.[row]?.[column], customdata: map.trace.customdata?.[row]?.[column],
+    };
+    const picture = String(template).replace(/<extra>.*?<\/extra>/gs, "");
+    return picture.split(/(%\{[^}]*\})/).map((part) => {
+      const field = /^%\{([a-z]+)(?:\[(\d+)\])?(?::([^}]*))?\}$/.exec(part);
+      if (!field) return plainText(part);
+      const value = field[2] === undefined ? values[field[1]] : values[field[1]]?.[Number(field[2])];
+      return typeof value === "number" ? formatNumber(value, field[3]) : plainText(value ?? "");
+    }).join("");
+  }
+
+  // ---- To Python ----
+
+  sendCell(shift) {
+    const map = this.maps[this.cursor.map];
+    this.send({
+      axis: "cell", trace: map.number, shift,
+      i: Math.round(map.down.centres[this.cursor.row]), j: Math.round(map.across.centres[this.cursor.column]),
+    });
+  }
+
+  send(value) {
+    this.component.setTriggerValue("click", value);
+  }
+
+  // Tells Python the window once zooming or panning has ended, and only when it is another one.
+  settle() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      const now = this.zoomWindow();
+      if (this.gone || JSON.stringify(now) === JSON.stringify(this.known)) return;
+      this.known = now;
+      this.component.setStateValue("relayout", now);
+    }, SETTLED_MS);
+  }
+
+  zoomWindow() {
+    const side = (name) => {
+      const axis = this.host.layout[name];
+      const own = this.figure.layout[name]?.range;
+      if (!axis?.range || axis.range.some((edge) => typeof edge !== "number")) return null;
+      const home = axis.autorange && axis.autorange !== "min" && axis.autorange !== "max";
+      const same = own && own.every((edge, k) => Math.abs(edge - axis.range[k]) < 1e-6 * Math.abs(own[1] - own[0]));
+      return { home: Boolean(home || same), range: [...axis.range].sort((a, b) => a - b).map((edge) => Number(edge.toFixed(4))) };
+    };
+    const map = this.maps[0];
+    const [x, y] = [side(map?.x ?? "xaxis"), side(map?.y ?? "yaxis")];
+    return !x || !y || (x.home && y.home) ? null : { x: x.range, y: y.range };
+  }
+
+  async save(format) {
+    const layout = { ...this.host.layout, paper_bgcolor: this.theme.background };
+    const size = { width: this.host._fullLayout.width, height: this.host._fullLayout.height };
+    const url = await this.plotly.toImage({ data: this.host.data, layout }, { format, scale: format === "png" ? 2 : 1, ...size });
+    download(`${fileName(this.header.name)}.${format}`, url);
+  }
+
+  destroy() {
+    this.gone = true;
+    clearTimeout(this.timer);
+    this.resize.cancel();
+    this.observer.disconnect();
+    window.removeEventListener("scroll", this.onScroll, { capture: true });
+    if (this.host.data) this.plotly.purge(this.host);
+    this.root.remove();
+  }
+}
+
+// The cell, as [low, high], that a position falls into.
+function span(edges, position) {
+  const k = indexOf(edges, position);
+  return k === null ? null : [edges[k], edges[k + 1]];
+}
+
+function indexOf(edges, position) {
+  if (position === undefined) return null;
+  for (let k = 0; k + 1 < edges.length; k++) {
+    if ((position - edges[k]) * (position - edges[k + 1]) <= 0) return k;
+  }
+  return null;
+}
+
+// A label of at most so many characters, markup left alone; whole characters, so that an emoji is never cut in two.
+function cut(label, longest) {
+  const text = String(label);
+  if (/[<&]/.test(text)) return text;
+  const characters = typeof Intl.Segmenter === "function" ? Array.from(new Intl.Segmenter().segment(text), (part) => part.segment) : [...text];
+  return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join("")}…`;
+}
+
+export default mounted(PlotView);
