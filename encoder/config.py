@@ -45,14 +45,15 @@ class EncoderConfig:
         n_segments: rows of the segment table (0: none).
     Norms (LayerNorm)
         norm_placement: "post", x = norm(x + f(x)) (Vaswani et al. 2017), or "pre", x = x + f(norm(x));
-        embedding_norm: one right after the embeddings; first_norm: False where layer 0 has no attention norm (ModernBERT);
-        final_norm: one after the last layer (by default just for "pre"); norm_eps; norm_bias.
+        embedding_norm: one right after the embeddings; first_norm: False where layer 0 has no attention norm
+        (ModernBERT); final_norm: one after the last layer (by default just for "pre"); norm_eps; norm_bias.
     Attention
         position: kind of positional encoding; position_offset: row of the first token in a learned table (RoBERTa: 2);
         pad_position: row that padding takes there, None to count on through padding;
         rotary_base: wavelength base, one number or one a layer; attention_window: farthest |i - j| that is seen,
         one number (None: everything) or one a layer; relative_buckets / relative_max_distance: a learned bias by
-        distance added to the scores (MPNet, T5); causal: token i sees only j <= i; attention_scale: by default 1/sqrt(K).
+        distance added to the scores (MPNet, T5); causal: token i sees only j <= i;
+        attention_scale: by default 1/sqrt(K).
     Feed-forward
         activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in).
     The rest

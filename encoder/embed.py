@@ -25,7 +25,7 @@ def sinusoidal(positions: Tensor, width: int) -> Tensor:
 
 
 class Positions(nn.Module):
-    """The encoding that is added to the embeddings: a learned table, or sines. Rotary positions act on q and k instead."""
+    """The encoding added to the embeddings: a learned table, or sines. Rotary positions act on q and k instead."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Positions(nn.Module):
 
 
 class PatchProjection(nn.Module):
-    """Image [B, C, S, S] -> patches [B, P, D], each projected linearly; then [CLS] in front (Dosovitskiy et al. 2021)."""
+    """Image [B, C, S, S] -> patches [B, P, D], projected linearly; [CLS] in front (Dosovitskiy et al. 2021)."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()

@@ -17,9 +17,10 @@ from encoder.hooks import HookPoint, current_visitor
 
 
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor | None, eps: float) -> Tensor:
-    """(x - mean) / sqrt(var + eps) x gain + bias over the last axis (Ba et al. 2016), population variance, eps in the root.
+    """(x - mean) / sqrt(var + eps) x gain + bias over the last axis (Ba et al. 2016), with the population variance.
 
-    Written out, for everything that explains a norm; the forward pass takes torch's fused kernel, and a test holds the two together.
+    Written out, for everything that explains a norm; the forward pass takes torch's fused kernel, and a test holds
+    the two together.
     """
     mean = x.mean(dim=-1, keepdim=True)
     variance = (x - mean).square().mean(dim=-1, keepdim=True)
@@ -47,7 +48,7 @@ class Surroundings:
     """What attention needs to know beside x, made once a forward pass: positions, masks, biases.
 
     positions [T]; key_mask [B, T], True for a real token, or None; rotations: rotary base -> (cos, sin), each [T, K];
-    masks: window -> additive [*, 1, *, T], 0 or the lowest number, with the relative bias where there is one; None: no mask.
+    masks: window -> additive [*, 1, *, T], 0 or the lowest number, plus the relative bias if any; None: no mask.
     """
 
     positions: Tensor

@@ -57,7 +57,7 @@ class Encoder(nn.Module):
         return self.layers[self.config.weights_of_layer(layer)]  # type: ignore[return-value]
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None, segments: Tensor | None = None) -> Tensor:
-        """inputs: ids [B, T] (or pixels [B, C, S, S]); mask [B, T], True for a real token; segments [B, T] -> [B, T, D]."""
+        """inputs: ids [B, T] or pixels [B, C, S, S]; mask [B, T], True: a real token; segments [B, T] -> [B, T, D]."""
         x = self.embedding(inputs, mask, segments)  # [B, T, D]
         around = self.surroundings(x, mask)
         for layer in range(self.config.n_layers):
@@ -89,7 +89,7 @@ class Encoder(nn.Module):
     def additive_mask(
         self, positions: Tensor, mask: Tensor | None, window: int | None, bias: Tensor | None, dtype: torch.dtype
     ) -> Tensor | None:
-        """What is added to the scores for one window: [B or 1, H or 1, T or 1, T], or None where there is nothing to add."""
+        """What is added to the scores for one window: [B or 1, H or 1, T or 1, T]; None where nothing is."""
         key_mask = None if mask is None else mask.unsqueeze(1)  # [B, 1, T]
         allowed = attend.allowed(positions, positions, key_mask=key_mask, causal=self.config.causal, window=window)
         if allowed is None:
@@ -103,9 +103,9 @@ class Encoder(nn.Module):
 def initialise(encoder: Encoder, seed: int, scheme: Initialisation = "xavier") -> None:
     """Fill the weights from `seed`, in place, on the CPU's generator.
 
-    "xavier": linear maps N(0, 2 / (fan in + fan out)) (Glorot and Bengio 2010; the setting of Xiong et al. 2020), tables
-    N(0, 1); "bert": everything N(0, 0.02^2) (Devlin et al. 2019). Biases 0, gains 1: norms take no random numbers, so both
-    norm placements receive the same weights.
+    "xavier": linear maps N(0, 2 / (fan in + fan out)) (Glorot and Bengio 2010; the setting of Xiong et al. 2020),
+    tables N(0, 1); "bert": everything N(0, 0.02^2) (Devlin et al. 2019). Biases 0, gains 1: norms take no random
+    numbers, so both norm placements receive the same weights.
     """
     generator = torch.Generator().manual_seed(seed)
 

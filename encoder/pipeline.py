@@ -74,15 +74,15 @@ class TextEncoder:
     ) -> Trace:
         """Run one text (with `pair`: as segments A and B) and return its Trace.
 
-        A text longer than the model takes is cut; `trace.source.n_full` says how long it was. `edits` change the forward
-        pass (encoder.edits); `request=("ffn.hidden",)` keeps large values too. Raises OutOfMemory with a remedy.
+        A text longer than the model takes is cut; `trace.source.n_full` says how long it was. `edits` change the
+        forward pass (encoder.edits); `request=("ffn.hidden",)` keeps large values too. Raises OutOfMemory with a remedy.
         """
         return self._run((self.tokenize(text, pair),), tuple(edits), tuple(request))[0]
 
     def trace_batch(
         self, texts: Sequence[str], *, edits: Sequence[Edit] = (), request: Sequence[str] = ()
     ) -> list[Trace]:
-        """Run several texts as one padded batch: one Trace each, all of the same T, with `trace.mask` for the padding."""
+        """Run several texts as one padded batch: one Trace each, all of the same T; `trace.mask` tells the padding."""
         if isinstance(texts, str):
             raise TextError("trace_batch takes a list of texts; for a single one there is trace.")
         return self._run(tuple(self.tokenize(text) for text in texts), tuple(edits), tuple(request))
@@ -109,7 +109,7 @@ class TextEncoder:
         return torch.cat(vectors)
 
     def pool(self, output: Tensor, mask: Tensor) -> Tensor:
-        """output [N, T, D], mask [N, T] -> [N, D]: the mean over real tokens or [CLS], normalised where the checkpoint says so."""
+        """output [N, T, D], mask [N, T] -> [N, D]: mean over real tokens or [CLS]; normalised as the checkpoint says."""
         if self.pooling == "cls":
             pooled = output[:, 0]
         else:
@@ -158,7 +158,7 @@ class TextEncoder:
     def rewired(self, norm_placement: NormPlacement) -> TextEncoder:
         """The same weights with the norms moved. Not trained that way, and `notes` says so. No weight is copied.
 
-        The weights have no final norm to give to a pre-norm encoder that was trained as post-norm, and keep the one they have.
+        A model trained as post-norm has no final norm to give to its pre-norm twin; one trained as pre-norm keeps its own.
         """
         if norm_placement == self.config.norm_placement:
             return self
@@ -168,7 +168,7 @@ class TextEncoder:
         moved.load_state_dict(self.encoder.state_dict(), assign=True)
         note = (
             f"{self.name} was trained with {self.config.norm_placement}-norm. Here its norms are moved to "
-            f"{norm_placement}-norm without any training: the numbers are real, but this is not how the model works well."
+            f"{norm_placement}-norm without any training: the numbers are real, but it was not made to work this way."
         )
         return dataclasses.replace(self, encoder=moved, notes=(*self.notes, note))
 

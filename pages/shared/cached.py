@@ -1,0 +1,162 @@
+"""Everything that is kept between runs and shared by all sessions: models and traces. The only place with st.cache_*.
+
+Keys hold everything that changes a result: model, norm placement, device, number type, texts, edits.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+import encoder
+from encoder.config import EncoderConfig
+from encoder.edits import Edit
+from encoder.trace import Trace
+
+#: What traces and what is derived from them may take together, in MB.
+CACHE_MB = int(os.environ.get("ENCODERSCOPE_CACHE_MB", "768"))
+
+
+class ByteCache:
+    """A least-recently-used store bounded by bytes. Two sessions that ask for the same key at once compute it once."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.bytes = 0
+        self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making: dict[Hashable, threading.Lock] = {}
+
+    def get(self, key: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
+        """The value kept for `key`, or a new one from `make`; `size` says how many bytes it holds."""
+        with self._lock:
+            if key in self._entries:
+                self._entries.move_to_end(key)
+                return self._entries[key][0]
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            with self._lock:
+                if key in self._entries:
+                    return self._entries[key][0]
+            try:
+                value = make()
+                self._keep(key, value, size(value))
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
+        return value
+
+    def _keep(self, key: Hashable, value: Any, n_bytes: int) -> None:
+        with self._lock:
+            self._entries[key] = (value, n_bytes)
+            self.bytes += n_bytes
+            while self.bytes > self.limit and len(self._entries) > 1:
+                _, (_, freed) = self._entries.popitem(last=False)
+                self.bytes -= freed
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._entries.clear()
+            self.bytes = 0
+
+
+@dataclass(frozen=True)
+class ModelKey:
+    """Which model: a bundled name, folder or Hub id; or an architecture with a seed. And where and how it runs.
+
+    norm: "trained" keeps the checkpoint's own placement; "pre" and "post" move it.
+    """
+
+    source: str = "minilm"
+    scratch: EncoderConfig | None = None
+    seed: int = 0
+    norm: str = "trained"
+    device: str = "auto"
+    dtype: str = "float32"
+
+
+@st.cache_resource(show_spinner=False)
+def _store() -> ByteCache:
+    return ByteCache(CACHE_MB * 1_000_000)
+
+
+@st.cache_resource(show_spinner=False)
+def _forward_slots() -> threading.Semaphore:
+    # Each forward pass uses every core; more than two at once only make each other wait.
+    return threading.Semaphore(2)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _model(source: str, scratch: EncoderConfig | None, seed: int, device: str, dtype: str) -> encoder.TextEncoder:
+    if scratch is not None:
+        model = encoder.build(scratch, _tokenizer(), seed=seed, device=encoder.load.pick_device(device))
+    else:
+        model = encoder.load(source, device=device, dtype=dtype)
+    # Streamlit collects garbage after each run; what is loaded once need not be looked through each time.
+    gc.collect()
+    gc.freeze()
+    return model
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def model(key: ModelKey) -> encoder.TextEncoder:
+    """The model of a key, loaded once for all sessions. Raises EncoderError with a sentence that can be shown."""
+    base = _model(key.source, key.scratch, key.seed, key.device, key.dtype)
+    return base if key.norm == "trained" else base.rewired(key.norm)
+
+
+@st.cache_resource(show_spinner=False)
+def _tokenizer() -> encoder.text.Tokenizer:
+    return _model("minilm", None, 0, "cpu", "float32").tokenizer
+
+
+def scratch_vocabulary() -> int:
+    """Rows that the token table of a from-scratch encoder needs: its tokenizer is MiniLM's."""
+    return _tokenizer().vocab_size
+
+
+def trace(
+    key: ModelKey, text: str, pair: str | None = None, edits: Sequence[Edit] = (), request: Sequence[str] = ()
+) -> Trace:
+    """The trace of a text, computed once for all sessions."""
+    name = ("trace", key, text, pair, tuple(edits), tuple(request))
+
+    def make() -> Trace:
+        loaded = model(key)
+        with _forward_slots():
+            return loaded.trace(text, pair, edits=edits, request=request)
+
+    return _store().get(name, make, trace_bytes)
+
+
+def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Callable[[Trace], Any]) -> Any:
+    """Something made from the unedited trace of a text (thumbnails, measures), kept as long as there is room.
+
+    what: names the thing and every option that changes it; make: trace -> value with `nbytes`, or a small value.
+    """
+    name = ("derived", key, text, pair, what)
+    return _store().get(name, lambda: make(trace(key, text, pair)), value_bytes)
+
+
+def trace_bytes(trace: Trace) -> int:
+    """Bytes that a trace holds, each storage counted once."""
+    storages = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in trace.values.values()}
+    return sum(storages.values())
+
+
+def value_bytes(value: Any) -> int:
+    """Bytes of an array; a small sum for anything else."""
+    return int(getattr(value, "nbytes", 10_000))
+
+
+def bytes_in_use() -> int:
+    """Bytes that kept traces and what is derived from them take now."""
+    return _store().bytes

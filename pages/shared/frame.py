@@ -1,0 +1,87 @@
+"""What every page stands in: the sidebar, the model that is loaded, the notes about the link; then the page."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.navigation.page import StreamlitPage
+
+from encoder.errors import EncoderError
+from pages.shared import cached, controls
+from pages.shared.view import View, state
+
+_VIEW = "_current_view"
+
+
+def run(page: StreamlitPage, area: DeltaGenerator) -> None:
+    """Draw the sidebar, load the model, run the page, write the view into the URL."""
+    state.begin()
+    try:
+        with st.sidebar:
+            controls.sentence_controls()
+            controls.model_controls()
+            place_of_head = st.container()
+            controls.display_controls()
+            place_of_memory = st.container()
+        view = _load(area, place_of_head)
+        if view is not None:
+            st.session_state[_VIEW] = view
+            _notes(area, view)
+            page.run()
+            place_of_memory.caption(_memory(view))
+    finally:
+        # However the page ended, the address says what was looked at and nothing that was typed is lost.
+        state.end()
+
+
+def current_view() -> View:
+    """The View of this run: what a page looks at."""
+    return st.session_state[_VIEW]
+
+
+def _load(area: DeltaGenerator, place_of_head: DeltaGenerator) -> View | None:
+    """Load the model and trace the text, with a word on what goes on; None (and a sentence) where that cannot be."""
+    try:
+        with area, st.spinner("Loading the model …", show_time=False):
+            key = controls.read_model_key()
+            model = cached.model(key)
+        with place_of_head:
+            controls.head_controls(model.config)
+        view = controls.current_view(key)
+        with area, st.spinner("Running the encoder …", show_time=False):
+            trace = view.trace
+        return controls.with_selection_inside(view, trace.n_tokens)
+    except EncoderError as error:
+        for sentence in state.notes():
+            area.warning(sentence, icon=":material/link_off:")
+        area.error(str(error), icon=":material/error:")
+        return None
+
+
+def _notes(area: DeltaGenerator, view: View) -> None:
+    """Sentences about the link, the text and the model that hold on every page."""
+    for sentence in state.notes():
+        area.warning(sentence, icon=":material/link_off:")
+    source = view.trace.source
+    name = view.loaded.name
+    if source is not None and source.cut:
+        area.warning(
+            f"This text is {source.n_full:,} tokens; {name} takes {view.loaded.config.max_tokens:,}. "
+            f"Shown: the first {len(source):,}.",
+            icon=":material/content_cut:",
+        )
+    if not view.text.strip() and view.pair is None:
+        area.info("Nothing is typed: what is shown are the special tokens alone. Type a sentence in the sidebar.")
+    for sentence in view.loaded.notes:
+        area.info(sentence, icon=":material/info:")
+
+
+def _memory(view: View) -> str:
+    """Where the model runs and what it takes."""
+    model = view.loaded
+    weights = sum(parameter.numel() * parameter.element_size() for parameter in model.encoder.parameters())
+    device = str(model.device).upper()
+    return (
+        f"{model.name}: {model.n_parameters:,} parameters, {weights / 1e6:,.0f} MB on {device}; "
+        f"kept traces {cached.bytes_in_use() / 1e6:,.0f} MB."
+    )

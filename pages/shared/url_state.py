@@ -1,0 +1,157 @@
+"""The view as values that live in the session and in the URL, so that any view can be sent as a link.
+
+Streamlit's own `bind="query-params"` drops an invalid value without a word, forgets a page's parameters when the page is
+left, and knows widgets only. Here every value is declared once as a Param; the URL is read before the first widget and
+written after the last, a value that cannot be read falls back with a sentence, and whatever is not on this page is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import streamlit as st
+
+#: Longer values (percent-encoded) stay out of the URL: servers and proxies refuse longer request lines.
+LONGEST_IN_URL = 4_000
+
+_VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
+
+
+@dataclass(frozen=True)
+class Param:
+    """One value of the view. parse: text of the URL -> value, raising ValueError with a reason fit to be shown."""
+
+    name: str
+    default: Any
+    parse: Callable[[str], Any] = str
+    format: Callable[[Any], str] = str
+
+
+def choice(name: str, default: str, options: Iterable[str]) -> Param:
+    """A Param that takes one of several words."""
+    known = tuple(options)
+
+    def parse(text: str) -> str:
+        if text not in known:
+            raise ValueError(f"choose one of {', '.join(known)}")
+        return text
+
+    return Param(name, default, parse)
+
+
+def whole_number(name: str, default: int | None, low: int = 0, high: int | None = None) -> Param:
+    """A Param that takes a whole number from `low` to `high`; limits that depend on the model are checked later."""
+
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.lstrip("-").isdigit() or len(text) > 9:
+            raise ValueError("a whole number is needed")
+        number = int(text)
+        if number < low or (high is not None and number > high):
+            raise ValueError(f"it must be {low} or more" if high is None else f"it must lie between {low} and {high}")
+        return number
+
+    return Param(name, default, parse)
+
+
+def flag(name: str, default: bool = False) -> Param:
+    """A Param that is on ("1") or off ("0")."""
+
+    def parse(text: str) -> bool:
+        if text not in ("0", "1"):
+            raise ValueError("1 means on, 0 means off")
+        return text == "1"
+
+    return Param(name, default, parse, lambda value: "1" if value else "0")
+
+
+class UrlState:
+    """The declared Params, their values in this session, and their way into the URL."""
+
+    def __init__(self, params: Iterable[Param]) -> None:
+        self.params = {param.name: param for param in params}
+
+    def begin(self) -> None:
+        """Read the URL, before any widget is drawn: on the first run, and when the browser went back or forward."""
+        values = st.session_state.setdefault(_VALUES, {})
+        written = st.session_state.setdefault(_WRITTEN, {})
+        st.session_state[_NOTES] = []
+        first_run = not values
+        for name, param in self.params.items():
+            raw = st.query_params.get(name)
+            if name not in values:
+                values[name] = param.default
+            if raw is not None and raw != written.get(name):
+                self._adopt(param, raw)
+            elif raw is None and not first_run and name in written and st.query_params:
+                self.put(name, param.default)  # the browser went back to a link that left this value out
+        unknown = sorted(set(st.query_params) - set(self.params) - {"embed", "embed_options"}) if first_run else []
+        for name in unknown:
+            self.note(f"The link's {name!r} is nothing that this app knows; it is ignored.")
+
+    def _adopt(self, param: Param, raw: str) -> None:
+        try:
+            self.put(param.name, param.parse(raw))
+        except ValueError as error:
+            self.note(f"The link asks for {param.name}={raw[:60]!r}: {error}. Shown: {param.format(param.default)}.")
+
+    def end(self) -> None:
+        """Write what differs from the defaults into the URL, after the page has run."""
+        values = st.session_state[_VALUES]
+        wanted = {
+            name: param.format(values[name])
+            for name, param in self.params.items()
+            if values[name] != param.default and values[name] is not None
+        }
+        wanted = {name: text for name, text in wanted.items() if len(quote(text)) <= LONGEST_IN_URL}
+        if wanted != st.query_params.to_dict():
+            st.query_params.from_dict(wanted)
+        st.session_state[_WRITTEN] = wanted
+
+    def get(self, name: str) -> Any:
+        """Value of a Param in this session."""
+        return st.session_state[_VALUES][name]
+
+    def put(self, name: str, value: Any) -> None:
+        """Set a value from code: before its widget is drawn in this run, or in a callback."""
+        st.session_state[_VALUES][name] = value
+        st.session_state[self.key(name)] = value
+
+    def key(self, name: str) -> str:
+        """Key of the widget that shows a Param."""
+        return f"view:{name}"
+
+    def bound(self, widget: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
+        """Draw `widget` for a Param and return its value; kept when the page is left, unlike a bare widget's."""
+        key = self.key(name)
+        if key not in st.session_state:
+            st.session_state[key] = self.get(name)
+        value = widget(*args, key=key, **kwargs)
+        st.session_state[_VALUES][name] = value
+        return value
+
+    def limit(self, name: str, low: int, high: int, what: str) -> int:
+        """Bring a whole number into what the model has, with a note when it was outside. Before its widget is drawn."""
+        # The widget's own entry is newer than ours: its change is taken over when it is drawn.
+        value = st.session_state.get(self.key(name), self.get(name))
+        if not low <= value <= high:
+            nearest = min(max(value, low), high)
+            if value != self.params[name].default:
+                self.note(f"{name}={value}: {what} {low} to {high}. Shown: {nearest}.")
+            self.put(name, nearest)
+            return nearest
+        return value
+
+    def note(self, sentence: str) -> None:
+        """A sentence about the link, shown at the top of the page in this run."""
+        st.session_state.setdefault(_NOTES, []).append(sentence)
+
+    def notes(self) -> tuple[str, ...]:
+        """The sentences of this run."""
+        return tuple(st.session_state.get(_NOTES, ()))
+
+    def too_long_for_url(self, name: str) -> bool:
+        """Whether a value is left out of the link for its length."""
+        return len(quote(self.params[name].format(self.get(name)))) > LONGEST_IN_URL

@@ -1,0 +1,108 @@
+"""The View: everything that decides what a page shows, read from the session and the URL alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import encoder
+from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
+from pages.shared import cached, sources
+from pages.shared.url_state import Param, UrlState, choice, flag, whole_number
+
+FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
+
+#: A handful of sentences that each show something; the title says what to look for.
+EXAMPLES = {
+    "What does “it” refer to?": FIRST_SENTENCE,
+    "One word, two meanings": "She sat on the bank of the river and thought about her money in the bank.",
+    "A word that comes back": "The cat sat on the mat because the mat was warm.",
+    "Agreement across a distance": "The keys to the old wooden cabinet are on the table.",
+    "A garden path": "The old man the boat.",
+    "Words in pieces": "Tokenizers split unbelievably uncommon words like antidisestablishmentarianism.",
+    "If … then, twice": "If it rains, we stay; if it shines, we go.",
+}
+
+SOURCES = {"minilm": "all-MiniLM-L6-v2", "other": "Folder or Hub id", "scratch": "From scratch"}
+COLOURS = ("viridis", "cividis", "magma", "greys")
+DEVICES = ("auto", "cpu", "cuda", "mps")
+DTYPES = ("float32", "bfloat16")
+
+PARAMS = (
+    Param("text", FIRST_SENTENCE),
+    Param("pair", ""),
+    choice("model", "minilm", SOURCES),
+    Param("source", ""),
+    whole_number("layer", 0),
+    whole_number("head", 2),
+    choice("norm", "trained", ("trained", *NORM_PLACEMENTS)),
+    whole_number("i", None),
+    whole_number("j", None),
+    choice("colours", "viridis", COLOURS),
+    choice("device", "auto", DEVICES),
+    choice("dtype", "float32", DTYPES),
+    # From scratch.
+    whole_number("layers", 2, 1, 24),
+    whole_number("heads", 4, 1, 16),
+    whole_number("width", 64, 4, 768),
+    whole_number("ffn", 256, 4, 3072),
+    choice("positions", "sinusoidal", POSITION_KINDS),
+    choice("activation", "gelu", ACTIVATIONS),
+    flag("gated"),
+    whole_number("seed", 0),
+    # The Heads page.
+    choice("special", "show", ("show", "zero", "renormalise")),
+    choice("scale", "linear", ("linear", "log")),
+    choice("range", "fixed", ("fixed", "head")),
+)
+
+state = UrlState(PARAMS)
+
+
+@dataclass(frozen=True)
+class View:
+    """What is looked at. model: which one; text, pair: on what; layer, head: where; i, j: selected query and key token."""
+
+    model: cached.ModelKey
+    text: str
+    pair: str | None
+    layer: int
+    head: int
+    i: int | None
+    j: int | None
+    colours: str
+
+    @property
+    def trace(self) -> encoder.Trace:
+        """The trace of this view's text, computed once."""
+        return cached.trace(self.model, self.text, self.pair)
+
+    @property
+    def loaded(self) -> encoder.TextEncoder:
+        """The model itself."""
+        return cached.model(self.model)
+
+
+def scratch_config() -> encoder.EncoderConfig:
+    """The from-scratch architecture that the sidebar describes. Raises ConfigError when the numbers do not fit."""
+    placement = "post" if state.get("norm") == "trained" else state.get("norm")
+    return encoder.EncoderConfig(
+        vocab_size=cached.scratch_vocabulary(),
+        d_model=state.get("width"),
+        n_layers=state.get("layers"),
+        n_heads=state.get("heads"),
+        d_ffn=state.get("ffn"),
+        max_positions=512,
+        norm_placement=placement,
+        position=state.get("positions"),
+        activation=state.get("activation"),
+        gated=state.get("gated"),
+    )
+
+
+def model_key() -> cached.ModelKey:
+    """Which model the sidebar names. Raises EncoderError where it names none that can be."""
+    place = {"device": state.get("device"), "dtype": state.get("dtype")}
+    if state.get("model") == "scratch":
+        return cached.ModelKey(source="scratch", scratch=scratch_config(), seed=state.get("seed"), **place)
+    source = "minilm" if state.get("model") == "minilm" else sources.allowed_source(state.get("source"))
+    return cached.ModelKey(source=source, norm=state.get("norm"), **place)
