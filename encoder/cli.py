@@ -103,8 +103,6 @@ def streamlit_command(app: Path, host: str, port: int, *, browser: bool) -> list
     }
     if not browser:  # left alone otherwise: without a display Streamlit opens none by itself
         options["server.headless"] = True
-    if app.parent.name == "encoderscope_app":
-        options["server.fileWatcherType"] = "none"  # nobody edits an installed app
     flags = [f"--{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in options.items()]
     # -P: the folder the command is typed in is no place to import from.
     return [sys.executable, "-P", "-m", "streamlit", "run", str(app), *flags]

@@ -130,13 +130,6 @@ def test_the_app_is_found_in_both_layouts(tmp_path: Path):
     assert cli.find_app(package) == (tmp_path / "encoderscope_app" / "app.py").resolve()
 
 
-def test_an_installed_app_watches_no_files(tmp_path: Path):
-    installed = cli.streamlit_command(tmp_path / "encoderscope_app" / "app.py", "localhost", 8501, browser=True)
-    checkout = cli.streamlit_command(tmp_path / "app.py", "localhost", 8501, browser=True)
-    assert "--server.fileWatcherType=none" in installed
-    assert not [flag for flag in checkout if "fileWatcher" in flag]
-
-
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX knows them")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_the_server_quietly(number: signal.Signals, tmp_path: Path):
