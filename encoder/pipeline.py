@@ -75,7 +75,8 @@ class TextEncoder:
         """Run one text (with `pair`: as segments A and B) and return its Trace.
 
         A text longer than the model takes is cut; `trace.source.n_full` says how long it was. `edits` change the
-        forward pass (encoder.edits); `request=("ffn.hidden",)` keeps large values too. Raises OutOfMemory with a remedy.
+        forward pass (encoder.edits); `request=("ffn.hidden",)` keeps large values too.
+        Raises OutOfMemory with a remedy.
         """
         return self._run((self.tokenize(text, pair),), tuple(edits), tuple(request))[0]
 
@@ -109,7 +110,7 @@ class TextEncoder:
         return torch.cat(vectors)
 
     def pool(self, output: Tensor, mask: Tensor) -> Tensor:
-        """output [N, T, D], mask [N, T] -> [N, D]: mean over real tokens or [CLS]; normalised as the checkpoint says."""
+        """output [N, T, D], mask [N, T] -> [N, D]: the mean over real tokens or [CLS], as the checkpoint says."""
         if self.pooling == "cls":
             pooled = output[:, 0]
         else:
@@ -158,7 +159,7 @@ class TextEncoder:
     def rewired(self, norm_placement: NormPlacement) -> TextEncoder:
         """The same weights with the norms moved. Not trained that way, and `notes` says so. No weight is copied.
 
-        A model trained as post-norm has no final norm to give to its pre-norm twin; one trained as pre-norm keeps its own.
+        Weights trained as post-norm have no final norm to give; those trained as pre-norm keep theirs.
         """
         if norm_placement == self.config.norm_placement:
             return self

@@ -52,8 +52,8 @@ with map_side:
         ["show", "zero", "renormalise"],
         required=True,
         format_func={"show": "shown", "zero": "zeroed", "renormalise": "left out, rows to 1"}.get,
-        help="[CLS] and [SEP] take much of the attention in many heads. Zeroed: their cells are 0. Left out: the rest of "
-        "each row is scaled to sum to 1. The model itself always sees them.",
+        help="[CLS] and [SEP] take much of the attention in many heads. Zeroed: their cells are 0. Left out: "
+        "the rest of each row is scaled to sum to 1. The model itself always sees them.",
     )
     left, right = st.columns(2)
     scale = state.bound(left.segmented_control, "scale", "Colour", ["linear", "log"], required=True)

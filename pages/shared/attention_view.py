@@ -1,4 +1,4 @@
-"""One head's map as a page shows it: exact or pooled, whole or a window, special tokens as asked; and what it says in words."""
+"""One head's map as a page shows it: exact or pooled, special tokens as asked; and what it says in words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ THUMBNAIL = 64
 
 @dataclass(frozen=True)
 class HeadMap:
-    """What is drawn of one head: weights [rows, columns]; labels of all tokens; block and offsets: which tokens a cell is."""
+    """What is drawn of one head. weights [rows, columns]; labels: all tokens; block, offsets: the tokens of a cell."""
 
     weights: np.ndarray
     labels: tuple[str, ...]
@@ -32,7 +32,7 @@ class HeadMap:
 
 
 def thumbnails(view: View) -> np.ndarray:
-    """uint8 [L, H, S, S]: every head's pooled map, 255 for the weight 1; colours only, numbers are read off the large map."""
+    """uint8 [L, H, S, S]: every head's pooled map, 255 for the weight 1; for colours, never for numbers."""
     return cached.derived(
         view.model,
         view.text,
@@ -63,10 +63,10 @@ def head_map(view: View, special: str, window: object) -> HeadMap:
     else:
         weights = trace.pooled_attention(layer, head, EXACT_TOKENS)
         caption = (
-            f"{trace.n_tokens:,} tokens: each cell is the largest weight among up to {block} × {block} pairs of tokens. "
+            f"{trace.n_tokens:,} tokens: each cell is the largest weight among {block} × {block} pairs of tokens. "
             "Zoom in to see single tokens."
         )
-    alt = f"Attention map of layer {layer}, head {head}: {trace.n_tokens} query tokens downwards, as many keys to the right."
+    alt = f"Attention map of layer {layer}, head {head}: {trace.n_tokens} queries downwards, as many keys to the right."
     return HeadMap(np.asarray(weights), trace.labels, block, 0, 0, alt, caption)
 
 

@@ -138,7 +138,7 @@ def current_view(key: cached.ModelKey) -> View:
 
 
 def with_selection_inside(view: View, n_tokens: int) -> View:
-    """The view with a selected token that the sentence does not have taken back; a link that asked for it gets a word."""
+    """The view without a selected token that the sentence does not have; a link that asked for one gets a word."""
     kept = {}
     for name in ("i", "j"):
         value = getattr(view, name)

@@ -1,4 +1,4 @@
-"""Which checkpoints a visitor may name: everything on one's own machine, only the operator's folder on a shared server."""
+"""Which checkpoints a visitor may name: all on one's own machine, the operator's folder on a shared server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def offered_folders() -> list[str]:
 
 
 def allowed_source(name: str) -> str:
-    """What `encoder.load` is to be given for the name that a visitor typed. Raises LoadError where it is not offered."""
+    """What `encoder.load` is to be given for the name that was typed. Raises LoadError where it is not offered."""
     from encoder.load import inside
 
     name = name.strip()

@@ -1,8 +1,8 @@
 """The view as values that live in the session and in the URL, so that any view can be sent as a link.
 
-Streamlit's own `bind="query-params"` drops an invalid value without a word, forgets a page's parameters when the page is
-left, and knows widgets only. Here every value is declared once as a Param; the URL is read before the first widget and
-written after the last, a value that cannot be read falls back with a sentence, and whatever is not on this page is kept.
+Streamlit's own `bind="query-params"` drops an invalid value without a word, forgets a page's parameters when the page
+is left, and knows widgets only. Here every value is declared once as a Param; the URL is read before the first widget
+and written after the last, a value that cannot be read falls back with a sentence, and nothing is lost between pages.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ state = UrlState(PARAMS)
 
 @dataclass(frozen=True)
 class View:
-    """What is looked at. model: which one; text, pair: on what; layer, head: where; i, j: selected query and key token."""
+    """What is looked at. model, text, pair: what runs; layer, head: where; i, j: the selected query and key token."""
 
     model: cached.ModelKey
     text: str
