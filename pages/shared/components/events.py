@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NotRequired, TypedDict
+
+import streamlit as st
 
 
 class PlotEvent(TypedDict):
@@ -36,6 +39,39 @@ class ZoomWindow(TypedDict):
     y: list[float]
 
 
+class GridEvent(TypedDict):
+    """One event of `head_grid`.
+
+    "open" has `layer`, `head` and `shift` (held while clicking); "pin" has `layer` and `head`; "clear" is Esc.
+    """
+
+    event: Literal["open", "pin", "clear"]
+    layer: NotRequired[int]
+    head: NotRequired[int]
+    shift: NotRequired[bool]
+
+
+def state(key: str) -> Mapping[str, Any]:
+    """What the browser last said for the component of this key; empty before it has been drawn."""
+    value = st.session_state.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def tell(key: str, name: str, decode: Callable[[object], Any], on_event: Callable[[Any], None] | None) -> None:
+    """Calls `on_event` with the newest event of this name.
+
+    Streamlit calls back once for each event of a run, and shows the newest one each time; `id` tells that it was heard.
+    """
+    value = state(key).get(name)
+    event = decode(value)
+    if on_event is None or event is None:
+        return
+    heard, number = f"{key}:heard", value.get("id")
+    if number is None or st.session_state.get(heard) != number:
+        st.session_state[heard] = number
+        on_event(event)
+
+
 def plot_click(value: object) -> PlotEvent | None:
     """A click as the browser sent it -> PlotEvent; None for anything else."""
     if not isinstance(value, dict):
@@ -51,6 +87,20 @@ def plot_click(value: object) -> PlotEvent | None:
     if axis != "clear":
         event["shift"] = value.get("shift") is True
     return event  # type: ignore[return-value]
+
+
+def grid_event(value: object) -> GridEvent | None:
+    """An event of the grid as the browser sent it; None for anything else."""
+    if not isinstance(value, dict) or value.get("event") not in ("open", "pin", "clear"):
+        return None
+    if value["event"] == "clear":
+        return {"event": "clear"}
+    if not (_is_index(value.get("layer")) and _is_index(value.get("head"))):
+        return None
+    event: GridEvent = {"event": value["event"], "layer": int(value["layer"]), "head": int(value["head"])}
+    if value["event"] == "open":
+        event["shift"] = value.get("shift") is True
+    return event
 
 
 def zoom_window(value: object) -> ZoomWindow | None:

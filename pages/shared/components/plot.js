@@ -475,7 +475,7 @@ class PlotView {
   }
 
   send(value) {
-    this.component.setTriggerValue("click", value);
+    this.component.setTriggerValue("click", { ...value, id: eventId() });
   }
 
   // Tells Python the window once zooming or panning has ended, and only when it is another one.

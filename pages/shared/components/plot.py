@@ -59,8 +59,8 @@ def plot(
     result = _render(
         key=key,
         data=wire.pack(header, arrays),
-        on_click_change=lambda: _tell(on_event, events.plot_click(_state(key).get("click"))),
-        on_relayout_change=lambda: _tell(on_event, {"event": "relayout", "window": plot_window(key)}),
+        on_click_change=lambda: events.tell(key, "click", events.plot_click, on_event),
+        on_relayout_change=lambda: on_event and on_event({"event": "relayout", "window": plot_window(key)}),
     )
     click = events.plot_click(result.get("click"))
     window, known = plot_window(key), f"{key}:window"
@@ -71,17 +71,7 @@ def plot(
 
 def plot_window(key: str) -> ZoomWindow | None:
     """What the plot of this key shows after zooming, or None for all of it; known before the figure is built."""
-    return events.zoom_window(_state(key).get("relayout"))
-
-
-def _state(key: str) -> Mapping[str, Any]:
-    state = st.session_state.get(key)
-    return state if isinstance(state, Mapping) else {}
-
-
-def _tell(on_event: Callable[[PlotEvent], None] | None, event: PlotEvent | None) -> None:
-    if on_event is not None and event is not None:
-        on_event(event)
+    return events.zoom_window(events.state(key).get("relayout"))
 
 
 def _message(figure: go.Figure, selected: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -109,6 +109,10 @@ class Tip {
   }
 }
 
+// A number that no other event of this page has: Python tells by it whether it has heard of an event.
+let lastEvent = 0;
+const eventId = () => (lastEvent = Math.max(lastEvent + 1, Date.now()));
+
 // Calls at most once a frame.
 function everyFrame(action) {
   let frame = 0;

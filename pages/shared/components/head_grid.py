@@ -1,0 +1,109 @@
+"""`head_grid`: every head of a model as a small map, all on one canvas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from . import assets, events, wire
+from .events import GridEvent
+
+_render = st.components.v2.component(
+    "encoderscope_head_grid", js=assets.script("head_grid"), css=assets.style("head_grid"), isolate_styles=False
+)
+
+Head = tuple[int, int]  # (layer, head), counted from 0
+
+
+def head_grid(
+    thumbnails: np.ndarray,
+    *,
+    layers: int | Sequence[int],
+    heads: int | Sequence[int],
+    selected: Head | None,
+    key: str,
+    alt: str,
+    colorscale: Sequence[Sequence[int]] | np.ndarray,
+    measure: np.ndarray | None = None,
+    measure_label: str = "",
+    measure_range: tuple[float, float] | None = None,
+    badges: Mapping[str, str] | None = None,
+    dim: np.ndarray | None = None,
+    order: Sequence[Head] | None = None,
+    pinned: Sequence[Head] = (),
+    on_event: Callable[[GridEvent], None] | None = None,
+) -> GridEvent | None:
+    """Draws L x H small maps and returns what the reader did with them since the last run, once.
+
+    Args:
+        thumbnails: uint8 [L, H, s, s], an index into the colour scale for each block.
+        layers, heads: the numbers of rows and columns, or how many there are.
+        selected: the head with the outline, as (layer, head).
+        key: the widget's key, also the name of a downloaded picture.
+        alt: a sentence that says what is to be seen, for those who do not see it.
+        colorscale: 256 colours [red, green, blue], 0 to 255.
+        measure: float [L, H]: a bar under each map; NaN leaves it empty.
+        measure_label: what the bar says, for the legend and the label of a head.
+        measure_range: the values of an empty and a full bar; unset, the smallest and the largest of `measure`.
+        badges: "L0H3" -> a word or two, written on the map where it is large enough and always in its label.
+        dim: bool [L, H]: these maps are faded.
+        order: (layer, head) in the order to draw; unset, layers are rows and heads are columns. Others are left out.
+        pinned: heads that carry a numbered pin.
+        on_event: called with the event before the page runs, so it may set the state of other widgets.
+
+    Raises:
+        ValueError: an array whose shape or dtype does not fit.
+    """
+    rows = list(range(layers)) if isinstance(layers, int) else [int(layer) for layer in layers]
+    columns = list(range(heads)) if isinstance(heads, int) else [int(head) for head in heads]
+    arrays = _arrays(thumbnails, colorscale, measure, dim, (len(rows), len(columns)))
+    header = {
+        "layers": rows,
+        "heads": columns,
+        "selected": None if selected is None else [int(selected[0]), int(selected[1])],
+        "order": None if order is None else [[rows.index(layer), columns.index(head)] for layer, head in order],
+        "pinned": [[int(layer), int(head)] for layer, head in pinned],
+        "badges": dict(badges or {}),
+        "measureLabel": measure_label,
+        "measureRange": _range(measure, measure_range),
+        "name": key,
+        "alt": alt,
+    }
+    result = _render(
+        key=key,
+        data=wire.pack(header, arrays),
+        on_grid_change=lambda: events.tell(key, "grid", events.grid_event, on_event),
+    )
+    return events.grid_event(result.get("grid"))
+
+
+def _arrays(
+    thumbnails: np.ndarray, colorscale: Any, measure: np.ndarray | None, dim: np.ndarray | None, shape: tuple[int, int]
+) -> dict[str, np.ndarray]:
+    if thumbnails.dtype != np.uint8 or thumbnails.ndim != 4 or thumbnails.shape[2] != thumbnails.shape[3]:
+        raise ValueError(f"thumbnails must be uint8 [L, H, s, s], not {thumbnails.dtype} {list(thumbnails.shape)}.")
+    if thumbnails.shape[:2] != shape:
+        raise ValueError(f"thumbnails are of {list(thumbnails.shape[:2])} heads; layers and heads say {list(shape)}.")
+    colours = np.asarray(colorscale)
+    if colours.shape != (256, 3):
+        raise ValueError(f"colorscale must be 256 colours of 3 numbers, not {list(colours.shape)}.")
+    arrays = {"thumbnails": thumbnails, "colours": colours.astype(np.uint8)}
+    for name, array, dtype in (("measure", measure, np.float32), ("dim", dim, np.uint8)):
+        if array is None:
+            continue
+        if np.shape(array) != shape:
+            raise ValueError(f"{name} must be [L, H] = {list(shape)}, not {list(np.shape(array))}.")
+        arrays[name] = np.asarray(array).astype(dtype)
+    return arrays
+
+
+def _range(measure: np.ndarray | None, given: tuple[float, float] | None) -> list[float]:
+    """The values of an empty and a full bar."""
+    if given is not None:
+        return [float(given[0]), float(given[1])]
+    finite = np.asarray(measure, dtype=float) if measure is not None else np.zeros(0)
+    finite = finite[np.isfinite(finite)]
+    return [float(finite.min()), float(finite.max())] if finite.size else [0.0, 1.0]
