@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 # The engine from the ground up: a module imports only from rows above its own.
 ENGINE = [
     {"errors"},
-    {"config"},
+    {"config", "device"},
     {"attend"},
     {"hooks", "edits"},
     {"layers", "text"},
@@ -33,7 +33,7 @@ ENGINE = [
 ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}
 # Beside the engine: drawings of arrays, which know nothing of it, nor of torch and Streamlit.
 FIGURES_USE = {"numpy", "pandas", "plotly"}
-ENGINE_USES = {"torch", "numpy", "safetensors", "tokenizers", "huggingface_hub", "pandas", "pyarrow", "sklearn"}
+ENGINE_USES = {"torch", "numpy", "safetensors", "tokenizers", "huggingface_hub", "pandas", "psutil", "pyarrow", "sklearn"}
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 
 SOURCES = sorted(

@@ -8,8 +8,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-import torch
-
+from encoder.device import DEVICES, DTYPES, pick_device
 from encoder.errors import LoadError
 from encoder.load.bundled import BUNDLED, bundled_folder
 from encoder.load.folder import load_folder
@@ -18,9 +17,6 @@ from encoder.load.native import is_native, load_native, save
 from encoder.pipeline import TextEncoder
 
 __all__ = ["BUNDLED", "DEVICES", "DTYPES", "load", "pick_device", "save"]
-
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def load(source: str | Path, *, device: str = "auto", dtype: str = "float32") -> TextEncoder:
@@ -50,15 +46,3 @@ def load(source: str | Path, *, device: str = "auto", dtype: str = "float32") ->
         )
     model.encoder.to(where, DTYPES[dtype])
     return model
-
-
-def pick_device(device: str) -> torch.device:
-    """ "auto" -> CUDA, MPS or the CPU, whichever is there first. Raises LoadError for one that is not there."""
-    if device not in DEVICES:
-        raise LoadError(f"device={device!r}: choose one of {', '.join(DEVICES)}.")
-    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if device == "auto":
-        return torch.device(next(name for name, there in available.items() if there))
-    if not available[device]:
-        raise LoadError(f"device={device!r}: torch finds none on this machine. Choose auto or cpu.")
-    return torch.device(device)

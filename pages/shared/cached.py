@@ -17,7 +17,9 @@ import streamlit as st
 
 import encoder
 from encoder.config import EncoderConfig
+from encoder.device import pick_device
 from encoder.edits import Edit
+from encoder.text import Tokenizer
 from encoder.trace import Trace
 
 #: What traces and what is derived from them may take together, in MB.
@@ -97,7 +99,7 @@ def _forward_slots() -> threading.Semaphore:
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _model(source: str, scratch: EncoderConfig | None, seed: int, device: str, dtype: str) -> encoder.TextEncoder:
     if scratch is not None:
-        model = encoder.build(scratch, _tokenizer(), seed=seed, device=encoder.load.pick_device(device))
+        model = encoder.build(scratch, _tokenizer(), seed=seed, device=pick_device(device))
     else:
         model = encoder.load(source, device=device, dtype=dtype)
     # Streamlit collects garbage after each run; what is loaded once need not be looked through each time.
@@ -114,7 +116,7 @@ def model(key: ModelKey) -> encoder.TextEncoder:
 
 
 @st.cache_resource(show_spinner=False)
-def _tokenizer() -> encoder.text.Tokenizer:
+def _tokenizer() -> Tokenizer:
     return _model("minilm", None, 0, "cpu", "float32").tokenizer
 
 

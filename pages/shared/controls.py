@@ -7,10 +7,12 @@ import dataclasses
 import streamlit as st
 
 import encoder
+from encoder.device import DTYPES, available_devices
 from pages.shared import cached, sources
-from pages.shared.view import COLOURS, DEVICES, DTYPES, EXAMPLES, SOURCES, View, model_key, state
+from pages.shared.view import COLOURS, EXAMPLES, SOURCES, View, model_key, state
 
 _KINDS = {"learned": "learned", "sinusoidal": "sinusoidal", "rotary": "rotary", "none": "none"}
+_DEVICES = {"auto": "automatic", "cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (MPS)"}
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
 
 
@@ -119,7 +121,11 @@ def display_controls() -> None:
     """Colours of the maps, and where the model runs."""
     state.bound(st.selectbox, "colours", "Colours of the maps", COLOURS, format_func=str.title)
     with st.expander("Device"):
-        state.bound(st.selectbox, "device", "Device", DEVICES, format_func={"auto": "automatic"}.get)
+        offered = ("auto", *available_devices())
+        if state.get("device") not in offered:
+            state.note(f"device={state.get('device')}: this machine has {', '.join(offered[1:])}. Shown: automatic.")
+            state.put("device", "auto")
+        state.bound(st.selectbox, "device", "Device", offered, format_func=lambda name: _DEVICES.get(name, name))
         state.bound(st.selectbox, "dtype", "Numbers", DTYPES)
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
+from encoder.device import memory_in_use
 from encoder.errors import EncoderError
 from pages.shared import cached, controls
 from pages.shared.view import View, state
@@ -82,6 +83,6 @@ def _memory(view: View) -> str:
     weights = sum(parameter.numel() * parameter.element_size() for parameter in model.encoder.parameters())
     device = str(model.device).upper()
     return (
-        f"{model.name}: {model.n_parameters:,} parameters, {weights / 1e6:,.0f} MB on {device}; "
-        f"kept traces {cached.bytes_in_use() / 1e6:,.0f} MB."
+        f"{model.name}: {model.n_parameters:,} parameters, {weights / 1e6:,.0f} MB of weights on {device}. "
+        f"In use: {memory_in_use(model.device) / 1e6:,.0f} MB, kept traces {cached.bytes_in_use() / 1e6:,.0f} MB of it."
     )

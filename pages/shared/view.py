@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import encoder
 from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
+from encoder.device import DEVICES, DTYPES
 from pages.shared import cached, sources
 from pages.shared.url_state import Param, UrlState, choice, flag, whole_number
 
@@ -24,8 +25,6 @@ EXAMPLES = {
 
 SOURCES = {"minilm": "all-MiniLM-L6-v2", "other": "Folder or Hub id", "scratch": "From scratch"}
 COLOURS = ("viridis", "cividis", "magma", "greys")
-DEVICES = ("auto", "cpu", "cuda", "mps")
-DTYPES = ("float32", "bfloat16")
 
 PARAMS = (
     Param("text", FIRST_SENTENCE),

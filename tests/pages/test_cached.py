@@ -1,0 +1,84 @@
+"""The store of traces: bounded by bytes, one computation for one key, nothing kept of a failure."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import encoder
+from encoder.edits import AblateHead
+from pages.shared import cached
+
+
+def test_least_recently_used_goes_first() -> None:
+    store = cached.ByteCache(limit=250)
+    made: list[str] = []
+
+    def entry(name: str) -> str:
+        return store.get(name, lambda: made.append(name) or name, lambda _: 100)
+
+    for name in ("a", "b", "a", "c", "a", "b"):
+        assert entry(name) == name
+    # "b" went when "c" came, since "a" had been used after it; "c" went when "b" came back.
+    assert made == ["a", "b", "c", "b"]
+    assert store.bytes == 200
+
+
+def test_one_entry_larger_than_the_limit_is_still_served() -> None:
+    store = cached.ByteCache(limit=10)
+    assert store.get("big", lambda: "value", lambda _: 1_000) == "value"
+    assert store.get("next", lambda: "other", lambda _: 1_000) == "other"
+    assert store.bytes == 1_000
+
+
+def test_two_sessions_compute_a_key_once() -> None:
+    store = cached.ByteCache(limit=1_000)
+    calls: list[int] = []
+
+    def make() -> str:
+        calls.append(1)
+        time.sleep(0.05)  # long enough for every thread to ask while this one computes
+        return "value"
+
+    results: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(store.get("k", make, lambda _: 1))) for _ in range(8)
+    ]  # fmt: skip
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == ["value"] * 8
+    assert len(calls) == 1
+
+
+def test_a_failure_is_not_kept() -> None:
+    store = cached.ByteCache(limit=1_000)
+    with pytest.raises(ValueError, match="first"):
+        store.get("k", lambda: (_ for _ in ()).throw(ValueError("first")), lambda _: 1)
+    assert store.get("k", lambda: "second", lambda _: 1) == "second"
+
+
+def test_keys_hold_everything_that_changes_a_result() -> None:
+    base = cached.ModelKey()
+    plain = cached.trace(base, "a short text")
+    assert cached.trace(base, "a short text") is plain
+    others = [
+        cached.trace(replace(base, norm="pre"), "a short text"),
+        cached.trace(replace(base, dtype="bfloat16"), "a short text"),
+        cached.trace(base, "a short text", "and a pair"),
+        cached.trace(base, "a short text", edits=(AblateHead(0, 1),)),
+    ]
+    for other in others:
+        same_shape = other.output.shape == plain.output.shape
+        assert not same_shape or not np.array_equal(other.output.float().numpy(), plain.output.numpy())
+
+
+def test_bytes_of_a_trace_count_shared_storage_once() -> None:
+    trace = encoder.load("minilm").trace("one two three")
+    numbers = 3 * 6 * 5 * 384  # q, k, v of six layers over five tokens: the least that is held
+    assert 4 * numbers <= cached.trace_bytes(trace) <= 4 * 4 * numbers
