@@ -79,7 +79,9 @@ def relative_bias(table: Tensor, queries: Tensor, keys: Tensor, max_distance: in
 def rotary_angles(positions: Tensor, d_head: int, base: float) -> tuple[Tensor, Tensor]:
     """positions [T] -> cos, sin, each [T, K]; pair (c, c + K/2) turns by position / base^(2c/K) (Su et al. 2021)."""
     exponent = torch.arange(0, d_head, 2, device=positions.device, dtype=torch.float32) / d_head
-    angle = positions.float().unsqueeze(-1) / base**exponent  # [T, K/2]
+    # The frequency is rounded first, as in the reference: at position 8,000 another rounding turns by 0.0005 radians.
+    frequency = 1.0 / base**exponent  # [K/2]
+    angle = positions.float().unsqueeze(-1) * frequency  # [T, K/2]
     angle = torch.cat((angle, angle), dim=-1)  # [T, K]
     return angle.cos(), angle.sin()
 

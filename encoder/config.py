@@ -57,7 +57,8 @@ class EncoderConfig:
     Feed-forward
         activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in).
     The rest
-        attention_bias, ffn_bias: whether these linear maps have a bias; layer_groups: distinct layers when they are
+        attention_bias, ffn_bias: whether these linear maps have a bias; qkv_bias: the same for q, k and v alone, by
+        default as attention_bias (some ViT have none there); layer_groups: distinct layers when they are
         shared (ALBERT: 1), None when each layer is its own; pooler: BERT's tanh layer on [CLS] is part of the weights;
         dropout, attention_dropout: used while training only; pad_id; patches: image input in place of tokens.
 
@@ -91,6 +92,7 @@ class EncoderConfig:
     activation: Activation = "gelu"
     gated: bool = False
     attention_bias: bool = True
+    qkv_bias: bool | None = None
     ffn_bias: bool = True
     layer_groups: int | None = None
     pooler: bool = False
@@ -111,6 +113,8 @@ class EncoderConfig:
             fill(self, "d_head", self.d_model // self.n_heads)
         if not self.embedding_width:
             fill(self, "embedding_width", self.d_model)
+        if self.qkv_bias is None:
+            fill(self, "qkv_bias", self.attention_bias)
         if self.final_norm is None:
             fill(self, "final_norm", self.norm_placement == "pre")
         if self.attention_scale is None:
@@ -159,8 +163,9 @@ class EncoderConfig:
             "d_head": ("d_model", "n_heads"),
             "embedding_width": ("d_model",),
             "attention_scale": ("d_head", "d_model", "n_heads"),
+            "qkv_bias": ("attention_bias",),
         }
-        blank = {"d_head": 0, "embedding_width": 0, "attention_scale": None}
+        blank = {"d_head": 0, "embedding_width": 0, "attention_scale": None, "qkv_bias": None}
         for name, sources in derived.items():
             if name not in changes and any(source in changes for source in sources):
                 changes[name] = blank[name]

@@ -33,21 +33,27 @@ class Positions(nn.Module):
         rows = config.patches.count + 1 if config.patches else config.max_positions
         self.table = nn.Embedding(rows, config.embedding_width) if config.position == "learned" else None
 
-    def indices(self, mask: Tensor | None, n_tokens: int, device: torch.device) -> Tensor:
-        """Row of the encoding for every token: [T], or [B, T] where padding takes a row of its own."""
-        config = self.config
-        if config.pad_position is None or mask is None:
-            return torch.arange(n_tokens, device=device) + config.position_offset
-        counted = mask.long().cumsum(-1) - 1 + config.position_offset  # [B, T]
-        return counted.masked_fill(~mask, config.pad_position)
+    def indices(self, inputs: Tensor, mask: Tensor | None, n_tokens: int) -> Tensor:
+        """Row of the encoding for every token: [T], or [B, T] where padding takes a row of its own.
 
-    def forward(self, mask: Tensor | None, n_tokens: int, device: torch.device) -> Tensor | None:
-        """-> [T, E] or [B, T, E]; None where nothing is added."""
+        RoBERTa knows padding by its id, so that a padding token typed into the text counts as padding here, too.
+        """
+        config = self.config
+        if config.pad_position is None:
+            return torch.arange(n_tokens, device=inputs.device) + config.position_offset
+        real = inputs != config.pad_id  # [B, T]
+        if mask is not None:
+            real = real & mask
+        counted = real.long().cumsum(-1) - 1 + config.position_offset  # [B, T]
+        return counted.masked_fill(~real, config.pad_position)
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, n_tokens: int) -> Tensor | None:
+        """inputs: ids [B, T] (or pixels) -> [T, E] or [B, T, E]; None where nothing is added."""
         if self.config.position == "sinusoidal":
-            return sinusoidal(torch.arange(n_tokens, device=device), self.config.embedding_width)
+            return sinusoidal(torch.arange(n_tokens, device=inputs.device), self.config.embedding_width)
         if self.table is None:
             return None
-        return self.table(self.indices(mask, n_tokens, device))
+        return self.table(self.indices(inputs, mask, n_tokens))
 
 
 class PatchProjection(nn.Module):
@@ -89,9 +95,11 @@ class Embedding(nn.Module):
         """inputs: ids [B, T] or pixels [B, C, S, S] -> [B, T, D]."""
         x = self.hook_tokens(self.tokens(inputs))  # [B, T, E]
         if self.segments is not None:
-            ids = torch.zeros(x.shape[:2], dtype=torch.long, device=x.device) if segments is None else segments
+            # A table of one row (RoBERTa) knows no second sentence, whatever the tokenizer calls it.
+            single = segments is None or self.segments.num_embeddings == 1
+            ids = torch.zeros(x.shape[:2], dtype=torch.long, device=x.device) if single else segments
             x = x + self.hook_segments(self.segments(ids))
-        position = self.positions(mask, x.shape[1], x.device)
+        position = self.positions(inputs, mask, x.shape[1])
         if position is not None:
             x = x + self.hook_position(position.to(x.dtype))
         if self.norm is not None:

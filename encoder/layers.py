@@ -65,9 +65,9 @@ class Attention(nn.Module):
         super().__init__()
         self.config = config
         inner = config.n_heads * config.d_head
-        self.w_q = nn.Linear(config.d_model, inner, bias=config.attention_bias)
-        self.w_k = nn.Linear(config.d_model, inner, bias=config.attention_bias)
-        self.w_v = nn.Linear(config.d_model, inner, bias=config.attention_bias)
+        self.w_q = nn.Linear(config.d_model, inner, bias=bool(config.qkv_bias))
+        self.w_k = nn.Linear(config.d_model, inner, bias=bool(config.qkv_bias))
+        self.w_v = nn.Linear(config.d_model, inner, bias=bool(config.qkv_bias))
         self.w_o = nn.Linear(inner, config.d_model, bias=config.attention_bias)
         self.hook_q, self.hook_k, self.hook_v = HookPoint("q"), HookPoint("k"), HookPoint("v")
         self.hook_scores, self.hook_z = HookPoint("scores"), HookPoint("z")

@@ -5,10 +5,13 @@ Shapes: B batch, L layers, H heads, T tokens, D d_model, K width of a head, F wi
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from encoder import attend
 from encoder.config import EncoderConfig
@@ -97,6 +100,27 @@ class Encoder(nn.Module):
         allowed = allowed.view((1,) * (4 - allowed.dim()) + allowed.shape)  # [B or 1, 1, T or 1, T]
         base = torch.zeros((), dtype=dtype, device=positions.device) if bias is None else bias.to(dtype)
         return torch.where(allowed, base, torch.finfo(dtype).min)
+
+
+class _KeepUnfilled(TorchFunctionMode):
+    """Within, torch.nn.init draws nothing."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", None) == "torch.nn.init":
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def unfilled() -> Iterator[None]:
+    """Within, modules are made without memory for their weights, to be filled by load_state_dict(..., assign=True).
+
+    The device "meta" alone is not enough: drawing random numbers there makes torch import its compiler, for more than a
+    second. Modes belong to the thread, so other threads draw their weights as ever.
+    """
+    with torch.device("meta"), _KeepUnfilled():
+        yield
 
 
 @torch.no_grad()

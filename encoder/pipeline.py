@@ -18,7 +18,7 @@ from encoder.config import EncoderConfig, NormPlacement
 from encoder.edits import Edit
 from encoder.errors import EncoderError, OutOfMemory, TextError
 from encoder.mlm import MaskedPrediction, MLMHead
-from encoder.model import Encoder
+from encoder.model import Encoder, unfilled
 from encoder.text import Tokenized, Tokenizer
 from encoder.trace import Trace, split_batch
 
@@ -164,7 +164,7 @@ class TextEncoder:
         if norm_placement == self.config.norm_placement:
             return self
         config = self.config.replace(norm_placement=norm_placement, final_norm=self.config.final_norm)
-        with torch.device("meta"):
+        with unfilled():
             moved = Encoder(config)
         moved.load_state_dict(self.encoder.state_dict(), assign=True)
         note = (

@@ -22,7 +22,7 @@ from encoder.config import EncoderConfig, Patches
 from encoder.errors import EncoderError, LoadError
 from encoder.load.weights import SINGLE, WeightFiles, fill, parse_json, read_json
 from encoder.mlm import MLMHead, MLMHeadConfig
-from encoder.model import Encoder
+from encoder.model import Encoder, unfilled
 from encoder.pipeline import TextEncoder
 from encoder.text import Tokenizer
 
@@ -149,7 +149,7 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
         )
     config = from_fields(EncoderConfig, fields.get("encoder"), "encoder")
     head_fields = fields.get("mlm_head")
-    with torch.device("meta"):  # the weights come from disk: none is drawn, none is copied
+    with unfilled():
         encoder = Encoder(config)
         head = None if head_fields is None else MLMHead(config, from_fields(MLMHeadConfig, head_fields, "mlm_head"))
     wanted = dict(encoder.state_dict())
