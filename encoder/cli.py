@@ -67,9 +67,11 @@ def start_app(options: argparse.Namespace) -> int:
         environment[MODELS_ROOT] = str(_existing_folder(options.models_root))
     if not is_loopback(options.host):
         environment[SHARED] = "1"
+    shared = environment.get(SHARED) == "1"  # set by hand where a proxy on this machine lets the others in
     port = choose_port(options.host, options.port)
     print(_announcement(options.host, port), flush=True)
-    return _hand_over(streamlit_command(app, options.host, port, browser=not options.no_browser), environment)
+    command = streamlit_command(app, options.host, port, browser=not options.no_browser, shared=shared)
+    return _hand_over(command, environment)
 
 
 def find_app(package: Path = Path(__file__).parent) -> Path:
@@ -88,7 +90,7 @@ def find_app(package: Path = Path(__file__).parent) -> Path:
     raise CommandError(f"the app is missing: there is no {installed}. Install again with: pip install encoderscope")
 
 
-def streamlit_command(app: Path, host: str, port: int, *, browser: bool) -> list[str]:
+def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared: bool = False) -> list[str]:
     """The command that serves `app`; what is the same for every start stands in .streamlit/config.toml."""
     options = {
         "server.address": host.strip("[]"),
@@ -98,8 +100,9 @@ def streamlit_command(app: Path, host: str, port: int, *, browser: bool) -> list
         # The two that must hold before the app's config is found, whatever the home directory's says.
         "server.showEmailPrompt": False,
         "browser.gatherUsageStats": False,
-        # Maps of 72 heads shrink to a third, which the air of a classroom needs and a loopback does not.
-        "server.enableWebsocketCompression": not is_loopback(host),
+        # 72 maps of 72 tokens are 373 kB, and compressed 130 to 250 for 20 ms of a core: right where sixty share
+        # the air of a classroom, wrong between two programs on one machine.
+        "server.enableWebsocketCompression": shared,
     }
     if not browser:  # left alone otherwise: without a display Streamlit opens none by itself
         options["server.headless"] = True

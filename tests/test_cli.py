@@ -41,6 +41,7 @@ def test_app_is_the_default(started, capsys):
     assert "--browser.gatherUsageStats=false" in command
     assert "--server.showEmailPrompt=false" in command
     assert cli.SHARED not in environment
+    assert "--server.enableWebsocketCompression=false" in command
     assert "http://localhost:" in capsys.readouterr().out
 
 
@@ -60,6 +61,14 @@ def test_a_server_for_others_is_marked_as_shared(started, capsys):
     assert environment[cli.SHARED] == "1"
     assert "--server.enableWebsocketCompression=true" in command
     assert "http://localhost:" in capsys.readouterr().out
+
+
+def test_a_server_behind_a_proxy_is_marked_by_hand(started, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(cli.SHARED, "1")
+    assert cli.main(["--host", "127.0.0.1"]) == 7
+    ((command, environment),) = started
+    assert environment[cli.SHARED] == "1"
+    assert "--server.enableWebsocketCompression=true" in command
 
 
 @pytest.mark.parametrize("host", ["localhost", "app.localhost", "127.0.0.1", "127.0.1.1", "::1", "[::1]"])

@@ -9,10 +9,14 @@ import tomllib
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, collect_complaints, settle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 APP = "encoderscope_app"
 
@@ -106,6 +110,25 @@ def test_the_command_finds_the_wheels_app(installed: Path):
 
 def test_the_app_starts_from_the_wheel(installed: Path, serve: Callable):
     with serve(app=installed / APP / "app.py", PYTHONPATH=str(installed)) as server:
+        assert server.log() == ""
+
+
+@pytest.mark.browser
+def test_the_wheels_app_shows_its_first_page(installed: Path, serve: Callable, browser: Browser):
+    complaints: list[str] = []
+    with serve(app=installed / APP / "app.py", PYTHONPATH=str(installed)) as server:
+        page = browser.new_page()
+        collect_complaints(page, server.url, complaints)
+        page.goto(server.url)
+        settle(page)
+        page.get_by_role("heading", name="Heads").first.wait_for()
+        assert page.get_by_test_id("stException").count() == 0
+        assert page.get_by_test_id("stAlertContentError").count() == 0
+        # What is drawn with Plotly needs its script, which an installation has to serve by itself.
+        page.wait_for_function("() => window.Plotly || document.querySelector('.js-plotly-plot')")
+        assert list((installed / APP / "static").glob("plotly-*.min.js.gz"))
+        page.context.close()
+        assert not complaints
         assert server.log() == ""
 
 
