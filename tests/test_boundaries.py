@@ -192,6 +192,14 @@ def test_nothing_comes_from_elsewhere(path: Path):
     assert not [address for address in addresses if "//www.w3.org/" not in address]
 
 
+@each([Path("app.py")])
+def test_the_tabs_icon_is_a_file(path: Path):
+    """Streamlit fetches a Material symbol in the browser's tab from a Google server; on the page it has its own copy."""
+    icons = [node.value for node in ast.walk(tree(path)) if isinstance(node, ast.keyword) and node.arg == "page_icon"]
+    assert icons
+    assert not [icon for icon in icons if isinstance(icon, ast.Constant) and str(icon.value).startswith(":material")]
+
+
 def loaded_by(program: str) -> set[str]:
     """The top-level modules that a fresh Python has loaded after `program`, without the standard library's."""
     program += "\nimport sys; print(*{name.split('.')[0] for name in sys.modules})"
