@@ -6,12 +6,16 @@ The first paint needs Streamlit alone: the engine (torch) is imported after the 
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+HERE = Path(__file__).parent
 
 st.set_page_config(
     page_title="Encoderscope",
-    page_icon=":material/blur_on:",
+    page_icon=str(HERE / "pages/shared/icon.png"),  # a Material icon would be fetched from another server
     layout="wide",
     initial_sidebar_state="auto",
     menu_items={"About": "**Encoderscope**: see what a transformer encoder does with a sentence."},
@@ -19,17 +23,30 @@ st.set_page_config(
 
 PAGES = {
     "Look": [
-        st.Page("pages/look/heads.py", title="Heads", icon=":material/grid_view:", url_path="heads", default=True),
-        st.Page("pages/look/qkv.py", title="Queries, keys, values", icon=":material/key:", url_path="qkv"),
-        st.Page("pages/look/positions.py", title="Positions", icon=":material/straighten:", url_path="positions"),
-        st.Page("pages/look/norms.py", title="LayerNorm", icon=":material/equalizer:", url_path="layernorm"),
+        ("heads", "Heads", ":material/grid_view:"),
+        ("qkv", "Queries, keys, values", ":material/key:"),
+        ("positions", "Positions", ":material/straighten:"),
+        ("norms", "LayerNorm", ":material/equalizer:"),
     ],
 }
 
 
+def pages() -> dict[str, list[StreamlitPage]]:
+    """The navigation: a section a folder of pages/, the first page of all is the one that opens."""
+    first = next(iter(PAGES.values()))[0][0]
+    return {
+        section: [
+            st.Page(f"pages/{section.lower()}/{name}.py", title=title, icon=icon, url_path=name, default=name == first)
+            for name, title, icon in entries
+            if (HERE / f"pages/{section.lower()}/{name}.py").exists()  # TODO remove
+        ]
+        for section, entries in PAGES.items()
+    }
+
+
 def main() -> None:
     """Draw the frame, then run the page that the address names."""
-    page = st.navigation(PAGES)
+    page = st.navigation(pages())
     main_area = st.container()
     try:
         with main_area, st.spinner("Starting the engine …", show_time=False):

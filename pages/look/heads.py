@@ -8,7 +8,6 @@ from encoder import figures
 from pages.shared import attention_view, controls
 from pages.shared.components import head_grid, plot, plot_window
 from pages.shared.frame import current_view
-from pages.shared.view import state
 
 view = current_view()
 config = view.loaded.config
@@ -24,10 +23,10 @@ def _on_map(event: dict) -> None:
     controls.select_from(event, attention_view.map_block(trace))
 
 
-st.title("Heads", anchor=False)
+st.header("Heads", anchor=False)
 st.markdown(
     f"Each small map is one of the {config.n_layers} × {config.n_heads} heads of **{view.loaded.name}**: row *i*, "
-    "column *j* says how much token *i* attends to token *j*. Choose one to see it large."
+    "column *j* says how much token *i* attends to token *j*. Choose a head to see it large, then a cell or a token."
 )
 grid_side, map_side = st.columns([5, 6], gap="medium")
 
@@ -44,28 +43,10 @@ with grid_side:
     )
 
 with map_side:
-    st.subheader(f"L{view.layer} H{view.head}", anchor=False)
-    special = state.bound(
-        st.segmented_control,
-        "special",
-        "Special tokens",
-        ["show", "zero", "renormalise"],
-        required=True,
-        format_func={"show": "shown", "zero": "zeroed", "renormalise": "left out, rows to 1"}.get,
-        help="[CLS] and [SEP] take much of the attention in many heads. Zeroed: their cells are 0. Left out: "
-        "the rest of each row is scaled to sum to 1. The model itself always sees them.",
-    )
-    left, right = st.columns(2)
-    scale = state.bound(left.segmented_control, "scale", "Colour", ["linear", "log"], required=True)
-    span = state.bound(
-        right.segmented_control,
-        "range",
-        "Range",
-        ["fixed", "head"],
-        required=True,
-        format_func={"fixed": "0 to 1", "head": "this head"}.get,
-        help="0 to 1 makes heads comparable; this head's own range shows faint patterns.",
-    )
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader(f"L{view.layer} H{view.head}", anchor=False, width="content")
+        options = st.popover("Options", icon=":material/tune:", width="content")
+    special, scale, span = attention_view.options(options)
     shown = attention_view.head_map(view, special, plot_window("map"))
     plot(
         figures.attention_heatmap(
@@ -81,7 +62,7 @@ with map_side:
         ),
         key="map",
         alt=shown.alt,
-        height=520,
+        height=500,
         selected=(view.i, view.j),
         on_event=_on_map,
     )

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from encoder.measure import aggregate, ranking
 from encoder.trace import Trace, pooling_block
 from pages.shared import cached, controls
-from pages.shared.view import View
+from pages.shared.view import View, state
 
 #: Up to this many tokens a map is drawn cell by cell; above, one cell stands for a block of tokens until zoomed in.
 EXACT_TOKENS = 256
@@ -40,6 +41,31 @@ def thumbnails(view: View) -> np.ndarray:
         ("thumbnails", THUMBNAIL),
         lambda trace: aggregate.to_uint8(trace.thumbnails(THUMBNAIL)),
     )
+
+
+def options(place: DeltaGenerator) -> tuple[str, str, str]:
+    """How the map is drawn: special tokens (show, zero, renormalise), colour (linear, log), range (fixed, head)."""
+    special = state.bound(
+        place.segmented_control,
+        "special",
+        "Special tokens",
+        ["show", "zero", "renormalise"],
+        required=True,
+        format_func={"show": "shown", "zero": "zeroed", "renormalise": "left out, rows to 1"}.get,
+        help="[CLS] and [SEP] take much of the attention in many heads. Zeroed: their cells are 0. Left out: "
+        "the rest of each row is scaled to sum to 1. The model itself always sees them.",
+    )
+    scale = state.bound(place.segmented_control, "scale", "Colour", ["linear", "log"], required=True)
+    span = state.bound(
+        place.segmented_control,
+        "range",
+        "Range",
+        ["fixed", "head"],
+        required=True,
+        format_func={"fixed": "0 to 1", "head": "this head"}.get,
+        help="0 to 1 makes heads comparable; this head's own range shows faint patterns.",
+    )
+    return special, scale, span
 
 
 def map_block(trace: Trace) -> int:
@@ -99,9 +125,8 @@ def what_is_seen(view: View, special: str) -> None:
                 for entry in ranking.strongest_pairs(attention, 6)
             ]
         )
-    if (view.i is not None or view.j is not None) and st.button("Clear selection", icon=":material/close:"):
-        controls.select(None, None)
-        st.rerun()
+    if view.i is not None or view.j is not None:
+        st.button("Clear selection", icon=":material/close:", on_click=controls.select, args=(None, None))
 
 
 def _token(labels: tuple[str, ...], position: int) -> str:

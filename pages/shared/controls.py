@@ -83,7 +83,7 @@ def model_controls() -> None:
         "Norm placement",
         options,
         required=True,
-        format_func={"trained": "as trained", "pre": "pre-norm", "post": "post-norm"}.get,
+        format_func={"trained": "as trained", "pre": "pre", "post": "post"}.get,
         help="Post-norm: x = norm(x + f(x)), the original Transformer and BERT. Pre-norm: x = x + f(norm(x)). "
         "Moving the norms of a pretrained model changes what it computes without training it again.",
     )
@@ -111,10 +111,7 @@ def head_controls(config: encoder.EncoderConfig) -> None:
     left, right = st.columns(2)
     state.bound(left.number_input, "layer", "Layer", min_value=0, max_value=config.n_layers - 1)
     state.bound(right.number_input, "head", "Head", min_value=0, max_value=config.n_heads - 1)
-    st.caption(
-        f"Layers 0 to {config.n_layers - 1} and heads 0 to {config.n_heads - 1} count from 0: the first head of the "
-        "first layer is L0 H0."
-    )
+    st.caption("Both count from 0: L0 H0 is the first head of the first layer.")
 
 
 def display_controls() -> None:

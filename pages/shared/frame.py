@@ -13,9 +13,17 @@ from pages.shared.view import View, state
 
 _VIEW = "_current_view"
 
+#: Streamlit's wide layout leaves 5 rem on each side; a projector's 1280 pixels are for the maps.
+STYLE = """
+.stMainBlockContainer { padding: 3.75rem 2rem 3rem; }
+@media (max-width: 640px) { .stMainBlockContainer { padding: 3.75rem 0.75rem 3rem; } }
+[data-testid="stSidebarHeader"] { height: 2.5rem; }
+"""
+
 
 def run(page: StreamlitPage, area: DeltaGenerator) -> None:
     """Draw the sidebar, load the model, run the page, write the view into the URL."""
+    st.html(f"<style>{STYLE}</style>")
     state.begin()
     try:
         with st.sidebar:
@@ -53,16 +61,20 @@ def _load(area: DeltaGenerator, place_of_head: DeltaGenerator) -> View | None:
             trace = view.trace
         return controls.with_selection_inside(view, trace.n_tokens)
     except EncoderError as error:
-        for sentence in state.notes():
-            area.warning(sentence, icon=":material/link_off:")
+        _link_notes(area)
         area.error(str(error), icon=":material/error:")
         return None
 
 
+def _link_notes(area: DeltaGenerator) -> None:
+    """What in the address could not be taken as it stood, in one box."""
+    if state.notes():
+        area.warning("  \n".join(controls.plain(sentence) for sentence in state.notes()), icon=":material/link_off:")
+
+
 def _notes(area: DeltaGenerator, view: View) -> None:
     """Sentences about the link, the text and the model that hold on every page."""
-    for sentence in state.notes():
-        area.warning(sentence, icon=":material/link_off:")
+    _link_notes(area)
     source = view.trace.source
     name = view.loaded.name
     if source is not None and source.cut:
