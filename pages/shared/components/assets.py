@@ -16,8 +16,8 @@ from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 HERE = Path(__file__).parent
-# One time for every copy of one version: the name already says which version it is, and a browser that guesses how long a
-# file without cache headers stays fresh (a tenth of its age) then guesses months.
+# One time for every copy of one version: the name already says which version it is, and a browser that guesses how long
+# a file without cache headers stays fresh (a tenth of its age) then guesses months.
 LONG_AGO = 1_577_836_800
 
 

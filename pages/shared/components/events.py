@@ -51,6 +51,14 @@ class GridEvent(TypedDict):
     shift: NotRequired[bool]
 
 
+class LinesEvent(TypedDict):
+    """The tokens that are held in `lines`, as positions in ascending order; both lists empty after Esc."""
+
+    event: Literal["select"]
+    queries: list[int]
+    keys: list[int]
+
+
 def state(key: str) -> Mapping[str, Any]:
     """What the browser last said for the component of this key; empty before it has been drawn."""
     value = st.session_state.get(key)
@@ -101,6 +109,20 @@ def grid_event(value: object) -> GridEvent | None:
     if value["event"] == "open":
         event["shift"] = value.get("shift") is True
     return event
+
+
+def lines_event(value: object, count: int) -> LinesEvent | None:
+    """A selection among `count` tokens as the browser sent it; None for anything else.
+
+    Positions beyond the tokens are dropped: the sentence may have become shorter since the click.
+    """
+    if not isinstance(value, dict):
+        return None
+    sides = [value.get(name) for name in ("queries", "keys")]
+    if not all(isinstance(side, list) and all(_is_index(position) for position in side) for side in sides):
+        return None
+    queries, keys = (sorted({int(position) for position in side if position < count}) for side in sides)
+    return {"event": "select", "queries": queries, "keys": keys}
 
 
 def zoom_window(value: object) -> ZoomWindow | None:

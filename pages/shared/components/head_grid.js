@@ -12,11 +12,11 @@ class GridView {
     this.canvas = make("canvas", { class: "enc-focus", tabindex: "0", role: "application", "aria-roledescription": "grid of attention maps" });
     this.scroller = make("div", { class: "enc-grid" }, this.canvas);
     this.legend = make("div", { class: "enc-grid-legend" });
-    this.button = make("button", { type: "button", title: "Download the grid as PNG" }, "PNG");
+    this.button = make("button", { type: "button", class: "enc-save", title: "Download the grid as PNG" }, "PNG");
     this.aloud = make("div", { class: "enc-aloud", "aria-live": "polite" });
     this.note = make("div", { class: "enc-note", role: "status", hidden: "" });
     this.bar = make("div", { class: "enc-grid-bar" }, this.legend, this.button);
-    this.root = make("div", { class: "enc-root enc-grid-all" }, this.bar, this.scroller, this.aloud, this.note);
+    this.root = make("div", { class: "enc-root enc-saveable" }, this.bar, this.scroller, this.aloud, this.note);
     this.tip = new Tip(this.root);
     this.fillTip();
     parent.append(this.root);
@@ -449,14 +449,6 @@ class GridView {
 // Three digits that count.
 function short(value) {
   return Math.abs(value) >= 1000 || (value !== 0 && Math.abs(value) < 0.001) ? value.toExponential(1) : String(Number(value.toPrecision(3)));
-}
-
-// The text, cut to a width.
-function fit(pen, text, width) {
-  if (pen.measureText(text).width <= width) return text;
-  const letters = [...text];
-  while (letters.length > 1 && pen.measureText(`${letters.join("")}…`).width > width) letters.pop();
-  return `${letters.join("")}…`;
 }
 
 export default mounted(GridView);

@@ -75,6 +75,14 @@ function download(name, url) {
   link.remove();
 }
 
+// The text, cut to a width.
+function fit(pen, text, width) {
+  if (pen.measureText(text).width <= width) return text;
+  const letters = [...text];
+  while (letters.length > 1 && pen.measureText(`${letters.join("")}…`).width > width) letters.pop();
+  return `${letters.join("")}…`;
+}
+
 const fileName = (name) => name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^-+|-+$/g, "") || "picture";
 
 // The address of a file of the app. The page's own address may hold a page's name and a proxy's prefix; the address of

@@ -1,0 +1,348 @@
+// Tokens on two sides, a line for every weight: queries on the left attend to keys on the right.
+
+const FAINTEST = 1 / 255;   // a line that is fainter changes no pixel
+const LEVELS = 24;          // lines are drawn together with those of about the same weight
+const FROM = 0;             // the left side: queries
+const TO = 1;               // the right side: keys
+
+class LinesView {
+  constructor(parent) {
+    this.parent = parent;
+    this.top = make("div", { class: "enc-lines-top" });
+    this.button = make("button", { type: "button", class: "enc-save", title: "Download the lines as PNG" }, "PNG");
+    this.sides = [make("div", { class: "enc-lines-side enc-lines-from" }), make("div", { class: "enc-lines-side enc-lines-to" })];
+    this.canvas = make("canvas", { "aria-hidden": "true" });
+    const titles = ["attends from", "", "attends to"].map((text) => make("div", { class: "enc-lines-title" }, text));
+    this.body = make("div", { class: "enc-lines-body enc-focus", tabindex: "0", role: "application", "aria-roledescription": "attention as lines" },
+      ...titles, this.sides[FROM], this.canvas, this.sides[TO]);
+    this.aloud = make("div", { class: "enc-aloud", "aria-live": "polite" });
+    this.note = make("div", { class: "enc-note", role: "status", hidden: "" });
+    this.root = make("div", { class: "enc-root enc-lines enc-saveable" }, this.top, this.body, this.aloud, this.note);
+    parent.append(this.root);
+    this.held = [new Set(), new Set()];
+    this.at = null;        // [side, token] under the pointer or reached with the arrow keys
+    this.paintSoon = everyFrame(() => this.paint());
+    this.observer = new ResizeObserver(() => this.paintSoon());
+    this.observer.observe(this.body);
+    this.sides.forEach((side, which) => {
+      side.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.point(which, event));
+      side.addEventListener("pointerleave", () => this.move(null));
+      side.addEventListener("click", (event) => this.onClick(which, event));
+    });
+    this.body.addEventListener("keydown", (event) => this.onKey(event));
+    this.body.addEventListener("blur", () => this.move(null));
+    this.button.addEventListener("click", () => this.save());
+  }
+
+  update(component) {
+    this.component = component;
+    try {
+      const { header, arrays } = unpack(component.data);
+      this.header = header;
+      this.weights = arrays.weights;
+      this.unit = { float32: 1, uint8: 255, uint16: 65535 }[header.dtype];
+      this.theme = readTheme(this.parent);
+      this.root.style.setProperty("--enc-bar", this.theme.dark ? "rgb(255 255 255 / 18%)" : "rgb(0 0 0 / 11%)");
+      this.root.style.setProperty("--enc-on-primary", luminance(this.theme.primary) > 0.3 ? "#111" : "#fff");
+      this.held = [new Set(header.queries), new Set(header.keys)];
+      this.body.setAttribute("aria-label", `${header.alt} Arrow keys move over the tokens and between the sides, Enter holds one, Shift with Enter adds one, Escape clears.`);
+      this.fillTop();
+      this.fillSides();
+      this.sortLines();
+      this.paint();
+      this.note.hidden = true;
+    } catch (error) {
+      this.note.hidden = false;
+      this.note.textContent = `The lines could not be drawn: ${error.message}`;
+    }
+  }
+
+  get count() { return this.header.tokens.length; }
+
+  get heads() { return this.header.colours.length; }
+
+  weight(head, i, j) { return this.weights.data[(head * this.count + i) * this.count + j] / this.unit; }
+
+  fillTop() {
+    const legend = this.header.labels.map((label, k) => make("span", {}, make("i", { style: `background:${this.header.colours[k]}` }), label));
+    this.summary = make("em");
+    this.top.replaceChildren(...legend, this.summary, this.button);
+  }
+
+  fillSides() {
+    const key = JSON.stringify(this.header.tokens);
+    if (key === this.drawnTokens) return;
+    this.drawnTokens = key;
+    this.at = null;
+    this.row = this.count > 256 ? 15 : this.count > 48 ? 18 : 21;
+    this.rows = this.sides.map((side) => {
+      const rows = this.header.tokens.map((token) => {
+        const text = make("b", { dir: "auto" }, token);
+        return make("div", { class: "enc-lines-token", title: token, style: `height:${this.row}px; line-height:${this.row}px` }, text, make("u"));
+      });
+      side.replaceChildren(...rows);
+      return rows;
+    });
+  }
+
+  // Every line that can be seen, by head and by level of weight, sorted once for a new picture.
+  sortLines() {
+    const least = Math.max(FAINTEST, this.header.threshold);
+    const { data } = this.weights;
+    const area = this.count * this.count;
+    this.levels = [];
+    for (let head = 0; head < this.heads; head++) {
+      const levels = Array.from({ length: LEVELS }, () => []);
+      for (let cell = 0; cell < area; cell++) {
+        const weight = data[head * area + cell] / this.unit;
+        if (weight >= least) levels[Math.min(LEVELS - 1, Math.floor(weight * LEVELS))].push(cell);
+      }
+      this.levels.push(levels);
+    }
+  }
+
+  // ---- What is looked at ----
+
+  // The tokens in focus on each side: the one under the pointer, else those that are held.
+  focus() {
+    if (this.at) return this.at[0] === FROM ? [[this.at[1]], []] : [[], [this.at[1]]];
+    return this.held.map((side) => [...side].filter((token) => token < this.count).sort((a, b) => a - b));
+  }
+
+  // For each token of a side, the weight between it and the tokens in focus on the other: summed over these, one number a head.
+  sums(side, others) {
+    return Array.from({ length: this.count }, (_, token) => Array.from({ length: this.heads }, (_, head) => others.reduce(
+      (sum, other) => sum + (side === TO ? this.weight(head, other, token) : this.weight(head, token, other)), 0)));
+  }
+
+  // ---- Painting ----
+
+  paint() {
+    if (!this.header || !this.root.isConnected) return;
+    const width = this.canvas.clientWidth;
+    if (!width) return;
+    const scale = devicePixelRatio;
+    const height = this.count * this.row;
+    this.canvas.style.height = `${height}px`;
+    const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
+    if (this.canvas.width !== w || this.canvas.height !== h) Object.assign(this.canvas, { width: w, height: h });
+    const pen = this.canvas.getContext("2d");
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    const focus = this.focus();
+    const sums = [focus[TO].length ? this.sums(FROM, focus[TO]) : null, focus[FROM].length ? this.sums(TO, focus[FROM]) : null];
+    this.drawLines(pen, width, focus);
+    this.drawSquares(pen, width, sums);
+    this.markRows(focus, sums);
+    this.summarise(focus);
+  }
+
+  squareSize(width) { return this.heads > 1 ? Math.max(3, Math.min(9, Math.floor(width * 0.2 / this.heads))) : 0; }
+
+  drawLines(pen, width, [queries, keys]) {
+    const strip = this.squareSize(width) * this.heads;
+    const ends = [queries.length || !keys.length ? 2 : strip + 4, keys.length || !queries.length ? width - 2 : width - strip - 4];
+    const [from, to] = [new Set(queries), new Set(keys)];
+    const any = queries.length + keys.length === 0;
+    const middle = this.row / 2;
+    pen.lineCap = "butt";
+    for (let level = 0; level < LEVELS; level++) {
+      const weight = (level + 0.5) / LEVELS;
+      for (let head = 0; head < this.heads; head++) {
+        pen.strokeStyle = this.header.colours[head];
+        pen.globalAlpha = any ? weight : Math.max(0.08, weight ** 0.75);
+        pen.lineWidth = 0.6 + 2.4 * weight;
+        for (const cell of this.levels[head][level]) {
+          const i = Math.floor(cell / this.count);
+          const j = cell % this.count;
+          if ((from.size && !from.has(i)) || (to.size && !to.has(j))) continue;
+          pen.beginPath();
+          pen.moveTo(ends[0], i * this.row + middle);
+          pen.lineTo(ends[1], j * this.row + middle);
+          pen.stroke();
+        }
+      }
+    }
+    pen.globalAlpha = 1;
+  }
+
+  // Beside each token one small square a head, as strong as its weight.
+  drawSquares(pen, width, sums) {
+    const size = this.squareSize(width);
+    if (!size) return;
+    sums.forEach((side, which) => side?.forEach((values, token) => {
+      values.forEach((value, head) => {
+        const x = which === TO ? width - (this.heads - head) * size : head * size;
+        const y = token * this.row + 2;
+        pen.fillStyle = this.theme.faint;
+        pen.fillRect(x, y, size - 1, this.row - 4);
+        pen.globalAlpha = Math.min(1, value);
+        pen.fillStyle = this.header.colours[head];
+        pen.fillRect(x, y, size - 1, this.row - 4);
+        pen.globalAlpha = 1;
+      });
+    }));
+  }
+
+  // Held and reached tokens, and beside each token of the other side the sum as bar and number.
+  markRows(focus, sums) {
+    const digits = this.body.clientWidth < 480 ? 2 : 3;
+    this.rows.forEach((rows, side) => {
+      const totals = sums[side]?.map((values) => values.reduce((sum, value) => sum + value, 0) / this.heads);
+      const largest = totals ? Math.max(...totals, 1e-9) : 1;
+      rows.forEach((row, token) => {
+        row.classList.toggle("enc-held", this.held[side].has(token));
+        row.classList.toggle("enc-at", this.at?.[0] === side && this.at[1] === token);
+        const number = row.lastChild;
+        const text = totals ? totals[token].toFixed(digits) : "";
+        if (number.textContent !== text) number.textContent = text;
+        const share = totals ? `${(100 * totals[token] / largest).toFixed(1)}%` : "0%";
+        if (row.style.getPropertyValue("--enc-share") !== share) row.style.setProperty("--enc-share", share);
+      });
+    });
+  }
+
+  summarise([queries, keys]) {
+    const of = this.heads > 1 ? `, mean of ${this.heads} heads` : "";
+    const said = (count, name) => (count > 1 ? `${count} ${name} summed` : `1 ${name === "queries" ? "query" : "key"}`);
+    const parts = [queries.length ? said(queries.length, "queries") : "", keys.length ? said(keys.length, "keys") : ""].filter(Boolean);
+    this.summary.textContent = parts.length ? `Numbers: ${parts.join(", ")}${of}` : "";
+  }
+
+  // ---- Pointer and keys ----
+
+  tokenAt(side, event) {
+    const token = Math.floor((event.clientY - this.sides[side].getBoundingClientRect().top) / this.row);
+    return token >= 0 && token < this.count ? token : null;
+  }
+
+  point(side, event) {
+    const token = this.tokenAt(side, event);
+    this.move(token === null ? null : [side, token]);
+  }
+
+  move(at) {
+    if (String(at) === String(this.at)) return;
+    this.at = at;
+    this.paintSoon();
+  }
+
+  onClick(side, event) {
+    const token = this.tokenAt(side, event);
+    if (token !== null) this.hold(side, token, event.shiftKey);
+  }
+
+  // A click holds one token alone, or lets it go; with shift it joins the others or leaves them.
+  hold(side, token, shift) {
+    const had = this.held[side].has(token);
+    if (shift) this.held[side][had ? "delete" : "add"](token);
+    else {
+      const alone = had && this.held[FROM].size + this.held[TO].size === 1;
+      this.held = [new Set(), new Set()];
+      if (!alone) this.held[side].add(token);
+    }
+    this.send();
+  }
+
+  send() {
+    this.at = null;   // what is held shows at once, not only when the pointer has left
+    this.paint();
+    const [queries, keys] = this.held.map((side) => [...side].sort((a, b) => a - b));
+    this.component.setTriggerValue("select", { queries, keys, id: eventId() });
+  }
+
+  onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const [side, token] = this.cursor ?? [FROM, 0];
+    const last = this.count - 1;
+    const moves = {
+      ArrowUp: [side, token - 1], ArrowDown: [side, token + 1], ArrowLeft: [FROM, token], ArrowRight: [TO, token],
+      Home: [side, 0], End: [side, last],
+    };
+    if (event.key === "Escape") {
+      this.cursor = null;
+      this.held = [new Set(), new Set()];
+      this.send();
+    } else if (moves[event.key] && this.count) {
+      const [newSide, newToken] = this.cursor ? moves[event.key] : [FROM, 0];
+      this.cursor = [newSide, Math.max(0, Math.min(last, newToken))];
+      this.move(this.cursor);
+      this.rows[this.cursor[0]][this.cursor[1]].scrollIntoView({ block: "nearest" });
+      this.announce(...this.cursor);
+    } else if (this.cursor && (event.key === "Enter" || event.key === " ")) this.hold(side, token, event.shiftKey);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  announce(side, token) {
+    const sums = this.sums(1 - side, [token]).map((values) => values.reduce((sum, value) => sum + value, 0) / this.heads);
+    const strongest = sums.map((value, other) => [value, other]).sort((a, b) => b[0] - a[0]).slice(0, 3);
+    const list = strongest.map(([value, other]) => `${this.header.tokens[other]} ${value.toFixed(3)}`).join(", ");
+    const name = this.header.tokens[token];
+    this.aloud.textContent = side === FROM ? `${name} attends most to ${list}` : `${name} is attended to most by ${list}`;
+  }
+
+  // ---- The picture as a file: the tokens are drawn by the canvas here. ----
+
+  save() {
+    const scale = 2;
+    const side = 170;
+    const middle = Math.max(240, this.canvas.clientWidth);
+    const top = 30;
+    const [width, height] = [middle + 2 * side, this.count * this.row + top + 8];
+    const canvas = make("canvas", { width: String(width * scale), height: String(height * scale) });
+    const pen = canvas.getContext("2d");
+    pen.scale(scale, scale);
+    pen.fillStyle = this.theme.background;
+    pen.fillRect(0, 0, width, height);
+    this.saveLegend(pen);
+    pen.translate(side, top);
+    const focus = this.focus();
+    const sums = [focus[TO].length ? this.sums(FROM, focus[TO]) : null, focus[FROM].length ? this.sums(TO, focus[FROM]) : null];
+    this.drawLines(pen, middle, focus);
+    this.drawSquares(pen, middle, sums);
+    this.saveTokens(pen, middle, side, sums);
+    canvas.toBlob((blob) => {
+      const url = URL.createObjectURL(blob);
+      download(`${fileName(this.header.name)}.png`, url);
+      URL.revokeObjectURL(url);
+    });
+  }
+
+  saveLegend(pen) {
+    pen.font = `12px ${this.theme.font}`;
+    pen.textBaseline = "middle";
+    let x = 8;
+    this.header.labels.forEach((label, head) => {
+      pen.fillStyle = this.header.colours[head];
+      pen.fillRect(x, 8, 11, 11);
+      pen.fillStyle = this.theme.text;
+      pen.fillText(label, x + 16, 14);
+      x += 28 + pen.measureText(label).width;
+    });
+  }
+
+  saveTokens(pen, middle, side, sums) {
+    pen.font = `13px ${this.theme.font}`;
+    this.rows.forEach((_, which) => this.header.tokens.forEach((token, k) => {
+      const values = sums[which]?.[k];
+      const number = values ? (values.reduce((sum, value) => sum + value, 0) / this.heads).toFixed(3) : "";
+      pen.textAlign = which === FROM ? "right" : "left";
+      const x = which === FROM ? -6 : middle + 6;
+      const y = (k + 0.5) * this.row;
+      pen.fillStyle = this.held[which].has(k) ? this.theme.primary : this.theme.text;
+      pen.fillText(fit(pen, token, side - 56), x, y);
+      pen.textAlign = which === FROM ? "left" : "right";
+      pen.fillText(number, which === FROM ? 6 - side : middle + side - 6, y);
+    }));
+  }
+
+  destroy() {
+    this.paintSoon.cancel();
+    this.observer.disconnect();
+    this.root.remove();
+  }
+}
+
+export default mounted(LinesView);

@@ -1,0 +1,84 @@
+"""`lines`: tokens on two sides and a line for every weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import streamlit as st
+
+from . import assets, events, wire
+from .events import LinesEvent
+from .palette import HEAD_COLOURS
+
+_render = st.components.v2.component(
+    "encoderscope_lines", js=assets.script("lines"), css=assets.style("lines"), isolate_styles=False
+)
+
+MAX_TOKENS = 512
+
+
+def lines(
+    weights: np.ndarray,
+    *,
+    tokens: Sequence[str],
+    labels: Sequence[str],
+    key: str,
+    alt: str,
+    colours: Sequence[str] | None = None,
+    selected_queries: Sequence[int] = (),
+    selected_keys: Sequence[int] = (),
+    threshold: float = 0.0,
+    on_event: Callable[[LinesEvent], None] | None = None,
+) -> LinesEvent | None:
+    """Draws attention as lines from queries (left) to keys (right); returns a new selection once.
+
+    Hovering looks at one token, a click holds it, shift-click holds several. Beside each token of the other side stand
+    its weight for each head (a square as strong as the weight) and one number: the weights of the held tokens summed,
+    averaged over the heads.
+
+    Args:
+        weights: [N, T, T] of N heads drawn over one another, rows attend to columns, values 0 to 1: float32, or uint8
+            or uint16 for 0 to 255 or 65535.
+        tokens: T labels. Long ones are cut on the screen.
+        labels: N names of heads, for the legend.
+        key: the widget's key, also the name of a downloaded picture.
+        alt: a sentence that says what is to be seen, for those who do not see it.
+        colours: N CSS colours; unset, the first N of `HEAD_COLOURS`.
+        selected_queries, selected_keys: positions of the held tokens.
+        threshold: weights below are not drawn; the numbers count them.
+        on_event: called with the event before the page runs, so it may set the state of other widgets.
+
+    Raises:
+        ValueError: shapes that do not fit, more than 12 heads or more than 512 tokens.
+    """
+    if weights.ndim != 3 or weights.shape[1:] != (len(tokens), len(tokens)) or weights.shape[0] != len(labels):
+        fit = [len(labels), len(tokens), len(tokens)]
+        raise ValueError(f"weights must be [heads, T, T] = {fit}, not {list(weights.shape)}.")
+    colours = list(colours) if colours is not None else list(HEAD_COLOURS[: len(labels)])
+    if not 0 < len(labels) <= len(HEAD_COLOURS) or len(colours) != len(labels):
+        raise ValueError(
+            f"{len(labels)} heads, {len(colours)} colours; 1 to {len(HEAD_COLOURS)} heads can be told apart."
+        )
+    if len(tokens) > MAX_TOKENS:
+        raise ValueError(f"{len(tokens)} tokens; lines show at most {MAX_TOKENS}. Pass a window of them.")
+    if weights.dtype not in (np.uint8, np.uint16):
+        weights = weights.astype(np.float32)
+    header = {
+        "tokens": [str(token) for token in tokens],
+        "labels": [str(label) for label in labels],
+        "colours": colours,
+        "dtype": weights.dtype.name,
+        "queries": [int(i) for i in selected_queries],
+        "keys": [int(j) for j in selected_keys],
+        "threshold": float(threshold),
+        "name": key,
+        "alt": alt,
+    }
+    count = len(tokens)
+    result = _render(
+        key=key,
+        data=wire.pack(header, {"weights": weights}),
+        on_select_change=lambda: events.tell(key, "select", lambda value: events.lines_event(value, count), on_event),
+    )
+    return events.lines_event(result.get("select"), count)
