@@ -1,0 +1,169 @@
+"""An encoder in float64 numpy, written a second time from the papers: what the engine's numbers are held against.
+
+It shares no line with `encoder`, takes the weights by name, and goes token by token where that is plainer.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import erf
+
+from encoder.config import EncoderConfig
+
+MASKED = -1e300
+
+
+def weights_of(encoder) -> dict[str, np.ndarray]:
+    """All weights in float64, by name."""
+    return {name: value.detach().cpu().double().numpy() for name, value in encoder.state_dict().items()}
+
+
+def linear(x: np.ndarray, w: dict[str, np.ndarray], name: str) -> np.ndarray:
+    out = np.einsum("...d,ed->...e", x, w[f"{name}.weight"])
+    return out + w[f"{name}.bias"] if f"{name}.bias" in w else out
+
+
+def norm(x: np.ndarray, w: dict[str, np.ndarray], name: str, eps: float) -> np.ndarray:
+    """Token by token: the mean taken off, divided by the root of the population variance plus eps."""
+    out = np.empty_like(x)
+    for place in np.ndindex(x.shape[:-1]):
+        vector = x[place]
+        mean = sum(vector) / len(vector)
+        variance = sum((vector - mean) ** 2) / len(vector)
+        out[place] = (vector - mean) / math.sqrt(variance + eps) * w[f"{name}.weight"]
+    return out + w[f"{name}.bias"] if f"{name}.bias" in w else out
+
+
+def softmax(row: np.ndarray) -> np.ndarray:
+    powers = np.exp(row - row.max())
+    return powers / powers.sum()
+
+
+def activation(x: np.ndarray, name: str) -> np.ndarray:
+    if name == "relu":
+        return np.where(x > 0, x, 0.0)
+    if name == "silu":
+        return x / (1 + np.exp(-x))
+    if name == "gelu_tanh":
+        return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    return 0.5 * x * (1 + erf(x / math.sqrt(2)))
+
+
+def sine_table(n_tokens: int, width: int) -> np.ndarray:
+    table = np.zeros((n_tokens, width))
+    for position in range(n_tokens):
+        for i in range(width // 2):
+            angle = position / 10000 ** (2 * i / width)
+            table[position, 2 * i], table[position, 2 * i + 1] = math.sin(angle), math.cos(angle)
+    return table
+
+
+def turned(x: np.ndarray, base: float) -> np.ndarray:
+    """x [T, K]: the pair (c, c + K/2) of token t as a complex number, times e^(i t / base^(2c/K))."""
+    half = x.shape[-1] // 2
+    angle = np.arange(len(x))[:, None] / base ** (2 * np.arange(half) / x.shape[-1])
+    pairs = (x[:, :half] + 1j * x[:, half:]) * np.exp(1j * angle)
+    return np.concatenate((pairs.real, pairs.imag), axis=1)
+
+
+def bucket(distance: int, buckets: int, max_distance: int) -> int:
+    """T5's rule for one distance j - i."""
+    half = buckets // 2
+    start = half if distance > 0 else 0
+    distance = abs(distance)
+    exact = half // 2
+    if distance < exact:
+        return start + distance
+    share = math.log(distance / exact) / math.log(max_distance / exact)
+    return start + min(half - 1, exact + int(share * (half - exact)))
+
+
+def visible(config: EncoderConfig, layer: int, i: int, j: int, real: np.ndarray) -> bool:
+    window = config.attention_window
+    if isinstance(window, tuple):
+        window = window[layer]
+    return bool(real[j]) and not (config.causal and j > i) and not (window is not None and abs(i - j) > window)
+
+
+def run(encoder, ids: list[int], segments: list[int], real: list[bool]) -> dict[str, np.ndarray]:
+    """One sentence -> every value that a trace shows, by the names that it uses, and "layers.l.attention" [H, T, T]."""
+    config: EncoderConfig = encoder.config
+    w, n, seen = weights_of(encoder), len(ids), {}
+    mask = np.array(real)
+    x = w["embedding.tokens.weight"][ids]
+    if config.n_segments:
+        x = x + w["embedding.segments.weight"][segments]
+    if config.position == "sinusoidal":
+        seen["embedding.position"] = sine_table(n, x.shape[1])
+    elif config.position == "learned":
+        rows, next_row = [], config.position_offset
+        for is_real in real:
+            padded = config.pad_position is not None and not is_real
+            rows.append(config.pad_position if padded else next_row)
+            next_row += 0 if padded else 1
+        seen["embedding.position"] = w["embedding.positions.table.weight"][rows]
+    x = x + seen.get("embedding.position", 0.0)
+    if config.embedding_norm:
+        x = norm(x, w, "embedding.norm", config.norm_eps)
+    if config.embedding_width != config.d_model:
+        x = linear(x, w, "embedding.projection")
+    seen["embedding"] = x
+    for layer in range(config.n_layers):
+        x = run_layer(config, w, layer, x, mask, seen)
+    seen["output"] = norm(x, w, "final_norm", config.norm_eps) if config.final_norm else x
+    return seen
+
+
+def run_layer(config: EncoderConfig, w: dict, layer: int, x: np.ndarray, mask: np.ndarray, seen: dict) -> np.ndarray:
+    ours, name = f"layers.{layer}", f"layers.{config.weights_of_layer(layer)}"
+    pre = config.norm_placement == "pre"
+    has_norm = f"{name}.attention_norm.weight" in w
+
+    def normed(value: np.ndarray, owner: str) -> np.ndarray:
+        seen[f"{ours}.{owner}.input"] = value
+        return norm(value, w, f"{name}.{owner}", config.norm_eps)
+
+    read = normed(x, "attention_norm") if pre and has_norm else x
+    x = x + attention(config, w, layer, name, read, mask, seen)
+    if not pre and has_norm:
+        x = normed(x, "attention_norm")
+    seen[f"{ours}.after_attention"] = x
+    read = normed(x, "ffn_norm") if pre else x
+    hidden = activation(linear(read, w, f"{name}.ffn.w_in"), config.activation)
+    if config.gated:
+        hidden = hidden * linear(read, w, f"{name}.ffn.w_gate")
+    seen[f"{ours}.ffn.hidden"] = hidden
+    x = x + linear(hidden, w, f"{name}.ffn.w_out")
+    if not pre:
+        x = normed(x, "ffn_norm")
+    seen[f"{ours}.after_ffn"] = x
+    return x
+
+
+def attention(
+    config: EncoderConfig, w: dict, layer: int, name: str, x: np.ndarray, mask: np.ndarray, seen: dict
+) -> np.ndarray:
+    n, h, width = len(x), config.n_heads, config.d_head
+    q, k, v = (
+        linear(x, w, f"{name}.attention.w_{part}").reshape(n, h, width).transpose(1, 0, 2)  # [H, T, K]
+        for part in "qkv"
+    )
+    if config.position == "rotary":
+        base = config.rotary_base_of_layer(layer)
+        q, k = np.stack([turned(one, base) for one in q]), np.stack([turned(one, base) for one in k])
+    scores = np.einsum("hik,hjk->hij", q, k) * config.attention_scale
+    for i in range(n):
+        for j in range(n):
+            if config.relative_buckets:
+                row = bucket(j - i, config.relative_buckets, config.relative_max_distance)
+                scores[:, i, j] += w["relative_bias.weight"][row]
+            if not visible(config, layer, i, j, mask):
+                scores[:, i, j] = MASKED
+    pattern = np.stack([[softmax(row) for row in head] for head in scores])  # [H, T, T]
+    z = np.einsum("hij,hjk->hik", pattern, v)
+    ours = f"layers.{layer}"
+    seen |= {f"{ours}.q": q, f"{ours}.k": k, f"{ours}.v": v, f"{ours}.scores": scores}
+    seen |= {f"{ours}.attention": pattern, f"{ours}.z": z}
+    return linear(z.transpose(1, 0, 2).reshape(n, h * width), w, f"{name}.attention.w_o")
