@@ -1,0 +1,223 @@
+"""Attention maps. Shapes: Ti queries downwards (axis i), Tj keys to the right (axis j): rows attend to columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import (
+    as_array,
+    band,
+    check_labels,
+    colour_bar,
+    heading,
+    neutral_layout,
+    pill,
+    token_axis,
+)
+
+#: On a logarithmic scale what is smaller than this share of the largest colour value is drawn as this.
+LOG_DECADES = 4
+#: Up to this many tokens cells are square; longer texts take the room that there is.
+SQUARE_UP_TO = 40
+#: Above this many tokens a cell is a few pixels: the frame of the selection is thin, not to hide its neighbours.
+THIN_ABOVE = 100
+
+
+@dataclass(frozen=True)
+class AttentionCells:
+    """The numbers of an attention map. weights [rows, columns] float32; rows, columns: the cell's place on its axis.
+
+    A place counts blocks of `block` tokens: cell (r, c) stands for query tokens rows[r] x block onwards, key tokens
+    columns[c] x block onwards. query_names and key_names: what the hover text calls each place, from place 0 on.
+    """
+
+    weights: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    query_names: list[str]
+    key_names: list[str]
+    largest: float
+    block: int
+
+
+def attention_cells(
+    attention: object,
+    labels: Sequence[str],
+    *,
+    key_labels: Sequence[str] | None = None,
+    scale: Literal["fixed", "head"] = "fixed",
+    block: int = 1,
+    row_offset: int = 0,
+    column_offset: int = 0,
+) -> AttentionCells:
+    """attention [Ti, Tj] -> what `attention_heatmap` draws, its arguments checked; see there."""
+    if scale not in ("fixed", "head"):
+        raise ValueError(f"scale={scale!r}: choose 'fixed' (0 to 1) or 'head' (0 to the largest weight).")
+    if block < 1 or row_offset < 0 or column_offset < 0 or row_offset % block or column_offset % block:
+        raise ValueError(
+            f"block={block}, row_offset={row_offset}, column_offset={column_offset}: "
+            "the block must be at least 1, and an offset a multiple of it that is not negative."
+        )
+    weights = as_array(attention, name="attention", ndim=2)
+    first_row, first_column = row_offset // block, column_offset // block
+    key_labels = labels if key_labels is None else key_labels
+    n_rows, n_columns = weights.shape
+    queries = check_labels(labels, (first_row + n_rows - 1) * block + 1, "labels")
+    keys = check_labels(key_labels, (first_column + n_columns - 1) * block + 1, "key_labels")
+    finite = weights[np.isfinite(weights)]
+    largest = float(finite.max()) if scale == "head" and finite.size else 1.0
+    return AttentionCells(
+        weights,
+        first_row + np.arange(weights.shape[0], dtype=np.int32),
+        first_column + np.arange(weights.shape[1], dtype=np.int32),
+        block_names(queries, block),
+        block_names(keys, block),
+        largest if largest > 0 else 1.0,
+        block,
+    )
+
+
+def block_names(labels: Sequence[str], block: int) -> list[str]:
+    """The labels themselves, or for blocks of tokens which they are: "32–63"; a block cut short says so."""
+    if block == 1:
+        return list(labels)
+    starts = range(0, len(labels), block)
+    ends = [min(start + block, len(labels)) - 1 for start in starts]
+    return [f"{start}–{end}" if end > start else str(start) for start, end in zip(starts, ends, strict=True)]
+
+
+def attention_heatmap(
+    attention: object,
+    labels: Sequence[str],
+    *,
+    key_labels: Sequence[str] | None = None,
+    title: str | None = None,
+    scale: Literal["fixed", "head"] = "fixed",
+    log: bool = False,
+    colours: str = "viridis",
+    selected: tuple[int | None, int | None] | None = None,
+    block: int = 1,
+    row_offset: int = 0,
+    column_offset: int = 0,
+) -> go.Figure:
+    """An attention map as an interactive heatmap: row i says what query token i attends to.
+
+    Args:
+        attention: [Ti, Tj], the weights (or block-wise maxima of them), as an array or a tensor on the CPU.
+        labels: one for every query token of the text, also for those before and after the window that is drawn.
+        key_labels: the same for keys, where they are other tokens.
+        title: stands above the map.
+        scale: colours run from 0 to 1 ("fixed", comparable between heads) or to the largest weight ("head").
+        log: colours follow log10 of the weight, over four decades; labels show the weight itself all the same.
+        colours: the theme, one of `colours.THEMES`.
+        selected: (query token i, key token j), either may be None: its row, column and cell are framed.
+        block: one cell stands for block x block tokens, and its value is the largest among them.
+        row_offset, column_offset: the query and key token of cell (0, 0), when a window of a longer text is drawn.
+
+    Returns:
+        A figure in which the cell of query i and key j lies at y = i, x = j (divided by `block` where that is not 1).
+
+    Raises:
+        ValueError: shapes, labels or options that do not fit, with what is wrong.
+    """
+    cells = attention_cells(
+        attention,
+        labels,
+        key_labels=key_labels,
+        scale=scale,
+        block=block,
+        row_offset=row_offset,
+        column_offset=column_offset,
+    )
+    figure = go.Figure(_map_traces(cells, log, colours))
+    unit = "" if block == 1 else f", {block} tokens a cell"
+    n_rows, n_columns = cells.weights.shape
+    across = token_axis(cells.key_names, int(cells.columns[0]), n_columns, title="attends to (key)" + unit)
+    down = token_axis(
+        cells.query_names, int(cells.rows[0]), n_rows, title="attends from (query)" + unit, downwards=True
+    )
+    if max(n_rows, n_columns) <= SQUARE_UP_TO:
+        across |= {"constrain": "domain", "constraintoward": "left"}
+        down |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
+    figure.update_layout(
+        neutral_layout(
+            margin={"l": 8, "r": 8, "t": 60 + (30 if title else 0), "b": 8},
+            xaxis=across,
+            yaxis=down,
+            # The zoom survives a new selection, head or colour, and not another text or window.
+            uirevision=f"{n_rows}x{n_columns}/{block}+{row_offset},{column_offset}",
+        )
+    )
+    if title:
+        figure.add_annotation(heading(title))
+    if selected is not None:
+        _mark(figure, cells, selected, upright=across["tickangle"] != 0)
+    return figure
+
+
+def _map_traces(cells: AttentionCells, log: bool, theme: str) -> list[go.Heatmap | go.Scatter]:
+    title = "attention weight" if cells.block == 1 else "largest attention weight"
+    tokens, at_most = ("", "") if cells.block == 1 else ("tokens ", "at most ")
+    says = "attends to" if cells.block == 1 else "to"
+    heatmap = go.Heatmap(
+        z=cells.weights,
+        x=cells.columns,
+        y=cells.rows,
+        zmin=0,
+        zmax=cells.largest,
+        colorscale=colour.logarithmic(theme, 10.0**-LOG_DECADES) if log else colour.sequential(theme),
+        showscale=not log,
+        colorbar=colour_bar(title),
+        hovertemplate=f"{tokens}%{{y}} {says} %{{x}}: {at_most}%{{z:.3g}}<extra></extra>",
+    )
+    return [heatmap, _log_bar(title, cells.largest, theme)] if log else [heatmap]
+
+
+def _log_bar(title: str, largest: float, theme: str) -> go.Scatter:
+    """The colour bar of a logarithmic map: its own axis is linear, so a trace without points carries one in log10."""
+    top = float(np.log10(largest))
+    low = top - LOG_DECADES
+    decades = np.arange(np.ceil(low - 1e-9), np.floor(top + 1e-9) + 1)
+    ticks = np.union1d(decades[(decades > low + 0.4) & (decades < top - 0.4)], [low, top])
+    texts = [f"{10**tick:.2g}" for tick in ticks]
+    texts[0] = f"≤ {texts[0]}"
+    return go.Scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        hoverinfo="skip",
+        showlegend=False,
+        marker={
+            "color": [low],
+            "cmin": low,
+            "cmax": top,
+            "colorscale": colour.sequential(theme),
+            "showscale": True,
+            "colorbar": colour_bar(f"{title} (log)", tickvals=ticks, ticktext=texts),
+        },
+    )
+
+
+def _mark(figure: go.Figure, cells: AttentionCells, selected: tuple[int | None, int | None], *, upright: bool) -> None:
+    """Frame what is selected, in the colours of queries and keys; what lies outside the window is left out."""
+    row, column = (
+        token // cells.block if token is not None and token // cells.block in places else None
+        for token, places in zip(selected, (cells.rows, cells.columns), strict=True)
+    )
+    shapes, labels = [], []
+    thin = max(cells.weights.shape) > THIN_ABOVE
+    if row is not None:
+        shapes += band(row=row, colour=colour.QUERY, thin=thin)
+        labels.append(pill(cells.query_names[row], row=row, colour=colour.QUERY_LABEL))
+    if column is not None:
+        shapes += band(column=column, colour=colour.KEY, thin=thin)
+        labels.append(pill(cells.key_names[column], column=column, colour=colour.KEY_LABEL, upright=upright))
+    if row is not None and column is not None and not thin:
+        shapes += band(row=row, column=column, colour="#111111")
+    figure.update_layout(shapes=shapes, annotations=[*figure.layout.annotations, *labels])

@@ -1,0 +1,177 @@
+"""What figures have in common: arrays taken in, token axes, a neutral ground, marks for what is selected.
+
+A token axis is a category axis whose categories are the integer positions 0, 1, 2, ... So a repeated word stays two
+tokens, Plotly draws as many labels as fit and more of them on zooming in, and never a label between two tokens. The
+labels are given twice: as `labelalias`, which Plotly applies to ticks and to hover text alike, and as `tickvals` and
+`ticktext`, which Plotly leaves aside (`tickmode="auto"`) and pages/shared/components/plot reads.
+"""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+CLEAR = "rgba(0,0,0,0)"
+#: Longer labels are cut on the axes and in the hover text; what tokenizers call a token is nearly always shorter.
+LONGEST_LABEL = 28
+
+
+def as_array(x: object, *, name: str, ndim: int) -> np.ndarray:
+    """Anything with `__array__` -> contiguous float32 of `ndim` axes. ValueError with its shape where it has others."""
+    array = np.ascontiguousarray(np.asarray(x), dtype=np.float32)
+    if np.ndim(x) != ndim or array.size == 0:
+        wanted = {1: "a vector [K]", 2: "a matrix [rows, columns]", 3: "an array of matrices"}[ndim]
+        raise ValueError(f"{name} has shape {list(np.shape(x))}: {wanted} with at least one entry is needed.")
+    return array
+
+
+def check_labels(labels: Sequence[str], needed: int, name: str) -> list[str]:
+    """The labels as a list. ValueError when they do not name `needed` tokens."""
+    if len(labels) < needed:
+        raise ValueError(f"{name} names {len(labels)} tokens where {needed} are drawn: give one label a token.")
+    return [str(label) for label in labels]
+
+
+def shown_label(label: str) -> str:
+    """A token as an axis writes it: blanks made visible, Plotly's markup escaped, right-to-left text in its place."""
+    text = label.replace("\n", "⏎").replace("\t", "⇥")
+    text = "␣" * len(text) if text.strip() == "" else text
+    if len(text) > LONGEST_LABEL:
+        text = text[: LONGEST_LABEL - 1] + "…"
+    if any(unicodedata.bidirectional(character) in ("R", "AL") for character in text):
+        text = f"\u2068{text}\u2069"  # an isolate: "א attends to ב: 0.2" keeps its order
+    return html.escape(text, quote=False)
+
+
+def token_axis(labels: Sequence[str], first: int, count: int, *, title: str, downwards: bool = False) -> dict[str, Any]:
+    """Layout of an axis of tokens. labels: of all positions; first, count: the cells that the figure draws."""
+    texts = [shown_label(label) for label in labels]
+    positions = np.arange(len(texts), dtype=np.int32)
+    ends = [first - 0.5, first + count - 0.5]
+    axis: dict[str, Any] = {
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": positions,
+        "range": ends[::-1] if downwards else ends,
+        "tickmode": "auto",
+        "labelalias": {str(position): text for position, text in enumerate(texts)},
+        "tickvals": positions,
+        "ticktext": texts,
+        "title": {"text": title, "standoff": 6},
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+    }
+    if not downwards:
+        longest = max((len(label) for label in labels[first : first + count]), default=0)
+        # Level only while a short sentence's labels surely fit; upright labels always do, and never overlap.
+        axis["tickangle"] = 0 if count * longest <= 28 else -90
+    return axis
+
+
+def channel_axis(count: int, *, title: str) -> dict[str, Any]:
+    """Layout of an axis of channels 0 .. count - 1: whole numbers only, as many as fit."""
+    axis = token_axis([str(channel) for channel in range(count)], 0, count, title=title)
+    return axis | {
+        "tickangle": 0,
+        "tickmode": "linear",
+        "tick0": 0,
+        "dtick": max(1, 2 ** int(np.log2(max(count / 8, 1)))),
+    }
+
+
+def neutral_layout(**more: Any) -> dict[str, Any]:
+    """A ground that the host's own shows through, in light and in dark; text colours are left to the host."""
+    return {
+        "template": go.layout.Template(),
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
+        "margin": {"l": 8, "r": 8, "t": 44, "b": 8},
+        "hoverlabel": {"align": "left"},
+        "modebar": {"bgcolor": CLEAR},
+        **more,
+    }
+
+
+def colour_bar(title: str, **more: Any) -> dict[str, Any]:
+    """A colour bar lying above the map: it leaves a narrow screen's width to the map."""
+    return {
+        "orientation": "h",
+        "x": 0,
+        "xanchor": "left",
+        "y": 1,
+        "yanchor": "bottom",
+        "ypad": 8,
+        "xpad": 0,
+        "len": 220,
+        "lenmode": "pixels",
+        "thickness": 10,
+        "outlinewidth": 0,
+        "title": {"text": title, "side": "top", "font": {"size": 12}},
+        "tickfont": {"size": 11},
+        **more,
+    }
+
+
+def heading(text: str, above: int = 48) -> dict[str, Any]:
+    """A title at the upper left edge of the map, `above` it by so many pixels: there lies the colour bar.
+
+    An annotation, because Plotly moves a layout's own title out of sight when a colour bar lies above the map.
+    """
+    place = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom", "yshift": above}
+    return {"text": html.escape(text, quote=False), "showarrow": False, "font": {"size": 15}, "borderpad": 0, **place}
+
+
+def band(
+    row: int | None = None,
+    column: int | None = None,
+    colour: str = "#000000",
+    *,
+    axes: tuple[str, str] = ("x", "y"),
+    thin: bool = False,
+) -> list[dict[str, Any]]:
+    """Shapes that frame a row, a column or (both given) a cell of a map.
+
+    The colour lies on a white casing and so is seen on every theme; `thin` leaves the casing out where cells are small.
+    """
+    x, y = axes
+    place: dict[str, Any] = {"x0": 0, "x1": 1, "xref": f"{x} domain", "y0": 0, "y1": 1, "yref": f"{y} domain"}
+    if column is not None:
+        place |= {"x0": column - 0.5, "x1": column + 0.5, "xref": x}
+    if row is not None:
+        place |= {"y0": row - 0.5, "y1": row + 0.5, "yref": y}
+    base = {"type": "rect", "layer": "above", "fillcolor": CLEAR, **place}
+    if thin:
+        return [{**base, "line": {"color": colour, "width": 1}}]
+    return [{**base, "line": {"color": "#ffffff", "width": 3.5}}, {**base, "line": {"color": colour, "width": 1.75}}]
+
+
+def pill(
+    label: str, *, row: int | None = None, column: int | None = None, colour: str, upright: bool = True
+) -> dict[str, Any]:
+    """The label of a selected token in white on its colour, laid over the axis: there however few ticks are drawn."""
+    text = {
+        "text": shown_label(label),
+        "showarrow": False,
+        "font": {"color": "#ffffff", "size": 12},
+        "bgcolor": colour,
+        "borderpad": 1,
+    }
+    if row is not None:
+        return text | {
+            "x": 0,
+            "xref": "x domain",
+            "xanchor": "right",
+            "xshift": -2,
+            "y": row,
+            "yref": "y",
+            "yanchor": "middle",
+        }
+    turned = {"textangle": -90} if upright else {}
+    return text | {"x": column, "xref": "x", "y": 0, "yref": "y domain", "yanchor": "top", "yshift": -2, **turned}

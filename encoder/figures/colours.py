@@ -1,0 +1,137 @@
+"""Colours, one meaning each, the same on every page and in every figure.
+
+    queries blue        keys red            values green
+    attention           a sequential theme from 0 that the reader chooses, one of THEMES
+    signed values       a pair around 0; 0 itself is transparent, so it is the page's own ground in light and in dark
+    series              twelve colours for heads or curves drawn over each other
+
+A figure does not know whether it is shown on a light or a dark page. Every colour of a line, bar or signed map has
+therefore a contrast of at least 3 to 1 (WCAG 2.2, 1.4.11) with white and with the app's dark ground alike.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+import numpy as np
+import plotly.colors
+
+Kind = Literal["q", "k", "v", "residual", "position", "signed"]
+
+QUERY = "#3b82e6"
+KEY = "#e0434f"
+VALUE = "#23985a"
+#: The same three, deep enough to carry white text.
+QUERY_LABEL = "#1f63c4"
+KEY_LABEL = "#c9303f"
+VALUE_LABEL = "#1c8047"
+#: A curve or bar that belongs to none of the three.
+NEUTRAL = "#7d7b8a"
+#: What a total or a threshold is drawn in.
+EMPHASIS = "#a05cd6"
+
+#: kind -> (colour of negative values, colour of positive values). Colour-blind readers see them apart.
+SIGNED: dict[str, tuple[str, str]] = {
+    "q": ("#c9761a", QUERY),
+    "k": ("#0e96a3", KEY),
+    "v": ("#c2409a", VALUE),
+    "residual": ("#c9761a", "#0e96a3"),
+    "position": ("#c9761a", "#0e96a3"),
+    "signed": ("#c9761a", "#0e96a3"),
+}
+
+SERIES = (
+    "#3b82e6", "#c9761a", "#23985a", "#c2409a", "#0e96a3", "#8f6a3c",
+    "#a05cd6", "#e0434f", "#7c8f1f", "#7d7b8a", "#5f6fd8", "#b9787f",
+)  # fmt: skip
+
+#: Names of the themes for attention, all perceptually uniform; "greys" is for print, from white to black.
+THEMES = ("viridis", "cividis", "magma", "inferno", "plasma", "greys")
+_GREYS = ("rgb(255,255,255)", "rgb(0,0,0)")
+
+
+@cache
+def sequential(theme: str) -> tuple[tuple[float, str], ...]:
+    """Colourscale of an attention theme: (place 0..1, "rgb(r,g,b)"), evenly spaced. ValueError for an unknown theme."""
+    lut = thumbnails_lut(theme)
+    places = np.linspace(0, 255, 33).round().astype(int)  # finer than the eye, and short in the figure's JSON
+    return tuple((float(place / 255), _css(lut[place])) for place in places)
+
+
+def logarithmic(theme: str, floor: float, steps: int = 64) -> tuple[tuple[float, str], ...]:
+    """Colourscale whose colour follows log10 of the value: from `floor` (0 < floor < 1) and less at the bottom to 1.
+
+    The values themselves stay linear, so a label shows the weight and not its logarithm. Plotly mixes colours linearly
+    between two stops; 64 stops keep that within one of 256 steps of the true logarithm.
+    """
+    if not 0 < floor < 1:
+        raise ValueError(f"floor={floor}: a logarithmic scale needs a floor between 0 and 1, both excluded.")
+    lut = thumbnails_lut(theme)
+    share = np.linspace(0, 1, steps + 1)  # of the way from floor to 1, in logarithms
+    colours = np.stack([np.interp(share * 255, np.arange(256), lut[:, channel]) for channel in range(3)], axis=-1)
+    places = floor ** (1 - share)
+    stops = [(float(place), _css(colour)) for place, colour in zip(places, colours, strict=True)]
+    return ((0.0, _css(lut[0])), *stops[:-1], (1.0, _css(lut[-1])))
+
+
+def diverging(kind: str) -> tuple[tuple[float, str], ...]:
+    """Colourscale for signed values, 0 in the middle and transparent. ValueError for an unknown kind."""
+    if kind not in SIGNED:
+        raise ValueError(f"kind={kind!r}: choose one of {', '.join(SIGNED)}.")
+    negative, positive = (_rgb(colour) for colour in SIGNED[kind])
+    return (
+        (0.0, _css(negative, 1)),
+        (0.5, _css(negative, 0)),
+        (0.5, _css(positive, 0)),  # twice, or the mixture of both colours would show around 0
+        (1.0, _css(positive, 1)),
+    )
+
+
+@cache
+def _theme_stops(theme: str) -> np.ndarray:
+    if theme not in THEMES:
+        raise ValueError(f"colours={theme!r}: choose one of {', '.join(THEMES)}.")
+    named = _GREYS if theme == "greys" else getattr(plotly.colors.sequential, theme.capitalize())
+    return np.array([_rgb(colour) for colour in named])
+
+
+@cache
+def thumbnails_lut(colours: str = "viridis") -> np.ndarray:
+    """[256, 3] uint8, read-only: red, green, blue of a theme for each byte. ValueError for an unknown theme."""
+    stops = _theme_stops(colours)
+    there, where = np.linspace(0, 1, len(stops)), np.linspace(0, 1, 256)
+    lut = np.stack([np.interp(where, there, stops[:, channel]) for channel in range(3)], axis=-1)
+    lut = lut.round().astype(np.uint8)
+    lut.flags.writeable = False
+    return lut
+
+
+def cyclic() -> tuple[tuple[float, str], ...]:
+    """Colourscale for angles: both ends are the same colour, so 2π meets 0 without a seam."""
+    named = plotly.colors.cyclical.Twilight
+    return tuple((place / (len(named) - 1), _css(_rgb(colour))) for place, colour in enumerate(named))
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast ratio of two "#rrggbb" colours, 1 to 21 (WCAG 2.2's definition)."""
+
+    def luminance(colour: str) -> float:
+        channels = np.array(_rgb(colour)) / 255
+        linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+        return float(linear @ (0.2126, 0.7152, 0.0722))
+
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    """ "#rrggbb" or "rgb(r, g, b)" -> numbers."""
+    if colour.startswith("#"):
+        return tuple(int(colour[start : start + 2], 16) for start in (1, 3, 5))  # type: ignore[return-value]
+    return plotly.colors.unlabel_rgb(colour)
+
+
+def _css(colour: object, alpha: float | None = None) -> str:
+    red, green, blue = (round(float(channel)) for channel in colour)  # type: ignore[attr-defined]
+    return f"rgb({red},{green},{blue})" if alpha is None else f"rgba({red},{green},{blue},{alpha:g})"
