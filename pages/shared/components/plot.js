@@ -87,6 +87,13 @@ function merge(base, over) {
   return result;
 }
 
+// Plain objects and arrays anew, typed arrays as they are.
+function copy(node) {
+  if (Array.isArray(node)) return node.map(copy);
+  if (node === null || typeof node !== "object" || ArrayBuffer.isView(node)) return node;
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, copy(value)]));
+}
+
 // Plotly writes labels in a small markup of its own (<br>, <b>, &lt;); this is the text that a reader sees.
 function plainText(markup) {
   return String(markup).replace(/<extra>.*?<\/extra>/gs, "").replace(/<br\s*\/?>/gi, "\n").replace(/<\/?[a-z][^>]*>/gi, "")
@@ -225,7 +232,7 @@ class PlotView {
   }
 
   layout() {
-    const own = this.figure.layout;
+    const own = copy(this.figure.layout);   // Plotly writes into what it is given
     const height = this.maps.length ? Math.min(this.header.height, Math.max(280, 1.25 * this.width)) : this.header.height;
     const layout = {
       ...own, width: this.width, height, template: themeTemplate(this.theme, own.template),
@@ -267,8 +274,15 @@ class PlotView {
 
   // ---- Labels of the token axes: as many as fit, more of them the closer one looks. ----
 
+  // What an axis says of its labels. `labelalias` is Plotly's own way to name positions and leaves the choice to Plotly.
   someLabels(name) {
+    const own = this.figure.layout[name];
     const labels = this.labels[name];
+    const longest = this.width < 500 ? 10 : 16;
+    if (own.labelalias) {
+      return { labelalias: Object.fromEntries(Object.entries(own.labelalias).map(([value, label]) => [value, cut(label, longest)])) };
+    }
+    if (own.tickmode && own.tickmode !== "array") return {};
     const live = this.host._fullLayout?.[name];
     const all = [...labels.keys()];
     const [low, high] = live?.range ? [...live.range].sort((a, b) => a - b) : [-Infinity, Infinity];
@@ -277,18 +291,18 @@ class PlotView {
     const fit = Math.max(2, Math.min(MOST_LABELS, Math.floor(length / LABEL_PITCH)));
     let step = 1;
     while (seen.length / step > fit) step *= 2;
-    const shown = seen.filter((_, k) => (all.indexOf(seen[0]) + k) % step === 0);
-    const longest = this.width < 500 ? 9 : 16;
+    const first = all.indexOf(seen[0]);
+    const shown = seen.filter((_, k) => (first + k) % step === 0);
     return { tickmode: "array", tickvals: shown, ticktext: shown.map((position) => cut(labels.get(position), longest)) };
   }
 
   async fitLabels() {
     const change = {};
     for (const name of Object.keys(this.labels)) {
-      const some = this.someLabels(name);
-      if (String(some.tickvals) === String(Array.from(this.host.layout[name].tickvals ?? []))) continue;
-      change[`${name}.tickvals`] = some.tickvals;
-      change[`${name}.ticktext`] = some.ticktext;
+      const { tickvals, ticktext } = this.someLabels(name);
+      if (!tickvals || String(tickvals) === String(Array.from(this.host.layout[name].tickvals ?? []))) continue;
+      change[`${name}.tickvals`] = tickvals;
+      change[`${name}.ticktext`] = ticktext;
     }
     if (Object.keys(change).length) await this.plotly.relayout(this.host, change);
   }
@@ -301,18 +315,20 @@ class PlotView {
   // ---- The selection, drawn as shapes so that it follows every zoom and is in the exported picture. ----
 
   marks() {
+    if (this.figure.layout.shapes?.length) return [];   // the figure frames its selection itself
     const { i = [], j = [] } = this.header.selected ?? {};
     const shapes = [];
-    const rect = (place, width) => {
+    const frame = (colour, place) => {
       const shape = { type: "rect", layer: "above", fillcolor: "rgba(0,0,0,0)", ...place };
-      shapes.push({ ...shape, line: { color: "#ffffff", width: width + 2 } }, { ...shape, line: { color: "#111111", width } });
+      shapes.push({ ...shape, line: { color: "#ffffff", width: 3.5 } }, { ...shape, line: { color: colour, width: 1.75 } });
     };
     for (const map of this.maps) {
+      const [xref, yref] = [map.xref, map.yref];
       const rows = i.map((position) => span(map.down.edges, position)).filter(Boolean);
       const columns = j.map((position) => span(map.across.edges, position)).filter(Boolean);
-      for (const [y0, y1] of rows) rect({ xref: `${map.xref} domain`, x0: 0, x1: 1, yref: map.yref, y0, y1 }, 1);
-      for (const [x0, x1] of columns) rect({ yref: `${map.yref} domain`, y0: 0, y1: 1, xref: map.xref, x0, x1 }, 1);
-      for (const [y0, y1] of rows) for (const [x0, x1] of columns) rect({ xref: map.xref, yref: map.yref, x0, x1, y0, y1 }, 2);
+      for (const [y0, y1] of rows) frame(this.theme.query, { xref: `${xref} domain`, x0: 0, x1: 1, yref, y0, y1 });
+      for (const [x0, x1] of columns) frame(this.theme.key, { yref: `${yref} domain`, y0: 0, y1: 1, xref, x0, x1 });
+      for (const [y0, y1] of rows) for (const [x0, x1] of columns) frame("#111111", { xref, yref, x0, x1, y0, y1 });
     }
     return shapes;
   }
@@ -349,15 +365,47 @@ class PlotView {
 
   // The token whose tick label lies under the pointer. Plotly lays its own handles over the labels and reports nothing.
   labelAt(event) {
-    for (const element of document.elementsFromPoint(event.clientX, event.clientY)) {
-      if (element === this.host) break;
-      const tick = element.closest?.("g.xtick, g.ytick, g.x2tick, g.y2tick, [class*='tick']");
-      if (!tick || !this.host.contains(tick)) continue;
-      const kind = /^([xy]\d*)tick$/.exec([...tick.classList].find((name) => /^[xy]\d*tick$/.test(name)) ?? "");
-      const position = tick.__data__?.x;
-      if (kind && this.labels[axisKey(kind[1])]?.has(position)) return { axis: kind[1][0], position: Math.round(position) };
+    const box = this.host.getBoundingClientRect();
+    const size = this.host._fullLayout?._size;
+    if (!size || !Object.keys(this.labels).length) return null;
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    for (const name of Object.keys(this.labels)) {
+      const axis = this.host._fullLayout[name];
+      const other = this.host._fullLayout[axisKey(axis.anchor && axis.anchor !== "free" ? axis.anchor : name[0] === "x" ? "y" : "x")];
+      const [along, across] = name[0] === "x" ? [x, y] : [y, x];
+      if (along < axis._offset || along > axis._offset + axis._length) continue;
+      if (other && across > other._offset && across < other._offset + other._length) continue;   // in the plot itself
+      const position = this.tickAt(name, event) ?? this.besideTicks(name, event, along);
+      if (position !== null) return { axis: name[0], position };
     }
     return null;
+  }
+
+  ticksOf(name) {
+    return this.host.querySelectorAll(`g.${name.replace("axis", "")}tick > text`);
+  }
+
+  // The label itself; on slanted labels this is the only way to tell.
+  tickAt(name, event) {
+    const ticks = new Set(this.ticksOf(name));
+    for (const element of document.elementsFromPoint(event.clientX, event.clientY)) {
+      const tick = ticks.has(element) ? element : ticks.has(element.parentNode) ? element.parentNode : null;
+      const position = tick?.__data__?.x;
+      if (this.labels[name].has(position)) return position;
+    }
+    return null;
+  }
+
+  // Between the labels, in the strip that they take: the token there, though its own label found no room.
+  besideTicks(name, event, along) {
+    const texts = [...this.ticksOf(name)];
+    if (texts.some((text) => /rotate\((?!-?(0|90|180|270)[,)])/.test(text.getAttribute("transform") ?? ""))) return null;
+    const boxes = texts.map((text) => text.getBoundingClientRect());
+    const [low, high, at] = name[0] === "x" ? ["top", "bottom", event.clientY] : ["left", "right", event.clientX];
+    if (!boxes.length || at < Math.min(...boxes.map((box) => box[low])) - 2 || at > Math.max(...boxes.map((box) => box[high])) + 2) return null;
+    const axis = this.host._fullLayout[name];
+    const position = Math.round(axis.p2l(along - axis._offset));
+    return this.labels[name].has(position) ? position : null;
   }
 
   onLabelClick(event) {
@@ -535,12 +583,12 @@ function indexOf(edges, position) {
   return null;
 }
 
-// A label of at most so many characters, markup left alone; whole characters, so that an emoji is never cut in two.
+// A label of at most so many characters; whole ones, so that an emoji is never cut in two.
 function cut(label, longest) {
-  const text = String(label);
-  if (/[<&]/.test(text)) return text;
-  const characters = typeof Intl.Segmenter === "function" ? Array.from(new Intl.Segmenter().segment(text), (part) => part.segment) : [...text];
-  return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join("")}…`;
+  const text = plainText(label);
+  const whole = typeof Intl.Segmenter === "function" ? Array.from(new Intl.Segmenter().segment(text), (part) => part.segment) : [...text];
+  if (whole.length <= longest) return label;
+  return `${whole.slice(0, longest - 1).join("")}…`.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
 
 export default mounted(PlotView);

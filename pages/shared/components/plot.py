@@ -36,9 +36,10 @@ def plot(
 
     Works for every Plotly figure; cells, tick labels and arrow keys are offered for heat maps whose axes are integer
     positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens, the browser draws as many
-    labels as fit and more of them on zooming in. The label of a cell is the trace's `hovertemplate` with `%{x}` and
-    `%{y}` (the token), `%{z:.3f}`, `%{text}`, `%{customdata}`. Colours and fonts that the figure leaves open follow the theme.
-    The zoom survives a new figure as long as `layout.uirevision` stays the same (unset: while the map's shape does).
+    labels as fit and more of them on zooming in. The label of a cell is the trace's `hovertemplate`, in which `%{x}` and
+    `%{y}` are tokens and `%{z:.3f}`, `%{text}` and `%{customdata}` belong to the cell. Colours and fonts that the figure
+    leaves open follow the theme. The zoom survives a new figure as long as `layout.uirevision` stays the same (unset:
+    while the map's shape does).
 
     Args:
         figure: a Plotly figure. Its arrays travel as bytes: 2-D floats as float32, whole numbers as int32 or smaller.
@@ -46,7 +47,7 @@ def plot(
         alt: a sentence that says what is to be seen, for those who do not see it.
         height: pixels; on a narrow screen a map is never higher than 1.25 times its width.
         selected: (queries, keys) or {"i": queries, "j": keys}, each a position, several, or None: these rows and
-            columns are framed in every map of the figure.
+            columns are framed in every map of the figure, unless it brings `layout.shapes` of its own.
         on_event: called with the event before the page runs, so it may set the state of other widgets.
 
     Returns:

@@ -41,10 +41,11 @@ function readTheme(element) {
     faint: read("border-color-light", "#e6e7eb"),
     primary: read("primary-color", "#ff4b4b"),
     muted: read("gray-text-color", "#6b6f7a"),
+    query: read("blue-color", "#1f63c4"),
+    key: read("red-color", "#c9303f"),
     font: read("font", "sans-serif"),
     dark: luminance(background) < 0.4,
   };
-  theme.key = Object.values(theme).join("|");
   return theme;
 }
 
