@@ -211,7 +211,7 @@ def _add_app(subparsers: argparse._SubParsersAction) -> None:
         "--models-root",
         type=Path,
         metavar="DIR",
-        help="folder of local models; with --host, the only place that models are opened from",
+        help="folder of local models, then the only place that models are opened from",
     )
     app.set_defaults(run=start_app)
 
