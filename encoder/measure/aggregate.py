@@ -1,0 +1,195 @@
+"""Attention maps made simpler to read: averaged over heads, in whole words, between two sentences.
+
+Every function takes maps as they are and returns new ones; nothing here changes what the model computed.
+
+Shapes: L layers, H heads, T tokens (queries i, keys j), W words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from encoder.errors import EncoderError
+from encoder.measure import tokens
+from encoder.trace import Trace, block_max, pooling_block
+
+SpecialTokens = Literal["show", "zero", "renormalise"]
+Pairs = Literal["all", "a-b", "b-a", "a-a", "b-b"]
+
+SPECIAL_TOKENS = ("show", "zero", "renormalise")
+PAIRS = ("all", "a-b", "b-a", "a-a", "b-b")
+
+
+@dataclass(frozen=True)
+class TokenMap:
+    """A map whose rows and columns stand for tokens, or for words of several tokens.
+
+    weights [R, C]; queries, keys: the token positions that each row and column stands for; query_labels, key_labels:
+    the same as a person reads them.
+    """
+
+    weights: Tensor
+    queries: tuple[tuple[int, ...], ...]
+    keys: tuple[tuple[int, ...], ...]
+    query_labels: tuple[str, ...]
+    key_labels: tuple[str, ...]
+
+    def row_of(self, token: int) -> int | None:
+        """The row in which a token is, or None where it is not shown."""
+        return next((row for row, group in enumerate(self.queries) if token in group), None)
+
+    def column_of(self, token: int) -> int | None:
+        """The column in which a token is, or None where it is not shown."""
+        return next((column for column, group in enumerate(self.keys) if token in group), None)
+
+
+def token_map(
+    attention: Tensor,
+    trace: Trace,
+    *,
+    special: SpecialTokens = "show",
+    pairs: Pairs = "all",
+    words: bool = False,
+    padding: bool = False,
+) -> TokenMap:
+    """attention [T, T] of `trace` -> what the options leave of it, in this order.
+
+    special: as in `special_tokens`; pairs: from which sentence to which, special tokens counted to the sentence before
+    them; words: as in `whole_words`; padding: keep padding's rows and columns.
+    """
+    weights = special_tokens(attention, trace, special)
+    sentence = tokens.sentences(trace)
+    first, second = (None, None) if pairs == "all" else ("ab".index(side) for side in pairs.split("-"))
+    shown = [index for index, real in enumerate(tokens.is_real(trace)) if real or padding]
+    rows = [index for index in shown if first is None or sentence[index] == first]
+    columns = [index for index in shown if second is None or sentence[index] == second]
+    query_groups, key_groups = (_grouped(trace, chosen, words) for chosen in (rows, columns))
+    return TokenMap(
+        weights=_merge(weights, query_groups, key_groups),
+        queries=query_groups,
+        keys=key_groups,
+        query_labels=tuple(group_label(trace, group) for group in query_groups),
+        key_labels=tuple(group_label(trace, group) for group in key_groups),
+    )
+
+
+def special_tokens(attention: Tensor, trace: Trace, how: SpecialTokens) -> Tensor:
+    """attention [..., T, T] -> the same shape; "zero": cells of special queries and keys become 0.
+
+    "renormalise": then each row is divided by its sum, so that it sums to 1 again; a row with nothing left stays 0.
+    Raises EncoderError for another word.
+    """
+    if how not in SPECIAL_TOKENS:
+        raise EncoderError(f"special={how!r}: choose one of {', '.join(SPECIAL_TOKENS)}.")
+    if how == "show":
+        return attention
+    kept = ~tokens.as_mask(tokens.is_special(trace), trace)
+    weights = attention * (kept.unsqueeze(-1) & kept)  # [..., T, T]
+    if how == "zero":
+        return weights
+    total = weights.sum(dim=-1, keepdim=True)
+    return torch.where(total > 0, weights / total.clamp(min=torch.finfo(weights.dtype).tiny), 0.0)
+
+
+def whole_words(attention: Tensor, trace: Trace) -> TokenMap:
+    """attention [T, T] -> [W, W]: weights to the pieces of a word are summed, weights from them averaged.
+
+    So each row still sums to 1 (Clark et al. 2019, section 4.1). A special token is a word of its own; padding is
+    left out.
+    """
+    return token_map(attention, trace, words=True)
+
+
+def _grouped(trace: Trace, chosen: list[int], by_word: bool) -> tuple[tuple[int, ...], ...]:
+    if not by_word:
+        return tuple((index,) for index in chosen)
+    word_of = tokens.words(trace)
+    groups: dict[object, list[int]] = {}
+    for index in chosen:
+        key = word_of[index] if word_of[index] >= 0 else ("alone", index)
+        groups.setdefault(key, []).append(index)
+    return tuple(tuple(group) for group in groups.values())
+
+
+def _merge(weights: Tensor, queries: tuple[tuple[int, ...], ...], keys: tuple[tuple[int, ...], ...]) -> Tensor:
+    """[T, T] -> [R, C]: mean over each group of queries, sum over each group of keys."""
+    rows = [index for group in queries for index in group]
+    columns = [index for group in keys for index in group]
+    weights = weights[rows][:, columns]
+    if len(queries) == len(rows) and len(keys) == len(columns):
+        return weights
+    average = _membership(queries, weights)  # [R, rows]
+    average = average / average.sum(dim=1, keepdim=True)
+    return average @ weights @ _membership(keys, weights).T
+
+
+def _membership(groups: tuple[tuple[int, ...], ...], like: Tensor) -> Tensor:
+    """[groups, tokens]: 1 where the token, counted in order of the groups, is in the group."""
+    sizes = torch.tensor([len(group) for group in groups], device=like.device)
+    owner = torch.repeat_interleave(torch.arange(len(groups), device=like.device), sizes)
+    return (torch.arange(len(groups), device=like.device).unsqueeze(-1) == owner).to(like.dtype)
+
+
+def group_label(trace: Trace, group: tuple[int, ...]) -> str:
+    """How a person reads a group of tokens: a single token's label; a word as it stands in the text."""
+    if len(group) == 1 or trace.source is None:
+        return " ".join(trace.labels[index] for index in group)
+    source = trace.source.text
+    if trace.source.pair is not None and tokens.sentences(trace)[group[0]] == 1:
+        source = trace.source.pair
+    start, end = trace.source.offsets[group[0]][0], trace.source.offsets[group[-1]][1]
+    return source[start:end].strip() or "".join(trace.labels[index].removeprefix("##") for index in group)
+
+
+# --- averages over heads and layers ----------------------------------------------------------------------------------
+
+
+def mean_attention(
+    trace: Trace,
+    layer: int | None = None,
+    head: int | None = None,
+    queries: slice | None = None,
+    keys: slice | None = None,
+) -> Tensor:
+    """[T, T] or a window of it: attention averaged over what is None: heads, layers or both; rows still sum to 1."""
+    total = _mean_over(trace, layer, head, queries or slice(None))
+    return total if keys is None else total[:, keys]
+
+
+def pooled_mean_attention(trace: Trace, layer: int | None = None, head: int | None = None, size: int = 256) -> Tensor:
+    """[S, S], S <= size: `mean_attention` in blocks of tokens, the largest weight of each; never holds [T, T]."""
+    block = pooling_block(trace.n_tokens, size)
+    pooled = [block_max(rows.unsqueeze(0), block)[0] for rows in _mean_rows(trace, layer, head, block)]
+    return torch.cat(pooled)
+
+
+def _mean_rows(trace: Trace, layer: int | None, head: int | None, block: int) -> Iterator[Tensor]:
+    """`mean_attention`, a bounded number of whole blocks of rows at a time."""
+    rows = max(1, 4_000_000 // (trace.config.n_heads * trace.n_tokens) // block) * block
+    for start in range(0, trace.n_tokens, rows):
+        yield _mean_over(trace, layer, head, slice(start, min(start + rows, trace.n_tokens)))
+
+
+def _mean_over(trace: Trace, layer: int | None, head: int | None, queries: slice) -> Tensor:
+    layers = range(trace.config.n_layers) if layer is None else (layer,)
+    total: Tensor | None = None
+    for one in layers:
+        rows = (
+            trace.layer_attention(one, queries).mean(dim=0)  # [Ti, T]
+            if head is None
+            else trace.attention(one, head, queries)
+        )
+        total = rows if total is None else total + rows
+    assert total is not None
+    return total / len(layers)
+
+
+def to_uint8(weights: Tensor) -> np.ndarray:
+    """Weights from 0 to 1 -> uint8 of the same shape, 255 for 1: for colours only, never for numbers that are read."""
+    return (weights * 255).round().clamp(0, 255).to(torch.uint8).cpu().numpy()

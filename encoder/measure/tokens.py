@@ -1,0 +1,99 @@
+"""Which tokens of a trace are special, content, punctuation; which words and sentences they belong to.
+
+Shapes: T tokens, padding included.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from encoder.trace import Trace
+
+Queries = Literal["all", "content"]
+
+#: Marks of word-piece and byte-level vocabularies that are no part of the word.
+PIECE_MARKS = ("##", "Ġ", "▁", "Ċ")
+
+
+def is_special(trace: Trace) -> tuple[bool, ...]:
+    """[T]: True for [CLS], [SEP] and the like that the tokenizer added. Padding is no token, so not special either."""
+    if trace.source is None:
+        return (False,) * trace.n_tokens
+    return trace.source.special + (False,) * (trace.n_tokens - len(trace.source))
+
+
+def is_real(trace: Trace) -> tuple[bool, ...]:
+    """[T]: True for every token that is not padding."""
+    return tuple(trace.mask.tolist())
+
+
+def is_content(trace: Trace) -> tuple[bool, ...]:
+    """[T]: True for the tokens of the text itself: neither special nor padding."""
+    return tuple(real and not special for real, special in zip(is_real(trace), is_special(trace), strict=True))
+
+
+def is_punctuation(trace: Trace) -> tuple[bool, ...]:
+    """[T]: True for content tokens made of nothing but punctuation (Unicode categories P*)."""
+    return tuple(
+        content and _is_punctuation(token) for token, content in zip(trace.tokens, is_content(trace), strict=True)
+    )
+
+
+def _is_punctuation(token: str) -> bool:
+    for mark in PIECE_MARKS:
+        token = token.removeprefix(mark)
+    return bool(token) and all(unicodedata.category(character).startswith("P") for character in token)
+
+
+def special_position(trace: Trace, which: Literal["cls", "sep"]) -> tuple[bool, ...]:
+    """[T]: "cls": the special token that opens the text ([CLS], <s>); "sep": every other one ([SEP], </s>)."""
+    special = is_special(trace)
+    opens = tuple(index == 0 and special[0] for index in range(len(special)))
+    if which == "cls":
+        return opens
+    return tuple(one and not first for one, first in zip(special, opens, strict=True))
+
+
+def words(trace: Trace) -> tuple[int, ...]:
+    """[T]: which word a token belongs to; -1 for special tokens and padding."""
+    if trace.source is None:
+        return (-1,) * trace.n_tokens
+    return trace.source.words + (-1,) * (trace.n_tokens - len(trace.source))
+
+
+def sentences(trace: Trace) -> tuple[int, ...]:
+    """[T]: 0 for the first sentence, 1 for the second, -1 for padding. A special token belongs to what is before it.
+
+    Tokenizers without segments (RoBERTa's) number both sentences 0; then special tokens between them part them.
+    """
+    if trace.source is None or trace.source.pair is None:
+        return tuple(0 if real else -1 for real in is_real(trace))
+    segments = trace.source.segments
+    if len(set(segments)) == 1:
+        segments = _parted_by_special(trace.source.special, first_is_empty=not trace.source.text.strip())
+    return segments + (-1,) * (trace.n_tokens - len(trace.source))
+
+
+def _parted_by_special(special: tuple[bool, ...], first_is_empty: bool) -> tuple[int, ...]:
+    """Content tokens before the next special ones are sentence 0, those after it 1."""
+    sentence, found, seen = (1 if first_is_empty else 0), [], False
+    for index, one in enumerate(special):
+        if not one and seen and special[index - 1]:
+            sentence = 1
+        seen = seen or not one
+        found.append(sentence)
+    return tuple(found)
+
+
+def as_mask(flags: tuple[bool, ...], trace: Trace) -> Tensor:
+    """Flags [T] -> bool tensor [T] on the trace's device."""
+    return torch.tensor(flags, dtype=torch.bool, device=trace.mask.device)
+
+
+def query_rows(trace: Trace, queries: Queries) -> Tensor:
+    """bool [T]: the query rows that count: of every real token ("all", as in Clark et al. 2019) or of "content"."""
+    return as_mask(is_real(trace) if queries == "all" else is_content(trace), trace)
