@@ -1,7 +1,9 @@
 // Tokens on two sides, a line for every weight: queries on the left attend to keys on the right.
 
 const FAINTEST = 1 / 255;   // a line that is fainter changes no pixel
-const LEVELS = 24;          // lines are drawn together with those of about the same weight
+const LEVELS = 32;          // lines are drawn together with those of about the same weight
+const MOST_LINES = 4000;    // drawn at once, the strongest first: more are a haze, and cost a tenth of a second
+const TOGETHER = 16;        // lines in one stroke
 const FROM = 0;             // the left side: queries
 const TO = 1;               // the right side: keys
 
@@ -85,20 +87,38 @@ class LinesView {
     });
   }
 
-  // Every line that can be seen, by head and by level of weight, sorted once for a new picture.
+  // Every line that can be seen, by level of weight: in each level a list for each head of i * T + j. Levels are finer for
+  // faint lines, of which there are most.
   sortLines() {
     const least = Math.max(FAINTEST, this.header.threshold);
     const { data } = this.weights;
     const area = this.count * this.count;
-    this.levels = [];
+    this.levels = Array.from({ length: LEVELS }, () => Array.from({ length: this.heads }, () => []));
+    this.all = null;   // the picture with nothing in focus
     for (let head = 0; head < this.heads; head++) {
-      const levels = Array.from({ length: LEVELS }, () => []);
       for (let cell = 0; cell < area; cell++) {
         const weight = data[head * area + cell] / this.unit;
-        if (weight >= least) levels[Math.min(LEVELS - 1, Math.floor(weight * LEVELS))].push(cell);
+        if (weight >= least) this.levels[Math.min(LEVELS - 1, Math.floor(Math.sqrt(weight) * LEVELS))][head].push(cell);
       }
-      this.levels.push(levels);
     }
+  }
+
+  // The lines between the tokens in focus, strongest first, no more than can be told apart.
+  chosen([queries, keys]) {
+    const [from, to] = [new Set(queries), new Set(keys)];
+    const inFocus = (cell) => (!from.size || from.has(Math.floor(cell / this.count))) && (!to.size || to.has(cell % this.count));
+    const groups = [];
+    let [drawn, all] = [0, 0];
+    for (let level = LEVELS - 1; level >= 0; level--) {
+      this.levels[level].forEach((cells, head) => {
+        const fitting = from.size || to.size ? cells.filter(inFocus) : cells;
+        const some = fitting.slice(0, MOST_LINES - drawn);
+        all += fitting.length;
+        drawn += some.length;
+        if (some.length) groups.push({ weight: ((level + 0.5) / LEVELS) ** 2, head, cells: some });
+      });
+    }
+    return { groups: groups.reverse(), drawn, all };   // the strongest are drawn last and lie on top
   }
 
   // ---- What is looked at ----
@@ -131,39 +151,49 @@ class LinesView {
     pen.clearRect(0, 0, width, height);
     const focus = this.focus();
     const sums = [focus[TO].length ? this.sums(FROM, focus[TO]) : null, focus[FROM].length ? this.sums(TO, focus[FROM]) : null];
-    this.drawLines(pen, width, focus);
+    const left = sums[FROM] || sums[TO] ? this.drawLines(pen, width, focus) : this.drawAll(pen, width, height, scale);
     this.drawSquares(pen, width, sums);
     this.markRows(focus, sums);
-    this.summarise(focus);
+    this.summarise(focus, left);
   }
 
   squareSize(width) { return this.heads > 1 ? Math.max(3, Math.min(9, Math.floor(width * 0.2 / this.heads))) : 0; }
 
-  drawLines(pen, width, [queries, keys]) {
+  drawLines(pen, width, focus) {
+    const [queries, keys] = focus;
     const strip = this.squareSize(width) * this.heads;
     const ends = [queries.length || !keys.length ? 2 : strip + 4, keys.length || !queries.length ? width - 2 : width - strip - 4];
-    const [from, to] = [new Set(queries), new Set(keys)];
-    const any = queries.length + keys.length === 0;
+    const anything = queries.length + keys.length > 0;
     const middle = this.row / 2;
-    pen.lineCap = "butt";
-    for (let level = 0; level < LEVELS; level++) {
-      const weight = (level + 0.5) / LEVELS;
-      for (let head = 0; head < this.heads; head++) {
-        pen.strokeStyle = this.header.colours[head];
-        pen.globalAlpha = any ? weight : Math.max(0.08, weight ** 0.75);
-        pen.lineWidth = 0.6 + 2.4 * weight;
-        for (const cell of this.levels[head][level]) {
-          const i = Math.floor(cell / this.count);
-          const j = cell % this.count;
-          if ((from.size && !from.has(i)) || (to.size && !to.has(j))) continue;
-          pen.beginPath();
-          pen.moveTo(ends[0], i * this.row + middle);
-          pen.lineTo(ends[1], j * this.row + middle);
-          pen.stroke();
+    const { groups, drawn, all } = this.chosen(focus);
+    for (const { weight, head, cells } of groups) {
+      pen.strokeStyle = this.header.colours[head];
+      pen.globalAlpha = anything ? Math.max(0.06, weight ** 0.75) : weight;
+      pen.lineWidth = Math.max(1, 0.6 + 2.6 * weight);   // thinner than a pixel is slower and not seen
+      for (let start = 0; start < cells.length; start += TOGETHER) {
+        pen.beginPath();
+        for (const cell of cells.slice(start, start + TOGETHER)) {
+          pen.moveTo(ends[0], Math.floor(cell / this.count) * this.row + middle);
+          pen.lineTo(ends[1], (cell % this.count) * this.row + middle);
         }
+        pen.stroke();
       }
     }
     pen.globalAlpha = 1;
+    return drawn < all ? `the strongest ${drawn.toLocaleString("en")} of ${all.toLocaleString("en")} lines` : "";
+  }
+
+  // The picture with nothing in focus is kept: it comes back whenever the pointer leaves a token.
+  drawAll(pen, width, height, scale) {
+    const size = `${width} ${height} ${scale}`;
+    if (this.all?.size !== size) {
+      const canvas = new OffscreenCanvas(Math.max(1, this.canvas.width), Math.max(1, this.canvas.height));
+      const own = canvas.getContext("2d");
+      own.scale(scale, scale);
+      this.all = { size, canvas, left: this.drawLines(own, width, [[], []]) };
+    }
+    pen.drawImage(this.all.canvas, 0, 0, width, height);
+    return this.all.left;
   }
 
   // Beside each token one small square a head, as strong as its weight.
@@ -202,11 +232,13 @@ class LinesView {
     });
   }
 
-  summarise([queries, keys]) {
-    const of = this.heads > 1 ? `, mean of ${this.heads} heads` : "";
-    const said = (count, name) => (count > 1 ? `${count} ${name} summed` : `1 ${name === "queries" ? "query" : "key"}`);
-    const parts = [queries.length ? said(queries.length, "queries") : "", keys.length ? said(keys.length, "keys") : ""].filter(Boolean);
-    this.summary.textContent = parts.length ? `Numbers: ${parts.join(", ")}${of}` : "";
+  // What the numbers are, and whether lines were left out.
+  summarise([queries, keys], left) {
+    const said = (count, one, many) => (count > 1 ? `${count} ${many} summed` : count ? `1 ${one}` : "");
+    const parts = [said(queries.length, "query", "queries"), said(keys.length, "key", "keys")].filter(Boolean);
+    const numbers = parts.length ? `Numbers: ${parts.join(", ")}${this.heads > 1 ? `, mean of ${this.heads} heads` : ""}` : "";
+    const drawn = left ? `Drawn: ${left}${parts.length ? "" : "; choose a token for all of its lines"}` : "";
+    this.summary.textContent = [numbers, drawn].filter(Boolean).join(". ");
   }
 
   // ---- Pointer and keys ----

@@ -36,10 +36,10 @@ def plot(
 
     Works for every Plotly figure; cells, tick labels and arrow keys are offered for heat maps whose axes are integer
     positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens, the browser draws as many
-    labels as fit and more of them on zooming in. The label of a cell is the trace's `hovertemplate`, in which `%{x}` and
-    `%{y}` are tokens and `%{z:.3f}`, `%{text}` and `%{customdata}` belong to the cell. Colours and fonts that the figure
-    leaves open follow the theme. The zoom survives a new figure as long as `layout.uirevision` stays the same (unset:
-    while the map's shape does).
+    labels as fit and more of them on zooming in. The label of a cell is the trace's `hovertemplate`, in which `%{x}`
+    and `%{y}` are tokens and `%{z:.3f}`, `%{text}` and `%{customdata}` belong to the cell. Colours and fonts that the
+    figure leaves open follow the theme. The zoom survives a new figure as long as `layout.uirevision` stays the same
+    (unset: while the map's shape does).
 
     Args:
         figure: a Plotly figure. Its arrays travel as bytes: 2-D floats as float32, whole numbers as int32 or smaller.
