@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -19,18 +18,17 @@ from encoder.edits import Edit
 from encoder.errors import EncoderError, OutOfMemory, TextError
 from encoder.mlm import MaskedPrediction, MLMHead
 from encoder.model import Encoder, unfilled
+from encoder.pooling import Dense, Pooling, pool
 from encoder.text import Tokenized, Tokenizer
 from encoder.trace import Trace, split_batch
-
-Pooling = Literal["mean", "cls"]
 
 
 @dataclass(frozen=True, eq=False)
 class TextEncoder:
     """A tokenizer with its encoder, ready to trace text.
 
-    name: what a person calls it; pooling and normalise: how `embed` makes one vector of a text, as the checkpoint says;
-    max_embed_tokens: where `embed` cuts a text, as the checkpoint says (`trace` cuts at config.max_tokens);
+    name: what a person calls it; pooling, dense, normalise: how `embed` makes one vector of a text, in this order, as
+    the checkpoint says; max_embed_tokens: where `embed` cuts a text (`trace` cuts at config.max_tokens);
     mlm_head: from outputs to words, where the checkpoint has one; notes: sentences about how it was loaded (weights
     that were dropped, norms that were moved). Encoder and head are put into eval mode.
     """
@@ -39,6 +37,7 @@ class TextEncoder:
     encoder: Encoder
     tokenizer: Tokenizer
     pooling: Pooling = "mean"
+    dense: tuple[Dense, ...] = ()
     normalise: bool = False
     max_embed_tokens: int | None = None
     mlm_head: MLMHead | None = None
@@ -96,7 +95,7 @@ class TextEncoder:
         """Texts -> [N, D], pooled (and brought to length 1) as the checkpoint says. A single text gives [1, D]."""
         texts = [texts] if isinstance(texts, str) else list(texts)
         if not texts:
-            return torch.zeros(0, self.config.d_model)
+            return torch.zeros(0, self.dense[-1].config.d_out if self.dense else self.config.d_model)
         vectors = []
         for start in range(0, len(texts), batch_size):
             sentences = [
@@ -105,17 +104,15 @@ class TextEncoder:
             batch = self.tokenizer.batch(sentences, self.device)
             with self._out_of_memory_explained(batch.ids.numel()), torch.no_grad():
                 output = self.encoder(batch.ids, batch.mask, batch.segments)
-            mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
-            vectors.append(self.pool(output, mask))
+                mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
+                vectors.append(self.pool(output, mask))
         return torch.cat(vectors)
 
     def pool(self, output: Tensor, mask: Tensor) -> Tensor:
-        """output [N, T, D], mask [N, T] -> [N, D]: the mean over real tokens or [CLS], as the checkpoint says."""
-        if self.pooling == "cls":
-            pooled = output[:, 0]
-        else:
-            weight = mask.unsqueeze(-1).to(output.dtype)
-            pooled = (output * weight).sum(dim=1) / weight.sum(dim=1)
+        """output [N, T, D], mask [N, T] -> [N, D] (or the width of the last dense map), as the checkpoint says."""
+        pooled = pool(output, mask, self.pooling)
+        for dense in self.dense:
+            pooled = dense(pooled)
         return torch.nn.functional.normalize(pooled, dim=-1) if self.normalise else pooled
 
     def predict_masked(self, trace: Trace, k: int = 5) -> list[MaskedPrediction]:
@@ -163,14 +160,7 @@ class TextEncoder:
         """
         if norm_placement == self.config.norm_placement:
             return self
-        config = self.config.replace(norm_placement=norm_placement, final_norm=self.config.final_norm)
-        with unfilled():
-            moved = Encoder(config)
-        moved.load_state_dict(self.encoder.state_dict(), assign=True)
-        note = (
-            f"{self.name} was trained with {self.config.norm_placement}-norm. Here its norms are moved to "
-            f"{norm_placement}-norm without any training: the numbers are real, but it was not made to work this way."
-        )
+        moved, note = rewired_encoder(self.encoder, self.name, norm_placement)
         return dataclasses.replace(self, encoder=moved, notes=(*self.notes, note))
 
     def _run(self, sentences: tuple[Tokenized, ...], edits: tuple[Edit, ...], request: tuple[str, ...]) -> list[Trace]:
@@ -186,6 +176,19 @@ class TextEncoder:
 
     def _out_of_memory_explained(self, n_tokens: int) -> OutOfMemoryExplained:
         return OutOfMemoryExplained(self.device, n_tokens)
+
+
+def rewired_encoder(encoder: Encoder, name: str, norm_placement: NormPlacement) -> tuple[Encoder, str]:
+    """The same weights, not copied, with the norms moved, and a sentence that says so."""
+    was = encoder.config.norm_placement
+    with unfilled():
+        moved = Encoder(encoder.config.replace(norm_placement=norm_placement, final_norm=encoder.config.final_norm))
+    moved.load_state_dict(encoder.state_dict(), assign=True)
+    note = (
+        f"{name} was trained with {was}-norm. Here its norms are moved to {norm_placement}-norm without any training: "
+        "the numbers are real, but it was not made to work this way."
+    )
+    return moved, note
 
 
 class OutOfMemoryExplained:

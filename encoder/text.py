@@ -66,9 +66,10 @@ class Tokenizer:
         backend.no_padding()
         self.backend = backend
         self.special = special or {}
-        pad = self.special.get("pad_token", "[PAD]")
-        self.pad_token = pad
-        self.pad_id = backend.token_to_id(pad)
+        candidates = (self.special.get("pad_token"), "[PAD]", "<pad>")
+        known = (token for token in candidates if token is not None and backend.token_to_id(token) is not None)
+        self.pad_token = next(known, "[PAD]")
+        self.pad_id = backend.token_to_id(self.pad_token)
 
     @classmethod
     def from_file(cls, path: Path) -> Tokenizer:
@@ -80,6 +81,16 @@ class Tokenizer:
         except Exception as error:  # the library raises bare Exception
             raise LoadError(f"{path.name} is not a tokenizer that can be read: {error}") from error
         return cls(backend, read_special_tokens(path.parent))
+
+    def lower_cased(self) -> Tokenizer:
+        """The same tokenizer, which turns every text into lower case first."""
+        import tokenizers
+
+        backend = tokenizers.Tokenizer.from_str(self.backend.to_str())
+        before = tokenizers.normalizers.Lowercase()
+        after = backend.normalizer
+        backend.normalizer = before if after is None else tokenizers.normalizers.Sequence([before, after])
+        return Tokenizer(backend, self.special)
 
     @property
     def vocab_size(self) -> int:
@@ -210,6 +221,8 @@ def read_special_tokens(folder: Path) -> dict[str, str]:
             entries = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise LoadError(f"{name} is not JSON: {error}") from error
+        if not isinstance(entries, dict):
+            raise LoadError(f"{name} holds no JSON object ({{...}}).")
         for key, value in entries.items():
             if key.endswith("_token") and isinstance(value, dict):
                 value = value.get("content")

@@ -1,6 +1,7 @@
-"""Checkpoints of other projects -> TextEncoder. Safetensors alone, never pickle.
+"""Checkpoints of other projects, and our own -> TextEncoder or ImageEncoder. Safetensors alone, never pickle.
 
-`load` says where a checkpoint is (bundled, folder, Hub); `folder` reads it; `families` knows each family's names and fields.
+`load` finds a checkpoint (bundled, folder, Hub); `folder` reads it with `checkpoint` (names and weights, by the tables
+in `families`), `tokenizer`, `sentence` (pooling) and `pixels`; `native` holds our own format; `places` guards a root.
 """
 
 from __future__ import annotations
@@ -8,41 +9,61 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import torch
+
 from encoder.device import DEVICES, DTYPES, pick_device
 from encoder.errors import LoadError
+from encoder.images import ImageEncoder
 from encoder.load.bundled import BUNDLED, bundled_folder
+from encoder.load.families import FAMILIES
 from encoder.load.folder import load_folder
 from encoder.load.hub import download, looks_like_hub_id
-from encoder.load.native import is_native, load_native, save
+from encoder.load.native import save
+from encoder.load.places import folders_inside, inside
 from encoder.pipeline import TextEncoder
 
-__all__ = ["BUNDLED", "DEVICES", "DTYPES", "load", "pick_device", "save"]
+__all__ = [
+    "BUNDLED", "DEVICES", "DTYPES", "FAMILIES", "folders_inside", "inside", "load", "pick_device", "save",
+]  # fmt: skip
 
 
-def load(source: str | Path, *, device: str = "auto", dtype: str = "float32") -> TextEncoder:
-    """A bundled name ("minilm"), a local folder in Hugging Face's layout, or a Hub id ("org/name") -> TextEncoder.
+def load(source: str | Path, *, device: str = "auto", dtype: str = "float32") -> TextEncoder | ImageEncoder:
+    """A bundled name ("minilm"), a local folder, or a Hub id ("org/name") -> TextEncoder; for a ViT, an ImageEncoder.
 
-    device: "auto" takes CUDA, then MPS, then the CPU; dtype: "float32" or "bfloat16". Raises LoadError in one sentence when
-    there is no such checkpoint, when it holds pickles only, when its family is not known, or when the Hub is out of reach.
+    The folder is one in Hugging Face's layout, one of sentence-transformers, or one that `encoder.save` wrote.
+    device: "auto" takes CUDA, then MPS, then the CPU; dtype: "float32" or "bfloat16". Raises LoadError in one sentence
+    when there is no such checkpoint, when it holds pickles only, when its family or a field of its config.json is not
+    known, when a weight is missing, unknown or out of shape, and when the Hub is out of reach.
     """
     if dtype not in DTYPES:
         raise LoadError(f"dtype={dtype!r}: choose one of {', '.join(DTYPES)}.")
     where = pick_device(device)
+    try:
+        folder, name = find(source)
+        model = load_folder(folder, where, DTYPES[dtype])
+    except torch.OutOfMemoryError as error:
+        raise LoadError(f"{source} does not fit into the memory of {where}: choose the CPU, or bfloat16.") from error
+    return model if name is None else dataclasses.replace(model, name=name)
+
+
+def find(source: str | Path) -> tuple[Path, str | None]:
+    """Where a checkpoint lies, and what a person calls it (None: as it says itself, or by its folder's name)."""
     name = str(source).strip()
     if not name:
         raise LoadError("No model is named: give a bundled name, a folder or a Hub id such as org/name.")
     if name in BUNDLED:
-        model = dataclasses.replace(load_folder(bundled_folder(name)), name=BUNDLED[name].title)
-    elif is_native(Path(name).expanduser()):
-        model = load_native(Path(name).expanduser(), where, DTYPES[dtype])
-    elif Path(name).expanduser().exists():
-        model = load_folder(Path(name).expanduser())
-    elif looks_like_hub_id(name):
-        model = dataclasses.replace(load_folder(download(name)), name=name)
-    else:
-        raise LoadError(
-            f"There is no model {name!r}: it is no bundled name ({', '.join(BUNDLED)}), no folder here "
-            "and no Hub id of the form org/name."
-        )
-    model.encoder.to(where, DTYPES[dtype])
-    return model
+        return bundled_folder(name), BUNDLED[name].title
+    path = Path(name)
+    try:
+        path = path.expanduser()
+        exists = path.exists()
+    except (OSError, ValueError, RuntimeError):  # a name that no file can have
+        exists = False
+    if exists:
+        return path, None
+    if looks_like_hub_id(name):
+        return download(name), name
+    raise LoadError(
+        f"There is no model {name!r}: it is no bundled name ({', '.join(BUNDLED)}), no folder here "
+        "and no Hub id of the form org/name."
+    )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from encoder.config import EncoderConfig, Patches
 from encoder.errors import EncoderError, LoadError
@@ -24,11 +24,13 @@ from encoder.load.weights import SINGLE, WeightFiles, fill, parse_json, read_jso
 from encoder.mlm import MLMHead, MLMHeadConfig
 from encoder.model import Encoder, unfilled
 from encoder.pipeline import TextEncoder
+from encoder.pooling import POOLINGS, Dense, DenseConfig
 from encoder.text import Tokenizer
 
 MODEL_TYPE = "encoderscope"
 FORMAT = 1
 HEAD = "mlm_head."
+DENSE = "dense.{}."
 #: The largest number that float16 can hold.
 FLOAT16_MAX = 65_504.0
 
@@ -101,6 +103,7 @@ def _write(model: TextEncoder, folder: Path, dtype: torch.dtype) -> None:
         "encoder": dataclasses.asdict(model.config),
         "mlm_head": None if head is None else dataclasses.asdict(head.config),
         "pooling": model.pooling,
+        "dense": [dataclasses.asdict(dense.config) for dense in model.dense],
         "normalise": model.normalise,
         "max_embed_tokens": model.max_embed_tokens,
     }
@@ -113,8 +116,15 @@ def _write(model: TextEncoder, folder: Path, dtype: torch.dtype) -> None:
 def _state(model: TextEncoder) -> dict[str, Tensor]:
     state = dict(model.encoder.state_dict())
     if model.mlm_head is not None:
-        state |= {HEAD + name: value for name, value in model.mlm_head.state_dict().items()}
+        state |= prefixed(HEAD, model.mlm_head)
+    for index, dense in enumerate(model.dense):
+        state |= prefixed(DENSE.format(index), dense)
     return state
+
+
+def prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
+    """The weights of a module beside the encoder, under the names that they have on disk."""
+    return {prefix + name: value for name, value in module.state_dict().items()}
 
 
 def _to_disk(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:
@@ -149,34 +159,34 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
         )
     config = from_fields(EncoderConfig, fields.get("encoder"), "encoder")
     head_fields = fields.get("mlm_head")
+    dense_fields = fields.get("dense", [])
+    if not isinstance(dense_fields, list):
+        raise LoadError(f"config.json has dense={dense_fields!r}: a list is needed.")
     with unfilled():
         encoder = Encoder(config)
         head = None if head_fields is None else MLMHead(config, from_fields(MLMHeadConfig, head_fields, "mlm_head"))
-    wanted = dict(encoder.state_dict())
-    if head is not None:
-        wanted |= {HEAD + name: value for name, value in head.state_dict().items()}
-    weights = _read_strictly(WeightFiles(folder), wanted, device, dtype)
-    fill(encoder, {name: value for name, value in weights.items() if not name.startswith(HEAD)})
-    if head is not None:
-        fill(head, {name[len(HEAD) :]: value for name, value in weights.items() if name.startswith(HEAD)})
+        dense = tuple(Dense(from_fields(DenseConfig, entry, "dense")) for entry in dense_fields)
+    modules = {"": encoder} | ({} if head is None else {HEAD: head})
+    modules |= {DENSE.format(index): module for index, module in enumerate(dense)}
+    fill_strictly(modules, WeightFiles(folder), device, dtype)
     pooling = fields.get("pooling", "mean")
-    if pooling not in ("mean", "cls"):
-        raise LoadError(f"config.json has pooling={pooling!r}: mean and cls are known.")
+    if pooling not in POOLINGS:
+        raise LoadError(f"config.json has pooling={pooling!r}: known are {', '.join(POOLINGS)}.")
     return TextEncoder(
         name=str(fields.get("name") or folder.resolve().name),
         encoder=encoder,
         tokenizer=Tokenizer.from_file(folder / "tokenizer.json"),
         pooling=pooling,
+        dense=dense,
         normalise=bool(fields.get("normalise", False)),
         max_embed_tokens=fields.get("max_embed_tokens"),
         mlm_head=head,
     )
 
 
-def _read_strictly(
-    files: WeightFiles, wanted: dict[str, Tensor], device: torch.device, dtype: torch.dtype
-) -> dict[str, Tensor]:
-    """Every wanted weight and no other, in its shape."""
+def fill_strictly(modules: dict[str, nn.Module], files: WeightFiles, device: torch.device, dtype: torch.dtype) -> None:
+    """Fill the modules, each under its prefix, with the weights in the files: none missing, none more, all in shape."""
+    wanted = {name: value for prefix, module in modules.items() for name, value in prefixed(prefix, module).items()}
     unknown = sorted(set(files) - set(wanted))
     if unknown:
         raise LoadError(f"The checkpoint holds the weight {unknown[0]}, which this architecture does not have.")
@@ -187,8 +197,9 @@ def _read_strictly(
             raise LoadError(
                 f"The weight {name} has the shape {files.shape(name)}; config.json makes it {tuple(parameter.shape)}."
             )
-    # Copied, never a view of the mapped file: this folder is one that `save` may replace while the model is in use.
-    return {name: files.read(name).to(device=device, dtype=dtype, copy=True) for name in wanted}
+    for prefix, module in modules.items():
+        # Copied, never a view of the mapped file: this folder is one that `save` may replace while the model is in use.
+        fill(module, {name: files.read(prefix + name).to(device, dtype, copy=True) for name in module.state_dict()})
 
 
 def from_fields(kind: type, fields: Any, where: str) -> Any:

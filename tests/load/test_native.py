@@ -185,7 +185,7 @@ def change_weights(folder: Path, change) -> None:
         (lambda f: f["mlm_head"].update(activation=2), r"mlm_head\.activation=2"),
         (lambda f: f.update(encoder=None), "no object 'encoder'"),
         (lambda f: f.update(format=9), "has the format 9; this version reads 1"),
-        (lambda f: f.update(pooling="max"), "pooling='max'"),
+        (lambda f: f.update(pooling="median"), "pooling='median': known are mean, cls, max"),
     ],
 )
 def test_a_field_that_is_wrong_is_named(change, message: str, tmp_path: Path):

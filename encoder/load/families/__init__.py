@@ -1,0 +1,35 @@
+"""The families of encoders that can be loaded, by the model_type of their config.json."""
+
+from __future__ import annotations
+
+from encoder.load.families.albert import ALBERT
+from encoder.load.families.bert import BERT, ELECTRA, ROBERTA, ROBERTA_PRELAYERNORM
+from encoder.load.families.distilbert import DISTILBERT
+from encoder.load.families.family import Family, Fields, HeadNames, Part, unsupported
+from encoder.load.families.modernbert import MODERNBERT
+from encoder.load.families.mpnet import MPNET
+from encoder.load.families.vit import VIT
+
+__all__ = ["FAMILIES", "Family", "Fields", "HeadNames", "Part", "family_of", "unsupported"]
+
+FAMILIES: dict[str, Family] = {
+    "albert": ALBERT,
+    "bert": BERT,
+    "camembert": ROBERTA,
+    "distilbert": DISTILBERT,
+    "electra": ELECTRA,
+    "modernbert": MODERNBERT,
+    "mpnet": MPNET,
+    "roberta": ROBERTA,
+    "roberta-prelayernorm": ROBERTA_PRELAYERNORM,
+    "vit": VIT,
+    "xlm-roberta": ROBERTA,
+}
+
+
+def family_of(fields: Fields) -> Family:
+    """The family that config.json names in model_type. Raises LoadError for one that is not known."""
+    kind = fields.get("model_type")
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        raise unsupported("model_type", kind, f"known families are {', '.join(FAMILIES)}")
+    return FAMILIES[kind]

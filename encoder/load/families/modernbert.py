@@ -1,0 +1,131 @@
+"""ModernBERT (Warner et al. 2024): pre-norm, rotary positions, windows in most layers, gates, no biases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from encoder.config import EncoderConfig
+from encoder.load.families.family import (
+    Family,
+    Fields,
+    HeadNames,
+    activation,
+    blocks,
+    both,
+    check_is_encoder,
+    flag,
+    integer,
+    number,
+    pad_id,
+    tied,
+    unsupported,
+)
+from encoder.mlm import MLMHeadConfig
+
+GLOBAL, LOCAL = "full_attention", "sliding_attention"
+#: kind of layer -> (the field that older files give its rotary base in, what it is where no field says).
+BASES = {GLOBAL: ("global_rope_theta", 160_000.0), LOCAL: ("local_rope_theta", 10_000.0)}
+
+
+def modernbert_config(fields: Fields) -> EncoderConfig:
+    """ModernBERT's config.json, of transformers 4 (global_attn_every_n_layers) and of 5 (layer_types)."""
+    check_is_encoder(fields)
+    kinds = layer_kinds(fields)
+    bases = {kind: rotary_base(fields, kind) for kind in BASES}
+    # local_attention counts both sides; the token itself is always seen.
+    reach = integer(fields, "local_attention", 128) // 2
+    return EncoderConfig(
+        vocab_size=integer(fields, "vocab_size"),
+        d_model=integer(fields, "hidden_size"),
+        n_layers=integer(fields, "num_hidden_layers"),
+        n_heads=integer(fields, "num_attention_heads"),
+        d_ffn=integer(fields, "intermediate_size"),
+        max_positions=integer(fields, "max_position_embeddings", 8192),
+        norm_placement="pre",
+        first_norm=False,
+        final_norm=True,
+        norm_eps=number(fields, "norm_eps", 1e-5),
+        norm_bias=flag(fields, "norm_bias", False),
+        position="rotary",
+        rotary_base=tuple(bases[kind] for kind in kinds),
+        attention_window=tuple(reach if kind == LOCAL else None for kind in kinds),
+        activation=activation(fields, "hidden_activation"),
+        gated=True,
+        attention_bias=flag(fields, "attention_bias", False),
+        ffn_bias=flag(fields, "mlp_bias", False),
+        dropout=number(fields, "mlp_dropout", 0.0),
+        attention_dropout=number(fields, "attention_dropout", 0.0),
+        pad_id=pad_id(fields, default=50_283),
+    )
+
+
+def layer_kinds(fields: Fields) -> list[str]:
+    """Global or local, for every layer. Raises LoadError for a kind that is not known."""
+    n_layers = integer(fields, "num_hidden_layers")
+    kinds: Any = fields.get("layer_types")
+    if kinds is None:
+        every = integer(fields, "global_attn_every_n_layers", 3)
+        return [LOCAL if layer % every else GLOBAL for layer in range(n_layers)]
+    if not isinstance(kinds, list) or len(kinds) != n_layers or not set(kinds) <= {GLOBAL, LOCAL}:
+        raise unsupported("layer_types", kinds, f"{GLOBAL} or {LOCAL} is needed for each of {n_layers} layers")
+    return kinds
+
+
+def rotary_base(fields: Fields, kind: str) -> float:
+    """The rotary base of a kind of layer. Raises LoadError for scaled positions (YaRN and its like)."""
+    older, default = BASES[kind]
+    for key in ("rope_parameters", "rope_scaling"):
+        rope = fields.get(key)
+        if rope is None:
+            continue
+        own = rope.get(kind, rope) if isinstance(rope, dict) else None
+        if not isinstance(own, dict) or own.get("rope_type", own.get("type", "default")) != "default":
+            raise unsupported(key, rope, "rotary positions are known as they are, not scaled")
+        if "rope_theta" in own:
+            return number(own, "rope_theta", default)
+    base = fields.get(older)
+    return default if base is None else number(fields, older, default)
+
+
+def modernbert_head(fields: Fields) -> MLMHeadConfig:
+    """ModernBERT's masked-word head."""
+    return MLMHeadConfig(
+        activation=activation(fields, "classifier_activation"),
+        norm_eps=number(fields, "norm_eps", 1e-5),
+        norm_bias=flag(fields, "norm_bias", False),
+        dense_bias=flag(fields, "classifier_bias", False),
+        decoder_bias=flag(fields, "decoder_bias", True),
+        tied=tied(fields),
+    )
+
+
+MODERNBERT = Family(
+    config=modernbert_config,
+    names={
+        "embedding.tokens.weight": "embeddings.tok_embeddings.weight",
+        **both("embedding.norm", "embeddings.norm"),
+        **both("layers.{l}.attention_norm", "layers.{l}.attn_norm"),
+        **blocks(
+            ("layers.{l}.attention.w_q", "layers.{l}.attention.w_k", "layers.{l}.attention.w_v"), "layers.{l}.attn.Wqkv"
+        ),
+        **both("layers.{l}.attention.w_o", "layers.{l}.attn.Wo"),
+        **both("layers.{l}.ffn_norm", "layers.{l}.mlp_norm"),
+        **blocks(("layers.{l}.ffn.w_in", "layers.{l}.ffn.w_gate"), "layers.{l}.mlp.Wi"),
+        **both("layers.{l}.ffn.w_out", "layers.{l}.mlp.Wo"),
+        **both("final_norm", "final_norm"),
+    },
+    prefixes=("model.", ""),
+    head=HeadNames(
+        config=modernbert_head,
+        dense="head.dense",
+        norm="head.norm",
+        bias=("decoder.bias",),
+        table="decoder.weight",
+    ),
+    # Its classifiers stand on the same dense map and norm as the masked-word head.
+    dropped={
+        r"classifier\.(weight|bias)": "a classification head",
+        r"head\.(dense|norm)\.(weight|bias)": "a classification head",
+        r"qa_outputs\.(weight|bias)": "a question-answering head",
+    },
+)

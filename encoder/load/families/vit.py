@@ -1,0 +1,94 @@
+"""ViT (Dosovitskiy et al. 2021): the pre-norm encoder on the patches of an image."""
+
+from __future__ import annotations
+
+from encoder.config import EncoderConfig, Patches
+from encoder.load.families.family import (
+    Family,
+    Fields,
+    Part,
+    activation,
+    both,
+    check_is_encoder,
+    flag,
+    integer,
+    number,
+    only,
+    unsupported,
+)
+
+
+def vit_config(fields: Fields) -> EncoderConfig:
+    """ViT's config.json."""
+    check_is_encoder(fields)
+    only(fields, "pooler_act", "tanh", "only BERT's pooler, with tanh, is known")
+    width = integer(fields, "hidden_size")
+    only(fields, "pooler_output_size", width, "only a pooler of the model's own width is known")
+    image_size, patch_size = square(fields, "image_size", 224), square(fields, "patch_size", 16)
+    if not 0 < patch_size <= image_size:
+        raise unsupported("patch_size", patch_size, f"an image of {image_size} pixels has no such patch")
+    patches = Patches(image_size, patch_size, integer(fields, "num_channels", 3))
+    return EncoderConfig(
+        vocab_size=0,
+        d_model=width,
+        n_layers=integer(fields, "num_hidden_layers"),
+        n_heads=integer(fields, "num_attention_heads"),
+        d_ffn=integer(fields, "intermediate_size"),
+        max_positions=patches.count + 1,
+        norm_placement="pre",
+        embedding_norm=False,
+        final_norm=True,
+        norm_eps=number(fields, "layer_norm_eps", 1e-12),
+        qkv_bias=flag(fields, "qkv_bias", True),
+        activation=activation(fields, "hidden_act"),
+        dropout=number(fields, "hidden_dropout_prob", 0.0),
+        attention_dropout=number(fields, "attention_probs_dropout_prob", 0.0),
+        patches=patches,
+    )
+
+
+def square(fields: Fields, key: str, default: int) -> int:
+    """A side in pixels, given once or as two equal ones. Raises LoadError for what is not square."""
+    value = fields.get(key, default)
+    if isinstance(value, list) and len(value) == 2 and value[0] == value[1]:
+        value = value[0]
+    if isinstance(value, list):
+        raise unsupported(key, value, "only square images and patches are known")
+    return integer({key: value}, key)
+
+
+VIT = Family(
+    config=vit_config,
+    names={
+        "embedding.tokens.cls": "embeddings.cls_token",
+        **both("embedding.tokens.projection", "embeddings.patch_embeddings.projection"),
+        "embedding.positions.table.weight": Part("embeddings.position_embeddings", unwrap=True),
+        **both("layers.{l}.attention_norm", "encoder.layer.{l}.layernorm_before"),
+        **both("layers.{l}.attention.w_q", "encoder.layer.{l}.attention.attention.query"),
+        **both("layers.{l}.attention.w_k", "encoder.layer.{l}.attention.attention.key"),
+        **both("layers.{l}.attention.w_v", "encoder.layer.{l}.attention.attention.value"),
+        **both("layers.{l}.attention.w_o", "encoder.layer.{l}.attention.output.dense"),
+        **both("layers.{l}.ffn_norm", "encoder.layer.{l}.layernorm_after"),
+        **both("layers.{l}.ffn.w_in", "encoder.layer.{l}.intermediate.dense"),
+        **both("layers.{l}.ffn.w_out", "encoder.layer.{l}.output.dense"),
+        **both("final_norm", "layernorm"),
+        **both("pooler", "pooler.dense"),
+    },
+    prefixes=("vit.", ""),
+    dropped={
+        r"classifier\.(weight|bias)": "a classification head",
+        r"decoder\.0\.(weight|bias)": "a head that paints hidden patches",
+        r"embeddings\.mask_token": "",
+    },
+    # transformers 5 has other names in memory; a file written from there may carry them.
+    renamed=(
+        (r"((?:vit\.)?)layers\.(\d+)\.(.+)", r"\1encoder.layer.\2.\3"),
+        (r"(.*\.layer\.\d+\.attention)\.q_proj\.(.+)", r"\1.attention.query.\2"),
+        (r"(.*\.layer\.\d+\.attention)\.k_proj\.(.+)", r"\1.attention.key.\2"),
+        (r"(.*\.layer\.\d+\.attention)\.v_proj\.(.+)", r"\1.attention.value.\2"),
+        (r"(.*\.layer\.\d+\.attention)\.o_proj\.(.+)", r"\1.output.dense.\2"),
+        (r"(.*\.layer\.\d+)\.mlp\.fc1\.(.+)", r"\1.intermediate.dense.\2"),
+        (r"(.*\.layer\.\d+)\.mlp\.fc2\.(.+)", r"\1.output.dense.\2"),
+    ),
+    images=True,
+)

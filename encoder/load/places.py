@@ -1,0 +1,40 @@
+"""Folders below a folder, and nothing else: for names that come from a file or from a visitor."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from encoder.errors import LoadError
+
+
+def inside(root: str | Path, name: str) -> Path:
+    """The folder `name` below `root`, resolved; "" is the root itself.
+
+    For servers that let visitors choose among an operator's folders. Raises LoadError for a name that leads out of the
+    root (absolute, with "..", or by a link), and for one that is no folder there.
+    """
+    home = Path(root).expanduser().resolve()
+    posix, windows = PurePosixPath(name), PureWindowsPath(name)
+    plain = not (posix.is_absolute() or windows.is_absolute() or windows.drive or windows.root or "\0" in name)
+    if not plain or ".." in posix.parts or ".." in windows.parts:
+        raise LoadError(f"{name!r} leads out of the folder {home.name}: give the name of a folder in it.")
+    found = (home / name).resolve()
+    if found != home and home not in found.parents:
+        raise LoadError(f"{name!r} is a link that leads out of the folder {home.name}, which is not followed.")
+    if not found.is_dir():
+        raise LoadError(f"There is no folder {name!r} in {home.name}.")
+    return found
+
+
+def folders_inside(root: str | Path) -> tuple[str, ...]:
+    """Names of the checkpoint folders directly in `root` (those with a config.json or a modules.json), sorted."""
+    home = Path(root).expanduser().resolve()
+    if not home.is_dir():
+        raise LoadError(f"There is no folder {home.name}: give one that holds checkpoints.")
+    names = []
+    for path in sorted(home.iterdir()):
+        if not path.is_dir() or home not in path.resolve().parents:
+            continue
+        if (path / "config.json").is_file() or (path / "modules.json").is_file():
+            names.append(path.name)
+    return tuple(names)

@@ -1,0 +1,168 @@
+"""A checkpoint folder's tokenizer: tokenizer.json, or the older files that say the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from encoder.errors import LoadError
+from encoder.load.weights import parse_json, read_json
+from encoder.text import Tokenizer, read_special_tokens
+
+if TYPE_CHECKING:
+    import tokenizers
+
+SENTENCEPIECE = ("spiece.model", "sentencepiece.bpe.model", "tokenizer.model", "spm.model")
+#: What the older files are read as; any other class (Japanese BERT's, say) splits words in a way that they do not hold.
+WORD_PIECE_CLASSES = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MPNetTokenizer")
+BYTE_BPE_CLASSES = ("RobertaTokenizer",)
+
+BERT_SPECIAL = {
+    "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]",
+}  # fmt: skip
+ROBERTA_SPECIAL = {
+    "unk_token": "<unk>", "cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>", "mask_token": "<mask>",
+}  # fmt: skip
+MPNET_SPECIAL = ROBERTA_SPECIAL | {"unk_token": "[UNK]"}
+
+
+def read_tokenizer(folder: Path, model_type: str) -> Tokenizer:
+    """The folder's tokenizer. Raises LoadError where it has none, or one that cannot be read without other programs."""
+    if (folder / "tokenizer.json").is_file():
+        return Tokenizer.from_file(folder / "tokenizer.json")
+    if (folder / "vocab.txt").is_file():
+        return built(folder, word_piece, MPNET_SPECIAL if model_type == "mpnet" else BERT_SPECIAL)
+    if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
+        return built(folder, byte_level_bpe, ROBERTA_SPECIAL)
+    pieces = [name for name in SENTENCEPIECE if (folder / name).is_file()]
+    if pieces:
+        raise LoadError(
+            f"{folder.name} holds its tokenizer as {pieces[0]} alone, SentencePiece's own format. What is read here is "
+            "tokenizer.json: transformers' AutoTokenizer writes it with save_pretrained."
+        )
+    raise LoadError(
+        f"{folder.name} has no tokenizer.json (nor vocab.txt, nor vocab.json with merges.txt): save it there with the "
+        "tokenizer's save_pretrained."
+    )
+
+
+def built(folder: Path, build: Any, defaults: dict[str, str]) -> Tokenizer:
+    """A tokenizer made from vocabulary files. Raises LoadError for files that do not fit together."""
+    settings = read_settings(folder)
+    special = defaults | read_special_tokens(folder)
+    try:
+        backend = build(folder, settings, special)
+    except LoadError:
+        raise
+    except Exception as error:  # the library raises bare Exception
+        raise LoadError(f"The vocabulary of {folder.name} cannot be made into a tokenizer: {error}") from error
+    return Tokenizer(backend, special)
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """tokenizer_config.json, {} where there is none."""
+    path = folder / "tokenizer_config.json"
+    return read_json(path) if path.is_file() else {}
+
+
+def check_class(settings: dict[str, Any], known: tuple[str, ...]) -> None:
+    """Raise LoadError for a tokenizer that is more than its vocabulary."""
+    name = settings.get("tokenizer_class")
+    if name is not None and str(name).removesuffix("Fast") not in known:
+        raise LoadError(
+            f"This checkpoint's tokenizer_config.json has tokenizer_class={name!r}, which its vocabulary alone does "
+            "not describe: save it with the tokenizer's save_pretrained, so that there is a tokenizer.json."
+        )
+    if settings.get("do_basic_tokenize") is False:
+        raise LoadError("This checkpoint's tokenizer_config.json has do_basic_tokenize=false, which is not known here.")
+
+
+def word_piece(folder: Path, settings: dict[str, Any], special: dict[str, str]) -> tokenizers.Tokenizer:
+    """BERT's tokenizer from vocab.txt: one word piece a line, its id the line's number from 0."""
+    from tokenizers import Tokenizer as Backend
+    from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
+
+    check_class(settings, WORD_PIECE_CLASSES)
+    lines = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    vocabulary = {piece.rstrip("\r"): index for index, piece in enumerate(lines)}
+    backend = Backend(models.WordPiece(vocabulary, unk_token=special["unk_token"], max_input_chars_per_word=100))
+    backend.normalizer = normalizers.BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=bool(settings.get("tokenize_chinese_chars", True)),
+        strip_accents=settings.get("strip_accents"),
+        lowercase=bool(settings.get("do_lower_case", True)),
+    )
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece(prefix="##")
+    like_roberta = special["cls_token"] == ROBERTA_SPECIAL["cls_token"]  # MPNet
+    add_special(backend, folder, settings, special, mask_eats_space=like_roberta)
+    cls, sep = ((special[key], backend.token_to_id(special[key])) for key in ("cls_token", "sep_token"))
+    if like_roberta:
+        backend.post_processor = processors.RobertaProcessing(sep, cls, trim_offsets=True, add_prefix_space=False)
+    else:
+        backend.post_processor = processors.TemplateProcessing(
+            single=f"{cls[0]}:0 $A:0 {sep[0]}:0",
+            pair=f"{cls[0]}:0 $A:0 {sep[0]}:0 $B:1 {sep[0]}:1",
+            special_tokens=[cls, sep],
+        )
+    return backend
+
+
+def byte_level_bpe(folder: Path, settings: dict[str, Any], special: dict[str, str]) -> tokenizers.Tokenizer:
+    """RoBERTa's tokenizer from vocab.json and merges.txt."""
+    from tokenizers import Tokenizer as Backend
+    from tokenizers import decoders, models, pre_tokenizers, processors
+
+    check_class(settings, BYTE_BPE_CLASSES)
+    prefix_space = bool(settings.get("add_prefix_space", False))
+    trim = bool(settings.get("trim_offsets", True))
+    backend = Backend(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
+    backend.decoder = decoders.ByteLevel()
+    add_special(backend, folder, settings, special, mask_eats_space=True)
+    cls, sep = ((special[key], backend.token_to_id(special[key])) for key in ("cls_token", "sep_token"))
+    backend.post_processor = processors.RobertaProcessing(sep, cls, trim_offsets=trim, add_prefix_space=prefix_space)
+    return backend
+
+
+def add_special(
+    backend: tokenizers.Tokenizer,
+    folder: Path,
+    settings: dict[str, Any],
+    special: dict[str, str],
+    mask_eats_space: bool,
+) -> None:
+    """Make the special tokens whole, and add those that came after the vocabulary, each under its own id.
+
+    Raises LoadError for a special token that is not in the vocabulary, and for added ids that do not follow it.
+    """
+    from tokenizers import AddedToken
+
+    for token, token_id in sorted(added_tokens(folder, settings).items(), key=lambda entry: entry[1]):
+        if backend.token_to_id(token) is None and backend.get_vocab_size() == token_id:
+            backend.add_special_tokens([AddedToken(token, special=True, normalized=False)])
+        if backend.token_to_id(token) != token_id:
+            raise LoadError(
+                f"{folder.name} gives the added token {token!r} the id {token_id}, which does not follow its "
+                "vocabulary."
+            )
+    for key in BERT_SPECIAL:
+        token = special[key]
+        if backend.token_to_id(token) is None:
+            raise LoadError(f"The vocabulary of {folder.name} lacks its {key} {token!r}.")
+        eats_space = mask_eats_space and key == "mask_token"
+        backend.add_special_tokens([AddedToken(token, lstrip=eats_space, special=True, normalized=False)])
+
+
+def added_tokens(folder: Path, settings: dict[str, Any]) -> dict[str, int]:
+    """Tokens that were added to the vocabulary afterwards, with their ids."""
+    found: dict[str, int] = {}
+    path = folder / "added_tokens.json"
+    if path.is_file():
+        entries = parse_json(path)
+        found |= {str(token): int(token_id) for token, token_id in entries.items()} if isinstance(entries, dict) else {}
+    for token_id, entry in (settings.get("added_tokens_decoder") or {}).items():
+        found[entry["content"] if isinstance(entry, dict) else str(entry)] = int(token_id)
+    return found
