@@ -1,0 +1,126 @@
+"""The app's main job in a real Chromium: type a sentence, open a head, select a cell, send the link to somebody else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+
+from tests.conftest import settle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+GRID = 'canvas[aria-roledescription="grid of attention maps"]'
+MAP = '[aria-roledescription="heat map"]'
+
+
+def query(page: Page) -> dict[str, str]:
+    """The values in the page's address."""
+    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
+
+
+def wait_for_query(page: Page, name: str, value: str) -> None:
+    """Wait until the address says name=value."""
+    page.wait_for_function("([name, value]) => new URL(location).searchParams.get(name) === value", arg=[name, value])
+    settle(page)
+
+
+def type_sentence(page: Page, text: str) -> None:
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
+    field.fill(text)
+    field.press("Enter")
+    wait_for_query(page, "text", text)
+
+
+def shown(page: Page) -> dict[str, str]:
+    """What a person sees of the view: the sentence, the head, the words about the selected token."""
+    return {
+        "sentence": page.get_by_role("textbox", name="Sentence", exact=True).input_value(),
+        "head": page.get_by_role("heading", name=re.compile(r"^L\d+ H\d+$")).inner_text(),
+        "layer": page.get_by_role("spinbutton", name="Layer").input_value(),
+        "words": page.locator(".stMain").get_by_text("attends to").first.inner_text(),
+        "map": page.locator(MAP).first.get_attribute("aria-label") or "",
+    }
+
+
+def test_type_open_a_head_select_a_cell_and_send_the_link(visit: Callable[..., Page]) -> None:
+    page = visit("/")
+    type_sentence(page, "The cat sat on the mat")
+
+    page.locator(GRID).click(position={"x": 26 + 30, "y": 18 + 60})
+    page.wait_for_function("() => new URL(location).searchParams.has('layer')")
+    settle(page)
+    opened = query(page)
+    assert page.get_by_role("heading", name=f"L{opened['layer']} H{opened.get('head', '2')}").is_visible()
+
+    plot = page.locator(f"{MAP} .nsewdrag").first
+    plot.wait_for()
+    box = plot.bounding_box()
+    assert box is not None
+    side = len(["[CLS]", "the", "cat", "sat", "on", "the", "mat", "[SEP]"])
+    # Row 2 (cat), column 6 (mat): the middle of that cell.
+    page.mouse.click(box["x"] + box["width"] * 6.5 / side, box["y"] + box["height"] * 2.5 / side)
+    wait_for_query(page, "j", "6")
+    assert query(page)["i"] == "2"
+    here = shown(page)
+    assert re.search(r"cat attends to mat with \d\.\d{3}", here["words"])
+
+    elsewhere = visit(page.url[page.url.index("/", 8) :])
+    assert shown(elsewhere) == here
+
+
+def test_the_keyboard_alone_opens_a_head_and_selects_a_cell(visit: Callable[..., Page]) -> None:
+    page = visit("/?text=one+two+three")
+    page.locator(GRID).focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    wait_for_query(page, "layer", "1")
+    page.locator(MAP).first.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => new URL(location).searchParams.has('i')")
+    settle(page)
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !new URL(location).searchParams.has('i')")
+
+
+def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[..., Page]) -> None:
+    page = visit("/?layer=3&head=4&i=2&special=zero")
+    page.get_by_role("link", name="LayerNorm").click()
+    page.wait_for_url(re.compile("/norms"))
+    settle(page)
+    assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
+    page.get_by_role("link", name="Heads").click()
+    page.wait_for_function("() => location.pathname === '/'")
+    settle(page)
+    assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
+
+
+def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
+    page = visit("/")
+    type_sentence(page, "first words")
+    type_sentence(page, "second words")
+    page.go_back()
+    wait_for_query(page, "text", "first words")
+    assert page.get_by_role("textbox", name="Sentence", exact=True).input_value() == "first words"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)], ids=["projector", "phone"])
+def test_nothing_is_wider_than_the_screen(visit: Callable[..., Page], width: int, height: int, dark: bool) -> None:
+    page = visit("/", width=width, height=height, dark=dark)
+    page.locator(MAP).first.wait_for()
+    assert page.evaluate("() => document.querySelector('.stMain').scrollWidth <= innerWidth")
+    for selector in (GRID, MAP):
+        box = page.locator(selector).first.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width

@@ -1,0 +1,31 @@
+"""The app under Streamlit's AppTest: a fresh visitor at an address."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from tests.conftest import ROOT
+
+PATIENCE = 120  # seconds, for a busy machine; not a claim about speed
+
+
+def visit(page: str | None = None, **query: str) -> AppTest:
+    """Open the app, at a page (its script below pages/) and with values in the address; run once."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    if page is not None:
+        app.switch_page(f"pages/{page}.py").run()
+    return app
+
+
+def sentences(app: AppTest) -> str:
+    """Everything the page says in boxes: errors, warnings, notes."""
+    return "\n".join(box.value for kind in ("error", "warning", "info") for box in app.get(kind))
+
+
+def assert_well(app: AppTest) -> None:
+    """No exception and no error box."""
+    assert not app.exception, app.exception
+    assert not app.error, [box.value for box in app.error]

@@ -1,0 +1,187 @@
+"""The frame and the Heads page under AppTest: links, odd input, models that cannot be, and what is said about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import sources
+from pages.shared.view import EXAMPLES, FIRST_SENTENCE
+from tests.pages.apps import assert_well, sentences, visit
+
+ODD_TEXTS = {
+    "empty": "",
+    "spaces": "     ",
+    "one character": "x",
+    "emoji": "I ❤️ 🤖👩‍👩‍👧 you",
+    "right to left": "القطة جلست على السجادة",
+    "Chinese": "猫坐在垫子上。",
+    "Markdown and HTML": "<b>bold</b> **stars** $x$ `code` [link](http://example.org) :smile:",
+    "control characters": "a\x00b\u202ec\u200bd",
+    "repeated": "the the the the",
+}
+
+
+@pytest.fixture(autouse=True)
+def one_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "for_one_person", lambda: True)
+
+
+def test_it_opens_with_real_attention() -> None:
+    app = visit()
+    assert_well(app)
+    assert app.sidebar.text_input(key="view:text").value == FIRST_SENTENCE
+    assert not app.warning
+    assert not app.query_params, "a view of nothing but defaults needs no address"
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
+def test_odd_input_is_shown_and_kept(text: str) -> None:
+    app = visit()
+    app.sidebar.text_input(key="view:text").set_value(text).run()
+    assert_well(app)
+    assert app.sidebar.text_input(key="view:text").value == text
+
+
+def test_a_text_longer_than_the_model_takes_is_cut_and_said_so() -> None:
+    text = "attention is all you need " * 800  # 20,800 characters
+    app = visit()
+    app.sidebar.text_input(key="view:text").set_value(text).run()
+    assert_well(app)
+    assert "This text is 4,002 tokens; all-MiniLM-L6-v2 takes 512. Shown: the first 512." in sentences(app)
+    assert app.sidebar.text_input(key="view:text").value == text
+    assert "text" not in app.query_params
+    assert any("too long for a link" in caption.value for caption in app.sidebar.caption)
+
+
+def test_nothing_typed_is_said_in_words() -> None:
+    app = visit()
+    app.sidebar.text_input(key="view:text").set_value("  ").run()
+    assert "Nothing is typed" in sentences(app)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"layer": "999"}, "layer=999: this model has layers 0 to 5. Shown: 5."),
+        ({"head": "99"}, "head=99: this model has heads 0 to 11. Shown: 11."),
+        ({"layer": "two"}, "a whole number is needed"),
+        ({"layer": "-1"}, "it must be 0 or more"),
+        ({"norm": "middle"}, "choose one of trained, pre, post"),
+        ({"i": "500"}, "this sentence has tokens 0 to"),
+        ({"nonsense": "1"}, "nothing that this app knows"),
+    ],
+)
+def test_a_bad_link_falls_back_with_a_word(query: dict[str, str], said: str) -> None:
+    app = visit(**query)
+    assert_well(app)
+    assert said in sentences(app).replace("\\", "")
+
+
+def test_a_good_link_shows_its_view() -> None:
+    app = visit(text="one two three", layer="3", head="7", i="2", j="1", colours="magma", special="zero")
+    assert_well(app)
+    assert not app.warning
+    assert app.sidebar.text_input(key="view:text").value == "one two three"
+    assert app.sidebar.number_input(key="view:layer").value == 3
+    assert app.sidebar.number_input(key="view:head").value == 7
+    assert any("two" in markdown.value and "one" in markdown.value for markdown in app.markdown)
+
+
+def test_what_is_chosen_goes_into_the_address() -> None:
+    app = visit()
+    app.sidebar.number_input(key="view:layer").set_value(4).run()
+    app.sidebar.text_input(key="view:text").set_value("hello there").run()
+    assert app.query_params["layer"] == "4"
+    assert app.query_params["text"] == "hello there"
+
+
+@pytest.mark.parametrize("title", EXAMPLES)
+def test_every_example_is_shown(title: str) -> None:
+    app = visit()
+    app.sidebar.selectbox(key="example").set_value(title).run()
+    assert_well(app)
+    assert app.sidebar.text_input(key="view:text").value == EXAMPLES[title]
+
+
+def test_moving_the_norms_of_a_pretrained_model_is_said_plainly_and_undone() -> None:
+    app = visit(norm="pre")
+    assert_well(app)
+    assert "was trained with post-norm" in sentences(app)
+    app.sidebar.segmented_control(key="view:norm").set_value("trained").run()
+    assert "was trained with post-norm" not in sentences(app)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "none"])
+def test_an_encoder_from_scratch(norm: str, positions: str) -> None:
+    app = visit(model="scratch", norm=norm, positions=positions, layers="2", heads="3", width="24", ffn="40")
+    assert_well(app)
+    assert app.sidebar.number_input(key="view:head").max == 2
+
+
+def test_sizes_that_do_not_fit_are_a_sentence() -> None:
+    app = visit(model="scratch", width="65", heads="4")
+    assert not app.exception
+    assert "d_model=65 cannot be split among n_heads=4" in sentences(app)
+    assert app.sidebar.number_input(key="view:width").value == 65
+    app.sidebar.number_input(key="view:width").set_value(64).run()
+    assert_well(app)
+
+
+def test_a_smaller_model_brings_the_layer_into_its_range() -> None:
+    app = visit(layer="5", head="11")
+    app.sidebar.selectbox(key="view:model").set_value("scratch").run()
+    assert_well(app)
+    assert app.sidebar.number_input(key="view:layer").value == 1
+    assert app.sidebar.number_input(key="view:head").value == 3
+
+
+def other_model(source: str) -> AppTest:
+    app = visit(model="other")
+    app.sidebar.text_input(key="view:source").set_value(source).run()
+    assert not app.exception
+    assert app.sidebar.text_input(key="view:source").value == source
+    return app
+
+
+def test_a_folder_that_is_no_checkpoint(tmp_path: Path) -> None:
+    assert "it has no config.json" in sentences(other_model(str(tmp_path)))
+
+
+def test_a_pickle_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.bin").write_bytes(b"\x80\x04K\x01.")
+    assert "pickle" in sentences(other_model(str(tmp_path / "model.bin"))).lower()
+
+
+def test_no_name_yet_is_an_invitation() -> None:
+    app = visit(model="other")
+    assert not app.exception
+    assert "Type a folder or a Hub id" in sentences(app)
+
+
+def test_a_model_that_fails_leaves_the_sentence_alone() -> None:
+    app = visit(model="other", text="what I typed")
+    assert app.sidebar.text_input(key="view:text").value == "what I typed"
+    app.sidebar.selectbox(key="view:model").set_value("minilm").run()
+    assert_well(app)
+    assert app.sidebar.text_input(key="view:text").value == "what I typed"
+
+
+def test_a_shared_server_reads_no_folder_that_a_visitor_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "for_one_person", lambda: False)
+    said = sentences(other_model(str(tmp_path)))
+    assert "this server is shared" in said
+    assert "config.json" not in said, "whether a folder exists must not show"
+
+
+def test_a_shared_server_offers_the_folders_of_its_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "offered").mkdir()
+    monkeypatch.setattr(sources, "for_one_person", lambda: False)
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path / "offered"))
+    assert sources.offered_folders() == []
+    said = sentences(other_model("../secret"))
+    assert "config.json" not in said
+    assert said
