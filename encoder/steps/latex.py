@@ -1,0 +1,142 @@
+"""Numbers and names as LaTeX that KaTeX takes: Q blue, K red, V green.
+
+The colours are those of the light theme. `for_theme` turns a finished formula into the dark theme's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+#: role -> (colour on a light ground, colour on a dark ground), the text colours of .streamlit/config.toml.
+COLOURS = {
+    "q": ("#1a57ae", "#8bb9ff"),
+    "k": ("#b32836", "#ff979c"),
+    "v": ("#146c3a", "#74d6a0"),
+}
+
+#: Terms of a long sum that are written out before the dots.
+SHOWN_TERMS = 3
+
+_ESCAPES = {
+    "\\": r"\textbackslash ",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "&": r"\&",
+    "^": r"\textasciicircum ",
+    "~": r"\textasciitilde ",
+    "`": r"\textasciigrave ",
+    "<": r"{<}",
+    ">": r"{>}",
+}
+
+
+@dataclass(frozen=True)
+class Formula:
+    """One step as LaTeX. symbols: the rule; numbers: the same with the selected numbers put in."""
+
+    symbols: str
+    numbers: str
+
+    def for_theme(self, dark: bool) -> Formula:
+        """The same formula in the colours of one theme."""
+        return Formula(for_theme(self.symbols, dark), for_theme(self.numbers, dark))
+
+
+def coloured(role: str, body: str) -> str:
+    """`body` in the colour of "q", "k" or "v"; any other role stays as it is."""
+    return rf"\textcolor{{{COLOURS[role][0]}}}{{{body}}}" if role in COLOURS else body
+
+
+def for_theme(formula: str, dark: bool) -> str:
+    """A formula in the colours of one theme."""
+    for light_colour, dark_colour in COLOURS.values():
+        formula = formula.replace(light_colour, dark_colour) if dark else formula.replace(dark_colour, light_colour)
+    return formula
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number with `digits` decimals; one too small or too large for them in powers of ten; "masked" numbers as
+    -infinity."""
+    value = float(value)
+    if value <= -1e30:
+        return r"-\infty"
+    if value != 0.0 and (abs(value) < 0.5 * 10.0**-digits or abs(value) >= 1e6):
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return rf"{mantissa}\cdot 10^{{{int(exponent)}}}"
+    text = f"{value:.{digits}f}"
+    return text[1:] if float(text) == 0.0 and text.startswith("-") else text
+
+
+def bracketed(value: float, digits: int = 4) -> str:
+    """A number as a factor or a summand: negative ones in brackets."""
+    text = number(value, digits)
+    return f"({text})" if text.startswith("-") else text
+
+
+def text(words: str, fallback: str = "token") -> str:
+    r"""Words inside \text{}: escaped. KaTeX has no metrics for most scripts and complains in the console, so anything
+    beyond ASCII becomes `fallback`; the page names such a token beside the formula."""
+    if not words.isascii() or not words.isprintable():
+        words = fallback
+    return r"\text{" + "".join(_ESCAPES.get(letter, letter) for letter in words) + "}"
+
+
+def products(left: Sequence[float], right: Sequence[float], roles: tuple[str, str] = ("", "")) -> str:
+    """The first terms of a scalar product: a0 b0 + a1 b1 + a2 b2 + ... with the count of those left out."""
+    terms = [
+        coloured(roles[0], bracketed(a)) + r"\cdot " + coloured(roles[1], bracketed(b))
+        for a, b in zip(left[:SHOWN_TERMS], right[:SHOWN_TERMS], strict=True)
+    ]
+    return " + ".join(terms) + left_out(len(left))
+
+
+def summands(values: Sequence[float], role: str = "") -> str:
+    """The first terms of a sum, with the count of those left out."""
+    terms = [coloured(role, bracketed(value)) for value in values[:SHOWN_TERMS]]
+    return " + ".join(terms) + left_out(len(values))
+
+
+def left_out(count: int) -> str:
+    """The dots for the terms of a sum beyond those shown; nothing where all are shown."""
+    rest = count - SHOWN_TERMS
+    return rf" + \underbrace{{\cdots}}_{{{rest}\text{{ more}}}}" if rest > 0 else ""
+
+
+def fraction(over: str, under: str) -> str:
+    """A fraction."""
+    return rf"\frac{{{over}}}{{{under}}}"
+
+
+def column(first: str, second: str) -> str:
+    """A column vector of two entries."""
+    return rf"\begin{{pmatrix}} {first} \\ {second} \end{{pmatrix}}"
+
+
+def stack(*rows: str) -> str:
+    """Statements below each other, for a narrow screen."""
+    if len(rows) == 1:
+        return rows[0]
+    body = r" \\[6pt] ".join(rows)
+    return rf"\begin{{gathered}} {body} \end{{gathered}}"
+
+
+def lines(first: str, rest: Iterable[str]) -> str:
+    """A calculation on several lines, lined up at the equals signs, so that it fits a narrow screen."""
+    body = r" \\[4pt] ".join(f"&= {line}" for line in rest)
+    return rf"\begin{{aligned}} {first} {body} \end{{aligned}}"
+
+
+def vector(values: Sequence[float], digits: int = 2) -> str:
+    """A short row vector, every number shown."""
+    return r"\begin{bmatrix} " + " & ".join(number(value, digits) for value in values) + r" \end{bmatrix}"
+
+
+def matrix(rows: Sequence[Sequence[float]], digits: int = 2) -> str:
+    """A small matrix, every number shown."""
+    body = r" \\ ".join(" & ".join(number(value, digits) for value in row) for row in rows)
+    return rf"\begin{{bmatrix}} {body} \end{{bmatrix}}"

@@ -1,0 +1,280 @@
+"""Text to ids, padding, other norms, the plane, and the LaTeX of every step."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from sklearn.decomposition import PCA
+
+from encoder import EncoderError, TextEncoder, steps
+from encoder.steps import Selection, Variant, latex
+from tests.steps.conftest import SHORT, TEXT, model_of, traces_of
+
+
+def test_text_to_ids(minilm: TextEncoder):
+    trace = minilm.trace_batch([SHORT, TEXT])[0]
+    step = steps.text_to_ids(trace, query=1)
+    assert step.ids == trace.ids
+    assert [token.characters for token in step.tokens[:4]] == ["", "Hi", "there", ""]
+    assert [token.special for token in step.tokens[:4]] == [True, False, False, True]
+    assert not any(token.real for token in step.tokens[4:])
+    for token in step.tokens:
+        assert minilm.tokenizer.backend.token_to_id(token.token) == token.id
+
+
+def test_a_pair_keeps_its_segments(minilm: TextEncoder):
+    step = steps.text_to_ids(minilm.trace("A river", "The bank"))
+    assert [(token.characters, token.segment) for token in step.tokens] == [
+        ("", 0), ("A", 0), ("river", 0), ("", 0), ("The", 1), ("bank", 1), ("", 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "word", ["embeddings", "unbelievably", "Déjà", "tokenization", "zzzqqqxyz", "cat", "☃", "x" * 101]
+)
+def test_word_pieces_are_the_tokenizers(minilm: TextEncoder, word: str):
+    attempts = steps.word_pieces(minilm.tokenizer, word)
+    found = [attempt.piece for attempt in attempts if attempt.id is not None]
+    if found[-1:] == ["[UNK]"]:  # pieces found before the unknown part count for nothing
+        found = ["[UNK]"]
+    assert found == minilm.tokenizer.backend.encode(word, add_special_tokens=False).tokens
+
+
+def test_word_pieces_try_the_longest_first(minilm: TextEncoder):
+    attempts = steps.word_pieces(minilm.tokenizer, "embeddings")
+    assert [attempt.piece for attempt in attempts][:2] == ["embeddings", "embedding"]
+    assert [attempt.piece for attempt in attempts if attempt.id is not None] == ["em", "##bed", "##ding", "##s"]
+
+
+def test_padding_changes_nothing(minilm: TextEncoder):
+    batch = steps.padded_batch(minilm, [SHORT, TEXT, "ok"])
+    assert batch.mask.sum(axis=1).tolist() == [4, len(batch.labels[1]), 3]
+    assert batch.ids.shape == batch.mask.shape
+    assert (batch.difference < 1e-4).all()
+    assert (batch.leaked == 0).all()
+    # without the mask the padded sentences change, and the longest one, which has no padding, does not
+    assert (batch.unmasked[[0, 2]] > 0.1).all()
+    assert batch.unmasked[1] < 1e-4
+
+
+def test_a_batch_of_one_is_not_padded(minilm: TextEncoder):
+    batch = steps.padded_batch(minilm, [TEXT])
+    assert batch.mask.all()
+    assert batch.difference[0] == batch.leaked[0] == batch.unmasked[0] == 0
+
+
+@pytest.mark.parametrize("query", [0, 2, 5])
+def test_one_hot_times_table_is_a_row(minilm: TextEncoder, query: int):
+    trace = minilm.trace(TEXT)
+    lookup = steps.lookup(trace, query)
+    assert lookup.difference == 0
+    assert (lookup.product == trace.values["embedding.tokens"][query].numpy()).all()
+    assert (lookup.table[lookup.id - lookup.first_row] == lookup.row).all()
+    assert lookup.table.shape == (7, 384)
+
+
+def test_the_table_has_borders(minilm: TextEncoder):
+    """[PAD] is row 0: the rows shown begin there and are as many as ever."""
+    trace = minilm.trace_batch([SHORT, TEXT])[0]
+    lookup = steps.lookup(trace, trace.n_tokens - 1)
+    assert (lookup.id, lookup.first_row, len(lookup.table)) == (0, 0, 7)
+
+
+def test_three_norms_are_torchs(minilm: TextEncoder):
+    trace = minilm.trace(TEXT)
+    name = "layers.2.ffn_norm"
+    comparison = steps.compare_norms([trace], name)
+    x = trace.norms[name].input
+    eps = trace.norms[name].eps
+    expected = {
+        "layer": F.layer_norm(x, x.shape[-1:], eps=eps),
+        "rms": F.rms_norm(x, x.shape[-1:], eps=eps),
+        "batch": F.batch_norm(x, None, None, training=True, eps=eps),
+    }
+    for kind, output in expected.items():
+        assert np.abs(comparison.outputs[kind] - output.numpy()).max() < 1e-4, kind
+    assert comparison.apart == {"layer": None, "rms": None, "batch": None}
+    mean, std = comparison.token_statistics("layer")
+    assert (np.abs(mean) < 1e-5).all()
+    assert std == pytest.approx(1.0, abs=1e-4)
+    mean, std = comparison.component_statistics("batch")
+    assert (np.abs(mean) < 1e-4).all()
+    assert std == pytest.approx(1.0, abs=1e-3)
+
+
+def test_only_batch_norm_depends_on_the_company(minilm: TextEncoder):
+    traces = [minilm.trace(TEXT), minilm.trace("Something else entirely."), minilm.trace(SHORT)]
+    comparison = steps.compare_norms(traces, "layers.0.attention_norm")
+    assert comparison.apart["layer"] == comparison.apart["rms"] == 0
+    assert comparison.apart["batch"] > 0.1
+    assert len(comparison.labels) == len(comparison.sentence) == len(comparison.input)
+
+
+def test_norms_that_are_not_there(minilm: TextEncoder):
+    trace = minilm.trace(SHORT)
+    with pytest.raises(EncoderError, match="no norm 'final_norm'"):
+        steps.normalised(trace, "final_norm", 0)
+    with pytest.raises(EncoderError, match="no norm 'nonsense'"):
+        steps.compare_norms([trace], "nonsense")
+    with pytest.raises(EncoderError, match="no sentence"):
+        steps.compare_norms([], "embedding_norm")
+
+
+def test_plane_is_a_principal_component_analysis(minilm: TextEncoder):
+    trace = minilm.trace(TEXT)
+    plane = steps.plane(trace)
+    x = np.stack([trace.values[name].numpy() for name in plane.stages]).reshape(-1, 384)
+    pca = PCA(2, svd_solver="full").fit(x)
+    assert plane.explained == pytest.approx(pca.explained_variance_ratio_, rel=1e-4)
+    reference = pca.transform(x).reshape(plane.points.shape)
+    for axis in range(2):
+        distance = min(np.abs(plane.points[..., axis] - sign * reference[..., axis]).max() for sign in (1, -1))
+        assert distance < 1e-3
+
+
+def test_leaving_the_scale_out_sharpens_the_rows(minilm: TextEncoder):
+    trace = minilm.trace(TEXT)
+    effect = steps.scaling_effect(trace, Selection(2, 3, 4))
+    assert effect.scores[1] == pytest.approx(effect.scores[0] * 32**0.5, rel=1e-4)
+    assert effect.mean_entropy[1] < effect.mean_entropy[0] / 2
+    assert effect.mean_top[1] > effect.mean_top[0]
+    expected = [torch.softmax(torch.from_numpy(scores), -1).numpy() for scores in effect.scores]
+    assert effect.weights == pytest.approx(np.stack(expected), abs=1e-6)
+
+
+def test_share_that_is_off():
+    relu, _ = traces_of("pre, sinusoidal, ReLU")["alone"]
+    layer = steps.hidden_layer(relu, 1)
+    assert layer.exactly_zero
+    assert layer.off_share == pytest.approx(float((relu.values["layers.1.ffn.hidden"] == 0).float().mean()))
+    assert 0.2 < layer.off_share < 0.8
+    gelu, _ = traces_of("minilm")["alone"]
+    layer = steps.hidden_layer(gelu, 1, threshold=0.05)
+    assert not layer.exactly_zero
+    assert layer.off_share == pytest.approx(float((gelu.values["layers.1.ffn.hidden"].abs() < 0.05).float().mean()))
+    assert layer.off_by_token.mean() == pytest.approx(layer.off_share)
+    assert layer.never.shape == (1536,)
+
+
+# --- LaTeX -----------------------------------------------------------------------------------------------------------
+
+
+def every_formula(name: str) -> dict[str, steps.Formula]:
+    trace, _ = traces_of(name)["alone"]
+    place = Selection(1, 1, 3, 2, 5, 7)
+    found = {
+        "ids": steps.text_to_ids(trace, 3),
+        "embedding": steps.embedding(trace, place),
+        **{which: steps.projection(trace, place, which) for which in "qkv"},
+        "score": steps.score(trace, place),
+        "unscaled": steps.score(trace, place, Variant(scaled=False)),
+        "softmax": steps.softmax(trace, place),
+        "warm": steps.softmax(trace, place, 2.0),
+        "mixing": steps.mixing(trace, place),
+        "heads": steps.heads_together(trace, place),
+        "attention": steps.add_norm(trace, place, "attention"),
+        "ffn": steps.feed_forward(trace, place),
+        "journey": steps.journey(trace, place),
+        "pooled": steps.pooled(trace, "mean", place),
+    }
+    formulas = {key: step.formula for key, step in found.items()}
+    formulas["output of ffn"] = found["ffn"].output_formula
+    if found["attention"].norm is not None:
+        formulas["norm"] = found["attention"].norm.formula
+    if found["q"].rotation is not None:
+        formulas["rotation"] = found["q"].rotation.formula
+    if found["embedding"].position_formula is not None:
+        formulas["position"] = found["embedding"].position_formula
+    return formulas
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["minilm", "post, rotary, gated SiLU", "pre, sinusoidal, ReLU", "post, relative bias", "pre, rotary, windows"],
+)
+def test_formulas_are_balanced_latex(name: str):
+    for key, formula in every_formula(name).items():
+        for line in (formula.symbols, formula.numbers):
+            bare = re.sub(r"\\[{}]", "", line)
+            assert bare.count("{") == bare.count("}"), (key, line)
+            assert sorted(re.findall(r"begin\{(\w+)", line)) == sorted(re.findall(r"end\{(\w+)", line)), (key, line)
+            assert line.count(r"\begin") == line.count(r"\end"), (key, line)
+            assert "nan" not in line, (key, line)
+            assert "None" not in line, (key, line)
+            assert line.isascii(), (key, line)
+
+
+def test_formulas_hold_the_selected_numbers():
+    trace, _ = traces_of("minilm")["alone"]
+    place = Selection(2, 3, 4, 1, 5)
+    score = steps.score(trace, place)
+    assert f"{score.value:.4f}" in score.formula.numbers
+    assert f"{score.dot:.4f}" in score.formula.numbers
+    assert r"\sqrt{32}" in score.formula.numbers
+    softmax = steps.softmax(trace, place)
+    assert f"{softmax.value:.4f}" in softmax.formula.numbers
+    assert f"{softmax.total:.4f}" in softmax.formula.numbers
+    q = steps.projection(trace, place, "q")
+    assert f"{q.value:.4f}" in q.formula.numbers
+    assert r"381\text{ more}" in q.formula.numbers
+
+
+def test_colours_say_which_vector_it_is():
+    formulas = every_formula("minilm")
+    blue, red, green = (latex.COLOURS[role][0] for role in "qkv")
+    assert blue in formulas["q"].numbers
+    assert red in formulas["k"].numbers
+    assert green in formulas["v"].numbers
+    assert {blue, red} <= set(re.findall(r"\\textcolor\{(#\w+)\}", formulas["score"].symbols))
+    assert green in formulas["mixing"].symbols
+    dark = formulas["score"].for_theme(dark=True)
+    assert blue not in dark.symbols
+    assert latex.COLOURS["q"][1] in dark.symbols
+    assert dark.for_theme(dark=False) == formulas["score"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0.0, "0.0000"), (-0.0, "0.0000"), (0.18412, "0.1841"), (-1.5, "-1.5000"), (0.00002, r"2.00\cdot 10^{-5}"),
+        (-3.4e38, r"-\infty"), (1.2345e7, r"1.23\cdot 10^{7}"), (float("-inf"), r"-\infty"),
+    ],
+)  # fmt: skip
+def test_numbers(value: float, expected: str):
+    assert latex.number(value) == expected
+
+
+def test_numbers_keep_their_third_decimal():
+    for value in np.linspace(-2, 2, 401):
+        assert abs(float(latex.number(float(value)).replace(r"\cdot 10^", "e").strip()) - value) < 5e-5
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("the", r"\text{the}"), ("##ing", r"\text{\#\#ing}"), ("50%_{x}", r"\text{50\%\_\{x\}}"), ("$&^~\\", None),
+        ("猫", r"\text{token}"), ("🙂", r"\text{token}"), ("a\nb", r"\text{token}"),
+    ],
+)  # fmt: skip
+def test_words_are_escaped(words: str, expected: str | None):
+    written = latex.text(words)
+    if expected is not None:
+        assert written == expected
+    assert not re.search(r"(?<!\\)[$%#&_]", written)
+
+
+def test_short_sums_are_written_out():
+    assert r"\cdots" not in latex.products([1, 2], [3, 4])
+    assert latex.left_out(3) == ""
+    assert "1" in latex.left_out(4)
+
+
+def test_every_step_has_a_place():
+    keys = [step.key for step in steps.STEPS]
+    assert keys == ["ids", "embedding", "qkv", "scores", "softmax", "mixing", "norm", "ffn", "output"]
+    assert all(step.title and step.question.endswith("?") for step in steps.STEPS)
+    assert model_of("minilm").config.n_layers == 6
