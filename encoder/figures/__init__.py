@@ -5,6 +5,22 @@ it stands on light and dark pages alike. Where numbers are made first, the funct
 """
 
 from encoder.figures.attention import attention_cells, attention_heatmap
-from encoder.figures.colours import thumbnails_lut
+from encoder.figures.colours import THEMES, thumbnails_lut
+from encoder.figures.norms import gain_bias, norm_label, norm_statistics, norm_steps, outliers, token_steps
+from encoder.figures.positions import (
+    angles,
+    distance_curve,
+    position_dot_products,
+    position_heatmap,
+    position_products,
+    products_by_distance,
+    rotary_angles,
+)
+from encoder.figures.vectors import dot_product_bars, dot_product_terms, symmetric_limit, vectors_heatmap
 
-__all__ = ["attention_cells", "attention_heatmap", "thumbnails_lut"]
+__all__ = [
+    "THEMES", "angles", "attention_cells", "attention_heatmap", "distance_curve", "dot_product_bars",
+    "dot_product_terms", "gain_bias", "norm_label", "norm_statistics", "norm_steps", "outliers",
+    "position_dot_products", "position_heatmap", "position_products", "products_by_distance", "rotary_angles",
+    "symmetric_limit", "thumbnails_lut", "token_steps", "vectors_heatmap",
+]  # fmt: skip

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from encoder.figures.colours import EMPHASIS, NEUTRAL
+
 CLEAR = "rgba(0,0,0,0)"
 #: Longer labels are cut on the axes and in the hover text; what tokenizers call a token is nearly always shorter.
 LONGEST_LABEL = 28
@@ -62,7 +64,7 @@ def token_axis(labels: Sequence[str], first: int, count: int, *, title: str, dow
         "labelalias": {str(position): text for position, text in enumerate(texts)},
         "tickvals": positions,
         "ticktext": texts,
-        "title": {"text": title, "standoff": 6},
+        "title": {"text": title, "standoff": 10},
         "showgrid": False,
         "zeroline": False,
         "ticks": "",
@@ -76,14 +78,27 @@ def token_axis(labels: Sequence[str], first: int, count: int, *, title: str, dow
 
 
 def channel_axis(count: int, *, title: str) -> dict[str, Any]:
-    """Layout of an axis of channels 0 .. count - 1: whole numbers only, as many as fit."""
-    axis = token_axis([str(channel) for channel in range(count)], 0, count, title=title)
-    return axis | {
+    """Layout of an axis of channels (or positions) 0 .. count - 1: whole numbers, about a dozen of them drawn."""
+    return {
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": np.arange(count, dtype=np.int32),
+        "range": [-0.5, count - 0.5],
+        "tickmode": "auto",
+        "nticks": 12,
         "tickangle": 0,
-        "tickmode": "linear",
-        "tick0": 0,
-        "dtick": max(1, 2 ** int(np.log2(max(count / 8, 1)))),
+        "title": {"text": title, "standoff": 6},
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
     }
+
+
+def plain_axis(title: str) -> dict[str, Any]:
+    """Layout of an axis of numbers."""
+    grid = "rgba(128,128,140,0.25)"
+    return {"title": {"text": title, "standoff": 6}, "gridcolor": grid, "zerolinecolor": grid, "automargin": True}
 
 
 def neutral_layout(**more: Any) -> dict[str, Any]:
@@ -94,7 +109,7 @@ def neutral_layout(**more: Any) -> dict[str, Any]:
         "plot_bgcolor": CLEAR,
         "margin": {"l": 8, "r": 8, "t": 44, "b": 8},
         "hoverlabel": {"align": "left"},
-        "modebar": {"bgcolor": CLEAR},
+        "modebar": {"bgcolor": CLEAR, "color": NEUTRAL, "activecolor": EMPHASIS},
         **more,
     }
 

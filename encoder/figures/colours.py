@@ -30,6 +30,7 @@ VALUE_LABEL = "#1c8047"
 NEUTRAL = "#7d7b8a"
 #: What a total or a threshold is drawn in.
 EMPHASIS = "#a05cd6"
+EMPHASIS_LABEL = "#6a45b8"
 
 #: kind -> (colour of negative values, colour of positive values). Colour-blind readers see them apart.
 SIGNED: dict[str, tuple[str, str]] = {
@@ -111,6 +112,11 @@ def cyclic() -> tuple[tuple[float, str], ...]:
     """Colourscale for angles: both ends are the same colour, so 2π meets 0 without a seam."""
     named = plotly.colors.cyclical.Twilight
     return tuple((place / (len(named) - 1), _css(_rgb(colour))) for place, colour in enumerate(named))
+
+
+def faded(colour: str, alpha: float) -> str:
+    """ "#rrggbb" -> the same colour with an opacity."""
+    return _css(_rgb(colour), alpha)
 
 
 def contrast(one: str, other: str) -> float:

@@ -1,0 +1,183 @@
+"""Positional encodings. Shapes: T positions (rows), D channels of the encoding, K width of a head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import (
+    as_array,
+    channel_axis,
+    colour_bar,
+    heading,
+    neutral_layout,
+    plain_axis,
+)
+from encoder.figures.vectors import symmetric_limit
+
+
+def position_heatmap(
+    encoding: object, *, title: str | None = None, limit: float | None = None, selected: int | None = None
+) -> go.Figure:
+    """encoding [T, D], one row a position -> heatmap of its values around 0. limit: value of the full colour."""
+    values = as_array(encoding, name="encoding", ndim=2)
+    limit = symmetric_limit(values) if limit is None else float(limit)
+    figure = _position_map(
+        values,
+        channel_axis(values.shape[1], title="channel"),
+        colour.diverging("position"),
+        (-limit, limit),
+        colour_bar("value", nticks=5),
+        "position %{y}, channel %{x}: %{z:.3f}<extra></extra>",
+    )
+    return _finish(figure, title, selected, values.shape[0])
+
+
+def position_products(encoding: object, *, cosine: bool = False) -> np.ndarray:
+    """encoding [T, D] -> [T, T] float32: the dot product of each two positions; divided by both lengths if `cosine`.
+
+    Computed in float64. A position whose encoding is all 0 has cosine 0 with every other.
+    """
+    values = as_array(encoding, name="encoding", ndim=2).astype(np.float64)
+    if cosine:
+        lengths = np.linalg.norm(values, axis=1, keepdims=True)
+        values = np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0)
+    return (values @ values.T).astype(np.float32)
+
+
+def products_by_distance(products: object) -> pd.DataFrame:
+    """products [T, T] -> a row a distance 0 .. T-1: distance, and mean, low and high of the products that far apart.
+
+    low and high hold the middle 80 % of them, from the 10th to the 90th percentile.
+    """
+    matrix = as_array(products, name="products", ndim=2)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"products has shape {list(matrix.shape)}: products of positions with positions are square.")
+    rows = []
+    for distance in range(len(matrix)):
+        apart = matrix.diagonal(distance).astype(np.float64)
+        low, high = np.percentile(apart, (10, 90))
+        rows.append((distance, apart.mean(), low, high))
+    return pd.DataFrame(rows, columns=["distance", "mean", "low", "high"])
+
+
+def position_dot_products(
+    products: object, *, title: str | None = None, cosine: bool = False, selected: int | None = None
+) -> go.Figure:
+    """products [T, T] of `position_products` -> heatmap, position by position, coloured around 0."""
+    matrix = as_array(products, name="products", ndim=2)
+    limit = 1.0 if cosine else symmetric_limit(matrix)
+    name = "cosine" if cosine else "dot product"
+    figure = _position_map(
+        matrix,
+        _position_axis(matrix.shape[1]),
+        colour.diverging("position"),
+        (-limit, limit),
+        colour_bar(name, nticks=5),
+        f"positions %{{y}} and %{{x}}: {name} %{{z:.3f}}<extra></extra>",
+    )
+    # Square, and at the left edge, where the colour bar is.
+    figure.update_xaxes(constrain="domain", constraintoward="left")
+    figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain", constraintoward="top")
+    return _finish(figure, title, selected, len(matrix))
+
+
+def distance_curve(curves: Mapping[str, pd.DataFrame], *, unit: str = "dot product") -> go.Figure:
+    """Curves by distance, each with the band of its middle 80 %. curves: name -> distance, mean (and low, high)."""
+    if not curves:
+        raise ValueError("curves is empty: give at least one curve.")
+    figure = go.Figure(
+        layout=neutral_layout(xaxis=plain_axis("distance between the positions"), yaxis=plain_axis(unit))
+    )
+    for number, (name, curve) in enumerate(curves.items()):
+        line = colour.SERIES[number % len(colour.SERIES)]
+        distance = curve["distance"].to_numpy()
+        if "low" in curve:
+            edges = {
+                "mode": "lines",
+                "line": {"width": 0},
+                "hoverinfo": "skip",
+                "showlegend": False,
+                "legendgroup": name,
+            }
+            figure.add_scatter(x=distance, y=curve["high"].to_numpy(), **edges)
+            figure.add_scatter(
+                x=distance, y=curve["low"].to_numpy(), fill="tonexty", fillcolor=colour.faded(line, 0.2), **edges
+            )
+        figure.add_scatter(
+            x=distance,
+            y=curve["mean"].to_numpy(),
+            name=name,
+            legendgroup=name,
+            mode="lines+markers" if len(distance) < 3 else "lines",
+            line={"color": line, "width": 2, "dash": ("solid", "dash", "dot")[number % 3]},
+            hovertemplate=f"{name}, %{{x}} apart: %{{y:.3f}}<extra></extra>",
+        )
+    figure.update_layout(
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+        showlegend=len(curves) > 1,
+        hovermode="closest",
+    )
+    return figure
+
+
+def angles(cos: object, sin: object) -> np.ndarray:
+    """cos, sin [T, K/2] of a rotation -> its angle [T, K/2] in radians, from 0 up to 2π."""
+    turned = np.arctan2(as_array(sin, name="sin", ndim=2), as_array(cos, name="cos", ndim=2))
+    return np.mod(turned, 2 * np.pi).astype(np.float32)
+
+
+def rotary_angles(angle: object, *, title: str | None = None, selected: int | None = None) -> go.Figure:
+    """angle [T, K/2] in radians: how far pair c of queries and keys is turned at each position; 2π looks like 0."""
+    values = np.mod(as_array(angle, name="angle", ndim=2), np.float32(2 * np.pi))
+    turns = {"tickvals": np.linspace(0, 2 * np.pi, 5), "ticktext": ["0", "π/2", "π", "3π/2", "2π"]}
+    figure = _position_map(
+        values,
+        channel_axis(values.shape[1], title="pair of channels"),
+        colour.cyclic(),
+        (0, 2 * np.pi),
+        colour_bar("angle", **turns),
+        "position %{y}, pair %{x}: turned by %{z:.3f} rad<extra></extra>",
+    )
+    return _finish(figure, title, selected, values.shape[0])
+
+
+def _position_map(
+    values: np.ndarray, across: dict, scale: tuple, ends: tuple[float, float], bar: dict, hover: str
+) -> go.Figure:
+    n_rows, n_columns = values.shape
+    heatmap = go.Heatmap(
+        z=values,
+        x=np.arange(n_columns, dtype=np.int32),
+        y=np.arange(n_rows, dtype=np.int32),
+        zmin=ends[0],
+        zmax=ends[1],
+        colorscale=scale,
+        colorbar=bar,
+        hovertemplate=hover,
+    )
+    layout = neutral_layout(
+        margin={"l": 8, "r": 8, "t": 60, "b": 8},
+        xaxis=across,
+        yaxis=_position_axis(n_rows, downwards=True),
+        uirevision=f"{n_rows}x{n_columns}",
+    )
+    return go.Figure(heatmap, layout)
+
+
+def _position_axis(count: int, *, downwards: bool = False) -> dict:
+    axis = channel_axis(count, title="position")
+    return axis | {"range": axis["range"][::-1]} if downwards else axis
+
+
+def _finish(figure: go.Figure, title: str | None, selected: int | None, n_rows: int) -> go.Figure:
+    if title:
+        figure.add_annotation(heading(title))
+        figure.update_layout(margin={"t": 90})
+    if selected is not None and 0 <= selected < n_rows:
+        figure.add_hline(y=selected, line={"color": colour.EMPHASIS, "width": 1.5})
+    return figure
