@@ -105,7 +105,7 @@ def vit_of(head: str, n_layers: int, seed: int = 0, **more: Any) -> nn.Module:
 def randomised(model: nn.Module, seed: int) -> nn.Module:
     """Fill every weight: tables N(0, 1), gains N(1, 0.3^2), biases N(0, 0.3^2), maps N(0, 0.15^2).
 
-    """A reference model (head "Model", "ForMaskedLM", ...), every weight random, with eager attention, in eval mode."""
+    Queries and keys get twice that where they are maps of their own: sharp attention, a stream of the order of 1.
     """
     generator = torch.Generator().manual_seed(seed)
     filled: set[int] = set()
