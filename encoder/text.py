@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class Tokenized:
     """One text (or pair) as tokens. All sequences have length T.
 
-    tokens: as in the vocabulary ("##ing", "Ġcat"); labels: as shown to a person; word: index of the word a token belongs
-    to, counted through both sentences, -1 for special tokens; segments: 0 or 1; special: True for [CLS] and its like;
-    offsets: (start, end) characters in its sentence; n_full: tokens before anything was cut.
+    tokens: as in the vocabulary ("##ing", "Ġcat"); labels: as shown to a person; words: index of the word a token
+    belongs to, counted through both sentences, -1 for special tokens; segments: 0 or 1; special: True for [CLS] and its
+    like; offsets: (start, end) characters in its sentence; n_full: tokens before anything was cut.
     """
 
     text: str
@@ -51,7 +51,7 @@ class Tokenized:
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded inputs: ids, segments [B, T] long; mask [B, T] bool, True for a real token, or None where nothing is padded."""
+    """Padded inputs: ids, segments [B, T] long; mask [B, T] bool, True: a real token; None where nothing is padded."""
 
     ids: Tensor
     segments: Tensor
@@ -135,11 +135,20 @@ class Tokenizer:
             first.truncate(n_first)
             if second is not None:
                 second.truncate(n_second)
-        return self._finish(self.backend.post_process(first, second, True), text, pair, n_full)
+        n_first = len(first)  # before post-processing, which empties it
+        return self._finish(self.backend.post_process(first, second, True), text, pair, n_first, n_full)
 
-    def _finish(self, encoding: tokenizers.Encoding, text: str, pair: str | None, n_full: int) -> Tokenized:
-        special = tuple(sequence is None for sequence in encoding.sequence_ids)
-        sources = [text if sequence in (None, 0) else (pair or "") for sequence in encoding.sequence_ids]
+    def _finish(
+        self, encoding: tokenizers.Encoding, text: str, pair: str | None, n_first: int, n_full: int
+    ) -> Tokenized:
+        special = tuple(bool(added) for added in encoding.special_tokens_mask)
+        # Counted, not read from encoding.sequence_ids: post_process leaves None for the first sentence of a pair.
+        content = 0
+        sequences: list[int | None] = []
+        for is_special in special:
+            sequences.append(None if is_special else int(content >= n_first))
+            content += not is_special
+        sources = [(pair or "") if sequence == 1 else text for sequence in sequences]
         return Tokenized(
             text=text,
             pair=pair,
@@ -151,7 +160,7 @@ class Tokenizer:
                     encoding.tokens, special, sources, encoding.offsets, strict=True
                 )
             ),
-            words=_words(encoding.word_ids, encoding.sequence_ids),
+            words=_words(encoding.word_ids, sequences),
             segments=tuple(encoding.type_ids),
             special=special,
             offsets=tuple(encoding.offsets),
