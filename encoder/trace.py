@@ -177,13 +177,16 @@ class Trace:
         z = torch.cat(rows)
         return torch.zeros_like(z) if AblateHead(layer, head) in self.edits else z
 
-    def pooled_attention(self, layer: int, head: int, size: int = 256) -> Tensor:
-        """[S, S], S <= size: the largest weight in each block of `pooling_block(T, size)` squared; never holds [T, T].
+    def pooled_attention(
+        self, layer: int, head: int, size: int = 256, queries: slice | None = None, keys: slice | None = None
+    ) -> Tensor:
+        """[S, S'], both <= size: the largest weight in each block of `pooling_block` squared; never holds [T, T].
 
-        For T <= size this is the attention map itself.
+        Of the whole map, or of the window queries x keys; blocks are counted from its corner, and their side follows
+        from its longer side. Up to `size` tokens this is the attention map itself.
         """
         self._check(layer, head)
-        return self._pool(layer, slice(head, head + 1), size)[0]
+        return self._pool(layer, slice(head, head + 1), size, queries or slice(None), keys or slice(None))[0]
 
     def thumbnails(self, size: int = 64) -> Tensor:
         """[L, H, S, S], S <= size: the pooled attention of every head, made layer by layer in bounded memory."""
@@ -227,15 +230,19 @@ class Trace:
                     scores = torch.cat((scores[:position], here, scores[position + 1 :]))
         return scores[:, queries]
 
-    def _pool(self, layer: int, heads: slice, size: int) -> Tensor:
-        """[h, S, S]: block-wise maximum, row chunks aligned to whole blocks."""
-        block = pooling_block(self.n_tokens, size)
-        q = self.layer_qkv(layer)[0][heads]
-        rows = max(1, CHUNK_NUMBERS // (len(q) * self.n_tokens) // block) * block
+    def _pool(
+        self, layer: int, heads: slice, size: int, queries: slice = slice(None), keys: slice = slice(None)
+    ) -> Tensor:
+        """[h, S, S']: block-wise maximum, row chunks aligned to whole blocks."""
+        rows, columns = (range(*window.indices(self.n_tokens)) for window in (queries, keys))
+        block = pooling_block(max(len(rows), len(columns)), size)
+        n_heads = len(range(*heads.indices(self.config.n_heads)))
+        step = max(1, CHUNK_NUMBERS // (n_heads * self.n_tokens) // block) * block
         parts = []
-        for start in range(0, self.n_tokens, rows):
-            chunk = slice(start, min(start + rows, self.n_tokens))
-            parts.append(block_max(attend.pattern(self._layer_scores(layer, chunk, heads)), block))
+        for start in range(rows.start, rows.stop, step):
+            chunk = slice(start, min(start + step, rows.stop))
+            pattern = attend.pattern(self._layer_scores(layer, chunk, heads))
+            parts.append(block_max(pattern[..., keys], block))
         return torch.cat(parts, dim=1)
 
     def _norm_modules(self) -> Iterator[tuple[str, LayerNorm]]:

@@ -1,0 +1,34 @@
+"""Pooled attention of a window: what a zoom into a long text shows."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import encoder
+from encoder.trace import Trace, pooling_block
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    tokenizer = encoder.load("minilm").tokenizer
+    config = encoder.EncoderConfig(
+        vocab_size=tokenizer.vocab_size, d_model=12, n_layers=2, n_heads=3, d_ffn=20, position="rotary"
+    )
+    return encoder.build(config, tokenizer, seed=3).trace("a b c d e f g h i j k l m n o p q r s t u")
+
+
+@pytest.mark.parametrize("window", [(0, 23, 0, 23), (3, 20, 5, 9), (7, 8, 0, 23), (0, 5, 18, 23)])
+@pytest.mark.parametrize("size", [1, 4, 5, 64])
+def test_each_cell_is_the_largest_of_its_block(trace: Trace, window: tuple[int, ...], size: int) -> None:
+    top, bottom, left, right = window
+    whole = trace.attention(1, 2)
+    pooled = trace.pooled_attention(1, 2, size, slice(top, bottom), slice(left, right))
+    block = pooling_block(max(bottom - top, right - left), size)
+    assert max(pooled.shape) <= size
+    assert pooled.shape == (-(-(bottom - top) // block), -(-(right - left) // block))
+    for row in range(pooled.shape[0]):
+        for column in range(pooled.shape[1]):
+            i, j = top + row * block, left + column * block
+            expected = whole[i : min(i + block, bottom), j : min(j + block, right)].max()
+            torch.testing.assert_close(pooled[row, column], expected)
