@@ -17,10 +17,11 @@ from encoder.figures.positions import (
     rotary_angles,
 )
 from encoder.figures.vectors import dot_product_bars, dot_product_terms, symmetric_limit, vectors_heatmap
+from encoder.figures.windows import attention_window
 
 __all__ = [
-    "THEMES", "angles", "attention_cells", "attention_heatmap", "distance_curve", "dot_product_bars",
-    "dot_product_terms", "gain_bias", "norm_label", "norm_statistics", "norm_steps", "outliers",
+    "THEMES", "angles", "attention_cells", "attention_heatmap", "attention_window", "distance_curve",
+    "dot_product_bars", "dot_product_terms", "gain_bias", "norm_label", "norm_statistics", "norm_steps", "outliers",
     "position_dot_products", "position_heatmap", "position_products", "products_by_distance", "rotary_angles",
     "symmetric_limit", "thumbnails_lut", "token_steps", "vectors_heatmap",
 ]  # fmt: skip

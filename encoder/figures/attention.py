@@ -135,7 +135,7 @@ def attention_heatmap(
         row_offset=row_offset,
         column_offset=column_offset,
     )
-    figure = go.Figure(_map_traces(cells, log, colours))
+    figure = go.Figure(map_traces(cells, log, colours))
     unit = "" if block == 1 else f", {block} tokens a cell"
     n_rows, n_columns = cells.weights.shape
     across = token_axis(cells.key_names, int(cells.columns[0]), n_columns, title="attends to (key)" + unit)
@@ -161,7 +161,7 @@ def attention_heatmap(
     return figure
 
 
-def _map_traces(cells: AttentionCells, log: bool, theme: str) -> list[go.Heatmap | go.Scatter]:
+def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[go.Heatmap | go.Scatter]:
     title = "attention weight" if cells.block == 1 else "largest attention weight"
     tokens, at_most = ("", "") if cells.block == 1 else ("tokens ", "at most ")
     says = "attends to" if cells.block == 1 else "to"

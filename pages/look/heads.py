@@ -6,7 +6,7 @@ import streamlit as st
 
 from encoder import figures
 from pages.shared import attention_view, controls
-from pages.shared.components import head_grid, plot, plot_window
+from pages.shared.components import head_grid, plot
 from pages.shared.frame import current_view
 
 view = current_view()
@@ -20,7 +20,7 @@ def _on_grid(event: dict) -> None:
 
 
 def _on_map(event: dict) -> None:
-    controls.select_from(event, attention_view.map_block(trace))
+    controls.select_from(event, attention_view.shown_block(trace, "map"))
 
 
 st.header("Heads", anchor=False)
@@ -47,26 +47,17 @@ with map_side:
         st.subheader(f"L{view.layer} H{view.head}", anchor=False, width="content")
         options = st.popover("Options", icon=":material/tune:", width="content")
     special, scale, span = attention_view.options(options)
-    shown = attention_view.head_map(view, special, plot_window("map"))
+    figure, caption = attention_view.head_map(view, "map", special, scale, span)
     plot(
-        figures.attention_heatmap(
-            shown.weights,
-            shown.labels,
-            scale=span,
-            log=scale == "log",
-            colours=view.colours,
-            selected=(view.i, view.j),
-            block=shown.block,
-            row_offset=shown.row_offset,
-            column_offset=shown.column_offset,
-        ),
+        figure,
         key="map",
-        alt=shown.alt,
+        alt=f"Attention map of layer {view.layer}, head {view.head}: {trace.n_tokens} query tokens downwards, as many "
+        "key tokens to the right.",
         height=500,
         selected=(view.i, view.j),
         on_event=_on_map,
     )
-    st.caption(shown.caption)
+    st.caption(caption)
 
 with grid_side:
     attention_view.what_is_seen(view, special)

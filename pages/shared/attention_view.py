@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from encoder.measure import aggregate, ranking
+from encoder import figures
+from encoder.measure import aggregate, ranking, window
 from encoder.trace import Trace, pooling_block
 from pages.shared import cached, controls
+from pages.shared.components import plot_window
+from pages.shared.components.events import ZoomWindow
 from pages.shared.view import View, state
 
 #: Up to this many tokens a map is drawn cell by cell; above, one cell stands for a block of tokens until zoomed in.
@@ -19,17 +23,11 @@ EXACT_TOKENS = 256
 THUMBNAIL = 64
 
 
-@dataclass(frozen=True)
-class HeadMap:
-    """What is drawn of one head. weights [rows, columns]; labels: all tokens; block, offsets: the tokens of a cell."""
-
-    weights: np.ndarray
-    labels: tuple[str, ...]
-    block: int
-    row_offset: int
-    column_offset: int
-    alt: str
-    caption: str
+CAPTIONS = {
+    "show": "Each row is a query token and sums to 1; each column is a key token that it attends to.",
+    "zero": "The cells of special tokens are set to 0 here, so rows sum to less than 1. The model itself saw them.",
+    "renormalise": "Special tokens are left out and each row is scaled to sum to 1. The model itself saw them.",
+}
 
 
 def thumbnails(view: View) -> np.ndarray:
@@ -68,63 +66,66 @@ def options(place: DeltaGenerator) -> tuple[str, str, str]:
     return special, scale, span
 
 
-def map_block(trace: Trace) -> int:
-    """How many tokens one cell of the large map stands for, each way, when it is drawn whole."""
-    return pooling_block(trace.n_tokens, EXACT_TOKENS)
+def shown_block(trace: Trace, key: str) -> int:
+    """How many tokens, each way, one cell of the large map stands for as it is drawn now. key: of the plot."""
+    return pooling_block(max(side.stop - side.start for side in zoomed(plot_window(key), trace.n_tokens)), EXACT_TOKENS)
 
 
-def head_map(view: View, special: str, window: object) -> HeadMap:
-    """The map of the view's head."""
-    trace, layer, head = view.trace, view.layer, view.head
-    block = map_block(trace)
+def head_map(view: View, key: str, special: str, scale: str, span: str) -> tuple[go.Figure, str]:
+    """The map of the view's head as a figure, and the sentence under it. key: of the plot that shows it."""
+    look = {"scale": span, "log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
+    trace = view.trace
+    if trace.n_tokens <= EXACT_TOKENS:
+        weights = window.attention_rows(trace, view.layer, view.head, special)
+        return figures.attention_heatmap(weights, trace.labels, **look), CAPTIONS[special]
+    queries, keys = zoomed(plot_window(key), trace.n_tokens)
+    weights, block = window.pooled_window(trace, view.layer, view.head, special, EXACT_TOKENS, queries, keys)
+    figure = figures.attention_window(
+        weights, trace.labels, block=block, row_offset=queries.start, column_offset=keys.start, **look
+    )
     if block == 1:
-        weights = aggregate.special_tokens(trace.attention(layer, head), trace, special)
-        caption = "Each row is a query token and sums to 1; each column is a key token that it attends to."
-        if special == "zero":
-            caption = (
-                "The cells of special tokens are set to 0 here, so rows sum to less than 1. The model itself saw them."
-            )
-        elif special == "renormalise":
-            caption = "Special tokens are left out and each row is scaled to sum to 1 again. The model itself saw them."
-    else:
-        weights = trace.pooled_attention(layer, head, EXACT_TOKENS)
-        caption = (
-            f"{trace.n_tokens:,} tokens: each cell is the largest weight among {block} × {block} pairs of tokens. "
-            "Zoom in to see single tokens."
+        return (
+            figure,
+            f"Tokens {queries.start:,} to {queries.stop - 1:,} and {keys.start:,} to {keys.stop - 1:,}, each "
+            "cell one weight. Double-click to see all. " + CAPTIONS[special],
         )
-    alt = f"Attention map of layer {layer}, head {head}: {trace.n_tokens} queries downwards, as many keys to the right."
-    return HeadMap(np.asarray(weights), trace.labels, block, 0, 0, alt, caption)
+    return figure, (
+        f"{trace.n_tokens:,} tokens: each cell is the largest weight among {block} × {block} pairs of tokens. "
+        "Drag over a part to zoom in, down to single tokens."
+    )
+
+
+def zoomed(zoom: ZoomWindow | None, n_tokens: int) -> tuple[slice, slice]:
+    """The tokens that a zoom window shows, cut ones included: (queries, keys)."""
+    if zoom is None:
+        return slice(0, n_tokens), slice(0, n_tokens)
+
+    def tokens(side: list[float]) -> slice:
+        low = min(max(0, math.floor(side[0] + 0.5)), n_tokens - 1)
+        return slice(low, max(low + 1, min(n_tokens, math.ceil(side[1] + 0.5))))
+
+    return tokens(zoom["y"]), tokens(zoom["x"])
 
 
 def what_is_seen(view: View, special: str) -> None:
     """In words: what the selected token attends to most, or the head's strongest pairs when none is selected."""
-    trace = view.trace
-    labels = trace.labels
-    attention = aggregate.special_tokens(trace.attention(view.layer, view.head), trace, special)
-    if view.i is not None and view.j is not None:
-        weight = float(attention[view.i, view.j])
-        st.markdown(f"**{_token(labels, view.i)}** attends to **{_token(labels, view.j)}** with **{weight:.3f}**.")
+    trace, layer, head, labels = view.trace, view.layer, view.head, view.trace.labels
     if view.i is not None:
-        st.markdown(
-            f"What **{_token(labels, view.i)}** (token {view.i}) attends to most in L{view.layer} H{view.head}:"
-        )
-        _bars([(labels[entry.key], entry.key, entry.weight) for entry in ranking.strongest_keys(attention, view.i, 6)])
+        row = window.attention_rows(trace, layer, head, special, slice(view.i, view.i + 1))[0]
+        if view.j is not None:
+            st.markdown(
+                f"**{_token(labels, view.i)}** attends to **{_token(labels, view.j)}** with **{row[view.j]:.3f}**."
+            )
+        st.markdown(f"What **{_token(labels, view.i)}** (token {view.i}) attends to most in L{layer} H{head}:")
+        _bars([(labels[key], key, weight) for key, weight in ranking.strongest(row, 6)])
     elif view.j is not None:
-        st.markdown(f"Who attends most to **{_token(labels, view.j)}** (token {view.j}) in L{view.layer} H{view.head}:")
-        _bars(
-            [
-                (labels[entry.query], entry.query, entry.weight)
-                for entry in ranking.strongest_queries(attention, view.j, 6)
-            ]
-        )
+        column = window.attention_column(trace, layer, head, special, view.j)
+        st.markdown(f"Who attends most to **{_token(labels, view.j)}** (token {view.j}) in L{layer} H{head}:")
+        _bars([(labels[query], query, weight) for query, weight in ranking.strongest(column, 6)])
     else:
         st.markdown("The strongest weights of this head. Click a cell or a token of the map to select it.")
-        _bars(
-            [
-                (f"{labels[entry.query]} → {labels[entry.key]}", entry.query, entry.weight)
-                for entry in ranking.strongest_pairs(attention, 6)
-            ]
-        )
+        pairs = window.strongest_pairs(trace, layer, head, special, 6)
+        _bars([(f"{labels[query]} → {labels[key]}", query, weight) for query, key, weight in pairs])
     if view.i is not None or view.j is not None:
         st.button("Clear selection", icon=":material/close:", on_click=controls.select, args=(None, None))
 

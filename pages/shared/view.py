@@ -54,6 +54,9 @@ PARAMS = (
     choice("range", "fixed", ("fixed", "head")),
 )
 
+#: Tokens that an encoder from scratch takes.
+LONGEST_SCRATCH = 8_192
+
 state = UrlState(PARAMS)
 
 
@@ -90,7 +93,7 @@ def scratch_config() -> encoder.EncoderConfig:
         n_layers=state.get("layers"),
         n_heads=state.get("heads"),
         d_ffn=state.get("ffn"),
-        max_positions=512,
+        max_positions=LONGEST_SCRATCH,
         norm_placement=placement,
         position=state.get("positions"),
         activation=state.get("activation"),

@@ -1,0 +1,108 @@
+"""A window of a long text's attention map. Its axes count tokens whatever a cell stands for: a zoom keeps its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.attention import attention_cells, block_names, map_traces
+from encoder.figures.axes import as_array, band, neutral_layout, shown_label
+
+#: Up to this many tokens across, each one's label is written on the axis.
+LABELLED_TOKENS = 40
+
+
+def attention_window(
+    attention: object,
+    labels: Sequence[str],
+    *,
+    block: int,
+    row_offset: int = 0,
+    column_offset: int = 0,
+    scale: str = "fixed",
+    log: bool = False,
+    colours: str = "viridis",
+    selected: tuple[int | None, int | None] | None = None,
+) -> go.Figure:
+    """Part of the attention map of a long text, exact or in blocks, in its place among all the text's tokens.
+
+    Args:
+        attention: [rows, columns], the weights of the window, or their block-wise maxima.
+        labels: of all T tokens of the text.
+        block: cell (r, c) stands for query tokens row_offset + r x block onwards, and as many key tokens.
+        row_offset, column_offset: first query and key token of the window.
+        scale, log, colours, selected: as in `attention_heatmap`.
+
+    Returns:
+        A figure whose axes run over all T tokens; zooming in it survives the next window of the same text.
+    """
+    weights = as_array(attention, name="attention", ndim=2)
+    cells = attention_cells(weights, [""] * (max(weights.shape) * block), scale=scale, block=block)  # type: ignore[arg-type]
+    figure = go.Figure(map_traces(cells, log, colours))
+    n_rows, n_columns = weights.shape
+    rows = row_offset + block * np.arange(n_rows) + (block - 1) / 2
+    columns = column_offset + block * np.arange(n_columns) + (block - 1) / 2
+    figure.update_traces(x=columns.astype(np.float32), y=rows.astype(np.float32), selector={"type": "heatmap"})
+    unit = "" if block == 1 else f", {block} tokens a cell"
+    figure.update_layout(
+        neutral_layout(
+            margin={"l": 8, "r": 8, "t": 60, "b": 8},
+            xaxis=_axis(labels, columns, block, "attends to (key)" + unit),
+            yaxis=_axis(labels, rows, block, "attends from (query)" + unit, downwards=True),
+            uirevision=f"{len(labels)} tokens",
+        )
+    )
+    if selected is not None:
+        bands: list[dict[str, Any]] = []
+        if selected[0] is not None:
+            bands += band(row=selected[0], colour=colour.QUERY, thin=True)
+        if selected[1] is not None:
+            bands += band(column=selected[1], colour=colour.KEY, thin=True)
+        figure.update_layout(shapes=bands)
+    return figure
+
+
+def _axis(
+    labels: Sequence[str], centres: np.ndarray, block: int, title: str, downwards: bool = False
+) -> dict[str, Any]:
+    """An axis that counts tokens. Names for the cells of the window: the tokens, or which tokens a block holds."""
+    ends = [-0.5, len(labels) - 0.5]
+    first = round(float(centres[0]) - (block - 1) / 2)
+    last = min(first + block * len(centres), len(labels))
+    names = block_names(labels[first:last], block) if block == 1 else _spans(first, last, block)
+    axis: dict[str, Any] = {
+        "type": "linear",
+        "range": ends[::-1] if downwards else ends,
+        "autorange": False,
+        "minallowed": ends[0],
+        "maxallowed": ends[1],
+        "tickmode": "auto",
+        "tickformat": "d",
+        "tickvals": centres.astype(np.float32),
+        "ticktext": [shown_label(name) for name in names],
+        "title": {"text": title, "standoff": 10},
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+    }
+    if block == 1 and last - first <= LABELLED_TOKENS:
+        axis |= {
+            "tickmode": "linear",
+            "tick0": 0,
+            "dtick": 1,
+            "labelalias": {str(first + k): shown_label(name) for k, name in enumerate(names)},
+            "tickangle": 0 if downwards else -90,
+        }
+    return axis
+
+
+def _spans(first: int, last: int, block: int) -> list[str]:
+    """ "32–63" for each block from token `first` up to `last`."""
+    starts = range(first, last, block)
+    ends = [min(start + block, last) - 1 for start in starts]
+    return [f"{start}–{end}" if end > start else str(start) for start, end in zip(starts, ends, strict=True)]
