@@ -6,7 +6,15 @@ it stands on light and dark pages alike. Where numbers are made first, the funct
 
 from encoder.figures.attention import attention_cells, attention_heatmap
 from encoder.figures.colours import THEMES, thumbnails_lut
-from encoder.figures.norms import gain_bias, norm_label, norm_statistics, norm_steps, outliers, token_steps
+from encoder.figures.norms import (
+    gain_bias,
+    norm_label,
+    norm_statistics,
+    norm_steps,
+    outliers,
+    token_statistics,
+    token_steps,
+)
 from encoder.figures.positions import (
     angles,
     distance_curve,
@@ -23,5 +31,5 @@ __all__ = [
     "THEMES", "angles", "attention_cells", "attention_heatmap", "attention_window", "distance_curve",
     "dot_product_bars", "dot_product_terms", "gain_bias", "norm_label", "norm_statistics", "norm_steps", "outliers",
     "position_dot_products", "position_heatmap", "position_products", "products_by_distance", "rotary_angles",
-    "symmetric_limit", "thumbnails_lut", "token_steps", "vectors_heatmap",
+    "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap",
 ]  # fmt: skip

@@ -77,8 +77,8 @@ def token_axis(labels: Sequence[str], first: int, count: int, *, title: str, dow
     return axis
 
 
-def channel_axis(count: int, *, title: str) -> dict[str, Any]:
-    """Layout of an axis of channels (or positions) 0 .. count - 1: whole numbers, about a dozen of them drawn."""
+def component_axis(count: int, *, title: str) -> dict[str, Any]:
+    """Layout of an axis of components (or positions) 0 .. count - 1: whole numbers, about a dozen of them drawn."""
     return {
         "type": "category",
         "categoryorder": "array",

@@ -1,4 +1,4 @@
-"""Positional encodings. Shapes: T positions (rows), D channels of the encoding, K width of a head."""
+"""Positional encodings. Shapes: T positions (rows), D components of the encoding, K width of a head."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import (
     as_array,
-    channel_axis,
     colour_bar,
+    component_axis,
     heading,
     neutral_layout,
     plain_axis,
@@ -28,11 +28,11 @@ def position_heatmap(
     limit = symmetric_limit(values) if limit is None else float(limit)
     figure = _position_map(
         values,
-        channel_axis(values.shape[1], title="channel"),
+        component_axis(values.shape[1], title="component"),
         colour.diverging("position"),
         (-limit, limit),
         colour_bar("value", nticks=5),
-        "position %{y}, channel %{x}: %{z:.3f}<extra></extra>",
+        "position %{y}, component %{x}: %{z:.3f}<extra></extra>",
     )
     return _finish(figure, title, selected, values.shape[0])
 
@@ -137,7 +137,7 @@ def rotary_angles(angle: object, *, title: str | None = None, selected: int | No
     turns = {"tickvals": np.linspace(0, 2 * np.pi, 5), "ticktext": ["0", "π/2", "π", "3π/2", "2π"]}
     figure = _position_map(
         values,
-        channel_axis(values.shape[1], title="pair of channels"),
+        component_axis(values.shape[1], title="pair of components"),
         colour.cyclic(),
         (0, 2 * np.pi),
         colour_bar("angle", **turns),
@@ -170,7 +170,7 @@ def _position_map(
 
 
 def _position_axis(count: int, *, downwards: bool = False) -> dict:
-    axis = channel_axis(count, title="position")
+    axis = component_axis(count, title="position")
     return axis | {"range": axis["range"][::-1]} if downwards else axis
 
 

@@ -1,4 +1,4 @@
-"""Queries, keys, values and other vectors of a sentence. Shapes: T tokens (rows), K channels of a vector (columns)."""
+"""Queries, keys, values and other vectors of a sentence. Shapes: T tokens (rows), K components (columns)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from encoder.figures import colours as colour
 from encoder.figures.axes import (
     as_array,
     band,
-    channel_axis,
     check_labels,
     colour_bar,
+    component_axis,
     heading,
     neutral_layout,
     pill,
@@ -39,58 +39,70 @@ def vectors_heatmap(
     title: str | None = None,
     limit: float | None = None,
     selected: int | Sequence[int] | None = None,
-    channel: int | None = None,
-    channel_name: str = "channel",
+    component: int | None = None,
+    component_name: str = "component",
+    first: int = 0,
 ) -> go.Figure:
-    """One row a token, one column a channel, coloured by the signed value around 0.
+    """One row a token, one column a component, coloured by the signed value around 0.
 
     Args:
         x: [T, K].
-        labels: one a token.
+        labels: one a token of the whole text.
         kind: "q", "k", "v", "residual", "position" or "signed": the colour of positive values.
         title: stands above the map.
         limit: the value that gets the full colour, at both ends; by default the largest absolute value. Give maps that
             are to be compared the same one.
         selected: the token or tokens whose rows are framed.
-        channel: the column that is framed.
-        channel_name: what the horizontal axis counts.
+        component: the column that is framed.
+        component_name: what the horizontal axis counts.
+        first: the token of the first row, when a part of a longer text is drawn.
 
     Raises:
         ValueError: shapes, labels or a kind that do not fit.
     """
     values = as_array(x, name="x", ndim=2)
     scale = colour.diverging(kind)
-    n_tokens, n_channels = values.shape
-    labels = check_labels(labels, n_tokens, "labels")
+    n_tokens, n_components = values.shape
+    labels = check_labels(labels, first + n_tokens, "labels")
     limit = symmetric_limit(values) if limit is None else float(limit)
     row_name, mark = _ROWS.get(kind, ("token", colour.EMPHASIS_LABEL))
     figure = go.Figure(
         go.Heatmap(
             z=values,
-            x=np.arange(n_channels, dtype=np.int32),
-            y=np.arange(n_tokens, dtype=np.int32),
+            x=np.arange(n_components, dtype=np.int32),
+            y=first + np.arange(n_tokens, dtype=np.int32),
             zmin=-limit,
             zmax=limit,
             colorscale=scale,
             colorbar=colour_bar("value", nticks=5),
-            hovertemplate=f"%{{y}}, {channel_name} %{{x}}: %{{z:.3f}}<extra></extra>",
+            hovertemplate=f"%{{y}}, {component_name} %{{x}}: %{{z:.3f}}<extra></extra>",
         ),
         neutral_layout(
             margin={"l": 8, "r": 8, "t": 60 + (30 if title else 0), "b": 8},
-            xaxis=channel_axis(n_channels, title=channel_name),
-            yaxis=token_axis(labels, 0, n_tokens, title=row_name, downwards=True),
-            uirevision=f"{n_tokens}x{n_channels}",
+            xaxis=component_axis(n_components, title=component_name),
+            yaxis=token_axis(labels, first, n_tokens, title=row_name, downwards=True),
+            uirevision=f"{n_tokens}x{n_components}+{first}",
         ),
     )
     if title:
         figure.add_annotation(heading(title))
-    thin = n_tokens > 60
-    for row in [selected] if isinstance(selected, int) else selected or ():
-        figure.layout.shapes += tuple(go.layout.Shape(shape) for shape in band(row=row, colour=mark, thin=thin))
-        figure.add_annotation(pill(labels[row], row=row, colour=mark))
-    if channel is not None:
-        figure.layout.shapes += tuple(go.layout.Shape(shape) for shape in band(column=channel, colour=mark, thin=True))
+    _mark_rows(figure, labels, selected, range(first, first + n_tokens), mark)
+    if component is not None:
+        figure.update_layout(shapes=[*figure.layout.shapes, *band(column=component, colour=mark, thin=True)])
     return figure
+
+
+def _mark_rows(
+    figure: go.Figure, labels: Sequence[str], selected: int | Sequence[int] | None, rows: range, colour_of_mark: str
+) -> None:
+    """Frame the selected rows among those that are drawn."""
+    wanted = [selected] if isinstance(selected, int) else selected or ()
+    shapes: list[dict] = []
+    for row in wanted:
+        if row in rows:
+            shapes += band(row=row, colour=colour_of_mark, thin=len(rows) > 60)
+            figure.add_annotation(pill(labels[row], row=row, colour=colour_of_mark))
+    figure.update_layout(shapes=shapes)
 
 
 def symmetric_limit(*arrays: object) -> float:
@@ -100,14 +112,14 @@ def symmetric_limit(*arrays: object) -> float:
 
 
 def dot_product_terms(q: object, k: object) -> pd.DataFrame:
-    """q [K], k [K] -> a row a channel: channel, q, k, product (q x k, in float64) and running_sum up to q . k."""
+    """q [K], k [K] -> a row a component: component, q, k, product (q x k, in float64) and running_sum up to q . k."""
     queries, keys = as_array(q, name="q", ndim=1), as_array(k, name="k", ndim=1)
     if len(queries) != len(keys):
-        raise ValueError(f"q has {len(queries)} channels and k has {len(keys)}: a dot product needs as many in both.")
+        raise ValueError(f"q has {len(queries)} components and k has {len(keys)}: a dot product needs as many in both.")
     products = queries.astype(np.float64) * keys
     return pd.DataFrame(
         {
-            "channel": np.arange(len(products)),
+            "component": np.arange(len(products)),
             "q": queries,
             "k": keys,
             "product": products,
@@ -121,27 +133,27 @@ def dot_product_bars(
     k: object,
     *,
     scale: float | None = None,
-    order: Literal["channel", "size"] = "channel",
+    order: Literal["component", "size"] = "component",
 ) -> go.Figure:
     """The K products of a query and a key as bars, and their running sum as a line that ends at q . k.
 
     Args:
         q, k: [K] each, the vectors of one head for one pair of tokens.
         scale: what the sum is multiplied by to become the score, 1/sqrt(K) as a rule; the legend then says both.
-        order: bars by channel, or by the size of the product, the largest first.
+        order: bars by component, or by the size of the product, the largest first.
 
     Raises:
         ValueError: vectors of different lengths, or an unknown order.
     """
-    if order not in ("channel", "size"):
-        raise ValueError(f"order={order!r}: choose 'channel' or 'size'.")
+    if order not in ("component", "size"):
+        raise ValueError(f"order={order!r}: choose 'component' or 'size'.")
     terms = dot_product_terms(q, k)
-    across = channel_axis(len(terms), title="channel")
+    across = component_axis(len(terms), title="component")
     if order == "size":
         terms = terms.iloc[np.argsort(-terms["product"].abs().to_numpy(), kind="stable")].reset_index(drop=True)
         terms["running_sum"] = terms["product"].cumsum()
-        names = {str(place): str(channel) for place, channel in enumerate(terms["channel"])}
-        across = channel_axis(len(terms), title="channel, largest product first") | {"labelalias": names}
+        names = {str(place): str(component) for place, component in enumerate(terms["component"])}
+        across = component_axis(len(terms), title="component, largest product first") | {"labelalias": names}
     total = float(terms["running_sum"].iloc[-1])
     figure = go.Figure(_product_traces(terms, scale), neutral_layout(xaxis=across, yaxis=plain_axis("product, sum")))
     figure.update_layout(
@@ -163,9 +175,9 @@ def _product_traces(terms: pd.DataFrame, scale: float | None) -> list[go.Bar | g
     bars = signed_bars(
         terms["product"].to_numpy(),
         "signed",
-        customdata=terms[["channel", "q", "k"]].to_numpy(),
+        customdata=terms[["component", "q", "k"]].to_numpy(),
         names=("negative product", "positive product"),
-        hovertemplate="channel %{customdata[0]:d}: "
+        hovertemplate="component %{customdata[0]:d}: "
         "%{customdata[1]:.3f} × %{customdata[2]:.3f} = %{y:.3f}<extra></extra>",
     )
     line = go.Scatter(

@@ -63,7 +63,7 @@ MAKERS = {
         weights_of(n, n), labels * 4, block=4, selected=(2, 3)
     ),
     "vectors": lambda labels, n: figures.vectors_heatmap(
-        rows_of(n, K), labels, "q", title="Queries", selected=n - 1, channel=2
+        rows_of(n, K), labels, "q", title="Queries", selected=n - 1, component=2
     ),
     "vectors, several selected": lambda labels, n: figures.vectors_heatmap(
         rows_of(n, D), labels, "residual", selected=[0, n - 1], limit=2
@@ -81,6 +81,11 @@ MAKERS = {
     "rotary angles": lambda labels, n: figures.rotary_angles(np.abs(rows_of(n, K)), selected=0),
     "norm statistics": lambda labels, n: figures.norm_statistics(
         rows_of(N, n), np.abs(rows_of(N, n)), norm_names(), labels, selected=(N - 1, n - 1)
+    ),
+    "token statistics": lambda labels, n: figures.token_statistics(
+        {name: (rows_of(n, 2)[:, 0], rows_of(n, 3)[:, 1]) for name in ("before", "LayerNorm", "RMSNorm")},
+        labels,
+        selected=0,
     ),
     "gain and bias": lambda labels, n: figures.gain_bias(rows_of(2, n)[0], rows_of(2, n)[1], selected=0),
     "gain alone": lambda labels, n: figures.gain_bias(rows_of(1, n)[0], None),
@@ -258,6 +263,16 @@ def test_vectors_are_coloured_around_zero():
     assert figures.symmetric_limit([[0.0]]) == 1
 
 
+def test_a_part_of_a_long_text_keeps_its_places():
+    labels = [f"t{number}" for number in range(90)]
+    figure = figures.vectors_heatmap(rows_of(10, 3), labels, "q", first=40, selected=[5, 44])
+    assert cell(figure, 40, 0) == rows_of(10, 3)[0, 0]
+    assert [note.text for note in figure.layout.annotations] == ["t44"], "row 5 is not drawn"
+    both = figures.norm_statistics(rows_of(N, 10), rows_of(N, 10), norm_names(), labels, first=40, selected=(None, 49))
+    assert list(both.data[1].x) == list(range(40, 50))
+    assert {note.text for note in both.layout.annotations} == {"t49"}
+
+
 def test_dot_product_terms_add_up():
     q, k = np.array([1.2, 0.5]), np.array([0.9, 1.1])
     terms = figures.dot_product_terms(q, k)
@@ -267,7 +282,7 @@ def test_dot_product_terms_add_up():
     assert figure.data[-1].name == "sum so far, up to q · k = 1.630; × 0.5000 = 0.815"
 
 
-def test_dot_product_by_size_names_its_channels():
+def test_dot_product_by_size_names_its_components():
     figure = figures.dot_product_bars([1, 1, 1], [0.5, -3, 2], order="size")
     assert figure.layout.xaxis.labelalias == {"0": "1", "1": "2", "2": "0"}
     negative, positive, total = figure.data
@@ -333,7 +348,7 @@ def test_token_steps():
     table = figures.token_steps([1.0, 3.0], [-1.0, 1.0], [2.0, 2.0], None, [-2.0, 2.0], 2.0)
     assert table["x - mean"].tolist() == [-1, 1]
     assert table["bias"].tolist() == [0, 0]
-    assert table.columns.tolist() == ["channel", "x", "x - mean", "normalised", "gain", "bias", "output"]
+    assert table.columns.tolist() == ["component", "x", "x - mean", "normalised", "gain", "bias", "output"]
 
 
 @pytest.mark.parametrize(
@@ -347,13 +362,15 @@ def test_token_steps():
         (lambda: figures.attention_heatmap(np.eye(2), ["a"] * 9, block=2, row_offset=3), "row_offset=3"),
         (lambda: figures.attention_heatmap(np.eye(2), ["a", "b"], colours="jet"), "colours='jet'"),
         (lambda: figures.vectors_heatmap(np.eye(2), ["a", "b"], "z"), "kind='z'"),
-        (lambda: figures.dot_product_terms([1, 2], [1]), "q has 2 channels and k has 1"),
+        (lambda: figures.dot_product_terms([1, 2], [1]), "q has 2 components and k has 1"),
         (lambda: figures.dot_product_bars([1], [1], order="random"), "order='random'"),
         (lambda: figures.products_by_distance(np.ones((2, 3))), "are square"),
         (lambda: figures.distance_curve({}), "at least one curve"),
         (lambda: figures.norm_statistics(np.eye(2), np.eye(2), ["final_norm"], ["a", "b"]), "for 1 norms"),
-        (lambda: figures.gain_bias([1, 2], [1]), "gain has 2 channels and bias 1"),
-        (lambda: figures.norm_steps([1], [1], [1, 2]), r"\[1, 1, 2\] channels"),
+        (lambda: figures.token_statistics({}, ["a"]), "at least one norm"),
+        (lambda: figures.token_statistics({"a": ([1], [1, 2])}, ["a", "b"]), r"\[1, 2\] tokens"),
+        (lambda: figures.gain_bias([1, 2], [1]), "gain has 2 components and bias 1"),
+        (lambda: figures.norm_steps([1], [1], [1, 2]), r"\[1, 1, 2\] components"),
     ],
 )
 def test_errors_say_what_is_wrong(call, said: str):
