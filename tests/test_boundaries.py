@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 # The engine from the ground up: a module imports only from rows above its own.
 ENGINE = [
     {"errors"},
-    {"config", "device"},
+    {"config", "device", "worked_example"},
     {"attend"},
     {"hooks", "edits", "pooling"},
     {"layers", "text"},
@@ -27,7 +27,7 @@ ENGINE = [
     {"trace", "capture"},
     {"pipeline", "measure"},
     {"images"},
-    {"load", "steps"},
+    {"load", "steps", "anatomy"},
     {"train"},
     {"cli"},
 ]

@@ -26,6 +26,7 @@ from encoder.steps.projection import Projection, projected_matrix, projection
 from encoder.steps.score import ScalingEffect, Score, ScoreMatrix, Variant, scaling_effect, score, score_matrix
 from encoder.steps.selection import Selection
 from encoder.steps.softmax import Softmax, softmax
+from encoder.steps.tensors import Opened, tensor
 from encoder.steps.text import PaddedBatch, TextToIds, padded_batch, text_to_ids, word_pieces
 
 
@@ -51,55 +52,11 @@ STEPS = (
 )
 
 __all__ = [
-    "STEPS",
-    "AddNorm",
-    "Chain",
-    "Check",
-    "Embedding",
-    "FeedForward",
-    "Formula",
-    "HeadsTogether",
-    "HiddenLayer",
-    "Journey",
-    "Lookup",
-    "Mixing",
-    "NormComparison",
-    "Normalised",
-    "PaddedBatch",
-    "Plane",
-    "Pooled",
-    "Projection",
-    "Recomputation",
-    "ScalingEffect",
-    "Score",
-    "ScoreMatrix",
-    "Selection",
-    "Similarity",
-    "Softmax",
-    "Step",
-    "TextToIds",
-    "Variant",
-    "add_norm",
-    "chain",
-    "compare_norms",
-    "embedding",
-    "feed_forward",
-    "heads_together",
-    "hidden_layer",
-    "journey",
-    "lookup",
-    "mixing",
-    "normalised",
-    "padded_batch",
-    "plane",
-    "pooled",
-    "projected_matrix",
-    "projection",
-    "scaling_effect",
-    "score",
-    "score_matrix",
-    "similarity",
-    "softmax",
-    "text_to_ids",
-    "word_pieces",
-]
+    "STEPS", "AddNorm", "Chain", "Check", "Embedding", "FeedForward", "Formula", "HeadsTogether", "HiddenLayer",
+    "Journey", "Lookup", "Mixing", "NormComparison", "Normalised", "Opened", "PaddedBatch", "Plane", "Pooled",
+    "Projection", "Recomputation", "ScalingEffect", "Score", "ScoreMatrix", "Selection", "Similarity",
+    "Softmax", "Step", "TextToIds", "Variant", "add_norm", "chain", "compare_norms", "embedding",
+    "feed_forward", "heads_together", "hidden_layer", "journey", "lookup", "mixing", "normalised",
+    "padded_batch", "plane", "pooled", "projected_matrix", "projection", "scaling_effect", "score",
+    "score_matrix", "similarity", "softmax", "tensor", "text_to_ids", "word_pieces",
+]  # fmt: skip
