@@ -1,4 +1,4 @@
-"""Checkpoints from the Hugging Face Hub, where there is a network."""
+"""Checkpoints from the Hugging Face Hub, where there is a network; those fetched before are there without one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from pathlib import Path
 from encoder.errors import LoadError
 
 #: What a checkpoint folder needs; never a pickle.
-WANTED = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*/config.json"]
+WANTED = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*/vocab.txt", "*/merges.txt"]
+#: Exports for other programs, which some repositories hold beside the weights.
+UNWANTED = ["onnx/*", "openvino/*", "coreml/*", "checkpoint-*"]
+#: How long to wait for the Hub's first answer. A network that swallows packets would otherwise be waited for for ever.
+PATIENCE_SECONDS = 5.0
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
@@ -23,7 +27,7 @@ def download(name: str) -> Path:
     from huggingface_hub import errors
 
     try:
-        return Path(huggingface_hub.snapshot_download(name, allow_patterns=WANTED))
+        revision = huggingface_hub.HfApi().repo_info(name, timeout=PATIENCE_SECONDS).sha
     except errors.GatedRepoError as error:
         raise LoadError(
             f"{name} asks for an agreement on the Hub first: accept it there, log in, and try again."
@@ -32,10 +36,31 @@ def download(name: str) -> Path:
         raise LoadError(
             f"The Hub has no public model {name!r}: check the spelling, or log in for a private one."
         ) from error
-    except (OSError, errors.HfHubHTTPError, errors.LocalEntryNotFoundError) as error:
+    except Exception as error:  # no network, offline mode, a proxy, the Hub itself: each library layer has its own
+        return cached(name, error)
+    try:
+        found = huggingface_hub.snapshot_download(
+            name, revision=revision, allow_patterns=WANTED, ignore_patterns=UNWANTED, etag_timeout=PATIENCE_SECONDS
+        )
+    except Exception as error:
+        raise LoadError(
+            f"{name} could not be fetched from the Hub as a whole ({type(error).__name__}: {error}): try again."
+        ) from error
+    return Path(found)
+
+
+def cached(name: str, why: Exception) -> Path:
+    """The folder that was fetched before. Raises LoadError where it was not, caused by `why` there is no network."""
+    import huggingface_hub
+
+    try:
+        return Path(
+            huggingface_hub.snapshot_download(
+                name, allow_patterns=WANTED, ignore_patterns=UNWANTED, local_files_only=True
+            )
+        )
+    except Exception:  # not there, or only a part of it
         raise LoadError(
             f"The Hub cannot be reached, so {name} cannot be fetched: download the folder where there is a network, "
             "copy it here and give its path instead."
-        ) from error
-    except Exception as error:  # httpx's own errors are no OSError, and the library to come may raise others
-        raise LoadError(f"{name} could not be fetched from the Hub ({type(error).__name__}): {error}") from error
+        ) from why
