@@ -13,12 +13,12 @@ from torch import Tensor
 
 
 def scores(q: Tensor, k: Tensor, scale: float, bias: Tensor | None = None, allowed: Tensor | None = None) -> Tensor:
-    """q [..., Ti, K], k [..., Tj, K] -> [..., Ti, Tj]: q_i . k_j x scale, plus `bias`; the lowest number where not `allowed`.
+    """q [..., Ti, K], k [..., Tj, K] -> [..., Ti, Tj]: q_i . k_j x scale + bias; the lowest number where not `allowed`.
 
     The lowest finite number stands for "masked" rather than -inf: a row in which nothing is allowed (a padding
     token that looks at padding alone) then becomes uniform instead of NaN, as in the fused kernel.
     """
-    out = (q @ k.transpose(-1, -2)) * scale  # [..., Ti, Tj]
+    out = (q * scale) @ k.transpose(-1, -2)  # [..., Ti, Tj]; scaling q costs T x K products, scaling the scores T x T
     if bias is not None:
         out = out + bias
     if allowed is not None:
@@ -41,7 +41,7 @@ def allowed(
 ) -> Tensor | None:
     """Which key each query may see: bool [..., Ti, Tj], broadcast; None where every query sees every key.
 
-    queries [Ti], keys [Tj]: positions; key_mask [..., Tj]: True for a real token; causal: j <= i; window: |i - j| <= window.
+    queries [Ti], keys [Tj]: positions; key_mask [..., Tj]: True: a real one; causal: j <= i; window: |i - j| <= window.
     """
     seen = None if key_mask is None else key_mask.unsqueeze(-2)  # [..., 1, Tj]
     if causal or window is not None:
@@ -58,7 +58,7 @@ def allowed(
 def relative_bucket(distance: Tensor, buckets: int, max_distance: int) -> Tensor:
     """j - i -> bucket: half of the buckets for each side, exact up to a quarter of them, then logarithmic.
 
-    The scheme of T5 (Raffel et al. 2020, section 2.1), which MPNet uses too. Distances beyond `max_distance` share the last.
+    The scheme of T5 (Raffel et al. 2020, section 2.1), MPNet's too. Distances beyond `max_distance` share the last.
     """
     half = buckets // 2
     side = (distance > 0).long() * half

@@ -5,10 +5,12 @@ An edit is a frozen value, so that it can be part of a cache's key and of a Trac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+
+from encoder.errors import EncoderError
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,11 @@ class AblateHead:
 
     layer: int
     head: int
+
+    def check(self, n_layers: int, n_heads: int, n_tokens: int) -> None:
+        """Raise EncoderError where the model has no such layer or head."""
+        _check("layer", self.layer, n_layers)
+        _check("head", self.head, n_heads)
 
     def edit_value(self, name: str, value: Tensor) -> Tensor:
         """value: z [B, H, T, K]; a new tensor, the old one is left as it is."""
@@ -36,9 +43,24 @@ class MaskKeys:
     head: int | None = None
     query: int | None = None
 
+    def check(self, n_layers: int, n_heads: int, n_tokens: int) -> None:
+        """Raise EncoderError where there is no such layer, head, query or key."""
+        for name, value, count in (
+            ("layer", self.layer, n_layers),
+            ("head", self.head, n_heads),
+            ("query", self.query, n_tokens),
+            *(("key", key, n_tokens) for key in self.keys),
+        ):
+            _check(name, value, count)
+
     def touches(self, layer: int) -> bool:
         """Whether the scores of `layer` change."""
         return self.layer is None or self.layer == layer
+
+    def within(self, heads: range, queries: range) -> MaskKeys | None:
+        """The same edit for scores of these heads and query rows alone; None where it leaves them as they are."""
+        place = _place(self.head, self.query, heads, queries)
+        return None if place is None else replace(self, head=place[0], query=place[1])
 
     def edit_scores(self, scores: Tensor) -> Tensor:
         """scores [..., H, T, T] of a layer that is touched -> the same shape, edited."""
@@ -55,13 +77,42 @@ class SetScore:
     key: int
     value: float
 
+    def check(self, n_layers: int, n_heads: int, n_tokens: int) -> None:
+        """Raise EncoderError where there is no such layer, head, query or key."""
+        for name, value, count in (
+            ("layer", self.layer, n_layers),
+            ("head", self.head, n_heads),
+            ("query", self.query, n_tokens),
+            ("key", self.key, n_tokens),
+        ):
+            _check(name, value, count)
+
     def touches(self, layer: int) -> bool:
         """Whether the scores of `layer` change."""
         return self.layer == layer
 
+    def within(self, heads: range, queries: range) -> SetScore | None:
+        """The same edit for scores of these heads and query rows alone; None where it leaves them as they are."""
+        place = _place(self.head, self.query, heads, queries)
+        return None if place is None else replace(self, head=place[0], query=place[1])
+
     def edit_scores(self, scores: Tensor) -> Tensor:
         """scores [..., H, T, T] of a layer that is touched -> the same shape, edited."""
         return _set_scores(scores, self.head, self.query, (self.key,), self.value)
+
+
+def _check(name: str, value: int | None, count: int) -> None:
+    if value is not None and not 0 <= value < count:
+        raise EncoderError(f"An edit names {name} {value}, and there is none: they are 0 to {count - 1}.")
+
+
+def _place(
+    head: int | None, query: int | None, heads: range, queries: range
+) -> tuple[int | None, int | None] | None:
+    """Where a head and a query are within a window of the scores; None where one of them is outside."""
+    if (head is not None and head not in heads) or (query is not None and query not in queries):
+        return None
+    return None if head is None else heads.index(head), None if query is None else queries.index(query)
 
 
 def _set_scores(scores: Tensor, head: int | None, query: int | None, keys: tuple[int, ...], value: float) -> Tensor:

@@ -169,6 +169,8 @@ class TextEncoder:
                 "This encoder is in training mode, where dropout changes the numbers: call .eval() first."
             )
         batch = self.tokenizer.batch(sentences, self.device)
+        for edit in edits:
+            edit.check(self.config.n_layers, self.config.n_heads, batch.ids.shape[1])
         with self._out_of_memory_explained(batch.ids.numel()), record(edits, request) as recorder, torch.no_grad():
             self.encoder(batch.ids, batch.mask, batch.segments)
         pad = (self.tokenizer.pad_token, self.tokenizer.pad_id or 0)

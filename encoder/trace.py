@@ -1,7 +1,7 @@
 """Trace: what one sentence did inside the encoder; what was captured, and what is derived from it.
 
 A Trace keeps what is linear in T (q, k, v, the residual stream, the inputs of the norms). Attention maps are computed
-again from q and k on demand, by the functions of `attend` that the model itself uses, head by head and window by window.
+again from q and k on demand, by the functions of `attend` that the model itself uses, head by head, window by window.
 It is an immutable value: nothing here writes to a captured tensor, and neither should you.
 
 Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, K width of a head, F width of the FFN.
@@ -10,7 +10,7 @@ Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, K width of a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import torch
@@ -24,8 +24,9 @@ from encoder.layers import LayerNorm, layer_norm
 from encoder.model import Encoder
 from encoder.text import Tokenized
 
-#: Attention is computed for as many query rows at a time as fit into about this many numbers.
-CHUNK_NUMBERS = 8_000_000
+#: Attention is computed for as many query rows at a time as fit into about this many numbers. More is slower on a CPU,
+#: not faster: 32 MB no longer stay in its cache, and each such block of memory is fetched from the system page by page.
+CHUNK_NUMBERS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Trace:
     """One sentence through the encoder. Made by `TextEncoder.trace`, never by hand.
 
     tokens [T]: padding included; labels [T]: the same as shown to a person; mask [T]: True for a real token;
-    values: hook point -> tensor of this sentence; edits: what was changed in the forward pass; source: ids, words, offsets.
+    values: hook point -> tensor of this sentence; edits: what was changed in the forward pass; source: words, offsets.
     """
 
     encoder: Encoder
@@ -95,7 +96,7 @@ class Trace:
 
     @property
     def q(self) -> Tensor:
-        """[L, H, T, K]: queries as the scores use them, turned already where positions are rotary. Stacked on each call."""
+        """[L, H, T, K]: queries as the scores use them, turned where positions are rotary. Stacked on each call."""
         return self._stack("q")
 
     @property
@@ -121,7 +122,7 @@ class Trace:
 
     @property
     def residual(self) -> Mapping[str, Tensor]:
-        """The residual stream in order: "embedding", then "layers.0.after_attention", "layers.0.after_ffn", ...; each [T, D]."""
+        """The residual stream in order: "embedding", "layers.0.after_attention", ...: [T, D] each."""
         names = ["embedding"]
         for layer in range(self.config.n_layers):
             names += [f"layers.{layer}.after_attention", f"layers.{layer}.after_ffn"]
@@ -129,7 +130,7 @@ class Trace:
 
     @property
     def norms(self) -> Mapping[str, NormTrace]:
-        """Every LayerNorm in the order in which it acts: "embedding_norm", "layers.0.attention_norm", ..., "final_norm"."""
+        """Every LayerNorm in the order in which they act: "embedding_norm", "layers.0.attention_norm", ..."""
         return MappingProxyType({name: self._norm(name, module) for name, module in self._norm_modules()})
 
     @property
@@ -149,7 +150,7 @@ class Trace:
         return scores if keys is None else scores[:, keys]
 
     def attention(self, layer: int, head: int, queries: slice | None = None, keys: slice | None = None) -> Tensor:
-        """[T, T]: softmax of the scores, each row sums to 1; or the window queries x keys of it (whole rows are normalised)."""
+        """[T, T]: softmax of the scores, rows sum to 1; or the window queries x keys of it (of whole rows)."""
         pattern = attend.pattern(self.scores(layer, head, queries))
         return pattern if keys is None else pattern[:, keys]
 
@@ -158,14 +159,20 @@ class Trace:
         self._check(layer)
         return attend.pattern(self._layer_scores(layer, queries or slice(None), slice(None)))
 
-    def attention_chunks(self, layer: int, heads: slice | None = None) -> Iterator[tuple[slice, Tensor, Tensor]]:
-        """Walk through a layer's attention in bounded memory: (query rows, scores, attention), the latter two [h, rows, T]."""
+    def attention_chunks(
+        self, layer: int, heads: slice | None = None, queries: slice | None = None, align: int = 1
+    ) -> Iterator[tuple[slice, Tensor, Tensor]]:
+        """Walk through a layer's attention in bounded memory: (query rows, scores, attention), both [h, rows, T].
+
+        The tensors are the caller's own, to write to if it likes. Chunks hold a multiple of `align` rows, but the last.
+        """
         self._check(layer)
         heads = heads or slice(None)
-        n_heads = len(range(*heads.indices(self.config.n_heads)))
-        rows = max(1, CHUNK_NUMBERS // (n_heads * self.n_tokens))
-        for start in range(0, self.n_tokens, rows):
-            chunk = slice(start, min(start + rows, self.n_tokens))
+        wanted = range(self.n_tokens)[queries or slice(None)]
+        n_heads = len(range(self.config.n_heads)[heads])
+        rows = max(1, CHUNK_NUMBERS // (max(1, n_heads) * self.n_tokens) // align) * align
+        for start in range(wanted.start, wanted.stop, rows):
+            chunk = slice(start, min(start + rows, wanted.stop))
             scores = self._layer_scores(layer, chunk, heads)
             yield chunk, scores, attend.pattern(scores)
 
@@ -190,7 +197,12 @@ class Trace:
 
     def thumbnails(self, size: int = 64) -> Tensor:
         """[L, H, S, S], S <= size: the pooled attention of every head, made layer by layer in bounded memory."""
-        return torch.stack([self._pool(layer, slice(None), size) for layer in range(self.config.n_layers)])
+        return torch.stack([self.layer_thumbnails(layer, size) for layer in range(self.config.n_layers)])
+
+    def layer_thumbnails(self, layer: int, size: int = 64) -> Tensor:
+        """[H, S, S], S <= size: the pooled attention of every head of one layer."""
+        self._check(layer)
+        return self._pool(layer, slice(None), size)
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -205,45 +217,34 @@ class Trace:
     def _layer_scores(self, layer: int, queries: slice, heads: slice) -> Tensor:
         """[h, Ti, T], float32, edits applied."""
         q, k, _ = self.layer_qkv(layer)
-        touching = [edit for edit in self.edits if not isinstance(edit, AblateHead) and edit.touches(layer)]
-        rows = slice(None) if touching else queries  # an edit names its query by its place in the whole matrix
         positions = torch.arange(self.n_tokens, device=q.device)
         bias = None
         if self.encoder.relative_bias is not None:
             table = self.encoder.relative_bias.weight.detach().float()[:, heads]
-            bias = attend.relative_bias(table, positions[rows], positions, self.config.relative_max_distance)
+            bias = attend.relative_bias(table, positions[queries], positions, self.config.relative_max_distance)
         allowed = attend.allowed(
-            positions[rows],
+            positions[queries],
             positions,
             key_mask=None if self.n_real == self.n_tokens else self.mask,
             causal=self.config.causal,
             window=self.config.window_of_layer(layer),
         )
         scale = float(self.config.attention_scale or 1.0)
-        scores = attend.scores(q[heads, rows].float(), k[heads].float(), scale, bias, allowed)
-        if not touching:
-            return scores
-        for position, head in enumerate(range(*heads.indices(self.config.n_heads))):
-            for edit in touching:
-                if edit.head is None or edit.head == head:
-                    here = replace(edit, head=0).edit_scores(scores[position : position + 1])
-                    scores = torch.cat((scores[:position], here, scores[position + 1 :]))
-        return scores[:, queries]
+        scores = attend.scores(q[heads, queries].float(), k[heads].float(), scale, bias, allowed)
+        for edit in self.edits:
+            if not isinstance(edit, AblateHead) and edit.touches(layer):
+                here = edit.within(range(self.config.n_heads)[heads], range(self.n_tokens)[queries])
+                scores = scores if here is None else here.edit_scores(scores)
+        return scores
 
     def _pool(
         self, layer: int, heads: slice, size: int, queries: slice = slice(None), keys: slice = slice(None)
     ) -> Tensor:
         """[h, S, S']: block-wise maximum, row chunks aligned to whole blocks."""
-        rows, columns = (range(*window.indices(self.n_tokens)) for window in (queries, keys))
+        rows, columns = (range(self.n_tokens)[window] for window in (queries, keys))
         block = pooling_block(max(len(rows), len(columns)), size)
-        n_heads = len(range(*heads.indices(self.config.n_heads)))
-        step = max(1, CHUNK_NUMBERS // (n_heads * self.n_tokens) // block) * block
-        parts = []
-        for start in range(rows.start, rows.stop, step):
-            chunk = slice(start, min(start + step, rows.stop))
-            pattern = attend.pattern(self._layer_scores(layer, chunk, heads))
-            parts.append(block_max(pattern[..., keys], block))
-        return torch.cat(parts, dim=1)
+        chunks = self.attention_chunks(layer, heads, queries, align=block)
+        return torch.cat([block_max(pattern[..., keys], block) for _, _, pattern in chunks], dim=1)
 
     def _norm_modules(self) -> Iterator[tuple[str, LayerNorm]]:
         if self.encoder.embedding.norm is not None:
@@ -267,16 +268,16 @@ def pooling_block(n_tokens: int, size: int) -> int:
 
 
 def block_max(x: Tensor, block: int) -> Tensor:
-    """[h, Ti, Tj] -> [h, ceil(Ti / block), ceil(Tj / block)]: the largest entry of each block; weights are never negative."""
+    """[h, Ti, Tj] -> [h, ceil(Ti / block), ceil(Tj / block)]: the largest entry of each block, none being negative."""
     if block == 1:
         return x
-    pad_rows, pad_columns = -x.shape[1] % block, -x.shape[2] % block
-    if pad_rows or pad_columns:
-        x = torch.nn.functional.pad(x, (0, pad_columns, 0, pad_rows))
-    h, n_rows, n_columns = x.shape
-    # Columns first: the last axis is contiguous, and what remains for the rows is 1 / block of the numbers.
-    x = x.view(h, n_rows, n_columns // block, block).amax(-1)
-    return x.view(h, n_rows // block, block, n_columns // block).amax(2)
+    # Rows first: whole rows are compared at a time, and what remains for the columns is 1 / block of the numbers.
+    if x.shape[1] % block:
+        x = torch.nn.functional.pad(x, (0, 0, 0, -x.shape[1] % block))
+    x = x.unflatten(1, (-1, block)).amax(2)  # [h, ceil(Ti / block), Tj]
+    if x.shape[2] % block:
+        x = torch.nn.functional.pad(x, (0, -x.shape[2] % block))
+    return x.unflatten(2, (-1, block)).amax(3)
 
 
 def split_batch(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from encoder import TextEncoder
+from encoder import EncoderError, TextEncoder
 from encoder.edits import AblateHead, Edit, MaskKeys, SetScore
 from tests.engine import reference
 from tests.engine.conftest import VARIANTS, tiny
@@ -111,3 +111,21 @@ def test_edits_show_in_the_trace(make_tiny: type[TextEncoder]):
     trace = make_tiny().trace(SENTENCE, edits=[AblateHead(1, 3)])
     assert trace.edits == (AblateHead(1, 3),)
     assert trace.z(1, 3).abs().max() == 0
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (AblateHead(3, 0), "layer 3, and there is none: they are 0 to 2"),
+        (AblateHead(0, 5), "head 5, and there is none: they are 0 to 4"),
+        (MaskKeys((0, 12)), "key 12, and there is none: they are 0 to 11"),
+        (MaskKeys((0,), layer=-1), "layer -1"),
+        (MaskKeys((0,), head=9), "head 9"),
+        (MaskKeys((0,), query=-1), "query -1"),
+        (SetScore(0, 0, 12, 0, 1.0), "query 12"),
+        (SetScore(0, 0, 0, 12, 1.0), "key 12"),
+    ],
+)
+def test_an_edit_of_what_is_not_there_is_refused(edit: Edit, message: str):
+    with pytest.raises(EncoderError, match=message):
+        tiny().trace(SENTENCE, edits=[edit])
