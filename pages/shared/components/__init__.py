@@ -1,8 +1,19 @@
 """The drawing components: pictures in the browser that answer to clicks and keys (Streamlit components v2)."""
 
+from .events import GridEvent, LinesEvent, PlotEvent, ZoomWindow
 from .head_grid import head_grid
 from .lines import lines
 from .palette import HEAD_COLOURS
 from .plot import plot, plot_window
 
-__all__ = ["HEAD_COLOURS", "head_grid", "lines", "plot", "plot_window"]
+__all__ = [
+    "HEAD_COLOURS",
+    "GridEvent",
+    "LinesEvent",
+    "PlotEvent",
+    "ZoomWindow",
+    "head_grid",
+    "lines",
+    "plot",
+    "plot_window",
+]

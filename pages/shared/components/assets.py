@@ -21,9 +21,9 @@ HERE = Path(__file__).parent
 LONG_AGO = 1_577_836_800
 
 
-def script(name: str) -> str:
-    """A component's JavaScript: what all of them share, then its own file. One module, so it needs no import."""
-    return "\n".join((HERE / part).read_text(encoding="utf-8") for part in ("shared.js", f"{name}.js"))
+def script(*names: str) -> str:
+    """A component's JavaScript: what all of them share, then its own files. One module, so it needs no import."""
+    return "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in ("shared", *names))
 
 
 def style(name: str) -> str:

@@ -86,7 +86,7 @@ def plot_click(value: object) -> PlotEvent | None:
         return None
     axis = value.get("axis")
     needed = {"cell": ("i", "j", "trace"), "x": ("j",), "y": ("i",), "point": ("trace", "point"), "clear": ()}
-    if axis not in needed or any(not _is_index(value.get(name)) for name in needed[axis]):
+    if not isinstance(axis, str) or axis not in needed or any(not _is_index(value.get(name)) for name in needed[axis]):
         return None
     event: dict[str, Any] = {"event": "click", "axis": axis}
     event.update({name: int(value[name]) for name in needed[axis]})

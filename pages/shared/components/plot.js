@@ -1,6 +1,5 @@
 // Hosts plotly.js: clicks, zooms and keys of a Plotly figure reach Python, which `st.plotly_chart` does not offer for a map.
 
-const MAP_TYPES = new Set(["heatmap", "contour", "histogram2d"]);
 const MOST_LABELS = 32;    // tick labels cost more than the cells they stand for
 const LABEL_PITCH = 14;    // pixels between two tick labels
 const SETTLED_MS = 150;    // a zoom or pan counts once the pointer has been still for so long
@@ -34,102 +33,6 @@ function loadPlotly(path) {
   return window.__encoderscopePlotly;
 }
 
-// The figure's JSON with its arrays put back. An array that did not change stays the same object: Plotly then skips it.
-function revive(node, arrays, previous) {
-  if (Array.isArray(node)) return node.map((item) => revive(item, arrays, previous));
-  if (node === null || typeof node !== "object") return node;
-  if (typeof node.$array === "string") {
-    const array = arrays[node.$array];
-    const old = previous[node.$array];
-    if (old && String(old.shape) === String(array.shape) && sameBytes(old.data, array.data)) arrays[node.$array] = old;
-    else array.nested = nest(array.data, array.shape);
-    return arrays[node.$array].nested;
-  }
-  return Object.fromEntries(Object.entries(node).map(([key, item]) => [key, revive(item, arrays, previous)]));
-}
-
-// [2, 3] numbers as 2 rows that are views; Plotly takes typed arrays wherever it takes arrays.
-function nest(data, shape) {
-  if (shape.length <= 1) return data;
-  const step = data.length / shape[0];
-  return Array.from({ length: shape[0] }, (_, k) => nest(data.subarray(k * step, (k + 1) * step), shape.slice(1)));
-}
-
-// How a figure looks in Streamlit's theme; whatever the figure sets itself wins.
-function themeTemplate(theme, own) {
-  const axis = {
-    gridcolor: theme.faint, linecolor: theme.border, zerolinecolor: theme.border, tickcolor: theme.border,
-    automargin: true, title: { font: { size: 13 } },
-  };
-  const layout = {
-    font: { family: theme.font, size: 12, color: theme.text },
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    xaxis: axis, yaxis: axis,
-    hoverlabel: { bgcolor: theme.background, bordercolor: theme.border, font: { family: theme.font, color: theme.text, size: 13 } },
-    modebar: { bgcolor: "rgba(0,0,0,0)", color: theme.muted, activecolor: theme.primary },
-    margin: { l: 8, r: 8, t: 34, b: 8 },
-    title: { font: { size: 15 } },
-    colorway: theme.dark ? ["#6ea8fe", "#ff7b7b", "#5fd38d", "#ffb454", "#c59cff", "#5fd3d3"]
-      : ["#1f6fd6", "#d03b3b", "#1f8a4c", "#b8650a", "#7b4fd0", "#0f8a8a"],
-  };
-  const colorbar = { outlinewidth: 0, thickness: 14, tickcolor: theme.border };
-  const data = Object.fromEntries([...MAP_TYPES].map((type) => [type, [{ colorbar }]]));
-  return { layout: merge(layout, own?.layout), data: { ...data, ...own?.data } };
-}
-
-function merge(base, over) {
-  if (!over) return base;
-  const plain = (value) => value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
-  const result = { ...base };
-  for (const [key, value] of Object.entries(over)) {
-    result[key] = plain(value) && plain(base[key]) ? merge(base[key], value) : value;
-  }
-  return result;
-}
-
-// Plain objects and arrays anew, typed arrays as they are.
-function copy(node) {
-  if (Array.isArray(node)) return node.map(copy);
-  if (node === null || typeof node !== "object" || ArrayBuffer.isView(node)) return node;
-  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, copy(value)]));
-}
-
-// Plotly writes labels in a small markup of its own (<br>, <b>, &lt;); this is the text that a reader sees.
-function plainText(markup) {
-  return String(markup).replace(/<extra>.*?<\/extra>/gs, "").replace(/<br\s*\/?>/gi, "\n").replace(/<\/?[a-z][^>]*>/gi, "")
-    .replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&nbsp;/g, " ").replace(/&amp;/g, "&");
-}
-
-// A number in one of d3's formats that figures use: .3f, .1%, +.2f, .4g, .2e, d.
-function formatNumber(value, format) {
-  if (typeof value !== "number") return String(value ?? "");
-  if (!Number.isFinite(value)) return "no value";
-  const parts = /^(\+?),?(?:\.(\d+))?([fgred%]?)$/.exec(format ?? ".3f") ?? ["", "", "4", "g"];
-  const digits = parts[2] === undefined ? undefined : Number(parts[2]);
-  const sign = parts[1] && value >= 0 ? "+" : "";
-  const kinds = {
-    f: () => value.toFixed(digits ?? 6), "%": () => `${(value * 100).toFixed(digits ?? 6)}%`, d: () => String(Math.round(value)),
-    e: () => value.toExponential(digits ?? 6), g: () => String(Number(value.toPrecision(digits || 6))),
-    r: () => String(Number(value.toPrecision(digits || 6))), "": () => String(Number(value.toPrecision(digits || 12))),
-  };
-  return (sign + kinds[parts[3]]()).replace(/^-(0(\.0*)?%?)$/, "$1");
-}
-
-// The centres along one axis of a map, and the borders between its cells.
-function cellsAlong(values, start, step, count) {
-  let centres = values ? Array.from(values, Number) : [];
-  if (centres.length === count + 1) centres = centres.slice(1).map((edge, k) => (edge + centres[k]) / 2);
-  if (centres.length !== count || centres.some((value) => !Number.isFinite(value))) {
-    centres = Array.from({ length: count }, (_, k) => (start ?? 0) + k * (step ?? 1));
-  }
-  const widths = count > 1 ? [centres[1] - centres[0], centres[count - 1] - centres[count - 2]] : [step ?? 1, step ?? 1];
-  const inner = centres.slice(1).map((centre, k) => (centre + centres[k]) / 2);
-  const edges = [centres[0] - widths[0] / 2, ...inner, centres[count - 1] + widths[1] / 2];
-  return { centres, edges };
-}
-
-const axisKey = (id) => `${id[0]}axis${id.slice(1)}`;   // "x2" -> "xaxis2"
-
 class PlotView {
   constructor(parent) {
     this.parent = parent;
@@ -142,6 +45,7 @@ class PlotView {
     parent.append(this.root);
     this.arrays = {};
     this.cursor = null;       // { map, row, column } of the cell that the arrow keys are on
+    this.point = null;        // { trace, point, x, y } of the point that they are on, in a figure without maps
     this.known = null;        // the zoom window that Python knows
     this.resize = everyFrame(() => this.root.clientWidth !== this.width && this.draw());
     this.observer = new ResizeObserver(this.resize);
@@ -151,6 +55,7 @@ class PlotView {
     this.host.addEventListener("pointermove", (event) => this.onPointer(event));
     this.host.addEventListener("pointerleave", () => this.tip.hide());
     this.host.addEventListener("pointerdown", (event) => { this.pressed = [event.clientX, event.clientY]; }, true);
+    this.host.addEventListener("pointercancel", () => { this.pressed = null; }, true);   // a finger has begun to scroll
     this.host.addEventListener("click", (event) => this.onLabelClick(event), true);
     this.onScroll = () => this.tip.hide();
     window.addEventListener("scroll", this.onScroll, { capture: true, passive: true });
@@ -199,11 +104,13 @@ class PlotView {
   }
 
   describe() {
-    const interactive = this.maps.length > 0;
-    this.host.setAttribute("role", interactive ? "application" : "img");
-    this.host.setAttribute("aria-label", interactive
-      ? `${this.header.alt} Arrow keys move over the cells, Enter selects, Escape clears.` : this.header.alt);
-    if (interactive) this.host.setAttribute("aria-roledescription", "heat map");
+    const points = this.figure.data.some((trace) => /^scatter/.test(trace.type ?? "scatter"));
+    const keys = this.maps.length ? "Arrow keys move over the cells, Enter selects, Escape clears, plus and minus zoom, 0 shows all."
+      : points ? "Arrow keys move over the points, Enter selects, Escape clears." : "";
+    this.host.setAttribute("role", keys ? "application" : "img");
+    this.host.setAttribute("aria-label", [this.header.alt, keys].filter(Boolean).join(" "));
+    const kind = this.maps.length ? "heat map" : keys ? "chart" : null;
+    if (kind) this.host.setAttribute("aria-roledescription", kind);
     else this.host.removeAttribute("aria-roledescription");
   }
 
@@ -262,7 +169,7 @@ class PlotView {
     this.host.on("plotly_click", (event) => this.onClick(event));
     this.host.on("plotly_hover", (event) => this.onHover(event));
     this.host.on("plotly_unhover", () => this.tip.hide());
-    this.host.on("plotly_doubleclick", () => { this.cursor = null; this.placeCursor(); this.send({ axis: "clear" }); });
+    this.host.on("plotly_doubleclick", () => this.clear());
     this.host.on("plotly_relayouting", () => { this.cursorBox.hidden = true; this.tip.hide(); });
     this.host.on("plotly_relayout", async (change) => {
       if (!Object.keys(change).some((key) => /^[xy]axis\d*\.(range|autorange)/.test(key))) return;
@@ -308,8 +215,7 @@ class PlotView {
   }
 
   labelOf(name, position) {
-    const label = this.labels[name]?.get(position);
-    return label === undefined ? String(Number(position.toPrecision(6))) : plainText(label);
+    return this.labels[name]?.get(position) ?? String(Number(position.toPrecision(6)));
   }
 
   // ---- The selection, drawn as shapes so that it follows every zoom and is in the exported picture. ----
@@ -349,7 +255,7 @@ class PlotView {
   }
 
   onClick(event) {
-    if (event.event?.detail > 1) return;   // the second half of a double click
+    if (event.event?.detail > 1 || !this.pressed) return;   // the second half of a double click; a finger that scrolls
     const point = event.points[0];
     const shift = Boolean(event.event?.shiftKey);
     const index = this.maps.findIndex((map) => map.number === point.curveNumber);
@@ -409,7 +315,8 @@ class PlotView {
   }
 
   onLabelClick(event) {
-    const [x, y] = this.pressed ?? [event.clientX, event.clientY];
+    if (!this.pressed) return;
+    const [x, y] = this.pressed;
     if (Math.hypot(event.clientX - x, event.clientY - y) > 4 || event.detail > 1) return;
     const label = this.labelAt(event);
     if (!label) return;
@@ -420,46 +327,73 @@ class PlotView {
 
   onKey(event) {
     const moves = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Escape") {
-      this.cursor = null;
-      this.placeCursor();
-      this.tip.hide();
-      this.send({ axis: "clear" });
-    } else if (event.key === "Enter" && this.cursor) this.sendCell(event.shiftKey);
+    const zooms = { "+": "in", "=": "in", "-": "out", 0: "reset" };
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.host._fullLayout) return;
+    if (event.key === "Escape") this.clear();
+    else if (event.key === "Enter" && this.cursor) this.sendCell(event.shiftKey);
+    else if (event.key === "Enter" && this.point) this.send({ axis: "point", shift: event.shiftKey, ...this.point });
     else if (moves[event.key] && this.maps.length) this.moveCursor(...moves[event.key]);
+    else if (moves[event.key] && this.points().length) this.movePoint(...moves[event.key]);
+    else if (zooms[event.key] && this.maps.length) this.host.querySelector(`.modebar-btn[data-attr="zoom"][data-val="${zooms[event.key]}"]`)?.click();
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  // dx, dy in the directions of the screen; the first key only shows where the cursor is.
+  clear() {
+    this.cursor = this.point = null;
+    this.placeCursor();
+    this.tip.hide();
+    if (!this.maps.length) this.plotly.Fx.unhover(this.host);
+    this.send({ axis: "clear" });
+  }
+
+  // dx, dy in the directions of the screen; the first key only shows where the cursor is. It stays inside the window.
   moveCursor(dx, dy) {
-    if (!this.cursor) {
-      const { i = [], j = [] } = this.header.selected ?? {};
-      const map = this.maps[0];
-      this.cursor = { map: 0, row: indexOf(map.down.edges, i[0]) ?? 0, column: indexOf(map.across.edges, j[0]) ?? 0 };
-      if (i.length === 0 || j.length === 0) this.cursor = this.firstVisible(this.cursor);
-    } else {
-      const map = this.maps[this.cursor.map];
-      const flip = (name, forward) => Math.sign(this.host._fullLayout[name].range[1] - this.host._fullLayout[name].range[0]) * forward;
-      const next = (at, by, size) => Math.max(0, Math.min(size - 1, at + by));
-      this.cursor.column = next(this.cursor.column, dx * flip(map.x, 1), map.columns);
-      this.cursor.row = next(this.cursor.row, dy * flip(map.y, -1), map.rows);
-    }
+    const { i = [], j = [] } = this.header.selected ?? {};
+    const first = !this.cursor;
+    this.cursor ??= { map: 0, row: indexOf(this.maps[0].down.edges, i[0]) ?? 0, column: indexOf(this.maps[0].across.edges, j[0]) ?? 0 };
+    const map = this.maps[this.cursor.map];
+    const step = (name, centres, at, by) => {
+      const range = this.host._fullLayout[name].range;
+      const [low, high] = [Math.min(...range), Math.max(...range)];
+      const seen = centres.map((_, k) => k).filter((k) => centres[k] >= low && centres[k] <= high);
+      if (!seen.length) return at;
+      const next = first ? at : at + by * Math.sign(range[1] - range[0]) * Math.sign(centres[centres.length - 1] - centres[0] || 1);
+      return Math.max(seen[0], Math.min(seen[seen.length - 1], next));
+    };
+    this.cursor.column = step(map.x, map.across.centres, this.cursor.column, dx);
+    this.cursor.row = step(map.y, map.down.centres, this.cursor.row, -dy);
     this.showCursor();
   }
 
-  // In a zoomed map the cursor starts where the reader looks.
-  firstVisible(cursor) {
-    const map = this.maps[cursor.map];
-    const inside = (name, centres, current) => {
-      const [low, high] = [...this.host._fullLayout[name].range].sort((a, b) => a - b);
-      const seen = (k) => centres[k] >= low && centres[k] <= high;
-      const first = centres.findIndex((_, k) => seen(k));
-      return seen(current) || first < 0 ? current : first;
-    };
-    return { ...cursor, row: inside(map.y, map.down.centres, cursor.row), column: inside(map.x, map.across.centres, cursor.column) };
+  // ---- A figure of points: the arrow keys go to the next point in their direction. ----
+
+  points() {
+    return this.host._fullData.flatMap((trace, number) => {
+      if (trace.visible !== true || trace.hoverinfo === "skip" || !/^scatter(gl)?$/.test(trace.type) || !trace.x?.length) return [];
+      const [x, y] = [axisKey(trace.xaxis ?? "x"), axisKey(trace.yaxis ?? "y")].map((name) => this.host._fullLayout[name]);
+      return Array.from(trace.x, (value, point) => ({
+        trace: number, point, x: value, y: trace.y[point], left: x._offset + x.d2p(value), top: y._offset + y.d2p(trace.y[point]),
+      })).filter(({ left, top }) => Number.isFinite(left) && Number.isFinite(top));
+    });
+  }
+
+  movePoint(dx, dy) {
+    const points = this.points();
+    const here = this.point && points.find(({ trace, point }) => trace === this.point.trace && point === this.point.point);
+    const ahead = (other) => (other.left - here.left) * dx + (other.top - here.top) * dy;
+    const aside = (other) => Math.abs((other.left - here.left) * dy) + Math.abs((other.top - here.top) * dx);
+    const next = here
+      ? points.filter((other) => ahead(other) > 0.5).sort((a, b) => ahead(a) + 2 * aside(a) - ahead(b) - 2 * aside(b))[0]
+      : points[0];
+    if (!next) return;
+    const { left, top, ...point } = next;
+    this.point = point;
+    this.plotly.Fx.hover(this.host, [{ curveNumber: point.trace, pointNumber: point.point }]);
+    const label = [...this.host.querySelectorAll(".hoverlayer .hovertext")].map((group) => (
+      [...group.querySelectorAll("text")].map((text) => text.textContent).filter(Boolean).join(" "))).join(", ");
+    this.aloud.textContent = label;
   }
 
   showCursor() {
@@ -567,28 +501,6 @@ class PlotView {
     if (this.host.data) this.plotly.purge(this.host);
     this.root.remove();
   }
-}
-
-// The cell, as [low, high], that a position falls into.
-function span(edges, position) {
-  const k = indexOf(edges, position);
-  return k === null ? null : [edges[k], edges[k + 1]];
-}
-
-function indexOf(edges, position) {
-  if (position === undefined) return null;
-  for (let k = 0; k + 1 < edges.length; k++) {
-    if ((position - edges[k]) * (position - edges[k + 1]) <= 0) return k;
-  }
-  return null;
-}
-
-// A label of at most so many characters; whole ones, so that an emoji is never cut in two.
-function cut(label, longest) {
-  const text = plainText(label);
-  const whole = typeof Intl.Segmenter === "function" ? Array.from(new Intl.Segmenter().segment(text), (part) => part.segment) : [...text];
-  if (whole.length <= longest) return label;
-  return `${whole.slice(0, longest - 1).join("")}…`.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
 
 export default mounted(PlotView);

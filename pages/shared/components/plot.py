@@ -17,7 +17,7 @@ from . import assets, events, wire
 from .events import PlotEvent, ZoomWindow
 
 _render = st.components.v2.component(
-    "encoderscope_plot", js=assets.script("plot"), css=assets.style("plot"), isolate_styles=False
+    "encoderscope_plot", js=assets.script("figure", "plot"), css=assets.style("plot"), isolate_styles=False
 )
 
 Positions = int | Sequence[int] | None

@@ -1,0 +1,121 @@
+// What plot.js knows of a figure before it is drawn: its arrays, its look in a theme, its cells, numbers and labels in words.
+
+const MAP_TYPES = new Set(["heatmap", "contour", "histogram2d"]);
+
+// The figure's JSON with its arrays put back. An array that did not change stays the same object: Plotly then skips it.
+function revive(node, arrays, previous) {
+  if (Array.isArray(node)) return node.map((item) => revive(item, arrays, previous));
+  if (node === null || typeof node !== "object") return node;
+  if (typeof node.$array === "string") {
+    const array = arrays[node.$array];
+    const old = previous[node.$array];
+    if (old && String(old.shape) === String(array.shape) && sameBytes(old.data, array.data)) arrays[node.$array] = old;
+    else array.nested = nest(array.data, array.shape);
+    return arrays[node.$array].nested;
+  }
+  return Object.fromEntries(Object.entries(node).map(([key, item]) => [key, revive(item, arrays, previous)]));
+}
+
+// [2, 3] numbers as 2 rows that are views; Plotly takes typed arrays wherever it takes arrays.
+function nest(data, shape) {
+  if (shape.length <= 1) return data;
+  const step = data.length / shape[0];
+  return Array.from({ length: shape[0] }, (_, k) => nest(data.subarray(k * step, (k + 1) * step), shape.slice(1)));
+}
+
+// How a figure looks in Streamlit's theme; whatever the figure sets itself wins.
+function themeTemplate(theme, own) {
+  const axis = {
+    gridcolor: theme.faint, linecolor: theme.border, zerolinecolor: theme.border, tickcolor: theme.border,
+    automargin: true, title: { font: { size: 13 } },
+  };
+  const layout = {
+    font: { family: theme.font, size: 12, color: theme.text },
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    xaxis: axis, yaxis: axis,
+    hoverlabel: { bgcolor: theme.background, bordercolor: theme.border, font: { family: theme.font, color: theme.text, size: 13 } },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: theme.muted, activecolor: theme.primary },
+    margin: { l: 8, r: 8, t: 34, b: 8 },
+    title: { font: { size: 15 } },
+    colorway: theme.dark ? ["#6ea8fe", "#ff7b7b", "#5fd38d", "#ffb454", "#c59cff", "#5fd3d3"]
+      : ["#1f6fd6", "#d03b3b", "#1f8a4c", "#b8650a", "#7b4fd0", "#0f8a8a"],
+  };
+  const colorbar = { outlinewidth: 0, thickness: 14, tickcolor: theme.border };
+  const data = Object.fromEntries([...MAP_TYPES].map((type) => [type, [{ colorbar }]]));
+  return { layout: merge(layout, own?.layout), data: { ...data, ...own?.data } };
+}
+
+function merge(base, over) {
+  if (!over) return base;
+  const plain = (value) => value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
+  const result = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    result[key] = plain(value) && plain(base[key]) ? merge(base[key], value) : value;
+  }
+  return result;
+}
+
+// Plain objects and arrays anew, typed arrays as they are.
+function copy(node) {
+  if (Array.isArray(node)) return node.map(copy);
+  if (node === null || typeof node !== "object" || ArrayBuffer.isView(node)) return node;
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, copy(value)]));
+}
+
+// Plotly writes labels in a small markup of its own (<br>, <b>, &lt;); this is the text that a reader sees.
+function plainText(markup) {
+  return String(markup).replace(/<extra>.*?<\/extra>/gs, "").replace(/<br\s*\/?>/gi, "\n").replace(/<\/?[a-z][^>]*>/gi, "")
+    .replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&nbsp;/g, " ").replace(/&amp;/g, "&");
+}
+
+// A number in one of d3's formats that figures use: .3f, .1%, +.2f, .4g, .2e, d.
+function formatNumber(value, format) {
+  if (typeof value !== "number") return String(value ?? "");
+  if (!Number.isFinite(value)) return "no value";
+  const parts = /^(\+?),?(?:\.(\d+))?([fgred%]?)$/.exec(format ?? ".3f") ?? ["", "", "4", "g"];
+  const digits = parts[2] === undefined ? undefined : Number(parts[2]);
+  const sign = parts[1] && value >= 0 ? "+" : "";
+  const kinds = {
+    f: () => value.toFixed(digits ?? 6), "%": () => `${(value * 100).toFixed(digits ?? 6)}%`, d: () => String(Math.round(value)),
+    e: () => value.toExponential(digits ?? 6), g: () => String(Number(value.toPrecision(digits || 6))),
+    r: () => String(Number(value.toPrecision(digits || 6))), "": () => String(Number(value.toPrecision(digits || 12))),
+  };
+  return (sign + kinds[parts[3]]()).replace(/^-(0(\.0*)?%?)$/, "$1");
+}
+
+// The centres along one axis of a map, and the borders between its cells.
+function cellsAlong(values, start, step, count) {
+  let centres = values ? Array.from(values, Number) : [];
+  if (centres.length === count + 1) centres = centres.slice(1).map((edge, k) => (edge + centres[k]) / 2);
+  if (centres.length !== count || centres.some((value) => !Number.isFinite(value))) {
+    centres = Array.from({ length: count }, (_, k) => (start ?? 0) + k * (step ?? 1));
+  }
+  const widths = count > 1 ? [centres[1] - centres[0], centres[count - 1] - centres[count - 2]] : [step ?? 1, step ?? 1];
+  const inner = centres.slice(1).map((centre, k) => (centre + centres[k]) / 2);
+  const edges = [centres[0] - widths[0] / 2, ...inner, centres[count - 1] + widths[1] / 2];
+  return { centres, edges };
+}
+
+const axisKey = (id) => `${id[0]}axis${id.slice(1)}`;   // "x2" -> "xaxis2"
+
+// The cell, as [low, high], that a position falls into.
+function span(edges, position) {
+  const k = indexOf(edges, position);
+  return k === null ? null : [edges[k], edges[k + 1]];
+}
+
+function indexOf(edges, position) {
+  if (position === undefined) return null;
+  for (let k = 0; k + 1 < edges.length; k++) {
+    if ((position - edges[k]) * (position - edges[k + 1]) <= 0) return k;
+  }
+  return null;
+}
+
+// A label of at most so many characters; whole ones, so that an emoji is never cut in two.
+function cut(label, longest) {
+  const text = plainText(label);
+  const whole = typeof Intl.Segmenter === "function" ? Array.from(new Intl.Segmenter().segment(text), (part) => part.segment) : [...text];
+  if (whole.length <= longest) return label;
+  return `${whole.slice(0, longest - 1).join("")}…`.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}

@@ -1,0 +1,86 @@
+"""One drawing component a page, chosen by `?show=`, and under it as JSON what Python has heard of it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+from components_tokens import TOKENS  # beside this script
+
+from pages.shared import components
+
+N = len(TOKENS)
+show = st.query_params.get("show", "plot")
+heard = st.session_state.setdefault("heard", [])
+st.session_state.runs = st.session_state.get("runs", 0) + 1
+weights = np.random.default_rng(7).dirichlet(np.full(N, 0.3), size=(3, 4, N)).astype(np.float32)
+
+
+def hear(event: components.PlotEvent) -> None:
+    heard.append(event)
+    if event.get("axis") == "cell":
+        st.session_state.selected = (event["i"], event["j"])
+
+
+def attention() -> go.Figure:
+    labels = [token.replace("<", "&lt;") for token in TOKENS]
+    axis = {"tickvals": np.arange(N), "ticktext": labels, "constrain": "domain"}
+    figure = go.Figure(
+        go.Heatmap(z=weights[0, 0], colorscale="Viridis", hovertemplate="%{y} attends to %{x}: %{z:.3f}<extra></extra>")
+    )
+    figure.update_layout(
+        xaxis={**axis, "title": "attends to (key)"},
+        yaxis={**axis, "title": "attends from (query)", "autorange": "reversed", "scaleanchor": "x"},
+        uirevision="text",
+    )
+    return figure
+
+
+def points() -> go.Figure:
+    marks = go.Scatter(x=[0.0, 1.0, 2.0], y=[0.0, 2.0, 1.0], mode="markers", marker={"size": 14}, text=["a", "b", "c"])
+    return go.Figure(marks, {"title": "Points"})
+
+
+event, state = None, {}
+if st.checkbox("Take it away"):
+    pass
+elif show == "plot":
+    selected = st.session_state.get("selected")
+    event = components.plot(attention(), key="map", alt="A small map.", height=480, selected=selected, on_event=hear)
+    state = {"window": components.plot_window("map"), "values": weights[0, 0].tolist()}
+elif show == "points":
+    event = components.plot(points(), key="points", alt="Three points.", height=320, on_event=heard.append)
+    state = {"window": components.plot_window("points")}
+elif show == "grid":
+    ramp = np.arange(256, dtype=np.uint8)
+    event = components.head_grid(
+        (weights * 255).astype(np.uint8),
+        layers=3,
+        heads=4,
+        selected=(0, 1),
+        key="heads",
+        alt="Twelve small maps.",
+        colorscale=np.stack([ramp, ramp, 255 - ramp], axis=-1),
+        measure=weights.max(-1).mean(-1),
+        measure_label="mean maximum",
+        badges={"L1H2": "previous"},
+        dim=np.eye(3, 4, dtype=bool),
+        order=[(2, 3), (0, 1), (1, 2)] if "order" in st.query_params else None,
+        pinned=[(2, 0)],
+        on_event=heard.append,
+    )
+else:
+    event = components.lines(
+        weights[0, :3],
+        tokens=TOKENS,
+        labels=["L0 H0", "L0 H1", "L0 H2"],
+        key="lines",
+        alt="Lines.",
+        on_event=heard.append,
+    )
+    state = {"weights": weights[0, :3].tolist()}
+
+st.button("Run again")
+st.code(json.dumps({"event": event, "heard": heard, "runs": st.session_state.runs, **state}), language=None)

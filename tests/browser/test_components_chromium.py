@@ -1,0 +1,513 @@
+"""The drawing components in a real Chromium: what a click, a key and the theme do, and what Python hears of it."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.apps import components_tokens
+from tests.conftest import ROOT, Server, collect_complaints, settle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+pytestmark = pytest.mark.browser
+
+APP = Path(__file__).parent / "apps" / "components_app.py"
+TOKENS = components_tokens.TOKENS
+N = len(TOKENS)
+
+
+def install(folder: Path, static: bool) -> Path:
+    """The harness in a folder of its own: what it writes beside itself stays out of the checkout."""
+    for source in (APP, Path(components_tokens.__file__)):
+        shutil.copy(source, folder)
+    (folder / "static").mkdir()
+    (folder / ".streamlit").mkdir()
+    (folder / ".streamlit" / "config.toml").write_text(
+        "[server]\n"
+        f"enableStaticServing = {str(static).lower()}\n"
+        'fileWatcherType = "none"\n'
+        "[logger]\n"
+        'level = "warning"\n'
+    )
+    return folder / APP.name
+
+
+@pytest.fixture(scope="module")
+def app(serve: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The harness in place of the app, for `visit`."""
+    with serve(app=install(tmp_path_factory.mktemp("components"), True), PYTHONPATH=str(ROOT)) as server:
+        yield server
+
+
+def told(page: Page) -> dict[str, Any]:
+    """What Python says: the event of its last run, all that the callback heard, and the numbers that were drawn."""
+    settle(page)
+    return json.loads(page.get_by_test_id("stCode").inner_text())
+
+
+def wait_heard(page: Page, count: int) -> list[dict[str, Any]]:
+    """The events that the callback has heard, once there are `count`; and no more than that."""
+    page.wait_for_function(
+        "count => JSON.parse(document.querySelector('[data-testid=stCode]').innerText).heard.length >= count", arg=count
+    )
+    heard = told(page)["heard"]
+    assert len(heard) == count, heard
+    return heard
+
+
+def run_again(page: Page) -> dict[str, Any]:
+    runs = told(page)["runs"]
+    page.get_by_role("button", name="Run again").click()
+    page.wait_for_function(
+        "runs => JSON.parse(document.querySelector('[data-testid=stCode]').innerText).runs > runs", arg=runs
+    )
+    return told(page)
+
+
+def drawn_map(page: Page) -> Locator:
+    """The plot with its map, ready for clicks."""
+    page.locator(".enc-plot .heatmaplayer image").wait_for()
+    return page.locator('[aria-roledescription="heat map"]')
+
+
+def cell_centre(page: Page, i: int, j: int) -> tuple[float, float]:
+    """Where in the window the cell of query i and key j lies while the whole map is shown."""
+    box = page.locator(".enc-plot .nsewdrag").bounding_box()
+    assert box
+    return box["x"] + box["width"] * (j + 0.5) / N, box["y"] + box["height"] * (i + 0.5) / N
+
+
+def click_cell(page: Page, i: int, j: int) -> None:
+    x, y = cell_centre(page, i, j)
+    page.mouse.move(x, y)
+    page.mouse.click(x, y)
+
+
+def zoom_in(page: Page) -> None:
+    """Drag over the cells 2..4 of both axes."""
+    page.mouse.move(*cell_centre(page, 2, 2))
+    page.mouse.down()
+    page.mouse.move(*cell_centre(page, 4, 4), steps=4)
+    page.mouse.up()
+
+
+# ---- plot ----
+
+
+def test_a_click_is_heard_once_with_its_cell_and_shift(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=plot")
+    drawn_map(page)
+    click_cell(page, 3, 5)
+    click = {"event": "click", "axis": "cell", "i": 3, "j": 5, "trace": 0, "shift": False}
+    assert wait_heard(page, 1) == [click]
+    assert told(page)["event"] == click
+    later = run_again(page)
+    assert later["event"] is None
+    assert later["heard"] == [click]
+    page.keyboard.down("Shift")
+    click_cell(page, 1, 7)
+    page.keyboard.up("Shift")
+    assert wait_heard(page, 2)[-1] == click | {"i": 1, "j": 7, "shift": True}
+
+
+def test_a_tick_label_selects_its_token(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=plot")
+    drawn_map(page)
+    count = itertools.count(1)
+    for axis, name in (("x", "j"), ("y", "i")):
+        labels = page.locator(f".enc-plot .{axis}tick text")
+        assert labels.all_text_contents() == TOKENS
+        for position in (6, 1):  # "<b>mat</b>", and the first of two equal tokens
+            box = labels.nth(position).bounding_box()
+            assert box
+            page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            heard = wait_heard(page, next(count))[-1]
+            assert heard == {"event": "click", "axis": axis, name: position, "shift": False}
+
+
+def test_the_label_of_a_cell_is_what_was_typed_and_the_number_that_python_has(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=plot")
+    drawn_map(page)
+    values = told(page)["values"]
+    for i, j in [(0, 0), (6, 7), (8, 6)]:
+        page.mouse.move(*cell_centre(page, i, j))
+        page.wait_for_function(
+            "text => document.querySelector('.enc-tip').textContent === text",
+            arg=f"{TOKENS[i]} attends to {TOKENS[j]}: {values[i][j]:.3f}",
+        )
+    assert page.locator(".enc-tip b").count() == 0
+
+
+def test_the_keyboard_alone_selects_a_cell_and_says_where_it_is(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=plot")
+    plot = drawn_map(page)
+    values = told(page)["values"]
+    plot.focus()
+    for key in ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowUp"]:
+        page.keyboard.press(key)
+    # The first key only shows the cursor, on the first cell.
+    assert page.locator(".enc-aloud").text_content() == f"the attends to the: {values[1][1]:.3f}"
+    box = page.locator(".enc-cursor").bounding_box()
+    centre = cell_centre(page, 1, 1)
+    assert box
+    assert box["x"] < centre[0] < box["x"] + box["width"]
+    assert box["y"] < centre[1] < box["y"] + box["height"]
+    page.keyboard.press("Enter")
+    wait_heard(page, 1)
+    page.keyboard.press("Shift+Enter")
+    wait_heard(page, 2)
+    page.keyboard.press("Escape")
+    enter, shift_enter, escape = wait_heard(page, 3)
+    assert enter == {"event": "click", "axis": "cell", "i": 1, "j": 1, "trace": 0, "shift": False}
+    assert shift_enter == enter | {"shift": True}
+    assert escape == {"event": "click", "axis": "clear"}
+    assert not page.locator(".enc-cursor").is_visible()
+
+
+def test_a_zoom_is_told_and_outlasts_a_selection(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=plot")
+    plot = drawn_map(page)
+    whole = page.locator(".enc-plot .xtick").count()
+    zoom_in(page)
+    (zoom,) = wait_heard(page, 1)
+    window = told(page)["window"]
+    assert zoom == {"event": "relayout", "window": window}
+    for low, high in window.values():
+        assert 1.5 < low < 2.5
+        assert 3.5 < high < 4.5
+    assert told(page)["event"] == zoom
+
+    plot.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")  # Python answers with a new figure, in which this cell is selected
+    click = wait_heard(page, 2)[-1]
+    assert (click["i"], click["j"]) == (2, 2) or low < click["i"] < high  # the cursor starts where one looks
+    assert told(page)["window"] == window
+    assert page.locator(".enc-plot .xtick").count() < whole
+    assert page.locator(".enc-plot .shapelayer path").count() > 0
+
+    page.mouse.dblclick(*cell_centre(page, 4, 4), delay=20)
+    page.wait_for_function("() => JSON.parse(document.querySelector('[data-testid=stCode]').innerText).window === null")
+    assert {"event": "click", "axis": "clear"} in told(page)["heard"]
+    assert page.locator(".enc-plot .xtick").count() == whole
+
+
+def test_zooming_by_keyboard(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=plot")
+    drawn_map(page).focus()
+    page.keyboard.press("+")
+    zoomed = wait_heard(page, 1)[-1]["window"]
+    assert zoomed["x"][1] - zoomed["x"][0] < N
+    page.keyboard.press("0")
+    assert wait_heard(page, 2)[-1] == {"event": "relayout", "window": None}
+
+
+def test_a_point_of_another_trace(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=points")
+    points = page.locator(".enc-plot .point")
+    points.first.wait_for()
+    box = points.nth(1).bounding_box()
+    assert box
+    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.move(*middle)
+    page.mouse.click(*middle)
+    expected = {"event": "click", "axis": "point", "trace": 0, "point": 1, "x": 1, "y": 2, "shift": False}
+    assert wait_heard(page, 1) == [expected]
+    page.locator('[aria-roledescription="chart"]').focus()
+    page.keyboard.press("ArrowRight")  # shows the first point
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert wait_heard(page, 2)[-1] == expected | {"point": 2, "x": 2, "y": 1}
+
+
+def test_the_picture_can_be_taken_away(visit: Callable[..., Page], tmp_path: Path) -> None:
+    page = visit("/?show=plot", accept_downloads=True)
+    drawn_map(page).hover()
+    starts = {"PNG": b"\x89PNG\r\n", "SVG": b"<svg"}
+    for kind, start in starts.items():
+        with page.expect_download() as waiting:
+            page.locator(f'.modebar-btn[data-title="Download as {kind}"]').click()
+        assert waiting.value.suggested_filename == f"map.{kind.lower()}"
+        waiting.value.save_as(tmp_path / kind)
+        assert (tmp_path / kind).read_bytes().startswith(start)
+
+
+def test_plotly_arrives_once_and_compressed(visit: Callable[..., Page], app: Server) -> None:
+    page = visit("/?show=plot")
+    drawn_map(page)
+    run_again(page)
+    names = page.evaluate("() => performance.getEntriesByType('resource').map(entry => entry.name)")
+    (own,) = [name for name in names if "plotly-" in name and name.endswith(".gz")]
+    assert own.startswith(f"{app.url}/app/static/plotly-")
+    body = page.request.get(own).body()
+    assert len(body) < 2_000_000 < len(gzip.decompress(body))
+
+
+def test_without_static_files_plotly_comes_as_a_media_file(
+    serve: Callable[..., Any], browser: Browser, tmp_path: Path
+) -> None:
+    with serve(app=install(tmp_path, False), PYTHONPATH=str(ROOT)) as server:
+        complaints: list[str] = []
+        page = browser.new_page()
+        collect_complaints(page, server.url, complaints)
+        page.goto(f"{server.url}/?show=plot")
+        drawn_map(page)
+        click_cell(page, 2, 2)
+        wait_heard(page, 1)
+        page.close()
+        assert not complaints
+        assert not list((tmp_path / "static").iterdir())
+
+
+# ---- head_grid ----
+
+
+def grid_cell(page: Page, name: str) -> tuple[float, float]:
+    """A place in the window on the map of this head ("L1 H2"), found by looking at the label that hovering shows."""
+    page.locator('canvas[aria-roledescription="grid of attention maps"]').wait_for()
+    place = page.evaluate(
+        """name => {
+          const canvas = document.querySelector('.enc-grid canvas');
+          const box = canvas.getBoundingClientRect();
+          const title = document.querySelector('.enc-grid-tip strong');
+          const found = [];
+          for (let y = 2; y < box.height; y += 16) for (let x = 2; x < box.width; x += 16) {
+            title.textContent = '';
+            const place = { clientX: box.left + x, clientY: box.top + y, bubbles: true };
+            canvas.dispatchEvent(new PointerEvent('pointermove', place));
+            if (title.textContent === name) found.push([box.left + x, box.top + y]);
+          }
+          canvas.dispatchEvent(new PointerEvent('pointerleave', {}));
+          return found[Math.floor(found.length / 2)] ?? null;
+        }""",
+        name,
+    )
+    assert place, f"no cell of the grid calls itself {name}"
+    return tuple(place)
+
+
+def test_the_grid_opens_pins_and_clears(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=grid")
+    page.mouse.click(*grid_cell(page, "L1 H2"))
+    assert wait_heard(page, 1) == [{"event": "open", "layer": 1, "head": 2, "shift": False}]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(".enc-aloud").text_content().startswith("layer 2 head 1")
+    page.keyboard.press("Shift+Enter")
+    wait_heard(page, 2)
+    page.keyboard.press("p")
+    wait_heard(page, 3)
+    page.keyboard.press("Escape")
+    assert wait_heard(page, 4)[1:] == [
+        {"event": "open", "layer": 2, "head": 1, "shift": True},
+        {"event": "pin", "layer": 2, "head": 1},
+        {"event": "clear"},
+    ]
+    later = run_again(page)
+    assert later["event"] is None
+    assert len(later["heard"]) == 4
+
+
+def test_the_label_of_a_head_has_its_measure_and_badge(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=grid")
+    page.mouse.move(*grid_cell(page, "L1 H2"))
+    text = page.locator(".enc-grid-tip span").inner_text()
+    assert "mean maximum: 0." in text
+    assert "previous" in text
+    page.mouse.move(*grid_cell(page, "L0 H0"))
+    assert "filtered out" in page.locator(".enc-grid-tip span").inner_text()
+    page.mouse.move(*grid_cell(page, "L2 H0"))
+    assert "pinned, 1" in page.locator(".enc-grid-tip span").inner_text()
+
+
+def test_the_outline_moves_before_python_answers(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=grid")
+    x, y = grid_cell(page, "L2 H3")
+    changed = page.evaluate(
+        """([x, y]) => {
+          const canvas = document.querySelector('.enc-grid canvas');
+          const before = canvas.toDataURL();
+          canvas.dispatchEvent(new MouseEvent('click', { clientX: x, clientY: y, bubbles: true }));
+          return canvas.toDataURL() !== before;   // no other task has run in between
+        }""",
+        [x, y],
+    )
+    assert changed
+    wait_heard(page, 1)
+
+
+def test_a_sorted_grid_is_walked_in_its_order(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=grid&order=1")
+    canvas = page.locator('canvas[aria-roledescription="grid of attention maps"]')
+    canvas.focus()
+    said = []
+    for key in ["Home", "ArrowRight", "ArrowRight", "ArrowRight"]:
+        page.keyboard.press(key)
+        said.append(page.locator(".enc-aloud").text_content().split(",")[0])
+    # The first key only shows the focus, which starts on the selected head, L0 H1.
+    assert said == ["layer 0 head 1", "layer 1 head 2", "layer 1 head 2", "layer 1 head 2"]
+
+
+@pytest.mark.parametrize("show", ["grid", "lines"])
+def test_a_canvas_can_be_taken_away(visit: Callable[..., Page], show: str, tmp_path: Path) -> None:
+    page = visit(f"/?show={show}", accept_downloads=True)
+    page.locator(".enc-saveable").hover()
+    with page.expect_download() as waiting:
+        page.locator(".enc-save").click()
+    waiting.value.save_as(tmp_path / "picture")
+    assert (tmp_path / "picture").read_bytes().startswith(b"\x89PNG\r\n")
+
+
+# ---- lines ----
+
+
+def row(page: Page, side: str, token: int) -> Locator:
+    return page.locator(f".enc-lines-{side} .enc-lines-token").nth(token)
+
+
+def numbers(page: Page, side: str) -> list[float]:
+    return [float(text) for text in page.locator(f".enc-lines-{side} u").all_text_contents()]
+
+
+def test_held_tokens_are_summed_and_told(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=lines")
+    weights = told(page)["weights"]
+    row(page, "from", 2).click()
+    wait_heard(page, 1)
+    row(page, "from", 5).click(modifiers=["Shift"])
+    assert wait_heard(page, 2)[-1] == {"event": "select", "queries": [2, 5], "keys": []}
+    page.mouse.move(1, 1)
+    # This page's Python keeps no selection, so what is held ends with its answer; hovering still counts.
+    row(page, "to", 3).hover()
+    page.wait_for_function("() => document.querySelector('.enc-lines-from u').textContent !== ''")
+    expected = [sum(head[i][3] for head in weights) / len(weights) for i in range(N)]
+    assert numbers(page, "from") == pytest.approx(expected, abs=6e-4)
+    assert page.locator(".enc-lines-from .enc-lines-token b").all_text_contents() == TOKENS
+
+
+def test_what_is_held_shows_at_once(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=lines")
+    weights = told(page)["weights"]
+    sums = page.evaluate(
+        """() => {
+          const rows = [...document.querySelectorAll('.enc-lines-from .enc-lines-token')];
+          const click = (row, shiftKey) => {
+            const box = row.getBoundingClientRect();
+            const place = { clientX: box.left + 3, clientY: box.top + 3 };
+            row.dispatchEvent(new MouseEvent('click', { ...place, bubbles: true, shiftKey }));
+          };
+          click(rows[2], false);
+          click(rows[5], true);
+          return [...document.querySelectorAll('.enc-lines-to u')].map(number => Number(number.textContent));
+        }"""
+    )
+    expected = [sum(head[2][j] + head[5][j] for head in weights) / len(weights) for j in range(N)]
+    assert sums == pytest.approx(expected, abs=6e-4)
+
+
+def test_lines_by_keyboard(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=lines")
+    page.locator('[aria-roledescription="attention as lines"]').focus()
+    for key in ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowDown"]:
+        page.keyboard.press(key)
+    assert page.locator(".enc-aloud").text_content().startswith("cat is attended to most by ")
+    page.keyboard.press("Enter")
+    wait_heard(page, 1)
+    page.keyboard.press("Escape")
+    assert wait_heard(page, 2) == [
+        {"event": "select", "queries": [], "keys": [2]},
+        {"event": "select", "queries": [], "keys": []},
+    ]
+
+
+# ---- all of them ----
+
+SHOWS = ["plot", "points", "grid", "lines"]
+DRAWN = {"plot": ".heatmaplayer image", "points": ".point", "grid": ".enc-grid canvas", "lines": ".enc-lines canvas"}
+
+
+def look(page: Page) -> str:
+    """What the theme decides about the drawing: of a plot and of lines a colour, of a grid the picture."""
+    return page.evaluate(
+        """() => {
+          const text = document.querySelector('.enc-plot .xtick text');
+          if (text) return getComputedStyle(text).fill;
+          const lines = document.querySelector('.enc-lines');
+          if (lines) return lines.style.getPropertyValue('--enc-bar');
+          return document.querySelector('.enc-grid canvas').toDataURL();
+        }"""
+    )
+
+
+def check_fit(page: Page, width: int) -> None:
+    """The drawing lies inside the window and inside its own place, and makes nothing scroll sideways."""
+    page.set_viewport_size({"width": width, "height": 720})
+    page.wait_for_function(
+        """width => {
+          const root = document.querySelector('.enc-root');
+          const box = root.getBoundingClientRect();
+          const seen = element => !element.closest('.enc-aloud, .enc-tip')
+            && (!element.closest('svg') || element.matches('svg text'));
+          const right = Math.max(...[...root.querySelectorAll('*')].filter(seen)
+            .map(element => element.getBoundingClientRect().right));
+          return innerWidth === width && box.left >= 0 && box.right <= width && right <= box.right + 4
+            && document.scrollingElement.scrollWidth <= width;
+        }""",
+        arg=width,
+    )
+
+
+@pytest.mark.parametrize("show", SHOWS)
+def test_it_follows_theme_and_window_and_leaves_nothing_behind(visit: Callable[..., Page], show: str) -> None:
+    page = visit(f"/?show={show}")
+    page.locator(DRAWN[show]).first.wait_for()
+    light = look(page)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(500)
+    for _ in range(100):
+        if look(page) != light:
+            break
+        page.wait_for_timeout(100)
+    assert look(page) != light
+    for width in (390, 1280, 800):
+        check_fit(page, width)
+    page.get_by_text("Take it away").click()
+    page.locator(".enc-root").wait_for(state="detached")
+    assert page.locator(".enc-tip").count() == 0
+    page.set_viewport_size({"width": 900, "height": 600})
+    page.get_by_text("Take it away").click()
+    page.locator(DRAWN[show]).first.wait_for()
+
+
+@pytest.mark.parametrize("show", ["plot", "lines", "grid"])
+def test_a_finger_scrolls_the_page_and_taps(visit: Callable[..., Page], show: str) -> None:
+    page = visit(f"/?show={show}", width=390, height=360, has_touch=True, is_mobile=True)
+    page.locator(DRAWN[show]).first.wait_for()
+    box = page.locator(".enc-root").bounding_box()
+    assert box
+    session = page.context.new_cdp_session(page)
+    x = box["x"] + box["width"] / 2
+    places = [{"x": x, "y": 300 - 20 * step} for step in range(8)]
+    for kind, touched in [("touchStart", places[0]), *(("touchMove", place) for place in places[1:])]:
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [touched]})
+        page.wait_for_timeout(20)
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_function(
+        "top => document.querySelector('.enc-root').getBoundingClientRect().top < top - 40", arg=box["y"]
+    )
+    assert told(page)["heard"] == []
+    target = {"plot": ".enc-plot .nsewdrag", "lines": ".enc-lines-to .enc-lines-token", "grid": ".enc-grid canvas"}[
+        show
+    ]
+    page.locator(target).first.tap()
+    assert len(wait_heard(page, 1)) == 1
