@@ -1,4 +1,4 @@
-"""The forms in which the same weights lie on disk: old names, shards, half precision, names in memory, older configs."""
+"""The forms in which the same weights lie on disk: old names, shards, half precision, names in memory, old configs."""
 
 from __future__ import annotations
 
