@@ -70,6 +70,7 @@ class Tokenizer:
         known = (token for token in candidates if token is not None and backend.token_to_id(token) is not None)
         self.pad_token = next(known, "[PAD]")
         self.pad_id = backend.token_to_id(self.pad_token)
+        self.byte_level = any("ByteLevel" in repr(part) for part in (backend.pre_tokenizer, backend.decoder))
 
     @classmethod
     def from_file(cls, path: Path) -> Tokenizer:
@@ -135,13 +136,23 @@ class Tokenizer:
             first.truncate(n_first)
             if second is not None:
                 second.truncate(n_second)
-        n_first = len(first)  # before post-processing, which empties it
-        return self._finish(self.backend.post_process(first, second, True), text, pair, n_first, n_full)
+        # Taken before post-processing, which empties both, and would shift byte-level offsets past a space once more.
+        n_first = len(first)
+        places = [*first.offsets, *(second.offsets if second is not None else ())]
+        return self._finish(self.backend.post_process(first, second, True), places, text, pair, n_first, n_full)
 
     def _finish(
-        self, encoding: tokenizers.Encoding, text: str, pair: str | None, n_first: int, n_full: int
+        self,
+        encoding: tokenizers.Encoding,
+        places: list[tuple[int, int]],
+        text: str,
+        pair: str | None,
+        n_first: int,
+        n_full: int,
     ) -> Tokenized:
         special = tuple(bool(added) for added in encoding.special_tokens_mask)
+        own = iter(places)
+        offsets = tuple((0, 0) if is_special else next(own) for is_special in special)
         # Counted, not read from encoding.sequence_ids: post_process leaves None for the first sentence of a pair.
         content = 0
         sequences: list[int | None] = []
@@ -155,15 +166,15 @@ class Tokenizer:
             ids=tuple(encoding.ids),
             tokens=tuple(encoding.tokens),
             labels=tuple(
-                token if is_special else display_label(token, source, offset)
-                for token, is_special, source, offset in zip(
-                    encoding.tokens, special, sources, encoding.offsets, strict=True
+                token if is_special else display_label(token, source[start:end], self.byte_level)
+                for token, is_special, source, (start, end) in zip(
+                    encoding.tokens, special, sources, offsets, strict=True
                 )
             ),
             words=_words(encoding.word_ids, sequences),
             segments=tuple(encoding.type_ids),
             special=special,
-            offsets=tuple(encoding.offsets),
+            offsets=offsets,
             n_full=n_full,
         )
 
@@ -206,17 +217,49 @@ def _words(word_ids: list[int | None], sequence_ids: list[int | None]) -> tuple[
     )
 
 
-def display_label(token: str, source: str, offset: tuple[int, int]) -> str:
-    """What a person reads on an axis: word pieces keep their "##"; byte-level tokens become the characters they cover.
+#: White space that would not be seen on an axis -> what is shown in its place.
+VISIBLE = str.maketrans({" ": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥", "\u00a0": "␣", "\u3000": "␣"})
 
-    A token that covers part of a character (an emoji split into bytes) shows the character it belongs to and a mark.
+
+def display_label(token: str, covered: str, byte_level: bool = False) -> str:
+    """What a person reads on an axis. covered: the characters of the text that the token stands for, all or in part.
+
+    Word pieces keep their "##"; byte-level and unigram tokens lose the mark of the space before them. A token that is
+    only a part of a character (an emoji in four bytes) shows the character and "…"; white space is made visible.
     """
-    if token.isascii() or token.startswith("##"):
-        return token
-    start, end = offset
-    covered = source[start:end].strip()
-    byte_level = any(mark in token for mark in ("Ġ", "Ċ", "▁")) or token not in source.lower()
-    return covered if byte_level and covered else token
+    part = False
+    if byte_level:
+        text = token_text(token)
+        part = text is None
+        token = covered if text is None else text
+    elif "▁" in token:
+        token = token.replace("▁", " ")
+    label = token.strip() or token.translate(VISIBLE)
+    return f"{label}…" if part else label
+
+
+def byte_characters() -> dict[str, int]:
+    """Character -> byte in byte-level vocabularies (Radford et al. 2019).
+
+    Printable bytes are their own Latin-1 characters; the others take the characters from 256 on, in order, so that a
+    space is "Ġ" and a line's end "Ċ".
+    """
+    printable = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + index): byte for index, byte in enumerate(others)}
+
+
+BYTE_OF = byte_characters()
+
+
+def token_text(token: str) -> str | None:
+    """The text that a byte-level token stands for; None where its bytes are no whole characters."""
+    if any(character not in BYTE_OF for character in token):
+        return token  # an added token, which is text as it is
+    try:
+        return bytes(BYTE_OF[character] for character in token).decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def read_special_tokens(folder: Path) -> dict[str, str]:
