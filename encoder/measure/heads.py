@@ -1,0 +1,231 @@
+"""One number a head: entropy, distance, weight on the previous token, ...; `definitions` says what each means.
+
+All come from a single walk through the attention, which can hand out the small maps of the grid on the way.
+
+Shapes: L layers, H heads, T tokens (queries i, keys j), R query rows of a chunk.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from encoder.measure import tokens
+from encoder.measure.definitions import HEAD_MEASURES
+from encoder.measure.tokens import Queries
+from encoder.trace import Trace, block_max, pooling_block
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A weight is strong above this value, unless the caller says otherwise.
+STRONG = 0.1
+OFFSETS = {"previous": -1, "self": 0, "next": 1}
+
+
+@dataclass(frozen=True, eq=False)
+class HeadMeasures:
+    """All measures of all heads: `measures["entropy"]` is float64 [L, H], read-only; NaN: nothing to measure.
+
+    n_tokens: real tokens, n in the formulas; n_queries: rows that count, |Q|; queries, strong: what was asked for.
+    """
+
+    values: Mapping[str, np.ndarray]
+    n_tokens: int
+    n_queries: int
+    queries: Queries
+    strong: float
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.values[name]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the numbers take."""
+        return sum(array.nbytes for array in self.values.values())
+
+    def table(self) -> pd.DataFrame:
+        """One row a head: layer, head, then a column for each measure, in the order of their definitions."""
+        import pandas as pd
+
+        first = next(iter(self.values.values()))
+        layer, head = np.indices(first.shape)
+        columns = {name: array.ravel() for name, array in self.values.items()}
+        return pd.DataFrame({"layer": layer.ravel(), "head": head.ravel(), **columns})
+
+
+def head_measures(trace: Trace, *, queries: Queries = "all", strong: float = STRONG) -> HeadMeasures:
+    """Every measure of every head, in one walk through the attention and in bounded memory.
+
+    queries: rows of all real tokens count ("all", as in Clark et al. 2019), or those of the text without special tokens
+    ("content"). Padding is never counted, neither as query nor as key. strong: the threshold of `strong`.
+    """
+    return survey(trace, None, queries=queries, strong=strong)[1]
+
+
+def survey(
+    trace: Trace, size: int | None = 64, *, queries: Queries = "all", strong: float = STRONG
+) -> tuple[Tensor | None, HeadMeasures]:
+    """`trace.thumbnails(size)` and `head_measures(trace)` for the price of one walk. size None: no thumbnails."""
+    around = _Around.of(trace, queries)
+    block = 1 if size is None else pooling_block(trace.n_tokens, size)
+    maps, sums = [], []
+    for layer in range(trace.config.n_layers):
+        pooled, layer_sums = [], []
+        for rows, scores, attention in trace.attention_chunks(layer, align=block):
+            if size is not None:
+                pooled.append(block_max(attention, block))
+            layer_sums.append(_chunk_sums(rows, scores, attention, around, strong))
+        sums.append({name: sum(chunk[name] for chunk in layer_sums) for name in layer_sums[0]})
+        if size is not None:
+            maps.append(torch.cat(pooled, dim=1))
+    totals = {name: np.stack([layer_sums[name] for layer_sums in sums]) for name in sums[0]}  # each [L, H]
+    return (torch.stack(maps) if maps else None), _finish(totals, around, queries, strong)
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What is the same for every head. counts [T]: 1.0 for a query that counts; keys: name -> 1.0 for such keys [T].
+
+    ids, words [T]: equal where two tokens are the same, or of one word; different for all that is to be left out.
+    """
+
+    counts: Tensor
+    keys: dict[str, Tensor]
+    ids: Tensor
+    words: Tensor
+    n_real: int
+
+    @classmethod
+    def of(cls, trace: Trace, queries: Queries) -> _Around:
+        device = trace.mask.device
+        groups = {
+            "cls": tokens.special_position(trace, "cls"),
+            "sep": tokens.special_position(trace, "sep"),
+            "punctuation": tokens.is_punctuation(trace),
+        }
+        content, words = tokens.is_content(trace), tokens.words(trace)
+        alone = range(-2, -2 - trace.n_tokens, -1)  # a number of its own for each token that has no like
+        ids = [one if inside else other for one, inside, other in zip(trace.ids, content, alone, strict=True)]
+        of_word = [word if word >= 0 else other for word, other in zip(words, alone, strict=True)]
+        return cls(
+            counts=tokens.query_rows(trace, queries).float(),
+            keys={name: tokens.as_mask(flags, trace).float() for name, flags in groups.items()},
+            ids=torch.tensor(ids, device=device),
+            words=torch.tensor(of_word, device=device),
+            n_real=trace.n_real,
+        )
+
+    def has_like(self, labels: Tensor) -> Tensor:
+        """bool [T]: whether another token has the same label."""
+        _, inverse, count = labels.unique(return_inverse=True, return_counts=True)
+        return count[inverse] > 1
+
+    def eligible(self) -> dict[str, float]:
+        """How many queries each kind of measure is averaged over."""
+        counts = self.counts[: self.n_real]
+        return {
+            "all": float(counts.sum()),
+            "previous": float(counts[1:].sum()),
+            "next": float(counts[:-1].sum()),
+            "same_token": float(self.counts[self.has_like(self.ids)].sum()),
+            "own_word": float(self.counts[self.has_like(self.words)].sum()),
+        }
+
+
+def _chunk_sums(
+    rows: slice, scores: Tensor, attention: Tensor, around: _Around, strong: float
+) -> dict[str, np.ndarray]:
+    """Sums over the counted queries of one chunk, float64 [H] each. Overwrites `scores`."""
+    stop = min(rows.stop, around.n_real)
+    n_rows = max(0, stop - rows.start)
+    scores, attention = scores[:, :n_rows], attention[:, :n_rows]  # padding's rows do not count
+    counts = around.counts[rows.start : stop]  # [R]
+    largest = attention.amax(-1) if n_rows else attention.new_zeros(len(attention), 0)  # [H, R]
+    sums = {"maximum": largest @ counts}
+    sums |= _on_offsets(rows.start, attention, largest, counts)
+    to_key = counts @ attention  # [H, T]
+    sums |= {name: to_key @ group for name, group in around.keys.items()}
+    sums |= _on_pairs(rows.start, attention, counts, around)
+    sums["entropy"] = _entropy(scores, attention, largest) @ counts
+    torch.gt(attention, strong, out=scores)
+    sums["strong"] = scores.sum(-1) @ counts
+    return {name: value.cpu().double().numpy() for name, value in sums.items()}
+
+
+def _entropy(scores: Tensor, attention: Tensor, largest: Tensor) -> Tensor:
+    """[H, R, T] -> [H, R], nats: -sum a ln a = logsumexp(s) - sum a s, as ln a = s - logsumexp(s). Writes to `scores`.
+
+    The logsumexp comes from the largest entry, where a = exp(s - logsumexp): no second exponential is taken.
+    """
+    if not scores.numel():
+        return torch.zeros_like(largest)
+    top = scores.amax(-1)
+    nothing_seen = top == torch.finfo(scores.dtype).min  # every key masked: the row is uniform
+    normaliser = top - largest.log()
+    entropy = (normaliser - scores.mul_(attention).sum(-1)).clamp(min=0.0)
+    return torch.where(nothing_seen, math.log(scores.shape[-1]), entropy)
+
+
+def _on_offsets(start: int, attention: Tensor, largest: Tensor, counts: Tensor) -> dict[str, Tensor]:
+    """Weight on, and maximum at, the previous token, itself, the next. A maximum shared among these is nobody's."""
+    n_rows, n_keys = attention.shape[1:]
+    padded = {}
+    for name, offset in OFFSETS.items():
+        weights = attention.new_full(attention.shape[:2], -1.0)  # -1 where there is no such key
+        first, last = max(0, -start - offset), min(n_rows, n_keys - start - offset)
+        if last > first:
+            weights[:, first:last] = attention[:, first:last].diagonal(start + first + offset, 1, 2)
+        padded[name] = weights
+    sums = {}
+    for name, weights in padded.items():
+        alone = weights >= largest
+        for other, others in padded.items():
+            if other != name:
+                alone = alone & (others < largest)
+        sums[name] = weights.clamp(min=0.0) @ counts
+        sums[f"top_{name}"] = alone.float() @ counts
+    return sums
+
+
+def _on_pairs(start: int, attention: Tensor, counts: Tensor, around: _Around) -> dict[str, Tensor]:
+    """Sums of attention times something that depends on the pair of tokens: distance, same token, same word."""
+    n_rows, n_keys = attention.shape[1:]
+    places = torch.arange(n_keys, device=attention.device)
+    own = places[start : start + n_rows]
+    distance = (own.unsqueeze(-1) - places).abs()  # [R, T]
+    elsewhere = distance > 0
+    pairs = {
+        "distance": distance,
+        "same_token": (around.ids[own].unsqueeze(-1) == around.ids) & elsewhere,
+        "own_word": (around.words[own].unsqueeze(-1) == around.words) & elsewhere,
+    }
+    # [H, R x T] times [R x T, 3]: one product for all heads and measures
+    factors = torch.stack([pair.to(attention.dtype).mul_(counts.unsqueeze(-1)).flatten() for pair in pairs.values()])
+    sums = attention.flatten(1) @ factors.T  # [H, 3]
+    return dict(zip(pairs, sums.unbind(-1), strict=True))
+
+
+def _finish(totals: dict[str, np.ndarray], around: _Around, queries: Queries, strong: float) -> HeadMeasures:
+    """Sums [L, H] -> means, in the order of the definitions."""
+    eligible = around.eligible()
+    over = {"same_token": "same_token", "own_word": "own_word"}
+    over |= {name: side for side in ("previous", "next") for name in (side, f"top_{side}")}
+    means = {}
+    for name, total in totals.items():
+        n_queries = eligible[over.get(name, "all")]
+        means[name] = total / n_queries if n_queries else np.full_like(total, np.nan)
+    means["strong"] = means["strong"] / around.n_real
+    uniform = math.log(around.n_real) if around.n_real > 1 else math.nan
+    means["relative_entropy"] = means["entropy"] / uniform
+    for array in means.values():
+        array.flags.writeable = False
+    values = {definition.name: means[definition.name] for definition in HEAD_MEASURES}
+    return HeadMeasures(MappingProxyType(values), around.n_real, int(eligible["all"]), queries, strong)

@@ -1,0 +1,235 @@
+"""Measures of heads: on attention written by hand, against a second computation in float64, and on known heads."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from encoder import TextEncoder
+from encoder import trace as trace_module
+from encoder.edits import MaskKeys
+from encoder.measure.definitions import BY_NAME, HEAD_MEASURES
+from encoder.measure.heads import HeadMeasures, head_measures, survey
+from encoder.measure.roles import ROLES, Thresholds, badges, roles
+from tests.engine import by_hand
+from tests.engine.conftest import VARIANTS, tiny
+
+N = 50  # ln 50 = 3.9: a uniform head of this length is broad
+
+
+def by_hand_measures(*maps: np.ndarray, **options) -> HeadMeasures:
+    return head_measures(by_hand.written(np.stack(maps)[None]), **options)
+
+
+def test_attention_written_by_hand():
+    maps = {
+        "self": by_hand.identity(N),
+        "previous": by_hand.to_previous(N),
+        "next": by_hand.to_next(N),
+        "uniform": by_hand.uniform(N),
+        "cls": by_hand.one_hot(N, 0),
+        "sep": by_hand.one_hot(N, N - 1),
+        "some token": by_hand.one_hot(N, 20),
+    }
+    measures = by_hand_measures(*maps.values())
+    of = {name: {measure: measures[measure][0, head] for measure in BY_NAME} for head, name in enumerate(maps)}
+    for name in ("self", "previous", "next", "cls", "sep", "some token"):
+        assert of[name]["entropy"] == pytest.approx(0, abs=1e-6)
+        assert of[name]["maximum"] == pytest.approx(1)
+        assert of[name]["strong"] == pytest.approx(1 / N)
+    assert of["uniform"]["entropy"] == pytest.approx(math.log(N), rel=1e-6)
+    assert of["uniform"]["relative_entropy"] == pytest.approx(1)
+    assert of["uniform"]["maximum"] == pytest.approx(1 / N)
+    assert of["uniform"]["strong"] == 0
+    assert of["uniform"]["distance"] == pytest.approx((N * N - 1) / (3 * N), rel=1e-6)
+    for name in ("self", "previous", "next"):
+        assert of[name][name] == pytest.approx(1)
+        assert of[name][f"top_{name}"] == pytest.approx(1)
+        assert of["uniform"][name] == pytest.approx(1 / N)
+        assert of["uniform"][f"top_{name}"] == 0  # all are largest, so none is
+    assert of["previous"]["next"] == 0
+    assert of["next"]["previous"] == 0
+    assert of["self"]["distance"] == 0
+    assert of["previous"]["distance"] == pytest.approx((N - 1) / N)
+    assert of["previous"]["self"] == pytest.approx(1 / N)  # the first token
+    assert of["cls"]["cls"] == pytest.approx(1)
+    assert of["cls"]["sep"] == 0
+    assert of["cls"]["distance"] == pytest.approx((N - 1) / 2)
+    assert of["sep"]["sep"] == pytest.approx(1)
+    assert of["some token"]["cls"] == of["some token"]["sep"] == 0
+
+
+def test_roles_of_attention_written_by_hand():
+    measures = by_hand_measures(
+        by_hand.identity(N), by_hand.to_previous(N), by_hand.to_next(N), by_hand.uniform(N), by_hand.one_hot(N, 0),
+        by_hand.one_hot(N, N - 1), by_hand.one_hot(N, 20), by_hand.random(N, 3, 0.5),
+    )  # fmt: skip
+    assert badges(measures)[0] == ("self", "prev", "next", "broad", "CLS", "SEP", "", "")
+
+
+def test_a_map_upside_down_changes_previous_into_next():
+    """The trap of a matrix called both: row i, column i - 1 is the previous token, numpy's eye(n, k=-1)."""
+    previous = by_hand.to_previous(N)
+    assert np.array_equal(previous[1:], np.eye(N, k=-1)[1:])
+    measures = by_hand_measures(previous, by_hand.to_next(N))
+    turned = by_hand_measures(previous.T / previous.T.sum(1, keepdims=True).clip(1), by_hand.to_next(N))
+    assert badges(measures)[0] == ("prev", "next")
+    assert badges(turned)[0][0] == "next"
+
+
+TOKENS = ("[CLS]", "the", "un", "##happ", "##y", "cat", ",", "the", "dog", "...", "[SEP]", "the", "end", "!", "[SEP]")
+WORDS = (-1, 0, 1, 1, 1, 2, 3, 4, 5, 6, -1, 7, 8, 9, -1)
+
+
+@pytest.mark.parametrize("queries", ["all", "content"])
+@pytest.mark.parametrize("n_padding", [0, 4])
+@pytest.mark.parametrize("numbers", [1, 200, 2_000_000])
+def test_against_float64(monkeypatch: pytest.MonkeyPatch, queries: str, n_padding: int, numbers: int):
+    """Random maps of a pair with repeated words, pieces and punctuation; padded or not; in chunks of any size."""
+    monkeypatch.setattr(trace_module, "CHUNK_NUMBERS", numbers)
+    n, n_real = len(TOKENS) + n_padding, len(TOKENS)
+    attention = np.stack(
+        [[by_hand.random(n, 10 * layer + head, 0.4 + head) for head in range(3)] for layer in range(2)]
+    )
+    attention[..., :n_real, n_real:] = 0
+    attention /= attention.sum(-1, keepdims=True)
+    trace = by_hand.written(attention, TOKENS, words=WORDS, n_padding=n_padding, pair_from=11)
+    measures = head_measures(trace, queries=queries, strong=0.13)
+    assert measures.n_tokens == n_real
+    assert measures.n_queries == (n_real if queries == "all" else n_real - 3)
+    for layer in range(2):
+        for head in range(3):
+            expected = by_hand.measured(trace, attention[layer, head], queries, 0.13)
+            found = {name: measures[name][layer, head] for name in expected}
+            assert found == pytest.approx(expected, rel=1e-4, abs=2e-6)
+    assert set(expected) == set(BY_NAME)
+
+
+@pytest.mark.parametrize("queries", ["all", "content"])
+def test_against_float64_on_real_heads(minilm: TextEncoder, prose: str, queries: str):
+    trace = minilm.trace_batch([prose, prose + " " + prose], request=("scores",))[0]
+    measures = head_measures(trace, queries=queries)
+    for layer, head in ((0, 2), (1, 8), (2, 9), (3, 4), (5, 11)):
+        scores = trace.values[f"layers.{layer}.scores"][head].double()
+        attention = torch.softmax(scores, -1).numpy()
+        expected = by_hand.measured(trace, attention, queries, 0.1)
+        found = {name: measures[name][layer, head] for name in expected}
+        assert found == pytest.approx(expected, rel=2e-4, abs=2e-6, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", list(VARIANTS))
+def test_padding_does_not_count(name: str):
+    model = tiny(**VARIANTS[name])
+    alone = head_measures(model.trace("the cat sat on the mat ."))
+    padded = head_measures(
+        model.trace_batch(["the cat sat on the mat .", "a big red bus ran to the river and the bank"])[0]
+    )
+    for measure in BY_NAME:
+        np.testing.assert_allclose(padded[measure], alone[measure], atol=2e-5, rtol=1e-4)
+
+
+def test_known_heads_of_minilm(minilm: TextEncoder, prose: str):
+    measures = head_measures(minilm.trace(prose))
+    assert measures["previous"][0, 2] > 0.95
+    assert measures["next"][1, 8] > 0.6
+    assert measures["next"][0, 2] < 0.02
+    assert measures["previous"][1, 8] < 0.1
+    assert measures["top_previous"][0, 2] == 1
+    shown = badges(measures)
+    assert shown[0][2] == "prev"
+    assert shown[1][8] == "next"
+    assert [badge for layer in shown for badge in layer].count("prev") == 1
+
+
+def test_a_same_word_head_of_minilm(minilm: TextEncoder, prose: str):
+    """Said twice, each word finds itself again: L2 H9 does that more than any other head."""
+    measures = head_measures(minilm.trace(f"{prose} {prose}"))
+    assert np.unravel_index(np.argmax(measures["same_token"]), (6, 12)) == (2, 9)
+
+
+def test_thresholds_move_the_roles(minilm: TextEncoder, prose: str):
+    measures = head_measures(minilm.trace(prose))
+    everything = roles(measures, Thresholds(-1, -1, -1, -1, -1))
+    assert all(len(findings) == len(ROLES) for layer in everything for findings in layer)
+    nothing = roles(measures, Thresholds(2, 2, 2, 9, 2))
+    assert not any(findings for layer in nothing for findings in layer)
+    finding = roles(measures)[0][2][0]
+    assert finding.role.name == "previous"
+    assert finding.measure == "previous"
+    assert finding.value == measures["previous"][0, 2]
+    assert finding.threshold == 0.5
+    by_top = roles(measures, Thresholds(position=1.5))[0][2][0]
+    assert (by_top.role.name, by_top.measure, by_top.threshold) == ("previous", "top_previous", 0.9)
+
+
+@pytest.mark.parametrize("size", [None, 1, 7, 64])
+def test_one_walk_gives_both(size: int | None):
+    trace = tiny().trace("the cat sat on the unhappy mat .")
+    thumbnails, measures = survey(trace, size)
+    if size is None:
+        assert thumbnails is None
+    else:
+        assert torch.equal(thumbnails, trace.thumbnails(size))
+    alone = head_measures(trace)
+    for name in BY_NAME:
+        np.testing.assert_array_equal(measures[name], alone[name])
+
+
+def test_short_texts():
+    """[CLS] and [SEP] alone; and a single token, which has no neighbour and no entropy to compare with."""
+    two = head_measures(by_hand.written(np.array([[[[0.25, 0.75], [0.5, 0.5]]]])))
+    assert two["next"][0, 0] == pytest.approx(0.75)
+    assert two["previous"][0, 0] == pytest.approx(0.5)
+    assert math.isnan(two["same_token"][0, 0])
+    content = head_measures(by_hand.written(np.array([[[[0.25, 0.75], [0.5, 0.5]]]])), queries="content")
+    assert content.n_queries == 0
+    assert all(math.isnan(content[name][0, 0]) for name in BY_NAME)
+    assert badges(content) == (("",),)
+    one = head_measures(by_hand.written(np.ones((1, 1, 1, 1)), ("a",)))
+    assert one["self"][0, 0] == one["top_self"][0, 0] == one["maximum"][0, 0] == 1
+    assert one["entropy"][0, 0] == 0
+    assert all(math.isnan(one[name][0, 0]) for name in ("relative_entropy", "previous", "next", "same_token"))
+
+
+def test_a_row_that_may_see_nothing_is_uniform():
+    trace = tiny().trace("the cat sat", edits=[MaskKeys(tuple(range(5)), layer=1, head=2, query=3)])
+    attention = trace.attention(1, 2)
+    assert attention[3].tolist() == pytest.approx([0.2] * 5)
+    expected = by_hand.measured(trace, attention.double().numpy(), "all", 0.1)
+    assert head_measures(trace)["entropy"][1, 2] == pytest.approx(expected["entropy"], rel=1e-5)
+
+
+def test_the_table():
+    measures = head_measures(tiny().trace("the cat sat"))
+    table = measures.table()
+    assert list(table.columns) == ["layer", "head", *BY_NAME]
+    assert len(table) == 15
+    row = table[(table.layer == 2) & (table["head"] == 3)].iloc[0]
+    assert all(row[name] == measures[name][2, 3] or math.isnan(row[name]) for name in BY_NAME)
+    assert measures.nbytes == len(BY_NAME) * 15 * 8
+    with pytest.raises(ValueError, match="read-only"):
+        measures["entropy"][0, 0] = 1
+
+
+def test_every_measure_is_defined():
+    assert len(BY_NAME) == len(HEAD_MEASURES)
+    for definition in HEAD_MEASURES:
+        assert definition.unit in ("share", "nats", "tokens")
+        assert all((definition.title, definition.formula, definition.source, definition.sentence.endswith(".")))
+        assert definition.formula.count("{") == definition.formula.count("}")
+        assert definition.formula.count(r"\Big(") == definition.formula.count(r"\Big)")
+    for role in ROLES:
+        assert len(role.badge) <= 5
+        for measure, field, _ in role.rules:
+            assert measure in BY_NAME
+            assert hasattr(Thresholds(), field)
+
+
+def test_measuring_changes_nothing_in_the_trace():
+    trace = tiny().trace("the cat sat on the mat")
+    before = {name: value.clone() for name, value in trace.values.items()}
+    survey(trace, 4)
+    assert all(torch.equal(trace.values[name], value) for name, value in before.items())
