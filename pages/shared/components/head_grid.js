@@ -201,6 +201,7 @@ class GridView {
       pen.globalAlpha = dim ? FADED : 1;
       pen.drawImage(atlas.canvas, column * atlas.blocks, row * atlas.blocks, atlas.blocks, atlas.blocks, x, y, place.size, place.size);
       if (place.bar) this.drawMeasure(pen, place, k, x, y + place.size + 1);
+      pen.globalAlpha = dim ? 0.5 : 1;   // still to be read
       this.drawBadge(pen, place, k, x, y);
       pen.globalAlpha = 1;
     });
@@ -417,25 +418,41 @@ class GridView {
     this.component.setTriggerValue("grid", { ...value, id: eventId() });
   }
 
-  // The grid as it stands, without hover and focus, on the theme's background.
+  // The grid as it stands, with its legend, without hover and focus, on the theme's background.
   save() {
     const place = this.measure(Math.max(this.width, 900));
     const scale = 2;
-    const canvas = make("canvas", { width: String(Math.ceil(place.width * scale)), height: String(Math.ceil(place.height * scale)) });
+    const top = this.arrays.measure ? 24 : 0;
+    const [width, height] = [place.width + 4, place.height + top];
+    const canvas = make("canvas", { width: String(Math.ceil(width * scale)), height: String(Math.ceil(height * scale)) });
+    const pen = canvas.getContext("2d");
+    const grid = new OffscreenCanvas(Math.ceil(place.width * scale), Math.ceil(place.height * scale));
     const [hovered, focused] = [this.hovered, this.focused];
     this.hovered = this.focused = null;
-    const pen = canvas.getContext("2d");
-    this.draw(pen, place, scale);
-    pen.setTransform(1, 0, 0, 1, 0, 0);
-    pen.globalCompositeOperation = "destination-over";
+    this.draw(grid.getContext("2d"), place, scale);
+    [this.hovered, this.focused] = [hovered, focused];
     pen.fillStyle = this.theme.background;
     pen.fillRect(0, 0, canvas.width, canvas.height);
-    [this.hovered, this.focused] = [hovered, focused];
+    pen.drawImage(grid, 0, top * scale);
+    pen.scale(scale, scale);
+    if (top) this.drawLegend(pen);
     canvas.toBlob((blob) => {
       const url = URL.createObjectURL(blob);
       download(`${fileName(this.header.name)}.png`, url);
       URL.revokeObjectURL(url);
     });
+  }
+
+  drawLegend(pen) {
+    const [low, high] = this.header.measureRange.map(short);
+    const start = `${this.header.measureLabel} ${low}`.trim();
+    this.text(pen, start, 8, 12, "left", this.theme.text, 12);
+    const left = 14 + pen.measureText(start).width;
+    for (let x = 0; x < 84; x++) {
+      pen.fillStyle = this.measureColour(x / 83);
+      pen.fillRect(left + x, 8, 1, 8);
+    }
+    this.text(pen, high, left + 90, 12, "left", this.theme.text, 12);
   }
 
   destroy() {
