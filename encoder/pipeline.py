@@ -64,9 +64,20 @@ class TextEncoder:
         return sum(parameter.numel() for parameter in self.encoder.parameters())
 
     def tokenize(self, text: str, pair: str | None = None, max_tokens: int | None = None) -> Tokenized:
-        """Text -> tokens, cut at `max_tokens` or at what the model takes, whichever is less."""
+        """Text -> tokens, cut at `max_tokens` or at what the model takes, whichever is less.
+
+        Raises TextError for a token that the tokenizer knows and the encoder's table does not.
+        """
         limit = self.config.max_tokens
-        return self.tokenizer.encode(text, pair, limit if max_tokens is None else min(limit, max_tokens))
+        sentence = self.tokenizer.encode(text, pair, limit if max_tokens is None else min(limit, max_tokens))
+        size = self.config.vocab_size
+        for token, token_id in zip(sentence.tokens, sentence.ids, strict=True):
+            if token_id >= size:
+                raise TextError(
+                    f"The tokenizer gives {token!r} the id {token_id}; the encoder of {self.name} has vectors for 0 to "
+                    f"{size - 1}: its tokenizer belongs to another checkpoint. Leave the word out, or mend the folder."
+                )
+        return sentence
 
     def trace(
         self, text: str, pair: str | None = None, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()
