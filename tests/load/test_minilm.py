@@ -49,13 +49,15 @@ def close(ours: torch.Tensor, theirs: torch.Tensor, atol: float = 1e-5) -> None:
 
 
 def compare(trace: Any, theirs: Any, index: int) -> None:
-    close(trace.output, theirs.last_hidden_state[index])
+    """Outputs of the real tokens (of padding both are wrong in the fifth digit, as float64 shows), all of the rest."""
+    n = trace.n_real
+    close(trace.output[:n], theirs.last_hidden_state[index, :n])
     close(trace.residual["embedding"], theirs.hidden_states[0][index])
     for layer in range(6):
         close(trace.layer_attention(layer), theirs.attentions[layer][index])
         close(trace.attention(layer, 7), theirs.attentions[layer][index, 7])
         # MiniLM's stream has outlier dimensions, whose rounding the norms spread.
-        close(trace.residual[f"layers.{layer}.after_ffn"], theirs.hidden_states[layer + 1][index], atol=3e-5)
+        close(trace.residual[f"layers.{layer}.after_ffn"][:n], theirs.hidden_states[layer + 1][index, :n], atol=2e-5)
 
 
 @pytest.mark.parametrize("text", SENTENCES, ids=["plain", "longer", "empty", "other scripts", "282 tokens"])
