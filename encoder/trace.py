@@ -154,25 +154,35 @@ class Trace:
         pattern = attend.pattern(self.scores(layer, head, queries))
         return pattern if keys is None else pattern[:, keys]
 
+    def layer_scores(self, layer: int, queries: slice | None = None) -> Tensor:
+        """[H, Ti, T]: scores of all heads of a layer, for the query rows asked for (all by default)."""
+        self._check(layer)
+        return self._layer_scores(layer, queries or slice(None), slice(None))
+
     def layer_attention(self, layer: int, queries: slice | None = None) -> Tensor:
         """[H, Ti, T]: attention of all heads of a layer, for the query rows asked for (all by default)."""
-        self._check(layer)
-        return attend.pattern(self._layer_scores(layer, queries or slice(None), slice(None)))
+        return attend.pattern(self.layer_scores(layer, queries))
+
+    def row_chunks(self, n_heads: int, queries: slice | None = None, align: int = 1) -> Iterator[slice]:
+        """The query rows in chunks for which n_heads x rows x T numbers take bounded memory.
+
+        Each holds a multiple of `align` rows, but the last.
+        """
+        wanted = range(self.n_tokens)[queries or slice(None)]
+        rows = max(1, CHUNK_NUMBERS // (max(1, n_heads) * self.n_tokens) // align) * align
+        for start in range(wanted.start, wanted.stop, rows):
+            yield slice(start, min(start + rows, wanted.stop))
 
     def attention_chunks(
         self, layer: int, heads: slice | None = None, queries: slice | None = None, align: int = 1
     ) -> Iterator[tuple[slice, Tensor, Tensor]]:
         """Walk through a layer's attention in bounded memory: (query rows, scores, attention), both [h, rows, T].
 
-        The tensors are the caller's own, to write to if it likes. Chunks hold a multiple of `align` rows, but the last.
+        The tensors are the caller's own, to write to if it likes. Chunks are those of `row_chunks`.
         """
         self._check(layer)
         heads = heads or slice(None)
-        wanted = range(self.n_tokens)[queries or slice(None)]
-        n_heads = len(range(self.config.n_heads)[heads])
-        rows = max(1, CHUNK_NUMBERS // (max(1, n_heads) * self.n_tokens) // align) * align
-        for start in range(wanted.start, wanted.stop, rows):
-            chunk = slice(start, min(start + rows, wanted.stop))
+        for chunk in self.row_chunks(len(range(self.config.n_heads)[heads]), queries, align):
             scores = self._layer_scores(layer, chunk, heads)
             yield chunk, scores, attend.pattern(scores)
 

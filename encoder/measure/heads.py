@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from encoder import attend
 from encoder.measure import tokens
 from encoder.measure.definitions import HEAD_MEASURES
 from encoder.measure.tokens import Queries
@@ -76,18 +77,21 @@ def survey(
     """`trace.thumbnails(size)` and `head_measures(trace)` for the price of one walk. size None: no thumbnails."""
     around = _Around.of(trace, queries)
     block = 1 if size is None else pooling_block(trace.n_tokens, size)
-    maps, sums = [], []
-    for layer in range(trace.config.n_layers):
-        pooled, layer_sums = [], []
-        for rows, scores, attention in trace.attention_chunks(layer, align=block):
+    n_layers, n_heads = trace.config.n_layers, trace.config.n_heads
+    pooled: list[list[Tensor]] = [[] for _ in range(n_layers)]
+    sums: list[dict[str, np.ndarray]] = [{} for _ in range(n_layers)]
+    for rows in trace.row_chunks(n_heads, align=block):
+        pairs = _pair_factors(rows, around)
+        for layer in range(n_layers):
+            scores = trace.layer_scores(layer, rows)
+            attention = attend.pattern(scores)
             if size is not None:
-                pooled.append(block_max(attention, block))
-            layer_sums.append(_chunk_sums(rows, scores, attention, around, strong))
-        sums.append({name: sum(chunk[name] for chunk in layer_sums) for name in layer_sums[0]})
-        if size is not None:
-            maps.append(torch.cat(pooled, dim=1))
-    totals = {name: np.stack([layer_sums[name] for layer_sums in sums]) for name in sums[0]}  # each [L, H]
-    return (torch.stack(maps) if maps else None), _finish(totals, around, queries, strong)
+                pooled[layer].append(block_max(attention, block))
+            for name, value in _chunk_sums(rows, scores, attention, around, pairs, strong).items():
+                sums[layer][name] = sums[layer].get(name, 0.0) + value
+    totals = {name: np.stack([of_layer[name] for of_layer in sums]) for name in sums[0]}  # each [L, H]
+    thumbnails = None if size is None else torch.stack([torch.cat(parts, dim=1) for parts in pooled])
+    return thumbnails, _finish(totals, around, queries, strong)
 
 
 @dataclass(frozen=True)
@@ -141,23 +145,25 @@ class _Around:
 
 
 def _chunk_sums(
-    rows: slice, scores: Tensor, attention: Tensor, around: _Around, strong: float
+    rows: slice, scores: Tensor, attention: Tensor, around: _Around, pairs: dict[str, Tensor], strong: float
 ) -> dict[str, np.ndarray]:
     """Sums over the counted queries of one chunk, float64 [H] each. Overwrites `scores`."""
     stop = min(rows.stop, around.n_real)
     n_rows = max(0, stop - rows.start)
     scores, attention = scores[:, :n_rows], attention[:, :n_rows]  # padding's rows do not count
-    counts = around.counts[rows.start : stop]  # [R]
-    largest = attention.amax(-1) if n_rows else attention.new_zeros(len(attention), 0)  # [H, R]
+    counts = around.counts[rows.start : rows.start + n_rows]  # [R]
+    largest = attention.amax(-1)  # [H, R]
     sums = {"maximum": largest @ counts}
     sums |= _on_offsets(rows.start, attention, largest, counts)
     to_key = counts @ attention  # [H, T]
     sums |= {name: to_key @ group for name, group in around.keys.items()}
-    sums |= _on_pairs(rows.start, attention, counts, around)
+    flat = attention.flatten(1)  # [H, R x T]
+    sums |= {name: flat @ factor for name, factor in pairs.items()}
     sums["entropy"] = _entropy(scores, attention, largest) @ counts
     torch.gt(attention, strong, out=scores)
     sums["strong"] = scores.sum(-1) @ counts
-    return {name: value.cpu().double().numpy() for name, value in sums.items()}
+    together = torch.stack(list(sums.values())).cpu().double().numpy()  # one transfer: [measures, H]
+    return dict(zip(sums, together, strict=True))
 
 
 def _entropy(scores: Tensor, attention: Tensor, largest: Tensor) -> Tensor:
@@ -165,8 +171,6 @@ def _entropy(scores: Tensor, attention: Tensor, largest: Tensor) -> Tensor:
 
     The logsumexp comes from the largest entry, where a = exp(s - logsumexp): no second exponential is taken.
     """
-    if not scores.numel():
-        return torch.zeros_like(largest)
     top = scores.amax(-1)
     nothing_seen = top == torch.finfo(scores.dtype).min  # every key masked: the row is uniform
     normaliser = top - largest.log()
@@ -177,40 +181,28 @@ def _entropy(scores: Tensor, attention: Tensor, largest: Tensor) -> Tensor:
 def _on_offsets(start: int, attention: Tensor, largest: Tensor, counts: Tensor) -> dict[str, Tensor]:
     """Weight on, and maximum at, the previous token, itself, the next. A maximum shared among these is nobody's."""
     n_rows, n_keys = attention.shape[1:]
-    padded = {}
-    for name, offset in OFFSETS.items():
-        weights = attention.new_full(attention.shape[:2], -1.0)  # -1 where there is no such key
+    weights = attention.new_full((len(OFFSETS), *largest.shape), -1.0)  # [3, H, R]; -1 where there is no such key
+    for place, offset in enumerate(OFFSETS.values()):
         first, last = max(0, -start - offset), min(n_rows, n_keys - start - offset)
         if last > first:
-            weights[:, first:last] = attention[:, first:last].diagonal(start + first + offset, 1, 2)
-        padded[name] = weights
-    sums = {}
-    for name, weights in padded.items():
-        alone = weights >= largest
-        for other, others in padded.items():
-            if other != name:
-                alone = alone & (others < largest)
-        sums[name] = weights.clamp(min=0.0) @ counts
-        sums[f"top_{name}"] = alone.float() @ counts
-    return sums
+            weights[place, :, first:last] = attention[:, first:last].diagonal(start + first + offset, 1, 2)
+    top = weights >= largest
+    top &= top.sum(0) == 1
+    on, at = weights.clamp_(min=0.0) @ counts, top.to(weights.dtype) @ counts  # each [3, H]
+    return dict(zip(OFFSETS, on, strict=True)) | dict(zip((f"top_{name}" for name in OFFSETS), at, strict=True))
 
 
-def _on_pairs(start: int, attention: Tensor, counts: Tensor, around: _Around) -> dict[str, Tensor]:
-    """Sums of attention times something that depends on the pair of tokens: distance, same token, same word."""
-    n_rows, n_keys = attention.shape[1:]
-    places = torch.arange(n_keys, device=attention.device)
-    own = places[start : start + n_rows]
-    distance = (own.unsqueeze(-1) - places).abs()  # [R, T]
-    elsewhere = distance > 0
-    pairs = {
-        "distance": distance,
-        "same_token": (around.ids[own].unsqueeze(-1) == around.ids) & elsewhere,
-        "own_word": (around.words[own].unsqueeze(-1) == around.words) & elsewhere,
-    }
-    # [H, R x T] times [R x T, 3]: one product for all heads and measures
-    factors = torch.stack([pair.to(attention.dtype).mul_(counts.unsqueeze(-1)).flatten() for pair in pairs.values()])
-    sums = attention.flatten(1) @ factors.T  # [H, 3]
-    return dict(zip(pairs, sums.unbind(-1), strict=True))
+def _pair_factors(rows: slice, around: _Around) -> dict[str, Tensor]:
+    """What depends on the pair of tokens alone: distance, same token, same word; [R x T], 0 for queries left out."""
+    places = torch.arange(len(around.counts), device=around.counts.device)
+    own = places[rows.start : min(rows.stop, around.n_real)]
+    counts = around.counts[own].unsqueeze(-1)  # [R, 1]
+    distance = (own.unsqueeze(-1) - places).abs().to(counts.dtype)  # [R, T]
+    factors = {"distance": (distance * counts).flatten()}
+    for name, labels in (("same_token", around.ids), ("own_word", around.words)):
+        alike = labels[own].unsqueeze(-1) == labels
+        factors[name] = (alike & (distance > 0)).to(counts.dtype).mul_(counts).flatten()
+    return factors
 
 
 def _finish(totals: dict[str, np.ndarray], around: _Around, queries: Queries, strong: float) -> HeadMeasures:
