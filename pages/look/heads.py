@@ -30,18 +30,7 @@ st.markdown(
 )
 grid_side, map_side = st.columns([5, 6], gap="medium")
 
-with grid_side:
-    head_grid(
-        attention_view.thumbnails(view),
-        layers=config.n_layers,
-        heads=config.n_heads,
-        selected=(view.layer, view.head),
-        key="grid",
-        alt=f"Attention maps of all {config.n_layers * config.n_heads} heads, layers downwards, heads to the right.",
-        colorscale=figures.thumbnails_lut(view.colours),
-        on_event=_on_grid,
-    )
-
+# The large map comes first: in a long text the small ones take their time.
 with map_side:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader(f"L{view.layer} H{view.head}", anchor=False, width="content")
@@ -60,4 +49,14 @@ with map_side:
     st.caption(caption)
 
 with grid_side:
+    head_grid(
+        attention_view.thumbnails(view),
+        layers=config.n_layers,
+        heads=config.n_heads,
+        selected=(view.layer, view.head),
+        key="grid",
+        alt=f"Attention maps of all {config.n_layers * config.n_heads} heads, layers downwards, heads to the right.",
+        colorscale=figures.thumbnails_lut(view.colours),
+        on_event=_on_grid,
+    )
     attention_view.what_is_seen(view, special)

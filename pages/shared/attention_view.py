@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import plotly.graph_objects as go
@@ -19,6 +20,8 @@ from pages.shared.view import View, state
 
 #: Up to this many tokens a map is drawn cell by cell; above, one cell stands for a block of tokens until zoomed in.
 EXACT_TOKENS = 256
+#: Beyond this many tokens all heads take seconds, and progress is shown.
+SHORT_TEXT = 1_024
 #: Side of the small maps of the grid, at most.
 THUMBNAIL = 64
 
@@ -31,14 +34,24 @@ CAPTIONS = {
 
 
 def thumbnails(view: View) -> np.ndarray:
-    """uint8 [L, H, S, S]: every head's pooled map, 255 for the weight 1; for colours, never for numbers."""
-    return cached.derived(
-        view.model,
-        view.text,
-        view.pair,
-        ("thumbnails", THUMBNAIL),
-        lambda trace: aggregate.to_uint8(trace.thumbnails(THUMBNAIL)),
-    )
+    """uint8 [L, H, S, S]: every head's pooled map, 255 for the weight 1; for colours, never for numbers.
+
+    Kept layer by layer, so that a long text shows its progress, and a visitor who goes on meanwhile loses none of it.
+    """
+    n_layers, long = view.trace.config.n_layers, view.trace.n_tokens > SHORT_TEXT
+    bar = st.progress(0.0, "Drawing the small maps …") if long else None
+    layers = []
+    for layer in range(n_layers):
+        if bar is not None:
+            bar.progress(layer / n_layers, f"Drawing the small maps: layer {layer} of 0 to {n_layers - 1} …")
+        layers.append(cached.derived(view.model, view.text, view.pair, ("thumbnails", THUMBNAIL, layer), _draw(layer)))
+    if bar is not None:
+        bar.empty()
+    return np.stack(layers)
+
+
+def _draw(layer: int) -> Callable[[Trace], np.ndarray]:
+    return lambda trace: aggregate.to_uint8(trace.layer_thumbnails(layer, THUMBNAIL))
 
 
 def options(place: DeltaGenerator) -> tuple[str, str, str]:

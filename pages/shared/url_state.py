@@ -18,6 +18,8 @@ import streamlit as st
 LONGEST_IN_URL = 4_000
 
 _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
+#: Whether a run is between its begin and its end; whether a callback changed the view since the last one.
+_RUNNING, _TOUCHED = "_view_running", "_view_touched"
 
 
 @dataclass(frozen=True)
@@ -79,17 +81,31 @@ class UrlState:
         written = st.session_state.setdefault(_WRITTEN, {})
         st.session_state[_NOTES] = []
         first_run = not values
+        # After a click or a keystroke the browser's address may still be the one before the last change: it is old
+        # news.
+        heed = first_run or not self._interacted(values)
+        st.session_state[_RUNNING] = True
         for name, param in self.params.items():
             raw = st.query_params.get(name)
             if name not in values:
                 values[name] = param.default
+            if not heed:
+                continue
             if raw is not None and raw != written.get(name):
                 self._adopt(param, raw)
-            elif raw is None and not first_run and name in written and st.query_params:
+            elif raw is None and name in written and st.query_params:
                 self.put(name, param.default)  # the browser went back to a link that left this value out
         unknown = sorted(set(st.query_params) - set(self.params) - {"embed", "embed_options"}) if first_run else []
         for name in unknown:
             self.note(f"The link's {name!r} is nothing that this app knows; it is ignored.")
+
+    def _interacted(self, values: dict[str, Any]) -> bool:
+        """Whether this run was brought about by a widget or a callback that changed the view, not by the address."""
+        by_callback = st.session_state.pop(_TOUCHED, False)
+        return by_callback or any(
+            self.key(name) in st.session_state and st.session_state[self.key(name)] != value
+            for name, value in values.items()
+        )
 
     def _adopt(self, param: Param, raw: str) -> None:
         try:
@@ -109,6 +125,7 @@ class UrlState:
         if wanted != st.query_params.to_dict():
             st.query_params.from_dict(wanted)
         st.session_state[_WRITTEN] = wanted
+        st.session_state[_RUNNING] = False
 
     def get(self, name: str) -> Any:
         """Value of a Param in this session."""
@@ -118,6 +135,8 @@ class UrlState:
         """Set a value from code: before its widget is drawn in this run, or in a callback."""
         st.session_state[_VALUES][name] = value
         st.session_state[self.key(name)] = value
+        if not st.session_state.get(_RUNNING):
+            st.session_state[_TOUCHED] = True
 
     def key(self, name: str) -> str:
         """Key of the widget that shows a Param."""
