@@ -7,6 +7,7 @@ it stands on light and dark pages alike. Where numbers are made first, the funct
 from encoder.figures.attention import attention_cells, attention_heatmap
 from encoder.figures.colours import THEMES, thumbnails_lut
 from encoder.figures.norms import (
+    OUTLIER,
     gain_bias,
     norm_label,
     norm_statistics,
@@ -24,12 +25,12 @@ from encoder.figures.positions import (
     products_by_distance,
     rotary_angles,
 )
-from encoder.figures.vectors import dot_product_bars, dot_product_terms, symmetric_limit, vectors_heatmap
+from encoder.figures.vectors import dot_product_bars, dot_product_terms, robust_limit, symmetric_limit, vectors_heatmap
 from encoder.figures.windows import attention_window
 
 __all__ = [
-    "THEMES", "angles", "attention_cells", "attention_heatmap", "attention_window", "distance_curve",
+    "OUTLIER", "THEMES", "angles", "attention_cells", "attention_heatmap", "attention_window", "distance_curve",
     "dot_product_bars", "dot_product_terms", "gain_bias", "norm_label", "norm_statistics", "norm_steps", "outliers",
-    "position_dot_products", "position_heatmap", "position_products", "products_by_distance", "rotary_angles",
-    "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap",
+    "position_dot_products", "position_heatmap", "position_products", "products_by_distance", "robust_limit",
+    "rotary_angles", "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap",
 ]  # fmt: skip

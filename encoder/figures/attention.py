@@ -16,6 +16,7 @@ from encoder.figures.axes import (
     check_labels,
     colour_bar,
     heading,
+    logarithmic_bar,
     neutral_layout,
     pill,
     token_axis,
@@ -176,32 +177,7 @@ def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[go.Heatmap 
         colorbar=colour_bar(title),
         hovertemplate=f"{tokens}%{{y}} {says} %{{x}}: {at_most}%{{z:.3g}}<extra></extra>",
     )
-    return [heatmap, _log_bar(title, cells.largest, theme)] if log else [heatmap]
-
-
-def _log_bar(title: str, largest: float, theme: str) -> go.Scatter:
-    """The colour bar of a logarithmic map: its own axis is linear, so a trace without points carries one in log10."""
-    top = float(np.log10(largest))
-    low = top - LOG_DECADES
-    decades = np.arange(np.ceil(low - 1e-9), np.floor(top + 1e-9) + 1)
-    ticks = np.union1d(decades[(decades > low + 0.4) & (decades < top - 0.4)], [low, top])
-    texts = [f"{10**tick:.2g}" for tick in ticks]
-    texts[0] = f"≤ {texts[0]}"
-    return go.Scatter(
-        x=[None],
-        y=[None],
-        mode="markers",
-        hoverinfo="skip",
-        showlegend=False,
-        marker={
-            "color": [low],
-            "cmin": low,
-            "cmax": top,
-            "colorscale": colour.sequential(theme),
-            "showscale": True,
-            "colorbar": colour_bar(f"{title} (log)", tickvals=ticks, ticktext=texts),
-        },
-    )
+    return [heatmap, logarithmic_bar(title, cells.largest, theme, LOG_DECADES)] if log else [heatmap]
 
 
 def _mark(figure: go.Figure, cells: AttentionCells, selected: tuple[int | None, int | None], *, upright: bool) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from encoder.figures.colours import EMPHASIS, NEUTRAL
+from encoder.figures.colours import EMPHASIS, NEUTRAL, sequential
 
 CLEAR = "rgba(0,0,0,0)"
 #: Longer labels are cut on the axes and in the hover text; what tokenizers call a token is nearly always shorter.
@@ -58,7 +58,7 @@ def token_axis(labels: Sequence[str], first: int, count: int, *, title: str, dow
     axis: dict[str, Any] = {
         "type": "category",
         "categoryorder": "array",
-        "categoryarray": positions,
+        "categoryarray": list(range(len(texts))),  # Plotly.js takes no typed array here
         "range": ends[::-1] if downwards else ends,
         "tickmode": "auto",
         "labelalias": {str(position): text for position, text in enumerate(texts)},
@@ -78,14 +78,11 @@ def token_axis(labels: Sequence[str], first: int, count: int, *, title: str, dow
 
 
 def component_axis(count: int, *, title: str) -> dict[str, Any]:
-    """Layout of an axis of components (or positions) 0 .. count - 1: whole numbers, about a dozen of them drawn."""
+    """Layout of an axis of components (or positions) 0 .. count - 1, with about a dozen round numbers on it."""
+    ticks = {"dtick": 1} if count <= 12 else {"nticks": 12}
     return {
-        "type": "category",
-        "categoryorder": "array",
-        "categoryarray": np.arange(count, dtype=np.int32),
         "range": [-0.5, count - 0.5],
-        "tickmode": "auto",
-        "nticks": 12,
+        **ticks,
         "tickangle": 0,
         "title": {"text": title, "standoff": 6},
         "showgrid": False,
@@ -132,6 +129,34 @@ def colour_bar(title: str, **more: Any) -> dict[str, Any]:
         "tickfont": {"size": 11},
         **more,
     }
+
+
+def logarithmic_bar(title: str, largest: float, theme: str, decades: int, **more: Any) -> go.Scatter:
+    """The colour bar of a map coloured by `colours.logarithmic`: from `largest` down by so many powers of ten.
+
+    A map's own bar is linear in its values, so a trace without points carries one that is linear in log10.
+    """
+    top = float(np.log10(largest))
+    low = top - decades
+    tens = np.arange(np.ceil(low - 1e-9), np.floor(top + 1e-9) + 1)
+    ticks = np.union1d(tens[(tens > low + 0.4) & (tens < top - 0.4)], [low, top])
+    texts = [f"{10**tick:.2g}" for tick in ticks]
+    texts[0] = f"≤ {texts[0]}"
+    return go.Scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        hoverinfo="skip",
+        showlegend=False,
+        marker={
+            "color": [low],
+            "cmin": low,
+            "cmax": top,
+            "colorscale": sequential(theme),
+            "showscale": True,
+            "colorbar": colour_bar(f"{title} (log)", tickvals=ticks, ticktext=texts, **more),
+        },
+    )
 
 
 def heading(text: str, above: int = 48) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from encoder.figures.axes import (
     check_labels,
     colour_bar,
     component_axis,
+    logarithmic_bar,
     neutral_layout,
     pill,
     plain_axis,
@@ -25,6 +26,8 @@ from encoder.figures.vectors import signed_bars, symmetric_limit
 
 #: Components farther than this many standard deviations from the mean of all are named as outliers.
 OUTLIER = 4.0
+#: On a logarithmic scale, powers of ten that the colours span.
+LOG_DECADES = 3
 
 
 def norm_label(name: str) -> str:
@@ -42,6 +45,7 @@ def norm_statistics(
     labels: Sequence[str],
     *,
     colours: str = "viridis",
+    log: bool = False,
     limits: tuple[float, float] | None = None,
     selected: tuple[int | None, int | None] | None = None,
     first: int = 0,
@@ -53,6 +57,7 @@ def norm_statistics(
         names: of the norms, as in a trace.
         labels: one a token of the whole text.
         colours: the theme of the map of standard deviations, which start at 0; the means are coloured around 0.
+        log: the standard deviations are coloured by their logarithm, over three powers of ten.
         limits: the largest absolute mean and the largest std on the colour scales; those of the arrays by default.
         selected: (norm, token), either may be None: row and column are framed in both maps.
         first: the token of the first column, when a part of a longer text is drawn.
@@ -74,30 +79,45 @@ def norm_statistics(
         neutral_layout(margin={"l": 8, "r": 8, "t": 60, "b": 8}, uirevision=f"{n_norms}x{n_tokens}+{first}")
     )
     places = {"x": first + np.arange(n_tokens, dtype=np.int32), "y": np.arange(n_norms, dtype=np.int32)}
-    maps = (
-        ("mean", means, colour.diverging("residual"), (-limits[0], limits[0])),
-        ("standard deviation", stds, colour.sequential(colours), (0, limits[1])),
-    )
-    for column, (what, values, scale, (low, high)) in enumerate(maps, start=1):
-        figure.add_trace(
-            go.Heatmap(
-                z=values,
-                zmin=low,
-                zmax=high,
-                colorscale=scale,
-                colorbar=colour_bar(what, nticks=5, x=(0, 0.52)[column - 1], len=0.4, lenmode="fraction"),
-                hovertemplate=f"%{{y}}, %{{x}}: {what} %{{z:.4g}}<extra></extra>",
-                **places,
-            ),
-            row=1,
-            col=column,
-        )
+    figure.add_trace(_mean_map(means, limits[0], places), row=1, col=1)
+    figure.add_traces(_std_maps(stds, limits[1], places, colours, log), rows=1, cols=2)
+    for column in (1, 2):
         figure.update_xaxes(token_axis(labels, first, n_tokens, title="token"), row=1, col=column)
         figure.update_yaxes(token_axis(shown, 0, n_norms, title="", downwards=True), row=1, col=column)
     figure.update_layout(yaxis2={"matches": "y", "showticklabels": False}, xaxis2={"matches": "x"})
     norm, token = selected or (None, None)
     _mark(figure, shown, labels, norm, token if token in range(first, first + n_tokens) else None)
     return figure
+
+
+def _mean_map(means: np.ndarray, limit: float, places: dict[str, np.ndarray]) -> go.Heatmap:
+    return go.Heatmap(
+        z=means,
+        zmin=-limit,
+        zmax=limit,
+        colorscale=colour.diverging("residual"),
+        colorbar=colour_bar("mean", nticks=5, x=0, len=0.4, lenmode="fraction"),
+        hovertemplate="%{y}, %{x}: mean %{z:.4g}<extra></extra>",
+        **places,
+    )
+
+
+def _std_maps(
+    stds: np.ndarray, limit: float, places: dict[str, np.ndarray], theme: str, log: bool
+) -> list[go.Heatmap | go.Scatter]:
+    where = {"x": 0.52, "len": 0.4, "lenmode": "fraction"}
+    heatmap = go.Heatmap(
+        z=stds,
+        zmin=0,
+        zmax=limit,
+        colorscale=colour.logarithmic(theme, 10.0**-LOG_DECADES) if log else colour.sequential(theme),
+        showscale=not log,
+        colorbar=colour_bar("standard deviation", nticks=5, **where),
+        hovertemplate="%{y}, %{x}: standard deviation %{z:.4g}<extra></extra>",
+        **places,
+    )
+    bar = logarithmic_bar("standard deviation", limit, theme, LOG_DECADES, **where)
+    return [heatmap, bar] if log else [heatmap]
 
 
 def _mark(figure: go.Figure, names: Sequence[str], labels: Sequence[str], norm: int | None, token: int | None) -> None:

@@ -17,15 +17,18 @@ from encoder.figures.axes import (
     neutral_layout,
     plain_axis,
 )
-from encoder.figures.vectors import symmetric_limit
+from encoder.figures.vectors import robust_limit
 
 
 def position_heatmap(
     encoding: object, *, title: str | None = None, limit: float | None = None, selected: int | None = None
 ) -> go.Figure:
-    """encoding [T, D], one row a position -> heatmap of its values around 0. limit: value of the full colour."""
+    """encoding [T, D], one row a position -> heatmap of its values around 0.
+
+    limit: value of the full colour, by default the one that 99.5 % of all values stay below.
+    """
     values = as_array(encoding, name="encoding", ndim=2)
-    limit = symmetric_limit(values) if limit is None else float(limit)
+    limit = robust_limit(values) if limit is None else float(limit)
     figure = _position_map(
         values,
         component_axis(values.shape[1], title="component"),
@@ -68,9 +71,12 @@ def products_by_distance(products: object) -> pd.DataFrame:
 def position_dot_products(
     products: object, *, title: str | None = None, cosine: bool = False, selected: int | None = None
 ) -> go.Figure:
-    """products [T, T] of `position_products` -> heatmap, position by position, coloured around 0."""
+    """products [T, T] of `position_products` -> heatmap, position by position, coloured around 0.
+
+    Cosines run from -1 to 1; dot products have the full colour where 99.5 % of them stay below.
+    """
     matrix = as_array(products, name="products", ndim=2)
-    limit = 1.0 if cosine else symmetric_limit(matrix)
+    limit = 1.0 if cosine else robust_limit(matrix)
     name = "cosine" if cosine else "dot product"
     figure = _position_map(
         matrix,

@@ -111,6 +111,12 @@ def symmetric_limit(*arrays: object) -> float:
     return largest if np.isfinite(largest) and largest > 0 else 1.0
 
 
+def robust_limit(array: object, share: float = 0.995) -> float:
+    """The absolute value that `share` of all stay below: a few outliers do not take all colours. 1 where all is 0."""
+    limit = float(np.quantile(np.abs(np.asarray(array, dtype=np.float32)), share))
+    return limit if limit > 0 else symmetric_limit(array)
+
+
 def dot_product_terms(q: object, k: object) -> pd.DataFrame:
     """q [K], k [K] -> a row a component: component, q, k, product (q x k, in float64) and running_sum up to q . k."""
     queries, keys = as_array(q, name="q", ndim=1), as_array(k, name="k", ndim=1)
@@ -170,25 +176,30 @@ def dot_product_bars(
 def _product_traces(terms: pd.DataFrame, scale: float | None) -> list[go.Bar | go.Scatter]:
     """The products as bars, their running sum as steps, in the order of the rows."""
     total = float(terms["running_sum"].iloc[-1])
-    scaled = "" if scale is None else f"; × {scale:.4f} = {total * scale:.3f}"
+    scaled = "" if scale is None else f"; × {scale:.4f} = {signed(total * scale)}"
     places = np.arange(len(terms), dtype=np.int32)
     bars = signed_bars(
         terms["product"].to_numpy(),
         "signed",
         customdata=terms[["component", "q", "k"]].to_numpy(),
-        names=("negative product", "positive product"),
+        names=("product below 0", "product above 0"),
         hovertemplate="component %{customdata[0]:d}: "
         "%{customdata[1]:.3f} × %{customdata[2]:.3f} = %{y:.3f}<extra></extra>",
     )
     line = go.Scatter(
         x=places,
         y=terms["running_sum"].to_numpy(),
-        name=f"sum so far, up to q · k = {total:.3f}{scaled}",
+        name=f"sum so far, up to q · k = {signed(total)}{scaled}",
         mode="lines+markers" if len(terms) == 1 else "lines",
         line={"color": colour.NEUTRAL, "width": 2, "shape": "hv"},
         hovertemplate="sum so far: %{y:.3f}<extra></extra>",
     )
     return [*bars, line]
+
+
+def signed(value: float) -> str:
+    """Three decimals, with a minus sign and not a hyphen."""
+    return f"{value:.3f}".replace("-", "−")
 
 
 def signed_bars(

@@ -52,6 +52,14 @@ PARAMS = (
     choice("special", "show", ("show", "zero", "renormalise")),
     choice("scale", "linear", ("linear", "log")),
     choice("range", "fixed", ("fixed", "head")),
+    # Queries, keys, values.
+    choice("order", "component", ("component", "size")),
+    # Positions.
+    choice("rows", "sentence", ("sentence", "all")),
+    choice("product", "cosine", ("cosine", "dot")),
+    # LayerNorm: which norm and which component of a vector.
+    Param("at", ""),
+    whole_number("component", None),
 )
 
 #: Tokens that an encoder from scratch takes.

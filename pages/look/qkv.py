@@ -1,0 +1,140 @@
+"""Queries, keys, values: the three vectors of every token in a head, and a pair's dot product with its real numbers."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from encoder import figures, steps
+from encoder.measure import ranking
+from encoder.steps.source import array
+from pages.shared import controls, formulas, token_rows
+from pages.shared.components import plot
+from pages.shared.frame import current_view
+from pages.shared.view import state
+
+NAMES = {
+    "q": ("Queries", "what each token looks for", "i"),
+    "k": ("Keys", "what each token offers to be found by", "j"),
+    "v": ("Values", "what each token hands over when it is found", "j"),
+}
+
+view = current_view()
+trace, config, labels = view.trace, view.loaded.config, view.trace.labels
+
+
+def main() -> None:
+    st.header("Queries, keys, values", anchor=False)
+    st.markdown(
+        f"In **L{view.layer} H{view.head}** each token becomes three vectors of {config.d_head} numbers: a "
+        ":blue[**query**], a :red[**key**] and a :green[**value**]. A query and a key that point the same way make "
+        "a large score. Click a row: of a query to choose the token that looks, of a key or value the one looked at."
+    )
+    if config.position == "rotary":
+        st.caption("Queries and keys are shown as the scores use them: already turned by the position of their token.")
+    query, key = pair()
+    maps(query, key)
+    dot_product(query, key)
+
+
+def pair() -> tuple[int, int]:
+    """The selected query and key token; where none is selected, the first word and what it attends to most."""
+    query = view.i if view.i is not None else min(1, trace.n_tokens - 1)
+    if view.j is not None:
+        return query, view.j
+    row = trace.attention(view.layer, view.head, slice(query, query + 1))[0]
+    return query, ranking.strongest(row, 1)[0][0]
+
+
+def maps(query: int, key: int) -> None:
+    """The three heatmaps side by side."""
+    rows = token_rows.part(trace.n_tokens, view.i if view.i is not None else view.j, "qkv")
+    selected = {"q": query, "k": key, "v": key}
+    for column, vectors, kind in zip(st.columns(3), trace.layer_qkv(view.layer), "qkv", strict=True):
+        title, meaning, parameter = NAMES[kind]
+        figure = figures.vectors_heatmap(
+            array(vectors[view.head, rows]), labels, kind, title=title, selected=selected[kind], first=rows.start
+        )
+        with column:
+            plot(
+                figure,
+                key=f"vectors-{kind}",
+                alt=f"{title} of layer {view.layer}, head {view.head}: {meaning}. One row a token, one column for each "
+                f"of {config.d_head} numbers.",
+                height=token_rows.height(rows.stop - rows.start, most=400),
+                on_event=partial(token_rows.select_row, name=parameter),
+            )
+            st.caption(f"{title}: {meaning}.")
+
+
+def dot_product(query: int, key: int) -> None:
+    """The selected pair: every product, the sum, the score, the weight."""
+    at = steps.Selection(layer=view.layer, head=view.head, query=query, key=key)
+    score, softmax = steps.score(trace, at), steps.softmax(trace, at)
+    asks, answers = controls.plain(labels[query]), controls.plain(labels[key])
+    st.subheader(f":blue[{asks}] looks at :red[{answers}]", anchor=False)
+    st.markdown(sentence(query, key, score, softmax))
+    formulas.show_step(score.formula)
+    formulas.show_step(softmax.formula)
+    order = state.bound(
+        st.segmented_control,
+        "order",
+        "The products, one bar a component",
+        ["component", "size"],
+        required=True,
+        format_func={"component": "in order", "size": "largest first"}.get,
+    )
+    st.plotly_chart(
+        figures.dot_product_bars(score.q, score.k, scale=score.scale, order=order),
+        height=300,
+        key="products",
+        alt=f"The {config.d_head} products of query and key, and their running sum up to {score.dot:.3f}.",
+    )
+    with st.expander(f"All {config.d_head} products as a table"):
+        product_table(score, labels[query], labels[key])
+
+
+def product_table(score: steps.Score, asks: str, answers: str) -> None:
+    """Every product as a number."""
+    column = st.column_config.NumberColumn
+    st.dataframe(
+        figures.dot_product_terms(score.q, score.k),
+        hide_index=True,
+        height=320,
+        column_config={
+            "component": column("Component", width="small"),
+            "q": column(f"q of {asks}", format="%.5f"),
+            "k": column(f"k of {answers}", format="%.5f"),
+            "product": column("q × k", format="%.5f"),
+            "running_sum": column("Sum so far", format="%.5f"),
+        },
+    )
+
+
+def sentence(query: int, key: int, score: steps.Score, softmax: steps.Softmax) -> str:
+    """What is seen, in words."""
+    asks, answers = controls.plain(labels[query]), controls.plain(labels[key])
+    chosen = "" if view.i is not None and view.j is not None else "No pair is selected, so this one is shown. "
+    if not score.visible:
+        return (
+            f"{chosen}**{asks}** (token {query}) may not look at **{answers}** (token {key}): the mask hides it, and "
+            "its weight is 0 whatever the score."
+        )
+    row = trace.attention(view.layer, view.head, slice(query, query + 1))[0]
+    places = [place for place, _ in ranking.strongest(row, trace.n_tokens)]
+    rank = places.index(key) + 1
+    best = (
+        "the largest of all" if rank == 1 else f"number {rank}: the largest goes to {controls.plain(labels[places[0]])}"
+    )
+    added = f", plus {score.bias:.3f} for the distance," if score.bias else ","
+    seen = int(score.allowed.sum())
+    return (
+        f"{chosen}The {config.d_head} products of the query of **{asks}** (token {query}) and the key of **{answers}** "
+        f"(token {key}) add up to {score.dot:.3f}. Times {score.scale:.4f}{added} the score is **{score.value:.3f}**. "
+        f"The softmax over {seen} tokens makes it a weight of **{softmax.value:.3f}**, {best}. "
+        f"If all weights were alike, each would be {1 / seen:.3f}."
+    ).replace(" -", " −")
+
+
+main()

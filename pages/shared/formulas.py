@@ -1,0 +1,20 @@
+"""Formulas on a page, in the colours of the theme: Q blue, K red, V green."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from encoder.steps.latex import Formula, for_theme
+
+
+def show(*formulas: str, place: DeltaGenerator | None = None) -> None:
+    """Typeset each formula on lines of its own."""
+    dark = st.context.theme.type == "dark"
+    for formula in formulas:
+        (place or st).latex(for_theme(formula, dark))
+
+
+def show_step(formula: Formula) -> None:
+    """The rule, and below it the same with its numbers."""
+    show(formula.symbols, formula.numbers)
