@@ -49,25 +49,18 @@ def shown(page: Page) -> dict[str, str]:
     }
 
 
-def map_box(page: Page, layer: str, head: str) -> dict[str, float]:
-    """Where the cells of this head's map lie, once they have come to rest."""
-    plot = page.locator(f'{MAP}[aria-label*="layer {layer}, head {head}:"] .nsewdrag').first
-    plot.wait_for()
-    before = None
-    while (box := plot.bounding_box()) != before or box is None:
-        before = box
-        page.wait_for_timeout(200)
-    return box
-
-
-def point_at(page: Page, x: float, y: float, says: str) -> None:
-    """Move the pointer to a cell until its label says what it is: then the new map is there."""
+def point_at(page: Page, row: int, column: int, side: int, says: str) -> None:
+    """Move the pointer to a cell of a map of side x side cells, until its label says what it is: then it is drawn."""
+    plot = page.locator(f"{MAP} .nsewdrag").first
     for attempt in range(100):
-        page.mouse.move(x + attempt % 2, y)
-        page.wait_for_timeout(100)
-        if page.locator(".enc-tip:popover-open", has_text=says).count():
-            return
-    raise AssertionError(f"no label {says!r} at {x}, {y}")
+        box = plot.bounding_box()
+        if box is not None:
+            cell = box["width"] / side
+            page.mouse.move(box["x"] + cell * (column + 0.5) + attempt % 2, box["y"] + cell * (row + 0.5))
+            page.wait_for_timeout(100)
+            if page.locator(".enc-tip:popover-open", has_text=says).count():
+                return
+    raise AssertionError(f"no cell ever said {says!r}")
 
 
 def test_type_open_a_head_select_a_cell_and_send_the_link(visit: Callable[..., Page]) -> None:
@@ -80,10 +73,8 @@ def test_type_open_a_head_select_a_cell_and_send_the_link(visit: Callable[..., P
     opened = query(page)
     assert page.get_by_role("heading", name=f"L{opened['layer']} H{opened.get('head', '2')}").is_visible()
 
-    box = map_box(page, opened.get("layer", "0"), opened.get("head", "2"))
     side = len(["[CLS]", "the", "cat", "sat", "on", "the", "mat", "[SEP]"])
-    # Row 2 (cat), column 6 (mat): the middle of that cell.
-    point_at(page, box["x"] + box["width"] * 6.5 / side, box["y"] + box["height"] * 2.5 / side, "cat attends to mat:")
+    point_at(page, 2, 6, side, "cat attends to mat:")
     page.mouse.down()
     page.mouse.up()
     wait_for_query(page, "j", "6")
@@ -101,7 +92,7 @@ def test_the_keyboard_alone_opens_a_head_and_selects_a_cell(visit: Callable[...,
     for key in ("ArrowDown", "ArrowDown", "Enter"):  # the first key shows where the focus is
         page.keyboard.press(key)
     wait_for_query(page, "layer", "1")
-    map_box(page, "1", "2")
+    page.locator(f'{MAP}[aria-label*="layer 1, head 2:"]').first.wait_for()
     page.locator(MAP).first.focus()
     for _ in range(2):
         page.keyboard.press("ArrowDown")
