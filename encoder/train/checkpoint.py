@@ -1,0 +1,63 @@
+"""The checkpoint of a run: one safetensors file that is whole or absent, with weights, optimiser, recipe and curve."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from encoder.train.recipe import Recipe
+
+
+@dataclass
+class State:
+    """Where a run is. rows: the curve so far; status: "running", "done", "stopped" or "diverged at step n: ..."."""
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    status: str = "running"
+    rows: list[dict[str, float]] = field(default_factory=list)
+
+
+def save_checkpoint(path: Path, model: nn.Module, optimiser: torch.optim.AdamW, state: State, recipe: Recipe) -> None:
+    """One safetensors file, whole or not at all: weights and AdamW's two averages as tensors, the rest as JSON in
+    its header.
+    """
+    from safetensors.torch import save_file
+
+    tensors = {f"model.{name}": value.detach().cpu() for name, value in model.state_dict().items()}
+    for index, entry in optimiser.state_dict()["state"].items():
+        tensors |= {f"optimiser.{index}.{name}": value.detach().cpu() for name, value in entry.items()}
+    header = {"state": json.dumps(dataclasses.asdict(state)), "recipe": json.dumps(dataclasses.asdict(recipe))}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    save_file(tensors, beside, metadata=header)
+    beside.replace(path)
+
+
+def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], State, dict[str, Any]]:
+    """(tensors, state, fields of the recipe) of what `save_checkpoint` wrote."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as file:
+        header = file.metadata()
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open is no mapping)
+    return tensors, State(**json.loads(header["state"])), json.loads(header["recipe"])
+
+
+def restore(tensors: dict[str, Tensor], model: nn.Module, optimiser: torch.optim.AdamW) -> None:
+    """Put a checkpoint's tensors into a model and an optimiser that were made from the same recipe."""
+    model.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
+    entries: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        if name.startswith("optimiser."):
+            _, index, what = name.split(".")
+            entries.setdefault(int(index), {})[what] = value
+    optimiser.load_state_dict({"state": entries, "param_groups": optimiser.state_dict()["param_groups"]})

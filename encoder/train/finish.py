@@ -1,0 +1,218 @@
+"""Checkpoints of finished runs -> what ships: encoder/data/twin-pre, encoder/data/twin-post and
+encoder/data/curves.parquet.
+
+Each twin's folder holds float16 safetensors, config.json, tokenizer.json and MODEL_CARD.md with figures measured here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from encoder import attend
+from encoder.capture import record
+from encoder.load import load, save
+from encoder.model import Encoder
+from encoder.train.checkpoint import State, read_checkpoint
+from encoder.train.corpus import Prepared, prepare, write_atomically
+from encoder.train.curves import DATA, FILE
+from encoder.train.mlm import MaskedWordModel, Run, evaluate, held_out_batches, unigram_baseline
+from encoder.train.rows import single_rows
+from encoder.train.twins import MAIN, recipes
+
+#: Shown in the model card with what each twin answers.
+EXAMPLES = (
+    "a large [MASK] that lives in the sea",
+    "the [MASK] of a country",
+    "United States [MASK] born in 1899",
+    "the children [MASK] in the garden.",
+    "The cat sat on the [MASK].",
+)
+
+
+def finish(work: Path, out: Path | None = None) -> list[Path]:
+    """Write every twin whose run is done, and the curves of all runs there are. Returns the folders written."""
+    out = DATA if out is None else out
+    data = prepare(work / "corpus")
+    states: dict[str, tuple[State, dict[str, Any]]] = {}
+    for name in recipes():
+        if (work / f"{name}.safetensors").is_file():
+            _, state, fields = read_checkpoint(work / f"{name}.safetensors")
+            states[name] = state, fields
+    out.mkdir(parents=True, exist_ok=True)
+    write_curves(states, out / FILE)
+    written = []
+    for name in MAIN:
+        if name not in states or states[name][0].status != "done":
+            where = "has no checkpoint" if name not in states else f"is at step {states[name][0].step}"
+            print(f"{name} {where}: not written. Train it with python -m encoder.train.twins --work {work}")
+            continue
+        written.append(write_twin(name, work, data, out))
+    return written
+
+
+def write_curves(states: dict[str, tuple[State, dict[str, Any]]], path: Path) -> None:
+    """All runs' curves as one table; see encoder.train.curves for its columns."""
+    frames = []
+    for name, (state, fields) in states.items():
+        frame = pd.DataFrame(state.rows)
+        about = {
+            "run": name, "norm_placement": fields["norm_placement"], "n_layers": fields["n_layers"],
+            "d_model": fields["d_model"], "warmup_steps": fields["warmup_steps"], "status": state.status,
+        }  # fmt: skip
+        frames.append(frame.assign(**about))
+    if not frames:
+        return
+    curves = pd.concat(frames, ignore_index=True)
+    for column in ("held_out_loss", "held_out_accuracy"):
+        if column not in curves:
+            curves[column] = np.nan
+    floats = curves.select_dtypes("float64").columns
+    curves = curves.astype(dict.fromkeys(floats, "float32"))
+    beside = path.with_name(f".{path.name}.partial")
+    curves.to_parquet(beside, index=False)
+    beside.replace(path)
+
+
+def write_twin(name: str, work: Path, data: Prepared, out: Path) -> Path:
+    """The float16 folder of one twin, measured after it was read back, so that the card speaks of what ships."""
+    run = Run(recipes()[name], data, work)
+    folder = save(run.text_encoder(), out / name, dtype="float16")
+    model = load(folder, device="cpu")
+    assert model.mlm_head is not None
+    shipped = MaskedWordModel(model.config)
+    shipped.encoder.load_state_dict(model.encoder.state_dict())
+    shipped.head.load_state_dict(model.mlm_head.state_dict())
+    figures = measure(shipped, data, run)
+    answers = {text: model.predict_masked(model.trace(text), 3)[0] for text in EXAMPLES}
+    card = model_card(run, figures, answers, data)
+    write_atomically(folder / "MODEL_CARD.md", card.encode())
+    write_atomically(folder / "figures.json", (json.dumps(dataclasses.asdict(figures), indent=2) + "\n").encode())
+    print(f"{name}: held-out accuracy {figures.accuracy:.3f} (unigram {figures.unigram_accuracy:.3f}) -> {folder}")
+    return folder
+
+
+# --- what is measured -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Measured on the shipped weights and all held-out sentences. previous, following: [layer][head], mean weight."""
+
+    n_masked: int
+    loss: float
+    accuracy: float
+    unigram_loss: float
+    unigram_accuracy: float
+    n_parameters: int
+    previous: list[list[float]]
+    following: list[list[float]]
+
+
+def measure(model: MaskedWordModel, data: Prepared, run: Run) -> Figures:
+    """All figures of the card."""
+    held_out = held_out_batches(data.held_out, run.special, longest=run.recipe.max_positions)
+    loss, accuracy = evaluate(model, held_out)
+    base_loss, base_accuracy = unigram_baseline(data.train, held_out, data.tokenizer.vocab_size)
+    rows = [
+        single_rows(data.held_out, np.flatnonzero(data.held_out.lengths == length), int(length), run.special)
+        for length in range(6, 25)
+    ]
+    previous, following = neighbour_weights(model.encoder, [torch.from_numpy(ids) for ids in rows if len(ids)])
+    return Figures(
+        held_out.n_masked, loss, accuracy, base_loss, base_accuracy, sum(p.numel() for p in model.parameters()),
+        previous.tolist(), following.tolist(),
+    )  # fmt: skip
+
+
+@torch.no_grad()
+def neighbour_weights(encoder: Encoder, batches: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """Mean attention of each head on the previous and on the next token: [L, H] each.
+
+    batches: ids [B, T], [CLS] first and [SEP] last; the mean is over the tokens between them, which have both
+    neighbours.
+    """
+    config = encoder.config
+    sums = torch.zeros(2, config.n_layers, config.n_heads, dtype=torch.float64)
+    count = 0
+    for ids in batches:
+        with record() as recorder:
+            encoder(ids)
+        for layer in range(config.n_layers):
+            q, k = (recorder.values[f"layers.{layer}.{name}"] for name in "qk")
+            pattern = attend.pattern(attend.scores(q, k, float(config.attention_scale or 1.0)))[..., 1:-1, :]
+            # Row r of what is left is query r + 1: its previous token is key r, its next one key r + 2.
+            sums[0, layer] += pattern.diagonal(0, -2, -1).sum(dim=(0, 2))
+            sums[1, layer] += pattern.diagonal(2, -2, -1).sum(dim=(0, 2))
+        count += ids.shape[0] * (ids.shape[1] - 2)
+    previous, following = sums / count
+    return previous, following
+
+
+# --- the card ---------------------------------------------------------------------------------------------------------
+
+
+def model_card(run: Run, figures: Figures, answers: dict[str, Any], data: Prepared) -> str:
+    """MODEL_CARD.md of one twin."""
+    recipe, state = run.recipe, run.state
+    strongest = "\n".join(f"| {what} | {head} | {weight:.2f} |" for what, head, weight in strongest_heads(figures))
+    words = "\n".join(
+        f"| {text} | {', '.join(f'{token} {p:.2f}' for token, p in zip(a.tokens, a.probabilities, strict=True))} |"
+        for text, a in answers.items()
+    )
+    curve = "\n".join(
+        f"| {row['step']:,} | {row['loss']:.2f} | {row['held_out_loss']:.2f} | {row['held_out_accuracy']:.3f} |"
+        for row in thinned([row for row in state.rows if "held_out_accuracy" in row])
+    )
+    return (
+        Path(__file__)
+        .with_name("model_card.md")
+        .read_text(encoding="utf-8")
+        .format(
+            placement=recipe.norm_placement,
+            other="post" if recipe.norm_placement == "pre" else "pre",
+            final_norm=" and after the last layer" if recipe.norm_placement == "pre" else "",
+            vocab_size=data.tokenizer.vocab_size,
+            n_words=data.n_words,
+            n_train=len(data.train),
+            n_held_out=len(data.held_out),
+            fingerprint=data.fingerprint,
+            step=state.step,
+            million_tokens=state.tokens / 1e6,
+            minutes=state.seconds / 60,
+            curve=curve,
+            strongest=strongest,
+            words=words,
+            **{
+                name: value
+                for name, value in dataclasses.asdict(recipe).items()
+                if name not in ("name", "norm_placement")
+            },
+            **dataclasses.asdict(figures),
+        )
+    )
+
+
+def strongest_heads(figures: Figures) -> list[tuple[str, str, float]]:
+    """(what, "L0 H2", mean weight) of the head that looks most at the previous token, and of that for the next one."""
+    found = []
+    for what, weights in (("on the previous token", figures.previous), ("on the next token", figures.following)):
+        table = np.array(weights)
+        layer, head = np.unravel_index(table.argmax(), table.shape)
+        found.append((what, f"L{layer} H{head}", float(table.max())))
+    return found
+
+
+def thinned(rows: list[dict[str, float]], most: int = 12) -> list[dict[str, float]]:
+    """At most about `most` rows, evenly apart, the last one always."""
+    every = -(-len(rows) // most) if rows else 1
+    kept = rows[every - 1 :: every]
+    return kept if not rows or kept[-1] is rows[-1] else [*kept, rows[-1]]

@@ -1,0 +1,268 @@
+"""Masked-language-model training (Devlin et al. 2019, 3.1): the model, what it is judged by, the run.
+
+Everything random is derived from (seed, epoch) or (seed, step), so two runs of the same seed see the same batches
+with the same masks, whatever their norm placement, and a run that was stopped goes on as if it had not been.
+
+Shapes: B rows of a batch, T tokens of a row, n masked tokens, D d_model, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from encoder.config import EncoderConfig
+from encoder.errors import EncoderError
+from encoder.mlm import MLMHead
+from encoder.model import Encoder, initialise
+from encoder.pipeline import TextEncoder
+from encoder.train.checkpoint import State, read_checkpoint, restore, save_checkpoint
+from encoder.train.corpus import Encoded, Prepared
+from encoder.train.recipe import Recipe
+from encoder.train.rows import IGNORE, Special, batches_from, mask_tokens, single_rows
+
+# --- the model --------------------------------------------------------------------------------------------------------
+
+
+class MaskedWordModel(nn.Module):
+    """An encoder and its masked-word head, whose word vectors are the token table."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.encoder = Encoder(config)
+        self.head = MLMHead(config)
+
+    def forward(self, ids: Tensor, chosen: Tensor) -> Tensor:
+        """ids [B, T]; chosen [n], indices into B x T -> logits [n, V] of these tokens alone."""
+        output = self.encoder(ids).flatten(0, 1)[chosen]  # [n, D]
+        return self.head(output, self.encoder.embedding.tokens.weight)  # type: ignore[union-attr]
+
+
+def new_model(config: EncoderConfig, seed: int) -> MaskedWordModel:
+    """Random weights from the seed, the same in both placements.
+
+    Linear maps as Glorot and Bengio 2010, tables N(0, 1/D): the token table is also the output's, and with N(0, 1) the
+    first logits would have a deviation of sqrt(D).
+    """
+    model = MaskedWordModel(config)
+    initialise(model.encoder, seed, "xavier")
+    with torch.no_grad():
+        for module in model.encoder.modules():
+            if isinstance(module, nn.Embedding):
+                module.weight.mul_(module.weight.shape[1] ** -0.5)
+        generator = torch.Generator().manual_seed(seed + 1)
+        width_in, width_out = model.head.dense.in_features, model.head.dense.out_features
+        model.head.dense.weight.normal_(0.0, (2.0 / (width_in + width_out)) ** 0.5, generator=generator)
+        if model.head.dense.bias is not None:
+            model.head.dense.bias.zero_()
+    return model
+
+
+def new_optimiser(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
+    """AdamW (Loshchilov and Hutter 2019); weights of linear maps and tables decay, biases and norms do not."""
+    matrices = [p for p in model.parameters() if p.dim() >= 2]
+    vectors = [p for p in model.parameters() if p.dim() < 2]
+    groups = [
+        {"params": matrices, "weight_decay": recipe.weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.98), eps=1e-8, fused=True)
+
+
+# --- held-out measures ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Batches to be judged by: (ids with every chosen token hidden behind [MASK], indices of these, their words)."""
+
+    batches: tuple[tuple[Tensor, Tensor, Tensor], ...]
+
+    @property
+    def n_masked(self) -> int:
+        """Tokens to be predicted."""
+        return sum(len(words) for _, _, words in self.batches)
+
+
+def held_out_batches(
+    data: Encoded, special: Special, *, longest: int, seed: int = 0, share: float = 0.15, every: int = 1
+) -> HeldOut:
+    """15 % of the tokens of every so-manyth held-out sentence, always the same, all of them shown as [MASK].
+
+    Harder than the training's mixture, in which a tenth stay as they are: this is what `predict_masked` is asked.
+    """
+    draw = np.random.default_rng([seed, 3])
+    sentences = np.arange(0, len(data), every)
+    lengths = np.minimum(data.lengths, longest - 2)[sentences]
+    batches = []
+    for length in np.unique(lengths):
+        rows = single_rows(data, sentences[lengths == length], int(length), special)
+        chosen = (draw.random(rows.shape) < share) & (rows >= special.n_special)
+        if not chosen.any():
+            continue
+        hidden = np.where(chosen, special.mask, rows)
+        batches.append(
+            (torch.from_numpy(hidden), torch.from_numpy(np.flatnonzero(chosen)), torch.from_numpy(rows[chosen]))
+        )
+    return HeldOut(tuple(batches))
+
+
+@torch.no_grad()
+def evaluate(model: MaskedWordModel, held_out: HeldOut) -> tuple[float, float]:
+    """(mean loss in nats, share of the hidden tokens whose most probable word is the right one)."""
+    was_training = model.training
+    model.eval()
+    device = model.encoder.device
+    loss, right = 0.0, 0
+    for ids, chosen, words in held_out.batches:
+        logits = model(ids.to(device), chosen.to(device)).float()
+        words = words.to(device)
+        loss += float(F.cross_entropy(logits, words, reduction="sum"))
+        right += int((logits.argmax(-1) == words).sum())
+    model.train(was_training)
+    return loss / held_out.n_masked, right / held_out.n_masked
+
+
+def unigram_baseline(train: Encoded, held_out: HeldOut, vocab_size: int) -> tuple[float, float]:
+    """(loss in nats, accuracy) of guessing by word frequency alone, counted in the training part, one added to each."""
+    counts = np.bincount(train.ids, minlength=vocab_size).astype(np.float64) + 1.0
+    words = torch.cat([words for _, _, words in held_out.batches]).numpy()
+    return float(-np.log(counts / counts.sum())[words].mean()), float((words == counts.argmax()).mean())
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a caller is told every `record_every` steps. loss: mean over these steps, in nats."""
+
+    name: str
+    step: int
+    last_step: int
+    loss: float
+    tokens_per_second: float
+    held_out_accuracy: float | None
+
+
+class Run:
+    """One run of a recipe: made new or taken up from its checkpoint, then driven by `train`."""
+
+    def __init__(self, recipe: Recipe, data: Prepared, folder: Path, device: torch.device | str = "cpu") -> None:
+        self.recipe, self.data, self.folder = recipe, data, folder
+        self.device = torch.device(device)
+        self.special = Special.of(data.tokenizer)
+        self.held_out = held_out_batches(data.held_out, self.special, longest=recipe.max_positions, every=2)
+        self.model = new_model(recipe.config(data.tokenizer), recipe.seed).to(self.device)
+        self.optimiser = new_optimiser(self.model, recipe)
+        self.state = State()
+        if self.checkpoint.is_file():
+            tensors, state, fields = read_checkpoint(self.checkpoint)
+            if fields != json.loads(json.dumps(dataclasses.asdict(recipe))):
+                raise EncoderError(
+                    f"{self.checkpoint} is of another recipe than {recipe.name} has now: remove it to begin anew."
+                )
+            restore(tensors, self.model, self.optimiser)
+            self.state = state
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the run's checkpoint lies."""
+        return self.folder / f"{self.recipe.name}.safetensors"
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to do: all steps taken, or diverged."""
+        return self.state.status not in ("running", "stopped")
+
+    def step(self, ids: np.ndarray, rate: float) -> tuple[Tensor, Tensor]:
+        """One update. ids [B, T] -> (loss, norm of the gradient before clipping), both on the device."""
+        draw = np.random.default_rng([self.recipe.seed, 2, self.state.step])
+        inputs, labels = mask_tokens(ids, draw, self.special, self.data.tokenizer.vocab_size, self.recipe.mask_share)
+        chosen = torch.from_numpy(np.flatnonzero(labels != IGNORE)).to(self.device)
+        words = torch.from_numpy(labels[labels != IGNORE]).to(self.device)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            logits = self.model(torch.from_numpy(inputs).to(self.device), chosen)
+        loss = F.cross_entropy(logits.float(), words)
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip_norm)
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        self.state.step += 1
+        self.state.tokens += ids.size
+        return loss.detach(), norm.detach()
+
+    def train(
+        self, progress: Callable[[Progress], None] | None = None, stop: Callable[[], bool] | None = None
+    ) -> State:
+        """Go on to the last step, or until `stop()` says so; the checkpoint on disk is always whole. Never raises for a
+        loss that is not finite: the status says at which step it went."""
+        if self.finished:
+            return self.state
+        recipe, state = self.recipe, self.state
+        state.status = "running"
+        self.model.train()
+        losses: list[Tensor] = []
+        norms: list[Tensor] = []
+        began = time.perf_counter()
+        for ids in batches_from(self.data.train, recipe, self.special, state.step):
+            if state.step >= recipe.last_step:
+                state.status = "done"
+                break
+            loss, norm = self.step(ids, recipe.rate(state.step))
+            losses.append(loss)
+            norms.append(norm)
+            if state.step % recipe.record_every == 0 or state.step == recipe.last_step:
+                now = time.perf_counter()
+                state.seconds += now - began
+                self._record(losses, norms, ids.size * len(losses) / (now - began), progress)
+                began, losses, norms = time.perf_counter(), [], []
+                if self.finished:
+                    break
+                if stop is not None and stop():
+                    state.status = "stopped"
+                    break
+                if state.step % recipe.checkpoint_every == 0:
+                    self.save()
+        self.save()
+        return state
+
+    def _record(
+        self, losses: list[Tensor], norms: list[Tensor], speed: float, progress: Callable[[Progress], None] | None
+    ) -> None:
+        recipe, state = self.recipe, self.state
+        loss = float(torch.stack(losses).mean())
+        row = {
+            "step": state.step, "tokens": state.tokens, "seconds": state.seconds, "loss": loss,
+            "learning_rate": recipe.rate(state.step - 1), "gradient_norm": float(torch.stack(norms).mean()),
+        }  # fmt: skip
+        if not math.isfinite(loss):
+            state.status = f"diverged at step {state.step}: loss is not finite"
+        elif state.step % recipe.evaluate_every == 0 or state.step == recipe.last_step:
+            row["held_out_loss"], row["held_out_accuracy"] = evaluate(self.model, self.held_out)
+        state.rows.append({key: value for key, value in row.items() if math.isfinite(value)})  # JSON has no NaN
+        if progress is not None:
+            accuracy = row.get("held_out_accuracy")
+            progress(Progress(recipe.name, state.step, recipe.last_step, loss, speed, accuracy))
+
+    def save(self) -> None:
+        """Write the checkpoint, atomically."""
+        save_checkpoint(self.checkpoint, self.model, self.optimiser, self.state, self.recipe)
+
+    def text_encoder(self) -> TextEncoder:
+        """The model with its tokenizer, in the state it has now."""
+        return TextEncoder(
+            name=self.recipe.name, encoder=self.model.encoder, tokenizer=self.data.tokenizer, mlm_head=self.model.head
+        )

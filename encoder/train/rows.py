@@ -1,0 +1,132 @@
+"""What a model sees while it learns masked words: the rows of each batch, their order, and the masks.
+
+Everything random is derived from (seed, epoch), so two recipes of the same seed see the same rows in the same
+order. Rows of a batch have the same length: no padding and no mask.
+
+Shapes: B rows of a batch, T tokens of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from encoder.text import Tokenizer
+from encoder.train.corpus import CorpusError, Encoded
+from encoder.train.recipe import Recipe
+
+IGNORE = -100  # the label of a token that is not to be predicted
+
+
+@dataclass(frozen=True)
+class Special:
+    """Ids of the special tokens; n_special: ids below this are special, none of which is masked or drawn."""
+
+    cls: int
+    sep: int
+    mask: int
+    n_special: int
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> Special:
+        """Of a tokenizer that `corpus.train_tokenizer` made: its special tokens come first."""
+        ids = {name: tokenizer.backend.token_to_id(name) for name in ("[CLS]", "[SEP]", "[MASK]")}
+        return cls(ids["[CLS]"], ids["[SEP]"], ids["[MASK]"], max(ids.values()) + 1)
+
+
+def single_rows(data: Encoded, sentences: np.ndarray, length: int, special: Special) -> np.ndarray:
+    """Sentences that all have `length` tokens -> [B, length + 2], [CLS] and [SEP] around each."""
+    at = data.starts[sentences][:, None] + np.arange(length)[None]
+    rows = np.empty((len(sentences), length + 2), dtype=np.int64)
+    rows[:, 0], rows[:, 1:-1], rows[:, -1] = special.cls, data.ids[at], special.sep
+    return rows
+
+
+def packed_rows(data: Encoded, firsts: np.ndarray, length: int, special: Special) -> np.ndarray:
+    """[CLS] s [SEP] s' [SEP] ... from sentence `first` on, in the corpus' order, cut at `length` -> [B, length]."""
+    rows = np.empty((len(firsts), length), dtype=np.int64)
+    for row, first in zip(rows, firsts, strict=True):
+        pieces, have, sentence = [np.array([special.cls])], 1, int(first)
+        while have < length:
+            ids = data.ids[data.starts[sentence] : data.starts[sentence + 1]]
+            pieces += [ids.astype(np.int64), np.array([special.sep])]
+            have += len(ids) + 1
+            sentence = (sentence + 1) % len(data)
+        row[:] = np.concatenate(pieces)[:length]
+    return rows
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The batches of one epoch, in order: (sentences, their length), or (first sentences, 0) for packed rows."""
+
+    batches: tuple[tuple[np.ndarray, int], ...]
+
+
+def plan_epoch(data: Encoded, recipe: Recipe, epoch: int) -> Plan:
+    """Rows of a batch have the same length, so nothing is computed for padding, and attention needs no mask.
+
+    A length with too few sentences for half a batch waits for another epoch; the packed rows hold those sentences too.
+    """
+    draw = np.random.default_rng([recipe.seed, 1, epoch])
+    longest = recipe.max_positions
+    batches: list[tuple[np.ndarray, int]] = []
+    n_packed = round(recipe.packed_share * len(data.ids) / longest)
+    per_batch = max(1, recipe.batch_tokens // longest)
+    for _ in range(n_packed // per_batch):
+        batches.append((draw.integers(len(data), size=per_batch), 0))
+    lengths = np.minimum(data.lengths, longest - 2)
+    order = draw.permutation(len(data))
+    order = order[: round(len(order) * (1.0 - recipe.packed_share))]
+    for length in np.unique(lengths[order]):
+        sentences = order[lengths[order] == length]
+        per_batch = max(1, recipe.batch_tokens // int(length + 2))
+        for start in range(0, len(sentences), per_batch):
+            chosen = sentences[start : start + per_batch]
+            if len(chosen) * 2 >= per_batch:
+                batches.append((chosen, int(length)))
+    return Plan(tuple(batches[i] for i in draw.permutation(len(batches))))
+
+
+def rows_of(data: Encoded, batch: tuple[np.ndarray, int], recipe: Recipe, special: Special) -> np.ndarray:
+    """A batch of a plan -> ids [B, T]."""
+    sentences, length = batch
+    if length:
+        return single_rows(data, sentences, length, special)
+    return packed_rows(data, sentences, recipe.max_positions, special)
+
+
+def mask_tokens(
+    ids: np.ndarray, draw: np.random.Generator, special: Special, vocab_size: int, share: float = 0.15
+) -> tuple[np.ndarray, np.ndarray]:
+    """ids [B, T] -> (input, labels), both [B, T]: of the chosen tokens 80 % are [MASK], 10 % random, 10 % as they were.
+
+    Labels are IGNORE where nothing is to be predicted. Special tokens are never chosen. At least one token is.
+    """
+    ordinary = ids >= special.n_special
+    chance = draw.random(ids.shape)
+    chosen = (chance < share) & ordinary
+    if not chosen.any() and ordinary.any():
+        chosen.flat[np.flatnonzero(ordinary)[0]] = True
+    how = draw.random(ids.shape)
+    words = draw.integers(special.n_special, vocab_size, size=ids.shape)
+    inputs = np.where(chosen & (how < 0.8), special.mask, ids)
+    inputs = np.where(chosen & (how >= 0.9), words, inputs)
+    return inputs, np.where(chosen, ids, IGNORE)
+
+
+def batches_from(data: Encoded, recipe: Recipe, special: Special, first: int) -> Iterator[np.ndarray]:
+    """Ids [B, T] of the steps from `first` on, without end, epoch after epoch."""
+    seen, epoch = 0, 0
+    while True:
+        plan = plan_epoch(data, recipe, epoch)
+        if not plan.batches:
+            raise CorpusError(
+                f"{len(data)} sentences give no batch of {recipe.batch_tokens} tokens: take more text or smaller ones."
+            )
+        for batch in plan.batches[max(0, first - seen) :]:
+            yield rows_of(data, batch, recipe, special)
+        seen += len(plan.batches)
+        epoch += 1

@@ -1,0 +1,172 @@
+"""Small tasks that an encoder learns in seconds: for each token of a sequence of symbols, name one symbol.
+
+Shapes: n sequences, T tokens of each, C classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from encoder.errors import ConfigError
+from encoder.text import Tokenizer
+
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+#: Bounds of what is offered; a run of more tokens or symbols takes minutes rather than seconds.
+LENGTHS = (2, 64)
+SYMBOLS = (2, len(DIGITS))
+SPECIAL = ("[PAD]", "[UNK]")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be learned.
+
+    symbols: the inputs; classes: the answers; draw(n, generator) -> ids [n, T]; answer(ids) -> classes [n, T];
+    source(ids) -> [n, T], the token that each answer is read from (where attention should look), or None where
+    there is no single one. Ids count from 0 here; the tokenizer puts its special tokens before them (`ids +
+    offset`).
+    """
+
+    name: str
+    title: str
+    rule: str
+    length: int
+    symbols: tuple[str, ...]
+    classes: tuple[str, ...]
+    draw: Callable[[int, torch.Generator], Tensor]
+    answer: Callable[[Tensor], Tensor]
+    source: Callable[[Tensor], Tensor] | None
+
+    @property
+    def offset(self) -> int:
+        """Id of the first symbol in the vocabulary."""
+        return len(SPECIAL)
+
+    @property
+    def vocab_size(self) -> int:
+        """Symbols and special tokens."""
+        return len(SPECIAL) + len(self.symbols)
+
+    def sample(self, n: int, seed: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+        """n sequences and their answers, both [n, T] long; ids as the vocabulary has them. The same seed, the same
+        sequences.
+        """
+        # Sequences of several numbers are folded into one seed: draws of step 1 and of the held-out set must not meet.
+        folded = 0
+        for number in seed:
+            folded = (folded * 1_000_003 + number + 1) % (2**63 - 1)
+        ids = self.draw(n, torch.Generator().manual_seed(folded))
+        return ids + self.offset, self.answer(ids)
+
+    def text(self, ids: Tensor) -> str:
+        """Ids [T] as the vocabulary has them -> what a person types: "3 1 4"."""
+        return " ".join(self.symbols[int(i) - self.offset] for i in ids)
+
+    def tokenizer(self) -> Tokenizer:
+        """One token a character, spaces left out, nothing added around: the maps show the sequence alone."""
+        from tokenizers import Regex, normalizers, pre_tokenizers
+        from tokenizers import Tokenizer as Backend
+        from tokenizers.models import WordLevel
+
+        vocabulary = {token: index for index, token in enumerate((*SPECIAL, *self.symbols))}
+        backend = Backend(WordLevel(vocabulary, unk_token="[UNK]"))
+        backend.normalizer = normalizers.Replace(Regex(r"\s+"), "")
+        backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"."), "isolated")
+        backend.add_special_tokens(list(SPECIAL))
+        return Tokenizer(backend, {"pad_token": "[PAD]", "unk_token": "[UNK]"})
+
+
+def _random(length: int, n_symbols: int) -> Callable[[int, torch.Generator], Tensor]:
+    return lambda n, generator: torch.randint(n_symbols, (n, length), generator=generator)
+
+
+def reverse(length: int = 16, n_symbols: int = 10) -> Task:
+    """Token i of the answer is token T - 1 - i."""
+    symbols = tuple(DIGITS[:n_symbols])
+    return Task(
+        "reverse", "Reverse the sequence", "Each token names the symbol at the mirrored place.",
+        length, symbols, symbols, _random(length, n_symbols),
+        lambda ids: ids.flip(-1),
+        lambda ids: torch.arange(ids.shape[-1]).flip(0).expand_as(ids),
+    )  # fmt: skip
+
+
+def sort(length: int = 16, n_symbols: int = 10) -> Task:
+    """Token i of the answer is the i-th smallest symbol."""
+    symbols = tuple(DIGITS[:n_symbols])
+    return Task(
+        "sort", "Sort the sequence", "Token i names the symbol that stands at place i when the sequence is sorted.",
+        length, symbols, symbols, _random(length, n_symbols), lambda ids: ids.sort(-1).values, None,
+    )  # fmt: skip
+
+
+def previous(length: int = 16, n_symbols: int = 10) -> Task:
+    """Token i of the answer is token i - 1; the first, which has none before it, names itself."""
+    symbols = tuple(DIGITS[:n_symbols])
+    return Task(
+        "previous", "Copy the previous", "Each token names the symbol before it; the first one names itself.", length,
+        symbols, symbols, _random(length, n_symbols),
+        lambda ids: torch.cat((ids[:, :1], ids[:, :-1]), dim=1),
+        lambda ids: (torch.arange(ids.shape[-1]) - 1).clamp(min=0).expand_as(ids),
+    )  # fmt: skip
+
+
+def brackets(length: int = 16, n_symbols: int = 2) -> Task:
+    """The answer is the place of the partner: "( ( ) )" -> 3 2 1 0. Every sequence is balanced. length: even."""
+    if length % 2:
+        raise ConfigError(f"length={length}: balanced brackets need an even number of tokens.")
+    del n_symbols  # there is one kind of bracket
+    return Task(
+        "brackets", "Match brackets", "Each bracket names the place of its partner, counted from 0.",
+        length, ("(", ")"), tuple(str(place) for place in range(length)),
+        lambda n, generator: balanced(n, length, generator),
+        partners,
+        partners,
+    )  # fmt: skip
+
+
+def balanced(n: int, length: int, generator: torch.Generator) -> Tensor:
+    """[n, T] of 0 = "(" and 1 = ")", each row balanced: a bracket opens or closes by chance wherever both are
+    possible.
+    """
+    chance = torch.rand(n, length, generator=generator)
+    ids = torch.empty(n, length, dtype=torch.long)
+    depth = torch.zeros(n, dtype=torch.long)
+    for place in range(length):
+        closes = (chance[:, place] < 0.5) & (depth > 0) | (depth >= length - place)
+        ids[:, place] = closes.long()
+        depth += 1 - 2 * closes.long()
+    return ids
+
+
+def partners(ids: Tensor) -> Tensor:
+    """Balanced brackets [n, T] -> the place of each one's partner, [n, T]."""
+    found = torch.empty_like(ids)
+    for row, brackets_of_row in zip(found, ids.tolist(), strict=True):
+        opened: list[int] = []
+        for place, bracket in enumerate(brackets_of_row):
+            if bracket == 0:
+                opened.append(place)
+            else:
+                partner = opened.pop()
+                row[place], row[partner] = partner, place
+    return found
+
+
+TASKS: dict[str, Callable[[int, int], Task]] = {
+    "reverse": reverse, "sort": sort, "previous": previous, "brackets": brackets,
+}  # fmt: skip
+
+
+def make(name: str, length: int = 16, n_symbols: int = 10) -> Task:
+    """A task by name. Raises ConfigError for one that is not known, and for lengths or symbols out of bounds."""
+    if name not in TASKS:
+        raise ConfigError(f"task={name!r}: choose one of {', '.join(TASKS)}.")
+    for what, value, (least, most) in (("length", length, LENGTHS), ("n_symbols", n_symbols, SYMBOLS)):
+        if not least <= value <= most:
+            raise ConfigError(f"{what}={value}: choose {least} to {most}.")
+    return TASKS[name](length, n_symbols)

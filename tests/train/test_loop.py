@@ -1,0 +1,291 @@
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import encoder
+from encoder.errors import ConfigError, EncoderError, LoadError
+from encoder.train import loop
+from encoder.train.loop import TaskRun, TaskSettings, View
+
+SHORT = TaskSettings(length=5, n_symbols=4, d_model=8, steps=40, warmup_steps=0, record_every=10, frames=4)
+LONG = dataclasses.replace(SHORT, steps=100_000, frames=1)
+
+
+def finish(run: TaskRun) -> View:
+    """Poll as a page does until the thread has ended."""
+    run.start()
+    while (view := run.poll()).active:
+        time.sleep(0.02)
+    return view
+
+
+def wait_for(run: TaskRun, step: int) -> None:
+    while run.poll().step < step:
+        assert run.active
+        time.sleep(0.01)
+
+
+def ended(run: TaskRun) -> bool:
+    """Wait for the end of a run's thread without polling it; the limit is there to fail, not to measure."""
+    thread = run._thread
+    assert thread is not None
+    thread.join(60)
+    return not thread.is_alive()
+
+
+# --- the issue's figures ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_reversing_is_learned_and_attention_lies_on_the_anti_diagonal(placement: str):
+    run = TaskRun(TaskSettings(norm_placement=placement, steps=200))
+    view = finish(run)
+    assert (view.status, view.accuracy) == ("done", 1.0)
+    assert run.task.source is not None
+    source = run.task.source(run.inputs)[0]
+    assert source.tolist() == list(range(15, -1, -1))
+    assert loop.hits(view.frames[-1].sample[0, 0], source) == 16
+    assert loop.hits(view.frames[-1].mean[0, 0], source) == 16
+    assert loop.hits(view.frames[0].sample[0, 0], source) < 8  # untrained
+    assert (view.frames[-1].predicted == run.answers[0].numpy()).all()
+
+
+def test_without_positions_reversing_is_not_learned():
+    view = finish(TaskRun(TaskSettings(position="none", steps=200)))
+    assert view.status == "done"
+    assert 0.1 < view.accuracy < 0.4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("task", "least"), [("sort", 0.9), ("previous", 0.999), ("brackets", 0.95)])
+def test_the_other_tasks_are_learned_with_their_suggested_sizes(task: str, least: float):
+    view = finish(TaskRun(TaskSettings.suggested(task)))
+    assert view.accuracy > least
+
+
+# --- what is seen while it runs ---------------------------------------------------------------------------------------
+
+
+def test_the_curve_and_the_frames_are_where_they_should_be():
+    view = finish(TaskRun(SHORT))
+    assert [point["step"] for point in view.curve] == [10, 20, 30, 40]
+    assert [frame.step for frame in view.frames] == [0, 10, 20, 30, 40]
+    assert view.progress == 1.0
+    assert view.frame_at(25).step == 20
+    assert view.frame_at(40).step == 40
+    frame = view.frames[2]
+    assert frame.sample.shape == frame.mean.shape == (1, 1, 5, 5)
+    assert np.allclose(frame.sample.sum(-1), 1.0, atol=1e-5)
+    table = view.to_frame()
+    assert list(table.columns) == ["step", "loss", "held_out_loss", "accuracy", "learning_rate", "seconds"]
+    assert len(table) == 4
+
+
+def test_the_frame_is_the_attention_of_the_model_that_is_handed_out():
+    run = TaskRun(dataclasses.replace(SHORT, n_layers=2, n_heads=2))
+    view = finish(run)
+    trace = run.text_encoder().trace(run.task.text(run.inputs[0]))
+    for layer in range(2):
+        for head in range(2):
+            ours = torch.from_numpy(view.frames[-1].sample[layer, head])
+            assert torch.allclose(trace.attention(layer, head), ours, atol=1e-5)
+
+
+def test_the_same_settings_give_the_same_curve_and_both_placements_the_same_weights():
+    def curve(settings: TaskSettings) -> list[dict[str, float]]:
+        return [{k: v for k, v in point.items() if k != "seconds"} for point in finish(TaskRun(settings)).curve]
+
+    assert curve(SHORT) == curve(SHORT)
+    pre, post = (
+        TaskRun(dataclasses.replace(SHORT, norm_placement=p)).text_encoder().encoder.state_dict()
+        for p in ("pre", "post")
+    )
+    assert set(post) < set(pre)
+    assert all(torch.equal(post[name], pre[name]) for name in post)
+
+
+def test_the_model_handed_out_does_not_change_any_more():
+    run = TaskRun(LONG)
+    run.start()
+    wait_for(run, 5)
+    model = run.text_encoder()
+    before = model.encoder.layers[0].attention.w_q.weight.clone()
+    wait_for(run, run.poll().step + 5)
+    run.stop(wait=60)
+    assert torch.equal(before, model.encoder.layers[0].attention.w_q.weight)
+
+
+# --- stopping ---------------------------------------------------------------------------------------------------------
+
+
+def test_stop_and_go_on_ends_where_an_undisturbed_run_ends():
+    whole = TaskRun(SHORT)
+    finish(whole)
+    parts = TaskRun(SHORT)
+    parts.start()
+    wait_for(parts, 3)
+    parts.stop(wait=60)
+    assert not parts.active
+    assert parts.poll().status in ("stopped", "done")
+    view = finish(parts)
+    assert (view.status, view.step) == ("done", 40)
+    for name, value in whole.text_encoder().encoder.state_dict().items():
+        assert torch.equal(value, parts.text_encoder().encoder.state_dict()[name]), name
+
+
+def test_pause_holds_still_and_start_goes_on():
+    run = TaskRun(LONG)
+    run.start()
+    wait_for(run, 2)
+    run.pause()
+    while run.poll().status != "paused":
+        time.sleep(0.01)
+    step = run.poll().step
+    time.sleep(0.3)
+    assert run.poll().step == step
+    assert run.active
+    run.start()
+    wait_for(run, step + 1)
+    run.stop(wait=60)
+    assert not run.active
+
+
+def test_a_run_that_nobody_polls_ends_by_itself_and_can_go_on():
+    run = TaskRun(LONG, heartbeat=0.2)
+    run.start()
+    assert ended(run)
+    view = run.poll()
+    assert view.status == "stopped"
+    run.start()
+    wait_for(run, view.step + 1)
+    run.pause()
+    assert ended(run)  # a pause nobody polls, too
+    assert run.poll().status == "stopped"
+
+
+def test_two_starts_and_two_stops_are_one():
+    before = threading.active_count()
+    run = TaskRun(LONG)
+    run.start()
+    run.start()
+    assert threading.active_count() == before + 1
+    run.stop(wait=60)
+    run.stop(wait=60)
+    assert threading.active_count() == before
+
+
+def test_a_quick_stop_and_start_leave_one_thread_at_work():
+    before = threading.active_count()
+    run = TaskRun(LONG)
+    for _ in range(10):
+        run.start()
+        run.stop()
+    run.start()
+    wait_for(run, run.poll().step + 2)
+    while threading.active_count() > before + 1:
+        run.poll()
+        time.sleep(0.01)
+    run.stop(wait=60)
+    assert threading.active_count() == before
+
+
+def test_more_runs_than_slots_all_come_to_an_end():
+    runs = [TaskRun(dataclasses.replace(SHORT, seed=seed)) for seed in range(6)]
+    for run in runs:
+        run.start()
+    while [run for run in runs if run.poll().active]:  # every one is polled, each time
+        time.sleep(0.02)
+    assert {run.poll().status for run in runs} == {"done"}
+
+
+# --- what goes wrong --------------------------------------------------------------------------------------------------
+
+
+def test_a_learning_rate_that_diverges_is_a_status():
+    for rate in (1e3, 1e30):
+        run = TaskRun(dataclasses.replace(SHORT, learning_rate=rate, steps=1000))
+        view = finish(run)
+        assert view.diverged
+        assert view.status.startswith("diverged at step ")
+        assert view.step < 1000
+        run.start()  # does nothing
+        assert not run.active
+    assert "loss is not finite" in view.status
+
+
+def test_an_error_in_the_thread_is_a_status(monkeypatch: pytest.MonkeyPatch):
+    run = TaskRun(SHORT)
+    monkeypatch.setattr(run, "_advance", lambda: 1 / 0)
+    assert finish(run).status == "failed: division by zero"
+    assert loop.SLOTS.acquire(timeout=1)  # the slot was handed back
+    loop.SLOTS.release()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"learning_rate": float("nan")}, "learning_rate=nan"),
+        ({"learning_rate": -1.0}, "above 0"),
+        ({"steps": 0}, "steps=0: choose 1 to 100000"),
+        ({"d_model": 33, "n_heads": 2}, "cannot be split"),
+        ({"task": "juggle"}, "choose one of"),
+        ({"position": "rotary", "d_model": 3}, "even"),
+    ],
+)
+def test_settings_out_of_bounds_are_said(changes: dict, message: str):
+    with pytest.raises(ConfigError, match=message):
+        TaskSettings(**changes)
+
+
+def test_no_frame_before_the_start():
+    with pytest.raises(EncoderError, match="start the run first"):
+        TaskRun(SHORT).poll().frame_at(0)
+
+
+# --- saving -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_saved_run_opens_like_any_model_and_answers_as_before(tmp_path: Path):
+    run = TaskRun(dataclasses.replace(SHORT, task="brackets", length=6))
+    finish(run)
+    folder = run.save(tmp_path / "mine")
+    text = run.task.text(run.inputs[0])
+    model = encoder.load(folder, device="cpu")
+    assert torch.equal(model.trace(text).attention(0, 0), run.text_encoder().trace(text).attention(0, 0))
+    assert model.trace(text).tokens == tuple(text.split())
+    back = loop.load_task(folder)
+    assert (back.settings, back.step) == (run.settings, 40)
+    assert torch.equal(back.predict(run.inputs), run._model(run.inputs).argmax(-1))
+    run.save(folder)  # again, over itself
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine"]
+    assert not [path for path in folder.iterdir() if "partial" in path.name]
+
+
+def test_saving_while_it_trains_writes_one_state(tmp_path: Path):
+    run = TaskRun(LONG)
+    run.start()
+    wait_for(run, 3)
+    back = loop.load_task(run.save(tmp_path / "mine"))
+    run.stop(wait=60)
+    again = TaskRun(dataclasses.replace(LONG))
+    for _ in range(back.step):
+        again._advance()
+    for name, value in again._model.state_dict().items():
+        assert torch.equal(back.model.state_dict()[name], value), name
+
+
+def test_a_folder_that_is_no_saved_task_is_named(tmp_path: Path):
+    with pytest.raises(LoadError, match=r"no task\.json"):
+        loop.load_task(tmp_path)
+    run = TaskRun(SHORT)
+    folder = run.save(tmp_path / "mine")
+    (folder / loop.TASK_FILE).write_text('{"settings": {"unknown": 1}, "step": 0}')
+    with pytest.raises(LoadError, match="damaged"):
+        loop.load_task(folder)
