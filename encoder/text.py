@@ -80,7 +80,7 @@ class Tokenizer:
         try:
             backend = tokenizers.Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises bare Exception
-            raise LoadError(f"{path.name} is not a tokenizer that can be read: {error}") from error
+            raise LoadError(f"{path.name} is not a tokenizer that can be read ({error}): fetch it anew.") from error
         return cls(backend, read_special_tokens(path.parent))
 
     def lower_cased(self) -> Tokenizer:

@@ -27,7 +27,7 @@ def download(name: str) -> Path:
     from huggingface_hub import errors
 
     try:
-        revision = huggingface_hub.HfApi().repo_info(name, timeout=PATIENCE_SECONDS).sha
+        huggingface_hub.HfApi().repo_info(name, timeout=PATIENCE_SECONDS)  # snapshot_download asks without a limit
     except errors.GatedRepoError as error:
         raise LoadError(
             f"{name} asks for an agreement on the Hub first: accept it there, log in, and try again."
@@ -40,7 +40,7 @@ def download(name: str) -> Path:
         return cached(name, error)
     try:
         found = huggingface_hub.snapshot_download(
-            name, revision=revision, allow_patterns=WANTED, ignore_patterns=UNWANTED, etag_timeout=PATIENCE_SECONDS
+            name, allow_patterns=WANTED, ignore_patterns=UNWANTED, etag_timeout=PATIENCE_SECONDS
         )
     except Exception as error:
         raise LoadError(

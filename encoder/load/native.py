@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from encoder.config import EncoderConfig, Patches
 from encoder.errors import EncoderError, LoadError
+from encoder.load.families.family import MAX_LAYERS
 from encoder.load.weights import SINGLE, WeightFiles, fill, parse_json, read_json
 from encoder.mlm import MLMHead, MLMHeadConfig
 from encoder.model import Encoder, unfilled
@@ -158,6 +159,8 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
             "or save the model again."
         )
     config = from_fields(EncoderConfig, fields.get("encoder"), "encoder")
+    if config.n_layers > MAX_LAYERS:
+        raise LoadError(f"config.json has n_layers={config.n_layers}: 1 to {MAX_LAYERS} layers are what is taken here.")
     head_fields = fields.get("mlm_head")
     dense_fields = fields.get("dense", [])
     if not isinstance(dense_fields, list):

@@ -55,7 +55,9 @@ def built(folder: Path, build: Any, defaults: dict[str, str]) -> Tokenizer:
     except LoadError:
         raise
     except Exception as error:  # the library raises bare Exception
-        raise LoadError(f"The vocabulary of {folder.name} cannot be made into a tokenizer: {error}") from error
+        raise LoadError(
+            f"The vocabulary of {folder.name} cannot be made into a tokenizer ({error}): fetch it anew."
+        ) from error
     return Tokenizer(backend, special)
 
 

@@ -106,7 +106,9 @@ def parse_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise LoadError(f"{path.name} in {path.parent.name} is not JSON that can be read: {error}") from error
+        raise LoadError(
+            f"{path.name} in {path.parent.name} is not JSON that can be read ({error}): fetch it anew."
+        ) from error
     except OSError as error:
         raise LoadError(f"{path.name} in {path.parent.name} cannot be opened: {error.strerror}.") from error
 

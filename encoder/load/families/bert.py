@@ -18,6 +18,7 @@ from encoder.load.families.family import (
     both,
     check_is_encoder,
     integer,
+    layers,
     number,
     pad_id,
     tied,
@@ -31,7 +32,7 @@ def bert_fields(fields: Fields) -> dict[str, Any]:
     return {
         "vocab_size": integer(fields, "vocab_size"),
         "d_model": integer(fields, "hidden_size"),
-        "n_layers": integer(fields, "num_hidden_layers"),
+        "n_layers": layers(fields),
         "n_heads": integer(fields, "num_attention_heads"),
         "d_ffn": integer(fields, "intermediate_size"),
         "max_positions": integer(fields, "max_position_embeddings"),

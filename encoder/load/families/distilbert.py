@@ -13,6 +13,7 @@ from encoder.load.families.family import (
     both,
     check_is_encoder,
     integer,
+    layers,
     number,
     pad_id,
     tied,
@@ -29,7 +30,7 @@ def distilbert_config(fields: Fields) -> EncoderConfig:
     return EncoderConfig(
         vocab_size=integer(fields, "vocab_size"),
         d_model=integer(fields, "dim"),
-        n_layers=integer(fields, "n_layers"),
+        n_layers=layers(fields, "n_layers"),
         n_heads=integer(fields, "n_heads"),
         d_ffn=integer(fields, "hidden_dim"),
         max_positions=integer(fields, "max_position_embeddings"),

@@ -97,6 +97,8 @@ def blocks(ours: tuple[str, ...], theirs: str) -> dict[str, str | Part]:
     }
 
 
+MAX_LAYERS = 1024
+
 #: Spellings from TensorFlow's days.
 OLD_NORMS = ((r"(.*LayerNorm)\.gamma", r"\1.weight"), (r"(.*LayerNorm)\.beta", r"\1.bias"))
 
@@ -125,6 +127,14 @@ def integer(fields: Fields, key: str, default: int | None = None) -> int:
         raise LoadError(f"config.json has no {key}, which an encoder cannot do without.")
     if not isinstance(value, int) or isinstance(value, bool):
         raise unsupported(key, value, "a whole number is needed")
+    return value
+
+
+def layers(fields: Fields, key: str = "num_hidden_layers") -> int:
+    """The number of layers. Raises LoadError for one that no encoder has: it would be built for ever."""
+    value = integer(fields, key)
+    if not 1 <= value <= MAX_LAYERS:
+        raise unsupported(key, value, f"1 to {MAX_LAYERS} layers are what is taken here")
     return value
 
 

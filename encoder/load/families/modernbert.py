@@ -15,6 +15,7 @@ from encoder.load.families.family import (
     check_is_encoder,
     flag,
     integer,
+    layers,
     number,
     pad_id,
     tied,
@@ -37,7 +38,7 @@ def modernbert_config(fields: Fields) -> EncoderConfig:
     return EncoderConfig(
         vocab_size=integer(fields, "vocab_size"),
         d_model=integer(fields, "hidden_size"),
-        n_layers=integer(fields, "num_hidden_layers"),
+        n_layers=layers(fields),
         n_heads=integer(fields, "num_attention_heads"),
         d_ffn=integer(fields, "intermediate_size"),
         max_positions=integer(fields, "max_position_embeddings", 8192),
@@ -61,7 +62,7 @@ def modernbert_config(fields: Fields) -> EncoderConfig:
 
 def layer_kinds(fields: Fields) -> list[str]:
     """Global or local, for every layer. Raises LoadError for a kind that is not known."""
-    n_layers = integer(fields, "num_hidden_layers")
+    n_layers = layers(fields)
     kinds: Any = fields.get("layer_types")
     if kinds is None:
         every = integer(fields, "global_attn_every_n_layers", 3)

@@ -12,6 +12,7 @@ from encoder.load.families.family import (
     check_is_encoder,
     flag,
     integer,
+    layers,
     number,
     only,
     unsupported,
@@ -31,7 +32,7 @@ def vit_config(fields: Fields) -> EncoderConfig:
     return EncoderConfig(
         vocab_size=0,
         d_model=width,
-        n_layers=integer(fields, "num_hidden_layers"),
+        n_layers=layers(fields),
         n_heads=integer(fields, "num_attention_heads"),
         d_ffn=integer(fields, "intermediate_size"),
         max_positions=patches.count + 1,

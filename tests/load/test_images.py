@@ -1,0 +1,97 @@
+"""An image on its way into a ViT, and what its trace says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import encoder
+from encoder.edits import AblateHead
+from encoder.images import ImageEncoder, Preparation
+
+
+def prepared(checkpoint: Callable, tmp_path: Path, **fields) -> ImageEncoder:
+    shutil.copytree(checkpoint("vit").folder, tmp_path / "images")
+    (tmp_path / "images" / "preprocessor_config.json").write_text(json.dumps(fields))
+    return encoder.load(tmp_path / "images", device="cpu")
+
+
+def test_without_a_file_the_usual_preparation(checkpoint: Callable):
+    assert checkpoint("vit").ours.preparation == Preparation((0.5, 0.5, 0.5), (0.5, 0.5, 0.5), "bilinear")
+
+
+def test_mean_and_std_by_channel(checkpoint: Callable, tmp_path: Path):
+    model = prepared(checkpoint, tmp_path, image_mean=[0.1, 0.2, 0.3], image_std=[0.5, 0.25, 0.125], resample=3)
+    assert model.preparation.interpolation == "bicubic"
+    image = torch.full((3, 24, 24), 51, dtype=torch.uint8)  # 0.2 of 255
+    pixels = model.prepare(image)
+    assert pixels.shape == (3, 24, 24)
+    expected = torch.tensor([(0.2 - 0.1) / 0.5, 0.0, (0.2 - 0.3) / 0.125])
+    torch.testing.assert_close(pixels[:, 3, 5], expected)
+    torch.testing.assert_close(model.prepare(image / 255.0), pixels)
+
+
+def test_as_it_is_where_nothing_is_to_be_normalised(checkpoint: Callable, tmp_path: Path):
+    model = prepared(checkpoint, tmp_path, do_normalize=False)
+    image = torch.rand(3, 24, 24)
+    assert torch.equal(model.prepare(image), image)
+
+
+@pytest.mark.parametrize("size", [(48, 36), (24, 24), (31, 90), (9, 12)], ids=str)
+def test_the_preparation_of_transformers(size: tuple[int, int], checkpoint: Callable, tmp_path: Path):
+    """Bilinear with antialiasing; Pillow rounds to whole levels on the way, which is 1 / 255 / 0.5 at most after it."""
+    from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
+
+    model = prepared(checkpoint, tmp_path, image_mean=[0.5] * 3, image_std=[0.5] * 3)
+    image = np.random.default_rng(0).integers(0, 256, (*size, 3), dtype=np.uint8)
+    processor = ViTImageProcessorPil(size={"height": 24, "width": 24})
+    theirs = torch.as_tensor(np.asarray(processor(image)["pixel_values"][0]))
+    ours = model.prepare(torch.from_numpy(image).permute(2, 0, 1))
+    torch.testing.assert_close(ours, theirs, atol=1.05 / 255 / 0.5, rtol=0.0)
+
+
+def test_what_a_trace_of_an_image_says(checkpoint: Callable):
+    model = checkpoint("vit").ours
+    trace = model.trace_image(torch.randn(3, 24, 24), edits=[AblateHead(1, 2)])
+    assert trace.n_tokens == trace.n_real == 37 == trace.config.max_tokens
+    assert trace.tokens[1:8] == ("0,0", "0,1", "0,2", "0,3", "0,4", "0,5", "1,0")
+    assert set(trace.ids) == {-1}
+    assert trace.q.shape == (3, 5, 37, 8)
+    assert trace.position.shape == (37, 40)
+    assert float(trace.z(1, 2).abs().max()) == 0.0
+    torch.testing.assert_close(trace.attention(0, 0).sum(-1), torch.ones(37))
+    assert trace.thumbnails(16).shape[:2] == (3, 5)
+    assert list(trace.norms)[-1] == "final_norm"
+
+
+def test_the_order_of_patches_is_row_by_row(checkpoint: Callable):
+    model = checkpoint("vit").ours
+    blank = torch.zeros(3, 24, 24)
+    marked = blank.clone()
+    marked[:, 4:8, 20:24] = 1.0  # second row, last column
+    change = model.trace_image(marked).residual["embedding"] - model.trace_image(blank).residual["embedding"]
+    moved = [model.tokens[index] for index in change.abs().amax(-1).nonzero().flatten()]
+    assert moved == ["1,5"]
+
+
+def test_rewired_says_so(checkpoint: Callable):
+    model = checkpoint("vit").ours
+    moved = model.rewired("post")
+    assert moved.config.norm_placement == "post"
+    assert any("vit" in note and "post-norm" in note for note in moved.notes)
+    assert model.rewired("pre") is model
+    pixels = torch.randn(3, 24, 24)
+    assert torch.equal(moved.rewired("pre").trace_image(pixels).output, model.trace_image(pixels).output)
+
+
+def test_an_encoder_in_training_is_not_traced(checkpoint: Callable, tmp_path: Path):
+    model = prepared(checkpoint, tmp_path)
+    model.encoder.train()
+    with pytest.raises(encoder.EncoderError, match="training mode"):
+        model.trace_image(torch.zeros(3, 24, 24))
