@@ -37,9 +37,12 @@ def main() -> None:
 
 
 def chosen_norm() -> str:
-    """The norm that is looked at: a slider through the layers; the first norm where the link names none."""
-    names = statistics.names
-    at = state.get("at") if state.get("at") in names else names[0]
+    """The norm that is looked at: a slider through the layers; the first norm where none is named."""
+    names, at = statistics.names, state.get("at")
+    if at and at not in names:
+        st.warning(f"This model has no norm {controls.plain(at[:60])}. Shown: {figures.norm_label(names[0])}.")
+        state.put("at", "")
+    at = at if at in names else names[0]
     if len(names) > 1:
         st.session_state["norm-slider"] = at
         st.select_slider(
@@ -149,6 +152,7 @@ def chosen_component(name: str, token: int) -> int:
     width = trace.norms[name].gain.shape[0]
     component = state.get("component")
     if component is not None and component >= width:
+        st.warning(f"component={component}: this norm has components 0 to {width - 1}. None is selected.")
         state.put("component", None)
         component = None
     return norms.largest_component(trace, name, token) if component is None else component

@@ -75,8 +75,11 @@ def dot_product(query: int, key: int) -> None:
     asks, answers = controls.plain(labels[query]), controls.plain(labels[key])
     st.subheader(f":blue[{asks}] looks at :red[{answers}]", anchor=False)
     st.markdown(sentence(query, key, score, softmax))
-    formulas.show_step(score.formula)
-    formulas.show_step(softmax.formula)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        formulas.show_step(score.formula)
+    with right:
+        formulas.show_step(softmax.formula)
     order = state.bound(
         st.segmented_control,
         "order",
@@ -127,14 +130,14 @@ def sentence(query: int, key: int, score: steps.Score, softmax: steps.Softmax) -
     best = (
         "the largest of all" if rank == 1 else f"number {rank}: the largest goes to {controls.plain(labels[places[0]])}"
     )
-    added = f", plus {score.bias:.3f} for the distance," if score.bias else ","
+    added = f", plus {formulas.number(score.bias)} for the distance," if score.bias else ","
     seen = int(score.allowed.sum())
     return (
         f"{chosen}The {config.d_head} products of the query of **{asks}** (token {query}) and the key of **{answers}** "
-        f"(token {key}) add up to {score.dot:.3f}. Times {score.scale:.4f}{added} the score is **{score.value:.3f}**. "
-        f"The softmax over {seen} tokens makes it a weight of **{softmax.value:.3f}**, {best}. "
-        f"If all weights were alike, each would be {1 / seen:.3f}."
-    ).replace(" -", " −")
+        f"(token {key}) add up to {formulas.number(score.dot)}. Times {score.scale:.4f}{added} the score is "
+        f"**{formulas.number(score.value)}**. The softmax over {seen} tokens makes it a weight of "
+        f"**{softmax.value:.3f}**, {best}. If all weights were alike, each would be {1 / seen:.3f}."
+    )
 
 
 main()

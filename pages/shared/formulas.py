@@ -8,6 +8,11 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder.steps.latex import Formula, for_theme
 
 
+def number(value: float, digits: int = 3) -> str:
+    """A number in a sentence, with a minus sign and not a hyphen."""
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
 def show(*formulas: str, place: DeltaGenerator | None = None) -> None:
     """Typeset each formula on lines of its own."""
     dark = st.context.theme.type == "dark"

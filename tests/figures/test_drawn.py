@@ -1,0 +1,116 @@
+"""Figures as Plotly draws them, in a notebook or an exported page: labels that fit, every token named on hover."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import plotly.graph_objects as go
+import plotly.offline
+import pytest
+
+from encoder import figures
+
+pytestmark = pytest.mark.browser
+
+LABELS = [f"w{number}" for number in range(150)]
+
+
+@pytest.fixture
+def draw(browser) -> Callable[[go.Figure], object]:
+    """Draw a figure, 800 by 600, in a page of its own; the page must stay quiet."""
+    complaints: list[str] = []
+    pages = []
+
+    def on_page(figure: go.Figure):
+        page = browser.new_page(viewport={"width": 840, "height": 640})
+        pages.append(page)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.set_content("<div id='plot' style='width:800px;height:600px'></div>")
+        page.add_script_tag(content=plotly.offline.get_plotlyjs())
+        page.evaluate("figure => Plotly.newPlot('plot', figure.data, figure.layout)", json.loads(figure.to_json()))
+        return page
+
+    yield on_page
+    for page in pages:
+        page.close()
+    assert not complaints
+
+
+def hover(page, row: float, column: float) -> str:
+    """The label that appears over the cell at y = row, x = column."""
+    place = page.evaluate(
+        """([row, column]) => {
+            const {xaxis, yaxis} = plot._fullLayout, box = plot.getBoundingClientRect();
+            return [box.x + xaxis._offset + xaxis.l2p(column), box.y + yaxis._offset + yaxis.l2p(row)];
+        }""",
+        [row, column],
+    )
+    page.mouse.move(*place)
+    page.mouse.move(place[0] + 1, place[1])
+    page.wait_for_selector(".hoverlayer text")
+    return page.locator(".hoverlayer text").first.text_content()
+
+
+def ticks(page, axis: str) -> list[str]:
+    return page.locator(f"g.{axis}tick text").all_text_contents()
+
+
+def test_a_cell_says_what_it_is_where_no_tick_is_drawn(draw) -> None:
+    weights = np.arange(150 * 150, dtype=np.float32).reshape(150, 150) / 150**2
+    page = draw(figures.attention_heatmap(weights, LABELS, selected=(31, 77)))
+    for row, column in ((0, 0), (31, 77), (149, 1), (50, 149)):
+        said = hover(page, row, column)
+        assert said.startswith(f"w{row} attends to w{column}: ")
+        assert float(said.rsplit(": ", 1)[1]) == pytest.approx(weights[row, column], rel=6e-3, abs=1e-9)
+        page.mouse.move(0, 0)
+
+
+def test_labels_are_thinned_evenly_and_the_selected_ones_are_there(draw) -> None:
+    page = draw(figures.attention_heatmap(np.eye(150), LABELS, selected=(31, 77)))
+    for axis, selected in (("x", "w77"), ("y", "w31")):
+        shown = ticks(page, axis)
+        numbers = [int(label[1:]) for label in shown]
+        assert 10 <= len(shown) <= 60
+        assert len(set(np.diff(numbers))) == 1, "evenly"
+        assert selected in page.locator(".annotation text").all_text_contents()
+
+
+def test_zooming_in_names_every_token(draw) -> None:
+    page = draw(figures.attention_heatmap(np.eye(150), LABELS))
+    page.evaluate("Plotly.relayout('plot', {'xaxis.range': [39.5, 51.5], 'yaxis.range': [51.5, 39.5]})")
+    assert ticks(page, "x") == LABELS[40:52]
+    assert sorted(ticks(page, "y")) == LABELS[40:52]
+
+
+def test_repeated_words_are_columns_of_their_own(draw) -> None:
+    page = draw(figures.attention_heatmap(np.eye(3), ["the", "cat", "the"]))
+    assert ticks(page, "x") == ["the", "cat", "the"]
+    assert hover(page, 2, 0) == "the attends to the: 0.00"
+
+
+def test_a_window_of_a_text_lies_at_its_place(draw) -> None:
+    weights = np.linspace(0, 1, 100).reshape(10, 10)
+    page = draw(figures.attention_heatmap(weights, LABELS, row_offset=100, column_offset=20))
+    assert ticks(page, "x") == LABELS[20:30]
+    assert hover(page, 103, 24).startswith("w103 attends to w24: 0.343")
+
+
+def test_markup_in_tokens_is_text(draw) -> None:
+    page = draw(figures.attention_heatmap(np.eye(2), ["<s>", "<b>x</b>"]))
+    assert ticks(page, "x") == ["<s>", "<b>x</b>"]
+    assert hover(page, 0, 1) == "<s> attends to <b>x</b>: 0.00"
+
+
+def test_log_and_linear_maps_have_one_colour_bar_each(draw) -> None:
+    for log in (False, True):
+        page = draw(figures.attention_heatmap(np.eye(4), LABELS, log=log))
+        assert page.locator(".colorbar").count() == 1
+
+
+def test_every_bar_has_its_component(draw) -> None:
+    page = draw(figures.gain_bias([2.0, 0.5, 1.5, 0.25], [1.0, -1.0, 0.0, 2.0]))
+    assert hover(page, 0.6, 1) == "component 1: 0.5000"
+    assert page.locator("g.bars path").count() == 8

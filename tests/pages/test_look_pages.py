@@ -1,0 +1,205 @@
+"""Queries, keys, values; Positions; LayerNorm under AppTest: links, page switches, odd texts, and their numbers."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import encoder
+from tests.pages.apps import assert_well, sentences, visit
+
+PAGES = ("look/qkv", "look/positions", "look/norms")
+TITLES = {"look/qkv": "Queries, keys, values", "look/positions": "Positions", "look/norms": "LayerNorm"}
+
+
+@pytest.fixture(scope="module")
+def minilm() -> encoder.TextEncoder:
+    return encoder.load("minilm", device="cpu")
+
+
+def written(app: AppTest) -> str:
+    """The page's running text, without Markdown's escapes."""
+    texts = [element.value for kind in ("markdown", "caption", "subheader") for element in app.get(kind)]
+    return "\n".join(texts).replace("\\", "")
+
+
+def title(app: AppTest) -> str:
+    return app.header[0].value
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_opens_and_keeps_the_view(page: str) -> None:
+    app = visit(page, text="one two three", layer="3", head="7", i="2", j="1")
+    assert_well(app)
+    assert title(app) == TITLES[page]
+    assert app.sidebar.text_input(key="view:text").value == "one two three"
+    assert app.sidebar.number_input(key="view:layer").value == 3
+    assert app.query_params["i"] == "2"
+
+
+def test_switching_between_the_pages() -> None:
+    app = visit(text="a b a", i="1")
+    for page in (*PAGES, *PAGES[::-1], "look/heads"):
+        app.switch_page(f"pages/{page}.py").run()
+        assert_well(app)
+        assert app.query_params["i"] == "1"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_any_text(page: str) -> None:
+    app = visit(page)
+    for text in ("x", "", "the the the", "القطة جلست", "**b** $x$ `c` :smile: [a](b) #1", "😀"):
+        app.sidebar.text_input(key="view:text").set_value(text).run()
+        assert_well(app)
+        assert title(app) == TITLES[page], text
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_long_text_is_drawn_in_parts(page: str) -> None:
+    app = visit(page, text="attention is all you need " * 60, i="270")
+    assert_well(app)
+    parts = [slider for slider in app.select_slider if slider.label == "Tokens"]
+    if page == "look/positions":
+        assert not parts  # positions are drawn up to 512 at once
+    else:
+        assert [slider.value for slider in parts] == [256], "the part with the selected token"
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    ("positions", "norm"), [("learned", "post"), ("sinusoidal", "pre"), ("rotary", "pre"), ("none", "post")]
+)
+def test_every_kind_of_encoder(page: str, positions: str, norm: str) -> None:
+    app = visit(page, model="scratch", norm=norm, positions=positions, layers="1", heads="2", width="12", ffn="20")
+    assert_well(app)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_model_that_cannot_be_is_a_sentence(page: str) -> None:
+    app = visit(page, model="scratch", width="65")
+    assert not app.exception
+    assert "cannot be split" in sentences(app)
+
+
+# --- Queries, keys, values -------------------------------------------------------------------------------
+
+
+def test_the_selected_pair_is_spelled_out(minilm: encoder.TextEncoder) -> None:
+    text = "The cat sat on the mat"
+    trace = minilm.trace(text)
+    dot = float(trace.q[2, 3, 2].double() @ trace.k[2, 3, 6].double())
+    app = visit("look/qkv", text=text, layer="2", head="3", i="2", j="6")
+    shown = written(app).replace("−", "-")
+    assert ":blue[cat] looks at :red[mat]" in shown
+    assert f"add up to {dot:.3f}" in shown
+    assert f"the score is **{dot / 32**0.5:.3f}**" in shown
+    assert f"a weight of **{float(trace.attention(2, 3)[2, 6]):.3f}**" in shown
+    assert "No pair is selected" not in shown
+
+
+def test_the_products_add_up_in_the_table(minilm: encoder.TextEncoder) -> None:
+    app = visit("look/qkv", text="The cat sat", layer="5", head="11", i="1", j="3")
+    table = app.dataframe[0].value
+    trace = minilm.trace("The cat sat")
+    assert table["q"].to_numpy() == pytest.approx(trace.q[5, 11, 1].numpy(), abs=1e-5)
+    assert table["k"].to_numpy() == pytest.approx(trace.k[5, 11, 3].numpy(), abs=1e-5)
+    assert table["running_sum"].iloc[-1] == pytest.approx(float(trace.q[5, 11, 1] @ trace.k[5, 11, 3]), rel=1e-4)
+
+
+def test_without_a_selection_the_strongest_pair_of_the_first_word_is_shown(minilm: encoder.TextEncoder) -> None:
+    app = visit("look/qkv", text="The cat sat", layer="0", head="2")
+    strongest = int(minilm.trace("The cat sat").attention(0, 2)[1].argmax())
+    assert f"(token {strongest})" in written(app)
+    assert "No pair is selected, so this one is shown." in written(app)
+    assert "the largest of all" in written(app)
+
+
+def test_formulas_are_typeset_in_the_colours_of_queries_and_keys() -> None:
+    app = visit("look/qkv", text="The cat sat", i="1", j="2")
+    formulas = "".join(element.value for element in app.get("latex"))
+    assert r"\sqrt{K}" in formulas
+    assert "#1a57ae" in formulas
+    assert "#b32836" in formulas
+
+
+# --- Positions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("learned", "adds a **learned** vector"),
+        ("sinusoidal", "**sines and cosines**"),
+        ("rotary", "It **turns** queries and keys"),
+        ("none", "has **no positions**"),
+    ],
+)
+@pytest.mark.parametrize("rows", ["sentence", "all"])
+def test_the_encoding_in_use_is_named(kind: str, said: str, rows: str) -> None:
+    app = visit("look/positions", model="scratch", positions=kind, rows=rows, text="one two")
+    assert_well(app)
+    assert said in written(app)
+
+
+def test_the_curve_says_the_sines_own_numbers() -> None:
+    app = visit("look/positions", model="scratch", positions="none", width="512", rows="all", product="dot", heads="4")
+    assert_well(app)
+    assert "Sinusoidal: 249.10 for neighbours" in written(app)
+
+
+def test_layers_turn_by_their_own_base() -> None:
+    app = visit("look/positions", model="scratch", positions="rotary", width="32", heads="2", layer="1")
+    assert "10,000^(2c/16) in layer 1" in written(app)
+
+
+# --- LayerNorm -------------------------------------------------------------------------------------------
+
+
+def test_a_norm_in_detail(minilm: encoder.TextEncoder) -> None:
+    text, name, token = "The cat sat", "layers.2.ffn_norm", 2
+    app = visit("look/norms", text=text, at=name, i=str(token))
+    assert_well(app)
+    norm = minilm.trace(text).norms[name]
+    shown = written(app).replace("−", "-")
+    assert "cat (token 2) at L2 FFN" in shown
+    assert f"Mean before **{float(norm.mean[token]):.4g}**" in shown
+    assert f"Standard deviation before **{float(norm.std[token]):.4g}**" in shown
+    assert f"Mean after **{float(norm.output[token].mean()):.4g}**" in shown
+    table = app.dataframe[0].value
+    assert table["output"].to_numpy() == pytest.approx(norm.output[token].numpy(), abs=1e-5)
+    assert table["normalised"].to_numpy() == pytest.approx(norm.normalised[token].numpy(), abs=1e-5)
+
+
+def test_the_slider_goes_through_the_norms() -> None:
+    app = visit("look/norms", text="The cat sat")
+    slider = app.select_slider(key="norm-slider")
+    assert slider.options[0] == "embedding"
+    assert len(slider.options) == 13
+    slider.set_value("layers.4.attention_norm").run()
+    assert_well(app)
+    assert app.query_params["at"] == "layers.4.attention_norm"
+    assert "Gain and bias of L4 attention" in written(app)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"at": "layers.99.ffn_norm"}, "This model has no norm layers.99.ffn_norm. Shown: embedding."),
+        ({"component": "9999"}, "component=9999: this norm has components 0 to 383."),
+        ({"component": "x"}, "a whole number is needed"),
+        ({"rows": "few"}, "choose one of sentence, all"),
+    ],
+)
+def test_a_bad_link_falls_back_with_a_word(query: dict[str, str], said: str) -> None:
+    app = visit("look/norms", **query)
+    assert_well(app)
+    # What the frame says about a link stands on the page that was opened first.
+    first = visit(**query)
+    assert said in (sentences(app) + sentences(first)).replace("\\", "")
+
+
+def test_pre_norm_has_a_final_norm() -> None:
+    app = visit("look/norms", model="scratch", norm="pre", layers="2", at="final_norm")
+    assert_well(app)
+    assert "**pre-norm**" in written(app)
+    assert "at final" in written(app)
