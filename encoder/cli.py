@@ -108,7 +108,8 @@ def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared:
         options["server.headless"] = True
     flags = [f"--{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in options.items()]
     # -P: the folder the command is typed in is no place to import from.
-    return [sys.executable, "-P", "-m", "streamlit", "run", str(app), *flags]
+    serve = app.parent / "pages" / "shared" / "serve.py"
+    return [sys.executable, "-P", str(serve), "run", str(app), *flags]
 
 
 def is_loopback(host: str) -> bool:

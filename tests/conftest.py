@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import subprocess
 import time
@@ -179,6 +180,9 @@ def collect_complaints(page: Page, own: str, complaints: list[str]) -> None:
     allowed = (own, own.replace("http", "ws", 1), "data:", "blob:")
 
     def console(message) -> None:
+        # At a page's own address Streamlit's client looks for the server below it first: two answers of 404.
+        if re.search(r"/\w+/_stcore/(health|host-config)$", message.location.get("url", "")):
+            return
         if message.type in ("error", "warning"):
             complaints.append(f"console {message.type}: {message.text}")
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlparse
 
 import pytest
 
-from tests.conftest import settle
+from tests.conftest import Server, collect_complaints, settle
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
@@ -135,3 +136,24 @@ def test_nothing_is_wider_than_the_screen(visit: Callable[..., Page], width: int
         assert box is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [("qkv", "Queries, keys, values"), ("positions", "Positions"), ("norms", "LayerNorm")],
+)
+def test_a_link_to_a_page_is_the_first_that_a_server_hears(
+    serve: Callable[..., AbstractContextManager[Server]], browser: Browser, path: str, title: str
+) -> None:
+    with serve() as server:
+        page = browser.new_page()
+        complaints: list[str] = []
+        collect_complaints(page, server.url, complaints)
+        page.goto(f"{server.url}/{path}?layer=1")
+        settle(page)
+        page.get_by_role("heading", name=title, exact=True).wait_for()
+        assert page.get_by_text("does not seem to exist").count() == 0
+        assert query(page) == {"layer": "1"}
+        page.close()
+        assert not complaints
+        assert "Traceback" not in server.log()
