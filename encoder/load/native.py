@@ -49,6 +49,8 @@ def save(model: TextEncoder, folder: str | Path, *, dtype: DiskType = "float32")
     this way before is replaced. Raises EncoderError for a folder that holds something else, for a number type that is
     not known, and for a weight that float16 cannot hold.
     """
+    if not isinstance(model, TextEncoder):
+        raise EncoderError(f"{type(model).__name__} is not saved here: give an encoder of text, a TextEncoder.")
     if dtype not in DISK_TYPES:
         raise EncoderError(f"dtype={dtype!r}: choose one of {', '.join(DISK_TYPES)}.")
     target = Path(folder).expanduser().resolve()

@@ -90,6 +90,12 @@ def test_rewired_says_so(checkpoint: Callable):
     assert torch.equal(moved.rewired("pre").trace_image(pixels).output, model.trace_image(pixels).output)
 
 
+def test_it_is_not_saved_as_a_text_encoder(checkpoint: Callable, tmp_path: Path):
+    with pytest.raises(encoder.EncoderError, match="ImageEncoder is not saved here"):
+        encoder.save(checkpoint("vit").ours, tmp_path / "saved")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_encoder_in_training_is_not_traced(checkpoint: Callable, tmp_path: Path):
     model = prepared(checkpoint, tmp_path)
     model.encoder.train()
