@@ -109,7 +109,8 @@ def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared:
     flags = [f"--{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in options.items()]
     # -P: the folder the command is typed in is no place to import from.
     serve = app.parent / "pages" / "shared" / "serve.py"
-    return [sys.executable, "-P", str(serve), "run", str(app), *flags]
+    streamlit = [str(serve)] if serve.is_file() else ["-m", "streamlit"]
+    return [sys.executable, "-P", *streamlit, "run", str(app), *flags]
 
 
 def is_loopback(host: str) -> bool:
