@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from encoder.config import EncoderConfig, Patches
 from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, TextError
+from encoder.images import ImageEncoder
 from encoder.load import load, save
 from encoder.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
 from encoder.model import Encoder, initialise
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "LoadError", "MLMHead", "MLMHeadConfig",
-    "MaskedPrediction", "OutOfMemory", "Patches", "TextEncoder", "TextError", "Trace", "build", "figures",
-    "initialise", "load", "measure", "save", "train",
+    "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "LoadError", "MLMHead",
+    "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "TextEncoder", "TextError", "Trace",
+    "build", "figures", "initialise", "load", "measure", "save", "train",
 ]  # fmt: skip
 
 _LAZY = ("figures", "measure", "train")
