@@ -38,7 +38,6 @@ def pages() -> dict[str, list[StreamlitPage]]:
         section: [
             st.Page(f"pages/{section.lower()}/{name}.py", title=title, icon=icon, url_path=name, default=name == first)
             for name, title, icon in entries
-            if (HERE / f"pages/{section.lower()}/{name}.py").exists()  # TODO remove
         ]
         for section, entries in PAGES.items()
     }
