@@ -52,17 +52,18 @@ def shown_label(label: str) -> str:
 
 def token_axis(labels: Sequence[str], first: int, count: int, *, title: str, downwards: bool = False) -> dict[str, Any]:
     """Layout of an axis of tokens. labels: of all positions; first, count: the cells that the figure draws."""
-    texts = [shown_label(label) for label in labels]
-    positions = np.arange(len(texts), dtype=np.int32)
+    # Only what is drawn is named, but every position before it is a category: so that one's place is its position.
+    positions = range(first, first + count)
+    texts = [shown_label(labels[position]) for position in positions]
     ends = [first - 0.5, first + count - 0.5]
     axis: dict[str, Any] = {
         "type": "category",
         "categoryorder": "array",
-        "categoryarray": list(range(len(texts))),  # Plotly.js takes no typed array here
+        "categoryarray": list(range(first + count)),  # Plotly.js takes no typed array here
         "range": ends[::-1] if downwards else ends,
         "tickmode": "auto",
-        "labelalias": {str(position): text for position, text in enumerate(texts)},
-        "tickvals": positions,
+        "labelalias": {str(position): text for position, text in zip(positions, texts, strict=True)},
+        "tickvals": np.array(positions, dtype=np.int32),
         "ticktext": texts,
         "title": {"text": title, "standoff": 10},
         "showgrid": False,
