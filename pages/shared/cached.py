@@ -96,12 +96,20 @@ def _forward_slots() -> threading.Semaphore:
     return threading.Semaphore(2)
 
 
+@st.cache_resource(show_spinner=False)
+def measuring() -> threading.Lock:
+    """Held by the one session that measures times: two at once would both be wrong."""
+    return threading.Lock()
+
+
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _model(source: str, scratch: EncoderConfig | None, seed: int, device: str, dtype: str) -> encoder.TextEncoder:
     if scratch is not None:
         model = encoder.build(scratch, _tokenizer(), seed=seed, device=pick_device(device))
     else:
         model = encoder.load(source, device=device, dtype=dtype)
+        if not isinstance(model, encoder.TextEncoder):
+            raise encoder.LoadError(f"{model.name} reads images; these pages show text. Choose an encoder of text.")
     # Streamlit collects garbage after each run; what is loaded once need not be looked through each time.
     gc.collect()
     gc.freeze()
