@@ -12,23 +12,31 @@ import torch
 from torch import Tensor
 
 
-def scores(q: Tensor, k: Tensor, scale: float, bias: Tensor | None = None, allowed: Tensor | None = None) -> Tensor:
+def scores(
+    q: Tensor,
+    k: Tensor,
+    scale: float,
+    bias: Tensor | None = None,
+    allowed: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """q [..., Ti, K], k [..., Tj, K] -> [..., Ti, Tj]: q_i . k_j x scale + bias; the lowest number where not `allowed`.
 
     The lowest finite number stands for "masked" rather than -inf: a row in which nothing is allowed (a padding
-    token that looks at padding alone) then becomes uniform instead of NaN, as in the fused kernel.
+    token that looks at padding alone) then becomes uniform instead of NaN, as in the fused kernel. out: written to.
     """
-    out = (q * scale) @ k.transpose(-1, -2)  # [..., Ti, Tj]; scaling q costs T x K products, scaling the scores T x T
+    # Scaling q costs T x K products, scaling the scores would cost T x T.
+    out = torch.matmul(q * scale, k.transpose(-1, -2), out=out)  # [..., Ti, Tj]
     if bias is not None:
-        out = out + bias
+        out += bias
     if allowed is not None:
-        out = out.masked_fill(~allowed, torch.finfo(out.dtype).min)
+        out.masked_fill_(~allowed, torch.finfo(out.dtype).min)
     return out
 
 
-def pattern(scores: Tensor) -> Tensor:
-    """Softmax over keys: [..., Ti, Tj] -> [..., Ti, Tj], every row sums to 1."""
-    return torch.softmax(scores, dim=-1)
+def pattern(scores: Tensor, out: Tensor | None = None) -> Tensor:
+    """Softmax over keys: [..., Ti, Tj] -> [..., Ti, Tj], every row sums to 1. out: written to."""
+    return torch.softmax(scores, dim=-1, out=out)
 
 
 def mix(pattern: Tensor, v: Tensor) -> Tensor:

@@ -9,7 +9,8 @@ Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, K width of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -24,9 +25,10 @@ from encoder.layers import LayerNorm, layer_norm
 from encoder.model import Encoder
 from encoder.text import Tokenized
 
-#: Attention is computed for as many query rows at a time as fit into about this many numbers. More is slower on a CPU,
-#: not faster: 32 MB no longer stay in its cache, and each such block of memory is fetched from the system page by page.
-CHUNK_NUMBERS = 2_000_000
+#: Attention is computed for as many query rows at a time as fit into about this many numbers: more is slower on a CPU,
+#: not faster, as it no longer stays in the cache. But MIN_ROWS at least, without which matrix products are slow.
+CHUNK_NUMBERS = 1_000_000
+MIN_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -163,28 +165,51 @@ class Trace:
         """[H, Ti, T]: attention of all heads of a layer, for the query rows asked for (all by default)."""
         return attend.pattern(self.layer_scores(layer, queries))
 
-    def row_chunks(self, n_heads: int, queries: slice | None = None, align: int = 1) -> Iterator[slice]:
-        """The query rows in chunks for which n_heads x rows x T numbers take bounded memory.
-
-        Each holds a multiple of `align` rows, but the last.
-        """
-        wanted = range(self.n_tokens)[queries or slice(None)]
-        rows = max(1, CHUNK_NUMBERS // (max(1, n_heads) * self.n_tokens) // align) * align
-        for start in range(wanted.start, wanted.stop, rows):
-            yield slice(start, min(start + rows, wanted.stop))
-
     def attention_chunks(
-        self, layer: int, heads: slice | None = None, queries: slice | None = None, align: int = 1
+        self, layer: int, heads: slice | None = None, queries: slice | None = None
     ) -> Iterator[tuple[slice, Tensor, Tensor]]:
         """Walk through a layer's attention in bounded memory: (query rows, scores, attention), both [h, rows, T].
 
-        The tensors are the caller's own, to write to if it likes. Chunks are those of `row_chunks`.
+        The two tensors may be written to, and are good until the next chunk, which takes their memory: clone what you
+        keep.
         """
-        self._check(layer)
+        for _, rows, scores, pattern in self.walk((layer,), heads, queries):
+            yield rows, scores, pattern
+
+    def walk(
+        self, layers: Sequence[int], heads: slice | None = None, queries: slice | None = None, block: int = 1
+    ) -> Iterator[tuple[int, slice, Tensor, Tensor]]:
+        """`attention_chunks` of one layer after the other: (layer, query rows, scores, attention).
+
+        block: a chunk holds whole blocks of so many rows, counted from the first row wanted, or lies within one block.
+        """
+        for layer in layers:
+            self._check(layer)
         heads = heads or slice(None)
-        for chunk in self.row_chunks(len(range(self.config.n_heads)[heads]), queries, align):
-            scores = self._layer_scores(layer, chunk, heads)
-            yield chunk, scores, attend.pattern(scores)
+        n_heads = len(range(self.config.n_heads)[heads])
+        chunks = self._row_chunks(max(1, n_heads), range(self.n_tokens)[queries or slice(None)], block)
+        most = max((rows.stop - rows.start for rows in chunks), default=0)
+        # One piece of memory for all chunks: fetching it anew from the system each time takes as long as the softmax.
+        room = torch.empty(2, n_heads * most * self.n_tokens, device=self.mask.device)
+        for layer in layers:
+            # Copied once, as the rows of a matrix: products with few queries are twice as fast.
+            k = self.layer_qkv(layer)[1][heads].float().transpose(-1, -2).contiguous().transpose(-1, -2)
+            for rows in chunks:
+                shape = (n_heads, rows.stop - rows.start, self.n_tokens)
+                buffers = [one[: math.prod(shape)].view(shape) for one in room]
+                scores = self._layer_scores(layer, rows, heads, k, buffers[0])
+                yield layer, rows, scores, attend.pattern(scores, buffers[1])
+
+    def _row_chunks(self, n_heads: int, wanted: range, block: int) -> list[slice]:
+        rows = max(MIN_ROWS, CHUNK_NUMBERS // (n_heads * self.n_tokens))
+        if rows >= block:
+            step = rows // block * block
+            return [slice(start, min(start + step, wanted.stop)) for start in range(wanted.start, wanted.stop, step)]
+        return [
+            slice(start, min(start + rows, first + block, wanted.stop))
+            for first in range(wanted.start, wanted.stop, block)
+            for start in range(first, min(first + block, wanted.stop), rows)
+        ]
 
     def z(self, layer: int, head: int) -> Tensor:
         """[T, K]: the values mixed by attention, what W_O receives from this head (zero where the head was ablated)."""
@@ -203,16 +228,17 @@ class Trace:
         from its longer side. Up to `size` tokens this is the attention map itself.
         """
         self._check(layer, head)
-        return self._pool(layer, slice(head, head + 1), size, queries or slice(None), keys or slice(None))[0]
+        window = (queries or slice(None), keys or slice(None))
+        return self._pool((layer,), slice(head, head + 1), size, *window)[0, 0]
 
     def thumbnails(self, size: int = 64) -> Tensor:
         """[L, H, S, S], S <= size: the pooled attention of every head, made layer by layer in bounded memory."""
-        return torch.stack([self.layer_thumbnails(layer, size) for layer in range(self.config.n_layers)])
+        return self._pool(range(self.config.n_layers), slice(None), size)
 
     def layer_thumbnails(self, layer: int, size: int = 64) -> Tensor:
         """[H, S, S], S <= size: the pooled attention of every head of one layer."""
         self._check(layer)
-        return self._pool(layer, slice(None), size)
+        return self._pool((layer,), slice(None), size)[0]
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -224,9 +250,12 @@ class Trace:
             if not 0 <= value < count:
                 raise EncoderError(f"There is no {name} {value}: this model's are 0 to {count - 1}.")
 
-    def _layer_scores(self, layer: int, queries: slice, heads: slice) -> Tensor:
-        """[h, Ti, T], float32, edits applied."""
-        q, k, _ = self.layer_qkv(layer)
+    def _layer_scores(
+        self, layer: int, queries: slice, heads: slice, k: Tensor | None = None, out: Tensor | None = None
+    ) -> Tensor:
+        """[h, Ti, T], float32, edits applied. k: these heads' keys, where they are at hand; out: may be written to."""
+        q = self.layer_qkv(layer)[0]
+        k = self.layer_qkv(layer)[1][heads].float() if k is None else k
         positions = torch.arange(self.n_tokens, device=q.device)
         bias = None
         if self.encoder.relative_bias is not None:
@@ -240,7 +269,7 @@ class Trace:
             window=self.config.window_of_layer(layer),
         )
         scale = float(self.config.attention_scale or 1.0)
-        scores = attend.scores(q[heads, queries].float(), k[heads].float(), scale, bias, allowed)
+        scores = attend.scores(q[heads, queries].float(), k, scale, bias, allowed, out)
         for edit in self.edits:
             if not isinstance(edit, AblateHead) and edit.touches(layer):
                 here = edit.within(range(self.config.n_heads)[heads], range(self.n_tokens)[queries])
@@ -248,13 +277,22 @@ class Trace:
         return scores
 
     def _pool(
-        self, layer: int, heads: slice, size: int, queries: slice = slice(None), keys: slice = slice(None)
+        self,
+        layers: Sequence[int],
+        heads: slice,
+        size: int,
+        queries: slice = slice(None),
+        keys: slice = slice(None),
     ) -> Tensor:
-        """[h, S, S']: block-wise maximum, row chunks aligned to whole blocks."""
+        """[layers, h, S, S']: block-wise maximum."""
         rows, columns = (range(self.n_tokens)[window] for window in (queries, keys))
         block = pooling_block(max(len(rows), len(columns)), size)
-        chunks = self.attention_chunks(layer, heads, queries, align=block)
-        return torch.cat([block_max(pattern[..., keys], block) for _, _, pattern in chunks], dim=1)
+        n_heads = len(range(self.config.n_heads)[heads])
+        shape = (n_heads, -(-len(rows) // block), -(-len(columns) // block))
+        pooled = {layer: torch.zeros(shape, device=self.mask.device) for layer in layers}
+        for layer, chunk, _, pattern in self.walk(layers, heads, queries, block):
+            put_block_max(pooled[layer], pattern[..., keys], chunk.start - rows.start, block)
+        return torch.stack(list(pooled.values()))
 
     def _norm_modules(self) -> Iterator[tuple[str, LayerNorm]]:
         if self.encoder.embedding.norm is not None:
@@ -278,7 +316,7 @@ def pooling_block(n_tokens: int, size: int) -> int:
 
 
 def block_max(x: Tensor, block: int) -> Tensor:
-    """[h, Ti, Tj] -> [h, ceil(Ti / block), ceil(Tj / block)]: the largest entry of each block, none being negative."""
+    """[h, Ti, Tj] -> [h, ceil(Ti / block), ceil(Tj / block)]: the largest entry of each block."""
     if block == 1:
         return x
     # Rows first: whole rows are compared at a time, and what remains for the columns is 1 / block of the numbers.
@@ -288,6 +326,15 @@ def block_max(x: Tensor, block: int) -> Tensor:
     if x.shape[2] % block:
         x = torch.nn.functional.pad(x, (0, -x.shape[2] % block))
     return x.unflatten(2, (-1, block)).amax(3)
+
+
+def put_block_max(pooled: Tensor, x: Tensor, first_row: int, block: int) -> None:
+    """Raise cells of `pooled` [h, S, S'] to the block-wise maximum of x [h, Ti, Tj], whose rows begin at `first_row`.
+
+    x holds whole blocks of rows, or lies within one.
+    """
+    cells = pooled[:, first_row // block : -(-(first_row + x.shape[1]) // block)]
+    torch.maximum(cells, block_max(x, block), out=cells)
 
 
 def split_batch(

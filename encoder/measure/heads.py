@@ -17,17 +17,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder import attend
 from encoder.measure import tokens
 from encoder.measure.definitions import HEAD_MEASURES
 from encoder.measure.tokens import Queries
-from encoder.trace import Trace, block_max, pooling_block
+from encoder.trace import Trace, pooling_block, put_block_max
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: A weight is strong above this value, unless the caller says otherwise.
 STRONG = 0.1
+#: Up to so many tokens, what depends on the pair of tokens alone (12 bytes a pair) is kept from layer to layer.
+KEEP_PAIRS = 1024
 OFFSETS = {"previous": -1, "self": 0, "next": 1}
 
 
@@ -76,22 +77,22 @@ def survey(
 ) -> tuple[Tensor | None, HeadMeasures]:
     """`trace.thumbnails(size)` and `head_measures(trace)` for the price of one walk. size None: no thumbnails."""
     around = _Around.of(trace, queries)
-    block = 1 if size is None else pooling_block(trace.n_tokens, size)
-    n_layers, n_heads = trace.config.n_layers, trace.config.n_heads
-    pooled: list[list[Tensor]] = [[] for _ in range(n_layers)]
+    n_layers, n_heads, n_tokens = trace.config.n_layers, trace.config.n_heads, trace.n_tokens
+    block = 1 if size is None else pooling_block(n_tokens, size)
+    side = 0 if size is None else -(-n_tokens // block)
+    thumbnails = torch.zeros(n_layers, n_heads, side, side, device=trace.mask.device)
     sums: list[dict[str, np.ndarray]] = [{} for _ in range(n_layers)]
-    for rows in trace.row_chunks(n_heads, align=block):
-        pairs = _pair_factors(rows, around)
-        for layer in range(n_layers):
-            scores = trace.layer_scores(layer, rows)
-            attention = attend.pattern(scores)
-            if size is not None:
-                pooled[layer].append(block_max(attention, block))
-            for name, value in _chunk_sums(rows, scores, attention, around, pairs, strong).items():
-                sums[layer][name] = sums[layer].get(name, 0.0) + value
+    kept: dict[int, dict[str, Tensor]] = {}
+    for layer, rows, scores, attention in trace.walk(range(n_layers), block=block):
+        pairs = kept.get(rows.start) or _pair_factors(rows, around)
+        if n_tokens <= KEEP_PAIRS:
+            kept[rows.start] = pairs
+        if size is not None:
+            put_block_max(thumbnails[layer], attention, rows.start, block)
+        for name, value in _chunk_sums(rows, scores, attention, around, pairs, strong).items():
+            sums[layer][name] = sums[layer].get(name, 0.0) + value
     totals = {name: np.stack([of_layer[name] for of_layer in sums]) for name in sums[0]}  # each [L, H]
-    thumbnails = None if size is None else torch.stack([torch.cat(parts, dim=1) for parts in pooled])
-    return thumbnails, _finish(totals, around, queries, strong)
+    return (None if size is None else thumbnails), _finish(totals, around, queries, strong)
 
 
 @dataclass(frozen=True)

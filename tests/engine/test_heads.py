@@ -90,6 +90,7 @@ WORDS = (-1, 0, 1, 1, 1, 2, 3, 4, 5, 6, -1, 7, 8, 9, -1)
 def test_against_float64(monkeypatch: pytest.MonkeyPatch, queries: str, n_padding: int, numbers: int):
     """Random maps of a pair with repeated words, pieces and punctuation; padded or not; in chunks of any size."""
     monkeypatch.setattr(trace_module, "CHUNK_NUMBERS", numbers)
+    monkeypatch.setattr(trace_module, "MIN_ROWS", 1)
     n, n_real = len(TOKENS) + n_padding, len(TOKENS)
     attention = np.stack(
         [[by_hand.random(n, 10 * layer + head, 0.4 + head) for head in range(3)] for layer in range(2)]

@@ -87,10 +87,12 @@ def test_windows_are_slices_of_the_whole(variant: TextEncoder):
 def test_chunks_put_together_are_the_whole(monkeypatch: pytest.MonkeyPatch, variant: TextEncoder, numbers: int):
     """However small the chunks: one row at a time, a few, all."""
     monkeypatch.setattr(trace_module, "CHUNK_NUMBERS", numbers)
+    monkeypatch.setattr(trace_module, "MIN_ROWS", 1)
     trace = variant.trace(SENTENCE)
     for layer in range(3):
         for heads in (None, slice(2, 4)):
-            rows, scores, patterns = zip(*trace.attention_chunks(layer, heads), strict=True)
+            chunks = [(rows, scores.clone(), one.clone()) for rows, scores, one in trace.attention_chunks(layer, heads)]
+            rows, scores, patterns = zip(*chunks, strict=True)
             assert [row for chunk in rows for row in range(12)[chunk]] == list(range(12))
             whole = trace.layer_attention(layer)[heads or slice(None)]
             torch.testing.assert_close(torch.cat(patterns, dim=1), whole, atol=1e-6, rtol=1e-5)
@@ -105,6 +107,7 @@ def test_pooled_maps(monkeypatch: pytest.MonkeyPatch, n_tokens: int, size: int):
     model = tiny()
     trace = model.trace(text_of(n_tokens))
     assert trace.n_tokens == n_tokens
+    monkeypatch.setattr(trace_module, "MIN_ROWS", 1)
     whole = [brute_force_pool(trace.attention(1, head), size) for head in range(5)]
     for numbers in (1, 300, 8_000_000):
         monkeypatch.setattr(trace_module, "CHUNK_NUMBERS", numbers)
