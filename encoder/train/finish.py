@@ -60,8 +60,13 @@ def finish(work: Path, out: Path | None = None) -> list[Path]:
 
 
 def write_curves(states: dict[str, tuple[State, dict[str, Any]]], path: Path) -> None:
-    """All runs' curves as one table; see encoder.train.curves for its columns."""
+    """All runs' curves as one table; see encoder.train.curves for its columns. Runs that are in the table at `path`
+    already, and not among `states`, stay there: the variants need not be trained anew with the twins.
+    """
     frames = []
+    if path.is_file():
+        old = pd.read_parquet(path)
+        frames = [old[~old.run.isin(list(states))]]
     for name, (state, fields) in states.items():
         frame = pd.DataFrame(state.rows)
         about = {

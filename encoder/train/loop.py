@@ -285,7 +285,7 @@ class TaskRun:
         with self._lock:
             encoder = copy.deepcopy(self._model.encoder)
             step = self._step
-        encoder.requires_grad_(True)
+        encoder.zero_grad()
         name = f"{self.task.name}, {self.settings.norm_placement}-norm, {step:,} steps"
         return TextEncoder(name=name, encoder=encoder, tokenizer=self.task.tokenizer())
 

@@ -110,6 +110,18 @@ def test_a_diverged_run_has_a_curve_too(tmp_path: Path):
     assert np.isnan(table.loss.iloc[1])
 
 
+def test_curves_of_runs_that_were_not_trained_anew_stay(tmp_path: Path):
+    path, fields = tmp_path / "curves.parquet", dataclasses.asdict(tiny())
+
+    def state(loss: float) -> mlm.State:
+        return mlm.State(status="done", rows=[{"step": 2, "loss": loss}])
+
+    finish.write_curves({"deep-pre": (state(1.0), fields), "twin-pre": (state(2.0), fields)}, path)
+    finish.write_curves({"twin-pre": (state(3.0), fields)}, path)
+    table = pd.read_parquet(path)
+    assert dict(zip(table.run, table.loss, strict=True)) == {"deep-pre": 1.0, "twin-pre": 3.0}
+
+
 def test_previous_and_next_are_told_apart():
     """A head whose queries match the key before them: positions are one-hot, and W_Q shifts them by one."""
     from encoder.config import EncoderConfig
