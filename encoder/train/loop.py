@@ -332,6 +332,7 @@ class TaskRun:
                 return True
             silent = time.monotonic() - self._last_poll > self.heartbeat
             if stop.is_set() or silent:
+                stop.set()  # so that a `start` from now on makes a new thread rather than trust this one
                 self._status = "stopped"
                 return True
             return False
