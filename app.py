@@ -28,6 +28,11 @@ PAGES = {
         ("positions", "Positions", ":material/straighten:"),
         ("norms", "LayerNorm", ":material/equalizer:"),
     ],
+    "Learn": [
+        ("anatomy", "Anatomy", ":material/account_tree:"),
+        ("steps", "Step by step", ":material/calculate:"),
+        ("worked_example", "Worked example", ":material/edit_note:"),
+    ],
 }
 
 

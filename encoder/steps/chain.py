@@ -36,6 +36,11 @@ class Chain:
         return self.values["output"]
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of all stages."""
+        return sum(stage.nbytes for stage in self.values.values())
+
+    @property
     def largest(self) -> float:
         """The largest difference anywhere in the chain."""
         return max(self.difference.values())

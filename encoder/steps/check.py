@@ -124,6 +124,14 @@ class Recomputation:
         self._parameters = dict(trace.encoder.named_parameters())
         self._kept: dict[tuple[Any, ...], Any] = {}
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that this object holds once everything has been asked for, roughly."""
+        config = self.config
+        inner = config.n_heads * config.d_head
+        a_token = 6 * config.d_model + config.d_ffn + 7 * inner
+        return 8 * self.n_tokens * (4 * config.d_model + config.n_layers * a_token)
+
     def weight(self, name: str, rows: Any = slice(None)) -> Doubles | None:
         """A parameter (or some of its rows) in float64; None where the model has none of that name."""
         found = self._parameters.get(name)

@@ -14,7 +14,7 @@ from encoder.errors import EncoderError
 from encoder.steps import arithmetic
 from encoder.steps.arithmetic import Floats
 from encoder.steps.check import Check, Recomputation, compare
-from encoder.steps.latex import Formula, bracketed, lines, number
+from encoder.steps.latex import Formula, bracketed, calculation, number, stack
 from encoder.steps.selection import Selection
 from encoder.steps.source import array, bias, label, mask, segment_ids, value, weight
 from encoder.trace import Trace
@@ -138,8 +138,8 @@ def _formula(
             names.append(name)
             values.append(vector[c])
     return Formula(
-        symbols=r"x_i = " + " + ".join(names) + rf", \qquad t_{{{i}}} = {row}",
-        numbers=lines(rf"x_{{{i},{c}}}", [" + ".join(bracketed(entry) for entry in values), number(total[c])]),
+        symbols=stack(r"x_i = " + " + ".join(names), rf"t_{{{i}}} = {row}"),
+        numbers=calculation((rf"x_{{{i},{c}}}", [" + ".join(bracketed(entry) for entry in values), number(total[c])])),
     )
 
 
@@ -151,10 +151,8 @@ def _position_formula(config: EncoderConfig, selection: Selection, position: Flo
     c = min(selection.component, width - 1)
     wave = r"\sin" if c % 2 == 0 else r"\cos"
     angle = p / 10_000.0 ** ((c - c % 2) / width)
+    turn = rf"{wave}\frac{{{p}}}{{10000^{{{c - c % 2}/{width}}}}}"
     return Formula(
-        symbols=r"P_{p,2i} = \sin\frac{p}{10000^{2i/D}} \qquad P_{p,2i+1} = \cos\frac{p}{10000^{2i/D}}",
-        numbers=lines(
-            rf"P_{{{p},{c}}}",
-            [rf"{wave}\frac{{{p}}}{{10000^{{{c - c % 2}/{width}}}}}", rf"{wave}({number(angle)})", number(position[c])],
-        ),
+        symbols=stack(r"P_{p,2i} = \sin\frac{p}{10000^{2i/D}}", r"P_{p,2i+1} = \cos\frac{p}{10000^{2i/D}}"),
+        numbers=calculation((rf"P_{{{p},{c}}}", [turn, rf"{wave}({number(angle)})", number(position[c])])),
     )

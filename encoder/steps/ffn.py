@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from encoder.steps import arithmetic
 from encoder.steps.arithmetic import Floats
 from encoder.steps.check import Check, Recomputation, compare
-from encoder.steps.latex import Formula, bracketed, lines, number, products, stack
+from encoder.steps.latex import Formula, bracketed, calculation, long_sum, number, products, stack
 from encoder.steps.selection import Selection
 from encoder.steps.source import array, bias, label, sublayer_input, weight
 from encoder.trace import Trace
@@ -79,6 +79,11 @@ class HiddenLayer:
     exactly_zero: bool
     threshold: float
     off: NDArray[np.bool_]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.hidden.nbytes + self.off.nbytes
 
     @property
     def off_share(self) -> float:
@@ -172,10 +177,12 @@ def _formula(
     ]
     if gate is not None:
         rules.append(r"g_{i,n} = \sum_{d=0}^{D-1} x_{i,d}\, W^{\mathrm{gate}}_{d,n}" + added.replace("in", "gate"))
-    start = "" if shift is None else f" + {bracketed(shift[n])}"
-    linear_part = lines(rf"a_{{{i},{n}}}", [products(x, column) + start, number(linear[n])])
-    activated = rf"h_{{{i},{n}}} = {name}({number(linear[n])}){times} = {number(hidden[n])}"
-    return Formula(symbols=stack(*rules), numbers=stack(linear_part, activated))
+    start = [] if shift is None else [bracketed(shift[n])]
+    numbers = calculation(
+        (rf"a_{{{i},{n}}}", [long_sum(products(x, column) + start), number(linear[n])]),
+        (rf"h_{{{i},{n}}}", [f"{name}({number(linear[n])}){times}", number(hidden[n])]),
+    )
+    return Formula(symbols=stack(*rules), numbers=numbers)
 
 
 def _output_formula(
@@ -183,8 +190,8 @@ def _output_formula(
 ) -> Formula:
     i, d = selection.query, selection.component
     added = "" if shift is None else r" + b^{\mathrm{out}}_d"
-    start = "" if shift is None else f" + {bracketed(shift[d])}"
+    start = [] if shift is None else [bracketed(shift[d])]
     return Formula(
         symbols=rf"f_{{i,d}} = \sum_{{n=0}}^{{F-1}} h_{{i,n}} W^{{\mathrm{{out}}}}_{{n,d}}{added}",
-        numbers=lines(rf"f_{{{i},{d}}}", [products(hidden, column) + start, number(output[d])]),
+        numbers=calculation((rf"f_{{{i},{d}}}", [long_sum(products(hidden, column) + start), number(output[d])])),
     )

@@ -5,7 +5,7 @@ The colours are those of the light theme. `for_theme` turns a finished formula i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 #: role -> (colour on a light ground, colour on a dark ground), the text colours of .streamlit/config.toml.
@@ -86,25 +86,29 @@ def text(words: str, fallback: str = "token") -> str:
     return r"\text{" + "".join(_ESCAPES.get(letter, letter) for letter in words) + "}"
 
 
-def products(left: Sequence[float], right: Sequence[float], roles: tuple[str, str] = ("", "")) -> str:
-    """The first terms of a scalar product: a0 b0 + a1 b1 + a2 b2 + ... with the count of those left out."""
+def products(left: Sequence[float], right: Sequence[float], roles: tuple[str, str] = ("", "")) -> list[str]:
+    """The first terms of a scalar product, and how many are left out: for `long_sum`."""
     terms = [
-        coloured(roles[0], bracketed(a)) + r"\cdot " + coloured(roles[1], bracketed(b))
+        coloured(roles[0], bracketed(a)) + r" \cdot " + coloured(roles[1], bracketed(b))
         for a, b in zip(left[:SHOWN_TERMS], right[:SHOWN_TERMS], strict=True)
     ]
-    return " + ".join(terms) + left_out(len(left))
+    return terms + left_out(len(left))
 
 
-def summands(values: Sequence[float], role: str = "") -> str:
-    """The first terms of a sum, with the count of those left out."""
-    terms = [coloured(role, bracketed(value)) for value in values[:SHOWN_TERMS]]
-    return " + ".join(terms) + left_out(len(values))
+def summands(values: Sequence[float], role: str = "") -> list[str]:
+    """The first terms of a sum, and how many are left out: for `long_sum`."""
+    return [coloured(role, bracketed(value)) for value in values[:SHOWN_TERMS]] + left_out(len(values))
 
 
-def left_out(count: int) -> str:
+def left_out(count: int) -> list[str]:
     """The dots for the terms of a sum beyond those shown; nothing where all are shown."""
     rest = count - SHOWN_TERMS
-    return rf" + \underbrace{{\cdots}}_{{{rest}\text{{ more}}}}" if rest > 0 else ""
+    return [rf"\cdots \;\text{{({rest:,} more)}}".replace(",", "{,}")] if rest > 0 else []
+
+
+def long_sum(terms: Sequence[str]) -> str:
+    """A long sum, a line for each term, inside `calculation`."""
+    return r" \\ &\quad + ".join(terms)
 
 
 def fraction(over: str, under: str) -> str:
@@ -125,10 +129,14 @@ def stack(*rows: str) -> str:
     return rf"\begin{{gathered}} {body} \end{{gathered}}"
 
 
-def lines(first: str, rest: Iterable[str]) -> str:
-    """A calculation on several lines, lined up at the equals signs, so that it fits a narrow screen."""
-    body = r" \\[4pt] ".join(f"&= {line}" for line in rest)
-    return rf"\begin{{aligned}} {first} {body} \end{{aligned}}"
+def calculation(*parts: tuple[str, Sequence[str]]) -> str:
+    """Calculations below each other, each (left side, its values in turn), lined up at the equals signs.
+
+    One line a value, so that it fits a narrow screen.
+    """
+    # KaTeX puts lines of an aligned block so close that fractions touch.
+    rows = [rf"{left} " + r" \\[6pt] ".join(f"&= {value}" for value in values) for left, values in parts]
+    return r"\begin{aligned} " + r" \\[10pt] ".join(rows) + r" \end{aligned}"
 
 
 def vector(values: Sequence[float], digits: int = 2) -> str:

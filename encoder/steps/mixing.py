@@ -13,7 +13,17 @@ import numpy as np
 from encoder.steps import arithmetic
 from encoder.steps.arithmetic import Floats
 from encoder.steps.check import Check, Recomputation, compare
-from encoder.steps.latex import Formula, bracketed, coloured, left_out, lines, number
+from encoder.steps.latex import (
+    SHOWN_TERMS,
+    Formula,
+    bracketed,
+    calculation,
+    coloured,
+    left_out,
+    long_sum,
+    number,
+    summands,
+)
 from encoder.steps.score import score_matrix
 from encoder.steps.selection import Selection
 from encoder.steps.source import array, bias, label, weight
@@ -136,19 +146,21 @@ def _mixing_formula(selection: Selection, weights: Floats, values: Floats, z: Fl
     i, c = selection.query, selection.component
     terms = [
         rf"{number(weight)} \cdot {coloured('v', bracketed(value))}"
-        for weight, value in zip(weights[:3], values[:3, c], strict=True)
+        for weight, value in zip(weights[:SHOWN_TERMS], values[:SHOWN_TERMS, c], strict=True)
     ]
     v = coloured("v", r"v_{j,c}")
     return Formula(
         symbols=rf"z_{{i,c}} = \sum_{{j=0}}^{{T-1}} \alpha_{{i,j}}\, {v}",
-        numbers=lines(rf"z_{{{i},{c}}}", [" + ".join(terms) + left_out(len(weights)), number(z[c])]),
+        numbers=calculation((rf"z_{{{i},{c}}}", [long_sum(terms + left_out(len(weights))), number(z[c])])),
     )
 
 
 def _heads_formula(selection: Selection, contributions: Floats, bias: Floats, result: Floats) -> Formula:
     i, d = selection.query, selection.component
-    terms = " + ".join(bracketed(value) for value in contributions[:3, d]) + left_out(len(contributions))
+    together = r"[z_i^0 \,\Vert\, \dots \,\Vert\, z_i^{H-1}]\, W^O + b^O"
     return Formula(
-        symbols=r"o_i = [z_i^0 \,\Vert\, \dots \,\Vert\, z_i^{H-1}]\, W^O + b^O = \sum_{h=0}^{H-1} z_i^h W^O_h + b^O",
-        numbers=lines(rf"o_{{{i},{d}}}", [terms + rf" + {bracketed(bias[d])}", number(result[d])]),
+        symbols=calculation(("o_i", [together, r"\sum_{h=0}^{H-1} z_i^h\, W^O_h + b^O"])),
+        numbers=calculation(
+            (rf"o_{{{i},{d}}}", [long_sum([*summands(contributions[:, d]), bracketed(bias[d])]), number(result[d])])
+        ),
     )

@@ -17,7 +17,7 @@ from encoder.steps import arithmetic
 from encoder.steps.arithmetic import Floats
 from encoder.steps.check import Check, Recomputation, compare
 from encoder.steps.ffn import feed_forward
-from encoder.steps.latex import Formula, bracketed, fraction, lines, number, stack
+from encoder.steps.latex import Formula, bracketed, calculation, fraction, number, stack
 from encoder.steps.mixing import heads_together
 from encoder.steps.selection import Selection
 from encoder.steps.source import array, label, sublayer, value
@@ -233,16 +233,11 @@ def _norm_formula(
     added = "" if shift is None else rf" + {bracketed(shift[c])}"
     divided = fraction(f"{number(x[c])} - {bracketed(mean)}", rf"\sqrt{{{number(variance)} + \varepsilon}}")
     rule = r"y_i = \frac{x_i - \mu_i}{\sqrt{\sigma_i^2 + \varepsilon}} \odot g" + ("" if shift is None else " + b")
-    statistics = r"\mu_i = \frac1D \sum_d x_{i,d} \qquad \sigma_i^2 = \frac1D \sum_d (x_{i,d} - \mu_i)^2"
+    scaled = rf" \cdot {bracketed(gain[c])}{added}"
     return Formula(
-        symbols=stack(rule, statistics),
-        numbers=lines(
-            rf"y_{{{i},{c}}}",
-            [
-                rf"{divided} \cdot {bracketed(gain[c])}{added}",
-                rf"{bracketed(plain[c])} \cdot {bracketed(gain[c])}{added}",
-                number(output[c]),
-            ],
+        symbols=stack(rule, r"\mu_i = \frac1D \sum_d x_{i,d}", r"\sigma_i^2 = \frac1D \sum_d (x_{i,d} - \mu_i)^2"),
+        numbers=calculation(
+            (rf"y_{{{i},{c}}}", [divided + scaled, bracketed(plain[c]) + scaled, number(output[c])]),
         ),
     )
 
@@ -260,7 +255,7 @@ def _formula(
             if pre_norm
             else rf"x \leftarrow \mathrm{{Norm}}(x + {name}(x))"
         )
-    numbers = lines(
-        rf"x_{{{i},{c}}} + u_{{{i},{c}}}", [rf"{number(before[c])} + {bracketed(update[c])}", number(total[c])]
+    numbers = calculation(
+        (rf"x_{{{i},{c}}} + u_{{{i},{c}}}", [rf"{number(before[c])} + {bracketed(update[c])}", number(total[c])])
     )
     return Formula(symbols=rule, numbers=numbers)

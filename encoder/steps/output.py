@@ -15,7 +15,17 @@ from encoder.errors import EncoderError
 from encoder.steps import arithmetic
 from encoder.steps.arithmetic import Floats
 from encoder.steps.check import Check, Recomputation, compare
-from encoder.steps.latex import Formula, bracketed, fraction, lines, number
+from encoder.steps.latex import (
+    SHOWN_TERMS,
+    Formula,
+    bracketed,
+    calculation,
+    fraction,
+    left_out,
+    long_sum,
+    number,
+    stack,
+)
 from encoder.steps.selection import Selection
 from encoder.steps.source import array
 from encoder.trace import Trace
@@ -143,12 +153,8 @@ def journey(trace: Trace, selection: Selection) -> Journey:
         among=np.array([_mean_other_cosine(at) for at in x]),
         formula=Formula(
             symbols=r"\cos(x_i^0, x_i^s) = \frac{x_i^0 \cdot x_i^s}{\lVert x_i^0 \rVert\, \lVert x_i^s \rVert}",
-            numbers=lines(
-                rf"\cos(x_{{{i}}}^0, x_{{{i}}}^{{{last}}})",
-                [
-                    _quotient(own[0], own[last]),
-                    number(to_start[last, i]),
-                ],
+            numbers=calculation(
+                (rf"\cos(x_{{{i}}}^0, x_{{{i}}}^{{{last}}})", [_quotient(own[0], own[last]), number(to_start[last, i])])
             ),
         ),
     )
@@ -201,11 +207,11 @@ def pooled(trace: Trace, kind: PoolingKind, selection: Selection | None = None) 
     rule = {
         "cls": r"e = x_0",
         "mean": r"e = \frac1T \sum_{i=0}^{T-1} x_i",
-        "attention": r"e = \sum_{i=0}^{T-1} a_i x_i, \qquad a_i = \frac1H \sum_h \alpha^{h}_{0,i}",
+        "attention": stack(r"e = \sum_{i=0}^{T-1} a_i x_i", r"a_i = \frac1H \sum_h \alpha^{h}_{0,i}"),
     }
-    shown = " + ".join(rf"{number(w)} \cdot {bracketed(x)}" for w, x in zip(weights[:3], output[:3, c], strict=True))
-    dots = r" + \cdots" if len(weights) > 3 else ""
-    numbers = lines(f"e_{{{c}}}", [number(vector[c])] if kind == "cls" else [shown + dots, number(vector[c])])
+    shown = [rf"{number(w)} \cdot {bracketed(x)}" for w, x in zip(weights, output[:, c], strict=True)][:SHOWN_TERMS]
+    sums = [] if kind == "cls" else [long_sum(shown + left_out(len(weights)))]
+    numbers = calculation((f"e_{{{c}}}", [*sums, number(vector[c])]))
     return Pooled(kind, selection, trace.labels[: trace.n_real], weights, terms, vector, Formula(rule[kind], numbers))
 
 
@@ -238,15 +244,16 @@ def similarity(first: Trace, second: Trace, kind: PoolingKind = "mean") -> Simil
         shares_b=pairs.sum(axis=0),
         cosine=float(a @ b) / lengths,
         formula=Formula(
-            symbols=r"\cos(e, e') = \frac{e \cdot e'}{\lVert e \rVert \lVert e' \rVert}"
-            r" = \sum_{i,j} \frac{a_i\, a'_j\; x_i \cdot x'_j}{\lVert e \rVert \lVert e' \rVert}",
-            numbers=lines(
-                r"\cos(e, e')",
-                [
-                    _quotient(a, b),
-                    number(float(a @ b) / lengths),
-                ],
+            symbols=calculation(
+                (
+                    r"\cos(e, e')",
+                    [
+                        r"\frac{e \cdot e'}{\lVert e \rVert \lVert e' \rVert}",
+                        r"\sum_{i,j} \frac{a_i\, a'_j\; x_i \cdot x'_j}{\lVert e \rVert \lVert e' \rVert}",
+                    ],
+                )
             ),
+            numbers=calculation((r"\cos(e, e')", [_quotient(a, b), number(float(a @ b) / lengths)])),
         ),
     )
 

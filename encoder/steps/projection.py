@@ -13,7 +13,7 @@ import numpy as np
 from encoder.steps import arithmetic
 from encoder.steps.arithmetic import Floats
 from encoder.steps.check import Check, Recomputation, compare
-from encoder.steps.latex import Formula, bracketed, coloured, column, lines, number, products, stack
+from encoder.steps.latex import Formula, bracketed, calculation, coloured, column, long_sum, number, products, stack
 from encoder.steps.selection import Selection
 from encoder.steps.source import array, bias, label, sublayer_input, weight
 from encoder.trace import Trace
@@ -126,12 +126,13 @@ def _formula(
 ) -> Formula:
     index, name = ("i" if which == "q" else "j"), which.upper()
     shift = "" if bias is None else rf" + b^{{{name}}}_c"
-    sums = [products(x, weight[:, c]) + ("" if bias is None else " + b")]
-    sums += [number(float(terms.sum())) + ("" if bias is None else f" + {bracketed(bias[c])}"), number(projected[c])]
+    start = [] if bias is None else [bracketed(bias[c])]
+    sums = [long_sum(products(x, weight[:, c]) + start), " + ".join([number(float(terms.sum())), *start])]
+    sums += [number(projected[c])] if start else []
     left = coloured(which, rf"{which}_{{{index},c}}")
     return Formula(
         symbols=rf"{left} = \sum_{{d=0}}^{{D-1}} x_{{{index},d}}\, W^{{{name}}}_{{d,c}}{shift}",
-        numbers=lines(coloured(which, rf"{which}_{{{token},{c}}}"), sums),
+        numbers=calculation((coloured(which, rf"{which}_{{{token},{c}}}"), sums)),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from encoder.steps import arithmetic
 from encoder.steps.arithmetic import Bools, Floats
 from encoder.steps.check import Check, Recomputation, compare
-from encoder.steps.latex import Formula, bracketed, coloured, lines, number, products, stack
+from encoder.steps.latex import Formula, bracketed, calculation, coloured, long_sum, number, products
 from encoder.steps.selection import Selection
 from encoder.steps.source import array, label, mask
 from encoder.trace import Trace
@@ -204,6 +204,8 @@ def _formula(
         rule, value = rf"{number(scale)}\; {pair}", rf"{number(dot)} \cdot {number(scale)}"
     left = rf"{coloured('q', rf'q_{{{i}}}')} \cdot {coloured('k', rf'k_{{{j}}}')}"
     outcome = number(total) + ("" if visible else r" \;\to\; -\infty")
-    score = rf"s_{{{i},{j}}} = " + (outcome if value + plus == number(total) else f"{value}{plus} = {outcome}")
-    body = lines(left, [products(q, k, ("q", "k")), number(dot)])
-    return Formula(symbols=f"s_{{i,j}} = {rule}{added}", numbers=stack(body, score))
+    numbers = calculation(
+        (left, [long_sum(products(q, k, ("q", "k"))), number(dot)]),
+        (f"s_{{{i},{j}}}", [outcome] if value + plus == number(total) else [value + plus, outcome]),
+    )
+    return Formula(symbols=f"s_{{i,j}} = {rule}{added}", numbers=numbers)

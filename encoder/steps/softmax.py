@@ -13,7 +13,17 @@ from encoder.errors import EncoderError
 from encoder.steps import arithmetic
 from encoder.steps.arithmetic import Bools, Floats
 from encoder.steps.check import Check, Recomputation, compare
-from encoder.steps.latex import Formula, bracketed, fraction, left_out, lines, number, stack
+from encoder.steps.latex import (
+    SHOWN_TERMS,
+    Formula,
+    bracketed,
+    calculation,
+    fraction,
+    left_out,
+    long_sum,
+    number,
+    stack,
+)
 from encoder.steps.score import AS_MODEL, Variant, score_matrix
 from encoder.steps.selection import Selection
 from encoder.steps.source import label
@@ -97,14 +107,14 @@ def _formula(
 ) -> Formula:
     i, j = selection.query, selection.key
     plain = temperature == 1.0
-    shown = " + ".join(number(value) for value in raised[:3]) + left_out(len(raised))
+    below = [rf"{number(value)}" for value in raised[:SHOWN_TERMS]] + left_out(len(raised))
     if not allowed[j]:
         steps = [r"0 \quad\text{(masked)}"]
     else:
         difference = f"{number(scores[j])} - {bracketed(top)}"
         difference = difference if plain else rf"({difference})/{temperature:g}"
         steps = [
-            fraction(f"e^{{{difference}}}", shown),
+            fraction(f"e^{{{difference}}}", number(total)),
             fraction(number(raised[j]), number(total)),
             number(weights[j]),
         ]
@@ -112,5 +122,7 @@ def _formula(
     rule = fraction(f"e^{{{exponent % 'j'}}}", rf"\sum_{{l=0}}^{{T-1}} e^{{{exponent % 'l'}}}")
     return Formula(
         symbols=stack(rf"\alpha_{{i,j}} = {rule}", r"m_i = \max_l s_{i,l}"),
-        numbers=lines(rf"\alpha_{{{i},{j}}}", steps),
+        numbers=calculation(
+            (r"\textstyle\sum_l e^{\cdots}", [long_sum(below), number(total)]), (rf"\alpha_{{{i},{j}}}", steps)
+        ),
     )

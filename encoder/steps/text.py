@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from encoder.errors import EncoderError
 from encoder.pipeline import TextEncoder
 from encoder.steps.arithmetic import Bools, Floats
-from encoder.steps.latex import Formula, text
+from encoder.steps.check import Check, compare
+from encoder.steps.latex import Formula, stack, text
 from encoder.steps.source import array, mask
 from encoder.text import Tokenizer
 from encoder.trace import Trace
@@ -47,17 +48,23 @@ class Attempt:
 
 @dataclass(frozen=True, eq=False)
 class TextToIds:
-    """The text as rows. vocab_size: V; n_full: tokens before anything was cut."""
+    """The text as rows. vocab_size: V; n_full: tokens before anything was cut; query: the selected token."""
 
     tokens: tuple[Token, ...]
     vocab_size: int
     n_full: int
+    query: int
     formula: Formula
 
     @property
     def ids(self) -> tuple[int, ...]:
         """[T]"""
         return tuple(token.id for token in self.tokens)
+
+    def check(self, tokenizer: Tokenizer) -> tuple[Check, ...]:
+        """Every token looked up in the vocabulary on its own; -1 where it is not there."""
+        found = [tokenizer.backend.token_to_id(token.token) for token in self.tokens]
+        return (compare("ids", self.ids, [-1 if token_id is None else token_id for token_id in found], (self.query,)),)
 
 
 def text_to_ids(trace: Trace, query: int = 0) -> TextToIds:
@@ -88,10 +95,10 @@ def text_to_ids(trace: Trace, query: int = 0) -> TextToIds:
         )
     chosen, vocabulary = tokens[query], f"{trace.config.vocab_size:,}".replace(",", "{,}")
     formula = Formula(
-        symbols=rf"t_i = \mathrm{{id}}(\text{{piece }} i) \in \{{0, \dots, V - 1\}}, \qquad V = {vocabulary}",
+        symbols=stack(r"t_i = \mathrm{id}(\text{piece } i) \in \{0, \dots, V - 1\}", rf"V = {vocabulary}"),
         numbers=rf"t_{{{query}}} = \mathrm{{id}}({text(chosen.label)}) = {chosen.id}",
     )
-    return TextToIds(tuple(tokens), trace.config.vocab_size, source.n_full, formula)
+    return TextToIds(tuple(tokens), trace.config.vocab_size, source.n_full, query, formula)
 
 
 def word_pieces(tokenizer: Tokenizer, word: str) -> tuple[Attempt, ...]:

@@ -1,0 +1,63 @@
+"""Anatomy: the encoder drawn from its configuration, each block opening into its tensor; and what it all costs."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from encoder.anatomy import anatomy
+from encoder.measure.cost import BYTES
+from pages.shared import anatomy as parts
+from pages.shared import cost, learn
+from pages.shared.frame import current_view
+from pages.shared.view import state
+
+view = current_view()
+config, trace = view.loaded.config, view.trace
+
+
+def main() -> None:
+    st.header("Anatomy", anchor=False)
+    shown = state.bound(
+        st.segmented_control,
+        "show",
+        "Part of the page",
+        ["diagram", "cost"],
+        required=True,
+        format_func={"diagram": "Diagram", "cost": "Cost"}.get,
+        label_visibility="collapsed",
+    )
+    if shown == "cost":
+        cost.show(view)
+        return
+    drawn = anatomy(config, trace.n_tokens, BYTES.get(str(view.loaded.encoder.dtype), 4))
+    placement = "post-norm" if config.norm_placement == "post" else "pre-norm"
+    st.markdown(
+        f"**{view.loaded.name}** as it runs here: {config.n_layers} layers, {placement}, {drawn.n_parameters:,} "
+        "parameters. Violet lines are the residual stream, going around each sublayer. Click a block to open it."
+    )
+    place = learn.selection(view)
+    left, right = st.columns([6, 7], gap="medium")
+    with left:
+        layer_slider()
+        learn.place_bar(view, place, query="Follow a token", columns=1)
+        opened = parts.open_block(drawn, view.layer)
+        parts.diagram(view, drawn, opened, place.query)
+        st.caption("The strip in each block holds the followed token's own numbers there.")
+    with right:
+        parts.details(view, drawn, opened, place.query)
+        parts.all_blocks(drawn)
+
+
+def layer_slider() -> None:
+    """The stack as a slider; one layer needs none."""
+    if config.n_layers == 1:
+        return
+    st.session_state["stack"] = view.layer
+    st.slider("Layer drawn in full", 0, config.n_layers - 1, key="stack", on_change=_take_layer)
+
+
+def _take_layer() -> None:
+    learn.put(layer=st.session_state["stack"])
+
+
+main()

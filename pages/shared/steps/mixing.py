@@ -1,0 +1,98 @@
+"""Step 6: weights times values; the heads side by side; W_O."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from encoder import figures, steps
+from encoder.figures.steps import named_bars, stacked_rows
+from pages.shared import formulas, learn, token_rows
+from pages.shared.components import plot
+from pages.shared.view import View
+
+
+def show(view: View) -> None:
+    """Each weight times its value, the sum z, then all heads through W_O."""
+    config = view.loaded.config
+    place = learn.selection(view, config.d_head)
+    step = steps.mixing(view.trace, place)
+    heads = steps.heads_together(view.trace, learn.selection(view, config.d_model))
+    i = learn.token(view, place.query)
+    st.markdown(
+        f"{i} takes a part of every token's :green[value]: as much as its weight says. The parts are added up to "
+        "z, which is what this head has found."
+    )
+    learn.place_bar(view, place, query="Token i (query)", key="Token j (key)", component=config.d_head)
+    left, right = st.columns([6, 5], gap="medium")
+    with left:
+        _weighted(view, place, step)
+    with right:
+        formulas.show_step(step.formula)
+        learn.check(view, lambda reference: (*step.check(reference), *heads.check(reference)))
+        j = learn.token(view, place.key)
+        st.button(
+            f"How the value of {j} is made",
+            icon=":material/arrow_forward:",
+            on_click=learn.go,
+            args=("qkv",),
+            kwargs={"vector": "v", "i": place.query, "j": place.key},
+        )
+    st.subheader("The heads together", anchor=False)
+    _heads(view, heads)
+
+
+def _weighted(view: View, place: steps.Selection, step: steps.Mixing) -> None:
+    rows = token_rows.part(view.trace.n_tokens, place.key, "mixing")
+    plot(
+        figures.vectors_heatmap(
+            step.weighted[rows], view.trace.labels, "v", selected=place.key, component=place.component, first=rows.start
+        ),
+        key="weighted-values",
+        alt="Weight times value: one row a token, one column a component.",
+        height=token_rows.height(rows.stop - rows.start, most=460),
+        on_event=partial(learn.take_cell, row="j", column="component"),
+    )
+    plot(
+        stacked_rows({"sum: z": step.z}, component=place.component, kind="v"),
+        key="z-row",
+        alt="The sum of all rows: z.",
+        height=150,
+        on_event=partial(learn.take_cell, row=None, column="component"),
+    )
+    st.caption("Row j: the weight of token j times its value. The column sums below are z.")
+
+
+def _heads(view: View, step: steps.HeadsTogether) -> None:
+    config, place = view.loaded.config, step.selection
+    i = learn.token(view, place.query)
+    strongest = int(abs(step.shares[:-1]).argmax())
+    st.markdown(
+        f"Side by side the {config.n_heads} z of {i} are {config.n_heads * config.d_head} numbers. W_O turns them "
+        f"into {config.d_model}: what attention adds to the stream. Since W_O is linear, each head has a share of "
+        f"its own. Here head {strongest} has the largest, {step.shares[strongest]:.0%}."
+    )
+    left, right = st.columns([6, 5], gap="medium")
+    names = [f"H{head}" for head in range(config.n_heads)] + ["bias"]
+    with left:
+        st.plotly_chart(
+            named_bars(step.shares, names, axis="share of the result", chosen=place.head),
+            height=260,
+            key="head-shares",
+            alt="The share of every head, and of the bias, in what attention adds to the token.",
+        )
+        st.caption(
+            "The part of the result's direction that each head brings; together 100 %. A negative share pulls the"
+            " other way."
+        )
+    with right:
+        formulas.show_step(step.formula)
+    rows = {f"head {head}": step.contributions[head] for head in range(config.n_heads)}
+    plot(
+        stacked_rows(rows | {"bias": step.bias, "result": step.result}, component=place.component),
+        key="contributions",
+        alt="What each head adds to the stream, one row a head, the result last.",
+        height=140 + 22 * (len(rows) + 2),
+        on_event=partial(learn.take_cell, row=None, column="component"),
+    )

@@ -1,0 +1,157 @@
+"""Step 9: what has become of the tokens and of the sentence."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from encoder import steps
+from encoder.figures.steps import cosines, plane, token_bars
+from pages.shared import cached, formulas, learn
+from pages.shared.components import plot
+from pages.shared.view import View, state
+
+POOLINGS = {"cls": "[CLS]", "mean": "mean", "attention": "attention"}
+
+
+def show(view: View) -> None:
+    """Cosines across layers, the plane of all layers, pooling, and the similarity with a second sentence."""
+    config = view.loaded.config
+    place = learn.selection(view, config.d_model)
+    journey = steps.journey(view.trace, place)
+    pooled = steps.pooled(view.trace, state.get("pooling"), place)
+    st.markdown(
+        "At the end each token has a vector that knows its sentence. How far it has moved from where it started, "
+        "layer by layer, is seen in the angle between the two: a cosine of 1 is the same direction, 0 has nothing"
+        " in common."
+    )
+    learn.place_bar(view, place, query="Token", component=config.d_model)
+    left, right = st.columns([6, 5], gap="medium")
+    stages = [stage_name(stage) for stage in journey.stages]
+    with left:
+        plot(
+            cosines(journey.to_start, stages, journey.labels, selected=place.query),
+            key="cosines",
+            alt="Cosine of every token with its own embedding, stage by stage.",
+            height=180 + 26 * len(stages),
+            on_event=partial(learn.take_cell, row="stage", column="i"),
+        )
+        st.caption(
+            "Rows: stages; columns: tokens. Different tokens come closer, too: their mean cosine with each other "
+            f"goes from {journey.among[0]:.2f} to {journey.among[-1]:.2f}."
+        )
+    with right:
+        formulas.show_step(journey.formula)
+        learn.check(view, lambda reference: (*journey.check(reference), *pooled.check(reference)))
+    st.subheader("All layers in one plane", anchor=False)
+    _plane(view, place, stages)
+    st.subheader("One vector for the sentence", anchor=False)
+    kind = state.bound(
+        st.segmented_control, "pooling", "Pooling", list(POOLINGS), required=True, format_func=POOLINGS.get
+    )
+    _pooling(view, steps.pooled(view.trace, kind, place))
+    st.subheader("Beside a second sentence", anchor=False)
+    _similarity(view, kind)
+    st.subheader("From ids to output by these steps alone", anchor=False)
+    _chain(view)
+
+
+def _chain(view: View) -> None:
+    """Every stage of the stream by the steps' own arithmetic, beside the model's."""
+    st.markdown(
+        "All steps strung together, from the ids to the output: nothing is taken from the model but its weights. If a "
+        "step were wrong or missing, the numbers below would not be small."
+    )
+    if not st.button("Compute the whole chain", icon=":material/link:"):
+        return
+    with st.spinner("Computing every layer by its steps …", show_time=False):
+        found = cached.derived(view.model, view.text, view.pair, ("chain",), steps.chain)
+    st.dataframe(
+        {
+            "stage": list(found.values),
+            "difference": [f"{found.difference[name]:.1e}" for name in found.values],
+            "size": [f"{abs(values).max():.3g}" for values in found.values.values()],
+        },
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "stage": "Stage of the residual stream",
+            "difference": "Largest difference to the model",
+            "size": "Largest number there",
+        },
+    )
+
+
+def stage_name(name: str) -> str:
+    """A stage of the stream as it is shown: "layers.2.after_ffn" -> "after L2"."""
+    parts = name.split(".")
+    return {"embedding": "embedding", "output": "after the final norm"}.get(name) or f"after L{parts[1]}"
+
+
+def _plane(view: View, place: steps.Selection, stages: list[str]) -> None:
+    found = cached.derived(view.model, view.text, view.pair, ("plane",), steps.plane)
+    last = len(stages) - 1
+    if state.get("stage") is None or not 0 <= state.get("stage") <= last:
+        state.put("stage", last)
+    stage = state.bound(st.slider, "stage", "Stage", 0, last, help="0: the embedding. Drag to walk through the layers.")
+    st.plotly_chart(
+        plane(found.points, found.explained, found.labels, stage=stage, stages=stages, selected=place.query),
+        height=460,
+        key="plane",
+        alt=f"All tokens {stages[stage]} in the plane of the two strongest principal components.",
+    )
+    st.caption(
+        f"The tokens {stages[stage]}. One plane for all stages: the two directions in which they differ most, "
+        f"which hold {found.explained.sum():.0%} of all differences. The line is the way of "
+        f"{learn.token(view, place.query)}."
+    )
+
+
+def _pooling(view: View, pooled: steps.Pooled) -> None:
+    words = {
+        "cls": "The first token's vector stands for the sentence.",
+        "mean": "The mean of all tokens' vectors, special ones included.",
+        "attention": "Each token counts as much as the first token attends to it in the last layer, on average "
+        "over heads. No weights were trained for that.",
+    }
+    own = "This checkpoint was trained with this one." if pooled.kind == view.loaded.pooling else ""
+    left, right = st.columns([6, 5], gap="medium")
+    with left:
+        st.plotly_chart(
+            token_bars({"weight": pooled.weights}, pooled.labels, roles=("other",), token="token"),
+            height=230,
+            key="pooling-bars",
+            alt="How much each token counts in the pooled vector.",
+        )
+    with right:
+        st.markdown(f"{words[pooled.kind]} {own}")
+        formulas.show_step(pooled.formula)
+
+
+def _similarity(view: View, kind: str) -> None:
+    second = state.bound(st.text_input, "second", "Second sentence", help="Press Enter to compare.")
+    if not second.strip():
+        st.info("Type a second sentence to compare with.")
+        return
+    other = cached.trace(view.model, second)
+    step = steps.similarity(view.trace, other, kind)
+    left, right = st.columns([6, 5], gap="medium")
+    with left:
+        for name, shares, labels in (("first", step.shares_a, step.labels_a), ("second", step.shares_b, step.labels_b)):
+            st.plotly_chart(
+                token_bars({"share": shares}, labels, roles=("other",), axis="share", token=f"{name} sentence"),
+                height=220,
+                key=f"shares-{name}",
+                alt=f"The share of each token of the {name} sentence in the similarity.",
+            )
+    with right:
+        st.metric("Cosine similarity", f"{step.cosine:.4f}")
+        formulas.show_step(step.formula)
+        st.caption(
+            f"The cosine is a sum over all {step.pairs.size:,} pairs of tokens. Summed by token it says what each one "
+            "brings: the bars of either sentence add up to the cosine."
+        )
+        if state.get("check"):
+            in_float64 = cached.derived(view.model, second, None, ("float64",), steps.Recomputation)
+            learn.show_checks(step.check(learn.recomputation(view), in_float64))

@@ -1,0 +1,145 @@
+"""Step 1: the words, their pieces, their ids; a padded batch."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from encoder import steps
+from encoder.figures.steps import padding_mask
+from pages.shared import cached, controls, formulas, learn
+from pages.shared.components import plot
+from pages.shared.view import View, state
+
+
+def show(view: View) -> None:
+    """The table of tokens, the pieces of the selected one, the padded batch."""
+    place = learn.selection(view)
+    step = steps.text_to_ids(view.trace, place.query)
+    st.markdown(
+        "The sentence is cut into pieces that the vocabulary knows, and each piece becomes a number: its row "
+        f"among {step.vocab_size:,}. `[CLS]` and its like are added by the tokenizer. From here on the model sees "
+        "numbers only."
+    )
+    learn.place_bar(view, place, query="Token")
+    left, right = st.columns([6, 5], gap="medium")
+    with left:
+        _table(step)
+    with right:
+        formulas.show_step(step.formula)
+        _check(view, step)
+        _pieces(view, step.tokens[place.query])
+    st.subheader("A batch needs padding", anchor=False)
+    _padding(view)
+
+
+def _table(step: steps.TextToIds) -> None:
+    st.dataframe(
+        {
+            "position": [token.position for token in step.tokens],
+            "characters": [token.characters for token in step.tokens],
+            "token": [token.token for token in step.tokens],
+            "id": [token.id for token in step.tokens],
+            "word": ["" if token.word < 0 else str(token.word) for token in step.tokens],
+            "segment": [token.segment for token in step.tokens],
+            "kind": ["special" if token.special else "text" for token in step.tokens],
+        },
+        hide_index=True,
+        width="stretch",
+        height=min(520, 38 + 35 * len(step.tokens)),
+        column_config={
+            "position": "#",
+            "characters": "In the text",
+            "token": "Token",
+            "id": st.column_config.NumberColumn("Id", format="%d"),
+            "word": "Word",
+            "segment": "Segment",
+            "kind": "Kind",
+        },
+    )
+
+
+def _check(view: View, step: steps.TextToIds) -> None:
+    on = state.bound(
+        st.toggle, "check", "Check this number", help="Looks every token up in the vocabulary and compares the ids."
+    )
+    if on:
+        learn.show_checks(step.check(view.loaded.tokenizer))
+
+
+def _pieces(view: View, token: steps.text.Token) -> None:
+    """How WordPiece came to the pieces of the selected token's word."""
+    source = view.trace.source
+    if source is None or token.word < 0:
+        return
+    members = [place for place, word in enumerate(source.words) if word == token.word]
+    start, end = source.offsets[members[0]][0], source.offsets[members[-1]][1]
+    text = source.pair if source.segments[members[0]] == 1 and source.pair is not None else source.text
+    attempts = steps.word_pieces(view.loaded.tokenizer, (text or "")[start:end])
+    if not attempts:
+        return
+    st.markdown(
+        "The longest beginning that the vocabulary has becomes a piece; then the same with the rest. "
+        + ("This word is in the vocabulary as it is." if len(attempts) == 1 else f"{len(attempts)} tries:")
+    )
+    if len(attempts) > 1:
+        tries = [
+            f":gray-badge[{_plain(item.piece)}]"
+            if item.id is None
+            else f":green-badge[{_plain(item.piece)} = {item.id}]"
+            for item in attempts[:40]
+        ]
+        st.markdown(" ".join(tries) + (" …" if len(attempts) > 40 else ""))
+
+
+def _plain(piece: str) -> str:
+    return controls.plain(piece)
+
+
+def _padding(view: View) -> None:
+    left, right = st.columns(2)
+    with left:
+        state.bound(st.text_input, "second", "Second sentence of the batch")
+    with right:
+        state.bound(st.text_input, "third", "Third sentence of the batch")
+    texts = (view.text, *learn.second_texts())
+    batch = cached.derived(
+        view.model, view.text, None, ("padded", texts), lambda trace: steps.padded_batch(view.loaded, texts)
+    )
+    longest = batch.mask.shape[1]
+    plot(
+        padding_mask(batch.mask, batch.labels),
+        key="padding",
+        alt=f"The padding mask: {len(texts)} sentences, {longest} positions, real tokens filled, padding empty.",
+        height=90 + 56 * len(texts),
+    )
+    st.caption(
+        "A batch is a rectangle, so shorter sentences are filled up with `[PAD]`. The mask keeps every real token"
+        " from looking at padding: its scores there become −∞ and its weights 0."
+    )
+    st.dataframe(
+        {
+            "sentence": [1 + index for index in range(len(texts))],
+            "real": batch.mask.sum(axis=1),
+            "padding": (~batch.mask).sum(axis=1),
+            "leaked": [f"{value:g}" for value in batch.leaked],
+            "difference": [f"{value:.1e}" for value in batch.difference],
+            "unmasked": [f"{value:.3f}" for value in batch.unmasked],
+        },
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "sentence": "Sentence",
+            "real": "Real tokens",
+            "padding": "Padding",
+            "leaked": st.column_config.TextColumn(
+                "Largest weight on padding", help="Among all layers and heads, from any real token."
+            ),
+            "difference": st.column_config.TextColumn(
+                "Difference to the sentence alone",
+                help="The largest difference of any output number of a real token. What remains is rounding.",
+            ),
+            "unmasked": st.column_config.TextColumn(
+                "The same without the mask", help="The batch run once more, with the padding taken for words."
+            ),
+        },
+    )

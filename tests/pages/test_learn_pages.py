@@ -1,0 +1,269 @@
+"""The pages under Learn by AppTest: each step, each block, the worked example; links, odd texts, many models."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from encoder.steps import STEPS
+from encoder.worked_example import Inputs
+from pages.shared import hand
+from tests.pages.apps import assert_well, sentences, visit
+
+STEP_KEYS = [step.key for step in STEPS]
+SCRATCH = {"model": "scratch", "width": "24", "heads": "3", "ffn": "40", "layers": "2"}
+
+
+def words(app: AppTest) -> str:
+    """Everything in running text, tables left out."""
+    return "\n".join(element.value for kind in ("markdown", "caption", "subheader") for element in app.get(kind))
+
+
+def formulas(app: AppTest) -> str:
+    return "\n".join(element.value for element in app.get("latex"))
+
+
+@pytest.mark.parametrize("key", STEP_KEYS)
+def test_every_step_with_its_check(key: str) -> None:
+    app = visit("learn/steps", step=key, layer="2", head="3", i="5", j="2", check="1")
+    assert_well(app)
+    assert not app.warning
+    assert next(step.question for step in STEPS if step.key == key) in words(app)
+    assert "in float64" in words(app)
+    assert ":material/check_circle:" in words(app)
+    assert ":material/error:" not in words(app)
+    assert formulas(app)
+
+
+@pytest.mark.parametrize("key", STEP_KEYS)
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"norm": "pre", "positions": "rotary", "gated": "1", "activation": "silu"},
+        {"norm": "post", "positions": "none", "activation": "relu"},
+        {"norm": "pre", "positions": "sinusoidal"},
+    ],
+    ids=["pre rotary gated", "post none ReLU", "pre sinusoidal"],
+)
+def test_every_step_of_an_encoder_from_scratch(key: str, model: dict[str, str]) -> None:
+    app = visit("learn/steps", step=key, text="one two", check="1", **SCRATCH, **model)
+    assert_well(app)
+    assert ":material/error:" not in words(app)
+
+
+@pytest.mark.parametrize("key", STEP_KEYS)
+@pytest.mark.parametrize("text", ["", "🙂 猫 <b>x</b> $y$", "a a a a"])
+def test_every_step_of_odd_texts(key: str, text: str) -> None:
+    assert_well(visit("learn/steps", step=key, text=text))
+
+
+@pytest.mark.parametrize("key", ["ids", "scores", "softmax", "mixing", "ffn", "output"])
+def test_long_texts_are_drawn_in_parts(key: str) -> None:
+    app = visit("learn/steps", step=key, text="the cat sat on the mat " * 70, i="200", j="300")
+    assert_well(app)
+
+
+def test_the_check_of_a_very_long_text_says_why_not() -> None:
+    app = visit("learn/steps", step="softmax", text="cat " * 1_100, check="1", positions="rotary", **SCRATCH)
+    assert_well(app)
+    assert "offered up to 1,024" in sentences(app)
+
+
+def test_the_number_of_the_formula_is_the_traces() -> None:
+    import encoder
+
+    weight = float(encoder.load("minilm").trace("The cat sat").attention(1, 8)[2, 3])
+    app = visit("learn/steps", step="softmax", text="The cat sat", layer="1", head="8", i="2", j="3")
+    assert f"{weight:.4f}" in formulas(app)
+    assert f"**{weight:.4f}**" in words(app)
+
+
+def test_the_way_from_a_weight_to_its_query_and_back() -> None:
+    app = visit("learn/steps", step="softmax", text="The cat sat", layer="1", head="8", i="2", j="3")
+    app.button(key="to-q").click().run()
+    assert_well(app)
+    assert app.query_params["step"] == "qkv"
+    assert "What does a head make of a token?" in words(app)
+    back = next(button for button in app.button if button.label.startswith("Back to the score"))
+    assert "“cat” → “sat”" in back.label
+    back.click().run()
+    assert app.query_params["step"] == "scores"
+    assert app.query_params["i"] == "2"
+    assert app.query_params["j"] == "3"
+
+
+def test_the_place_is_chosen_by_widgets_too() -> None:
+    app = visit("learn/steps", step="qkv", text="The cat sat")
+    app.selectbox(key="place:i").set_value(3).run()
+    app.number_input(key="place:component").set_value(7).run()
+    assert_well(app)
+    assert app.query_params["i"] == "3"
+    assert app.query_params["component"] == "7"
+    assert r"{q_{3,7}}" in formulas(app)
+
+
+def test_the_next_step_is_a_button_away() -> None:
+    app = visit("learn/steps")
+    for key in STEP_KEYS[1:]:
+        app.button(key="step+1").click().run()
+        assert_well(app)
+        assert app.query_params["step"] == key
+
+
+def test_leaving_the_scale_out_and_the_temperature() -> None:
+    plain = visit("learn/steps", step="softmax", layer="2", head="3", i="5", j="2")
+    other = visit("learn/steps", step="softmax", layer="2", head="3", i="5", j="2", scaled="0", temperature="2")
+    assert_well(other)
+    assert formulas(plain) != formulas(other)
+    assert r"\tau" in formulas(other)
+    assert "it must lie between 0.1 and 5" in sentences(visit(temperature="9")).replace("\\", "")
+
+
+def test_padding_is_proved_with_what_is_typed() -> None:
+    app = visit("learn/steps", step="ids", text="A much longer first sentence.")
+    app.text_input(key="view:second").set_value("Short.").run()
+    assert_well(app)
+    table = app.dataframe[-1].value
+    assert table["padding"].tolist()[0] == 0
+    assert all(float(value) < 1e-4 for value in table["difference"])
+    assert all(float(value) > 0.05 for value in table["unmasked"][1:])
+
+
+def test_the_whole_chain() -> None:
+    app = visit("learn/steps", step="output", text="The cat sat")
+    next(button for button in app.button if button.label == "Compute the whole chain").click().run()
+    assert_well(app)
+    table = next(frame.value for frame in app.dataframe if "stage" in frame.value and "size" in frame.value)
+    assert len(table) == 14
+    assert all(float(value) < 1e-4 for value in table["difference"])
+
+
+# --- anatomy ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", ["ids", "embedding.tokens", "q", "scores", "attention", "z", "ffn.hidden", "pooling"])
+def test_every_block_opens(block: str) -> None:
+    app = visit("learn/anatomy", layer="3", block=block)
+    assert_well(app)
+    assert not app.warning
+    assert "22,713,216 parameters" in words(app)
+
+
+def test_the_drawing_follows_the_architecture() -> None:
+    app = visit("learn/anatomy", norm="pre", block="ffn.hidden", gated="1", activation="relu", **SCRATCH)
+    assert_well(app)
+    assert "2 layers, pre-norm" in words(app)
+    assert "ReLU" in words(app)
+    assert "W\\_gate" in words(app)
+
+
+def test_a_block_that_is_not_there_is_named() -> None:
+    app = visit("learn/anatomy", block="nonsense")
+    assert_well(app)
+    assert "this encoder has no such block" in sentences(app)
+    assert "Softmax" in words(app)
+
+
+def test_the_stack_is_a_slider() -> None:
+    app = visit("learn/anatomy", layer="1", block="q")
+    app.slider(key="stack").set_value(4).run()
+    assert_well(app)
+    assert app.query_params["layer"] == "4"
+    assert "Queries in layer 4" in words(app)
+
+
+def test_a_block_leads_to_its_step() -> None:
+    app = visit("learn/anatomy", layer="2", block="v", i="4")
+    app.button(key="explain").click().run()
+    assert_well(app)
+    assert app.query_params["step"] == "qkv"
+    assert app.query_params["vector"] == "v"
+    assert app.query_params["j"] == "4"
+    assert "What does a head make of a token?" in words(app)
+
+
+def test_parameters_add_up() -> None:
+    app = visit("learn/anatomy")
+    table = app.dataframe[-1].value
+    assert table["parameters"].sum() == 22_713_216
+    assert table["share"].sum() == pytest.approx(1)
+
+
+def test_the_cost_in_formulas() -> None:
+    app = visit("learn/anatomy", show="cost")
+    assert_well(app)
+    assert "2{,}304" in formulas(app)
+    assert r"2\,n^{2}\,HK" in words(app)
+    assert "Measured on this machine" in words(app)
+
+
+def test_the_time_is_measured_and_kept() -> None:
+    app = visit("learn/anatomy", show="cost", **(SCRATCH | {"layers": "1"}))
+    app.button(key="measure").click().run()
+    assert_well(app)
+    assert "GFLOP/s" in words(app)
+    app.button(key="stop").click().run()
+    assert_well(app)
+    assert "GFLOP/s" in words(app)
+
+
+# --- the worked example ----------------------------------------------------------------------------------------------
+
+
+def test_the_worked_example_by_its_own_numbers() -> None:
+    app = visit("learn/worked_example")
+    assert_well(app)
+    assert "hand" not in app.query_params
+    assert words(app).count(":red-badge") == 4
+    assert words(app).count(":green-badge") == 4
+    assert "0.8415 & 0.5403 & 0.0100 & 1.0000" in formulas(app)
+    assert "0.99995" in formulas(app)
+
+
+def test_with_the_notes_encoding() -> None:
+    app = visit("learn/worked_example", hand=json.dumps({"positions": "notes"}))
+    assert_well(app)
+    assert "1.3400 & 0.6400 & 0.9800 & 1.6900" in formulas(app)
+    assert "2.496 & 2.358 & 2.220 & 2.082" in formulas(app)
+
+
+def test_choices_go_into_the_address_and_back() -> None:
+    app = visit("learn/worked_example")
+    app.segmented_control(key="hand:positions:1").set_value("notes").run()
+    app.segmented_control(key="hand:norm_placement:1").set_value("pre").run()
+    assert_well(app)
+    assert json.loads(app.query_params["hand"]) == {"positions": "notes", "norm_placement": "pre"}
+    assert "stream as it is" in words(app)
+    next(button for button in app.button if button.label.startswith("Back to the example")).click().run()
+    assert_well(app)
+    assert "hand" not in app.query_params
+    assert "stream as it is" not in words(app)
+
+
+def test_numbers_in_a_link() -> None:
+    zeros = [[0.0] * 4] * 4
+    app = visit("learn/worked_example", hand=json.dumps({"w_q": zeros}))
+    assert_well(app)
+    assert "0.3333 & 0.3333 & 0.3333" in formulas(app)
+
+
+@pytest.mark.parametrize("text", ["nonsense", "[1]", '{"w_x":1}', '{"positions":"rotary"}'])
+def test_a_link_that_cannot_be_read_falls_back(text: str) -> None:
+    app = visit("learn/worked_example", hand=text)
+    assert not app.exception
+    assert "Shown: the example's own" in sentences(app)
+    assert "0.8415 & 0.5403" in formulas(app)
+
+
+def test_numbers_that_do_not_fit_are_named_and_nothing_breaks() -> None:
+    app = visit("learn/worked_example", hand=json.dumps({"w_q": [[1.0, 2.0]]}))
+    assert not app.exception
+    assert "W_Q: 1 × 2 numbers, but 4 × 4 fit" in sentences(app)
+
+
+def test_what_is_changed_can_be_read_back() -> None:
+    inputs = Inputs().replace(w_o=[[0.5] * 4] * 4, norm_placement="pre", scaled=False, eps=0.1)
+    assert hand.decode(hand.encode(inputs)) == inputs
+    assert hand.encode(Inputs()) == ""
