@@ -1,7 +1,7 @@
 """What figures have in common: arrays taken in, token axes, a neutral ground, marks for what is selected.
 
-A token axis is a category axis whose categories are the integer positions 0, 1, 2, ... So a repeated word stays two
-tokens, Plotly draws as many labels as fit and more of them on zooming in, and never a label between two tokens. The
+A token axis counts positions 0, 1, 2, ..., so a repeated word stays two tokens. It is a category axis whose categories
+are those numbers: Plotly then draws as many labels as fit, more of them on zooming in, and none between two tokens. The
 labels are given twice: as `labelalias`, which Plotly applies to ticks and to hover text alike, and as `tickvals` and
 `ticktext`, which Plotly leaves aside (`tickmode="auto"`) and pages/shared/components/plot reads.
 """
@@ -21,6 +21,8 @@ from encoder.figures.colours import EMPHASIS, NEUTRAL, sequential
 CLEAR = "rgba(0,0,0,0)"
 #: Longer labels are cut on the axes and in the hover text; what tokenizers call a token is nearly always shorter.
 LONGEST_LABEL = 28
+#: A part of a long text names each token up to so many, and about so many of more.
+ALL_LABELS_UP_TO, LABELS_OF_A_PART = 48, 20
 
 
 def as_array(x: object, *, name: str, ndim: int) -> np.ndarray:
@@ -52,17 +54,12 @@ def shown_label(label: str) -> str:
 
 def token_axis(labels: Sequence[str], first: int, count: int, *, title: str, downwards: bool = False) -> dict[str, Any]:
     """Layout of an axis of tokens. labels: of all positions; first, count: the cells that the figure draws."""
-    # Only what is drawn is named, but every position before it is a category: so that one's place is its position.
     positions = range(first, first + count)
     texts = [shown_label(labels[position]) for position in positions]
     ends = [first - 0.5, first + count - 0.5]
     axis: dict[str, Any] = {
-        "type": "category",
-        "categoryorder": "array",
-        "categoryarray": list(range(first + count)),  # Plotly.js takes no typed array here
+        **(_whole_text(count) if first == 0 else _part_of_text(first, count)),
         "range": ends[::-1] if downwards else ends,
-        "tickmode": "auto",
-        "labelalias": {str(position): text for position, text in zip(positions, texts, strict=True)},
         "tickvals": np.array(positions, dtype=np.int32),
         "ticktext": texts,
         "title": {"text": title, "standoff": 10},
@@ -71,11 +68,27 @@ def token_axis(labels: Sequence[str], first: int, count: int, *, title: str, dow
         "ticks": "",
         "automargin": True,
     }
+    if axis["tickmode"] != "array":
+        axis["labelalias"] = {str(position): text for position, text in zip(positions, texts, strict=True)}
     if not downwards:
         longest = max((len(label) for label in labels[first : first + count]), default=0)
         # Level only while a short sentence's labels surely fit; upright labels always do, and never overlap.
         axis["tickangle"] = 0 if count * longest <= 28 else -90
     return axis
+
+
+def _whole_text(count: int) -> dict[str, Any]:
+    """From token 0 on: Plotly chooses as many labels as fit, and others on zooming in."""
+    # A list, because Plotly.js passes over a typed array here.
+    return {"type": "category", "categoryorder": "array", "categoryarray": list(range(count)), "tickmode": "auto"}
+
+
+def _part_of_text(first: int, count: int) -> dict[str, Any]:
+    """From a later token on, where categories will not do: Plotly.js would fill a map of all tokens up to here."""
+    if count <= ALL_LABELS_UP_TO:
+        return {"type": "linear", "tickmode": "array"}
+    step = -(-count // LABELS_OF_A_PART)
+    return {"type": "linear", "tickmode": "linear", "tick0": first, "dtick": step, "tickformat": "d"}
 
 
 def component_axis(count: int, *, title: str) -> dict[str, Any]:

@@ -136,7 +136,8 @@ def sentence(query: int, key: int, score: steps.Score, softmax: steps.Softmax) -
         f"{chosen}The {config.d_head} products of the query of **{asks}** (token {query}) and the key of **{answers}** "
         f"(token {key}) add up to {formulas.number(score.dot)}. Times {score.scale:.4f}{added} the score is "
         f"**{formulas.number(score.value)}**. The softmax over {seen} tokens makes it a weight of "
-        f"**{softmax.value:.3f}**, {best}. If all weights were alike, each would be {1 / seen:.3f}."
+        f"**{formulas.number(softmax.value)}**, {best}. If all weights were alike, each would be "
+        f"{formulas.number(1 / seen)}."
     )
 
 

@@ -98,6 +98,16 @@ def test_a_window_of_a_text_lies_at_its_place(draw) -> None:
     assert hover(page, 103, 24).startswith("w103 attends to w24: 0.343")
 
 
+@pytest.mark.parametrize("count", [10, 90])
+def test_a_part_of_a_long_text_names_its_tokens(draw, count: int) -> None:
+    values = np.arange(count * 3, dtype=np.float32).reshape(count, 3)
+    page = draw(figures.vectors_heatmap(values, LABELS, "q", first=60, selected=65))
+    assert hover(page, 67, 2) == "w67, component 2: 23.000"
+    shown = ticks(page, "y")
+    assert sorted(shown, key=lambda label: int(label[1:])) == LABELS[60 : 60 + count : 1 if count == 10 else 5]
+    assert "w65" in page.locator(".annotation text").all_text_contents()
+
+
 def test_markup_in_tokens_is_text(draw) -> None:
     page = draw(figures.attention_heatmap(np.eye(2), ["<s>", "<b>x</b>"]))
     assert ticks(page, "x") == ["<s>", "<b>x</b>"]

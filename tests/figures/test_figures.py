@@ -179,7 +179,7 @@ def test_a_window_keeps_its_places():
     assert cell(figure, 30, 60) == weights_of(10, 20)[0, 0]
     assert list(figure.layout.yaxis.range) == [39.5, 29.5]
     assert list(figure.layout.xaxis.range) == [59.5, 79.5]
-    assert figure.layout.yaxis.labelalias["35"] == "t35"
+    assert figure.layout.yaxis.ticktext[5] == "t35"
     assert [note.text for note in figure.layout.annotations] == ["t35"], "key 5 lies outside the window"
 
 
@@ -275,6 +275,9 @@ def test_a_part_of_a_long_text_keeps_its_places():
     figure = figures.vectors_heatmap(rows_of(10, 3), labels, "q", first=40, selected=[5, 44])
     assert cell(figure, 40, 0) == rows_of(10, 3)[0, 0]
     assert [note.text for note in figure.layout.annotations] == ["t44"], "row 5 is not drawn"
+    assert figure.layout.yaxis.type == "linear"
+    long = figures.vectors_heatmap(rows_of(300, 3), ["t"] * 900, "q", first=400).layout.yaxis
+    assert (long.tickmode, long.tick0, long.dtick, len(long.labelalias)) == ("linear", 400, 15, 300)
     both = figures.norm_statistics(rows_of(N, 10), rows_of(N, 10), norm_names(), labels, first=40, selected=(None, 49))
     assert list(both.data[1].x) == list(range(40, 50))
     assert {note.text for note in both.layout.annotations} == {"t49"}

@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import encoder
+from pages.shared import formulas
 from tests.pages.apps import assert_well, sentences, visit
 
 PAGES = ("look/qkv", "look/positions", "look/norms")
@@ -81,6 +82,21 @@ def test_a_model_that_cannot_be_is_a_sentence(page: str) -> None:
     assert "cannot be split" in sentences(app)
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (0.184, "0.184"),
+        (-2.5, "−2.500"),
+        (0.0, "0.000"),
+        (0.0004, "4.0 × 10⁻⁴"),
+        (-2.67e-5, "−2.7 × 10⁻⁵"),
+        (1, "1.000"),
+    ],
+)
+def test_numbers_in_sentences(value: float, said: str) -> None:
+    assert formulas.number(value) == said
+
+
 # --- Queries, keys, values -------------------------------------------------------------------------------
 
 
@@ -93,7 +109,7 @@ def test_the_selected_pair_is_spelled_out(minilm: encoder.TextEncoder) -> None:
     assert ":blue[cat] looks at :red[mat]" in shown
     assert f"add up to {dot:.3f}" in shown
     assert f"the score is **{dot / 32**0.5:.3f}**" in shown
-    assert f"a weight of **{float(trace.attention(2, 3)[2, 6]):.3f}**" in shown
+    assert f"a weight of **{formulas.number(float(trace.attention(2, 3)[2, 6]))}**" in shown
     assert "No pair is selected" not in shown
 
 
