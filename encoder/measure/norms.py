@@ -37,7 +37,8 @@ class NormStatistics:
 
 def largest_component(trace: Trace, name: str, token: int) -> int:
     """Component of a token's vector that is farthest from the mean, in standard deviations, at the norm `name`."""
-    return int(trace.norms[name].normalised[token].abs().argmax())
+    x = trace.norms[name].input[token].float()
+    return int((x - x.mean()).abs().argmax())
 
 
 @torch.no_grad()

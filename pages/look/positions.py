@@ -77,7 +77,7 @@ def how_many() -> int:
         ["sentence", "all"],
         required=True,
         format_func={
-            "sentence": f"of this sentence: {min(trace.n_tokens, MOST)}",
+            "sentence": f"of this sentence: {trace.n_tokens}" if trace.n_tokens <= longest else "of this sentence",
             "all": f"all {longest}" if longest == config.max_tokens else f"the first {longest}",
         }.get,
     )
