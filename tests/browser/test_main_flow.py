@@ -71,9 +71,12 @@ def test_type_open_a_head_select_a_cell_and_send_the_link(visit: Callable[..., P
     type_sentence(page, "The cat sat on the mat")
 
     # Inside L2 H0, in the grid of the sentence before as well, whose maps are a little larger.
-    page.locator(GRID).click(position={"x": 26 + 15, "y": 18 + 75})
-    page.wait_for_function("() => new URL(location).searchParams.has('layer')")
-    settle(page)
+    for _ in range(20):
+        page.locator(GRID).click(position={"x": 26 + 15, "y": 18 + 75})
+        page.wait_for_timeout(1_500)
+        settle(page)
+        if "layer" in query(page):
+            break
     opened = query(page)
     assert page.get_by_role("heading", name=f"L{opened['layer']} H{opened.get('head', '2')}").is_visible()
 
