@@ -47,7 +47,7 @@ def shown(page: Page) -> dict[str, str]:
         "sentence": page.get_by_role("textbox", name="Sentence", exact=True).input_value(),
         "head": page.get_by_role("heading", name=re.compile(r"^L\d+ H\d+$")).inner_text(),
         "layer": page.get_by_role("spinbutton", name="Layer").input_value(),
-        "words": page.locator(".stMain").get_by_text("attends to").first.inner_text(),
+        "words": page.locator(".stMain p", has_text=re.compile(r"attends to .+ with \d")).first.inner_text(),
         "map": page.locator(MAP).first.get_attribute("aria-label") or "",
     }
 
