@@ -5,7 +5,8 @@ Shapes: B batch, H heads, T tokens, D d_model, K width of a head, F width of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +15,10 @@ from torch import Tensor, nn
 from encoder import attend
 from encoder.config import EncoderConfig
 from encoder.hooks import HookPoint, current_visitor
+
+#: Up to this many tokens, what is added to the scores by pair is made whole; above, for MASK_ROWS queries at a time.
+WHOLE_MASK = 1024
+MASK_ROWS = 512
 
 
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor | None, eps: float) -> Tensor:
@@ -45,17 +50,56 @@ class LayerNorm(nn.Module):
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What attention needs to know beside x, made once a forward pass: positions, masks, biases.
+    """What attention needs to know beside x, made once a forward pass.
 
-    positions [T]; key_mask [B, T], True for a real token, or None; rotations: rotary base -> (cos, sin), each [T, K];
-    masks: window -> additive [*, 1, *, T], 0 or the lowest number, plus the relative bias if any; None: no mask.
+    positions [T]; key_mask [B, T], True for a real token, or None; bias_table [buckets, H] or None: the learned bias by
+    distance; rotations: rotary base -> (cos, sin), each [T, K].
     """
 
+    config: EncoderConfig
     positions: Tensor
     key_mask: Tensor | None
-    relative_bias: Tensor | None
+    bias_table: Tensor | None
     rotations: dict[float, tuple[Tensor, Tensor]]
-    masks: dict[int | None, Tensor | None]
+    _masks: dict[int | None, Tensor | None] = field(default_factory=dict)
+
+    def by_pair(self, window: int | None) -> bool:
+        """Whether what is added to the scores depends on the query, too, and not on the key alone."""
+        return self.config.causal or window is not None or self.bias_table is not None
+
+    def relative_bias(self, queries: slice = slice(None), keys: slice = slice(None)) -> Tensor | None:
+        """[H, Ti, Tj], or None."""
+        if self.bias_table is None:
+            return None
+        places = (self.positions[queries], self.positions[keys])
+        return attend.relative_bias(self.bias_table, *places, self.config.relative_max_distance)
+
+    def allowed(self, window: int | None, queries: slice = slice(None), keys: slice = slice(None)) -> Tensor | None:
+        """bool [B or 1, 1, Ti or 1, Tj], or None where every query sees every key."""
+        allowed = attend.allowed(
+            self.positions[queries],
+            self.positions[keys],
+            key_mask=None if self.key_mask is None else self.key_mask[:, None, keys],  # [B, 1, Tj]
+            causal=self.config.causal,
+            window=window,
+        )
+        return None if allowed is None else allowed.view((1,) * (4 - allowed.dim()) + allowed.shape)
+
+    def mask(self, window: int | None, dtype: torch.dtype) -> Tensor | None:
+        """`additive` for all pairs, made once and shared by the layers that have this window."""
+        if window not in self._masks:
+            self._masks[window] = self.additive(window, dtype)
+        return self._masks[window]
+
+    def additive(
+        self, window: int | None, dtype: torch.dtype, queries: slice = slice(None), keys: slice = slice(None)
+    ) -> Tensor | None:
+        """What is added to the scores, [B or 1, H or 1, Ti or 1, Tj]: bias, the lowest number where masked; or None."""
+        allowed, bias = self.allowed(window, queries, keys), self.relative_bias(queries, keys)
+        if allowed is None:
+            return None if bias is None else bias.unsqueeze(0).to(dtype)
+        base = torch.zeros((), dtype=dtype, device=allowed.device) if bias is None else bias.to(dtype)
+        return torch.where(allowed, base, torch.finfo(dtype).min)
 
 
 class Attention(nn.Module):
@@ -86,25 +130,45 @@ class Attention(nn.Module):
         if visitor is not None and visitor.edits_scores(layer):
             z = self.explicit(q, k, v, layer, around)
         else:
-            z = F.scaled_dot_product_attention(
-                q, k, v,
-                attn_mask=around.masks[self.config.window_of_layer(layer)],
-                dropout_p=self.config.attention_dropout if self.training else 0.0,
-                scale=self.config.attention_scale,
-            )  # fmt: skip
+            z = self.fused(q, k, v, layer, around)
         z = self.hook_z(z, layer)
         return self.w_o(z.transpose(1, 2).flatten(-2))  # [B, T, D]
 
+    def fused(self, q: Tensor, k: Tensor, v: Tensor, layer: int, around: Surroundings) -> Tensor:
+        """q, k, v [B, H, T, K] -> z [B, H, T, K] by torch's kernel, in memory that grows with T, not with T x T."""
+        window, n_tokens = self.config.window_of_layer(layer), q.shape[-2]
+        kernel = partial(
+            F.scaled_dot_product_attention,
+            dropout_p=self.config.attention_dropout if self.training else 0.0,
+            scale=self.config.attention_scale,
+        )
+        if not around.by_pair(window) or n_tokens <= WHOLE_MASK:
+            return kernel(q, k, v, attn_mask=around.mask(window, q.dtype))
+        if self.config.causal and window is None and around.key_mask is None and around.bias_table is None:
+            return kernel(q, k, v, is_causal=True)
+        parts = []
+        for start in range(0, n_tokens, MASK_ROWS):
+            rows = slice(start, min(start + MASK_ROWS, n_tokens))
+            keys = self.reach(rows, window, around)
+            mask = around.additive(window, q.dtype, rows, keys)
+            parts.append(kernel(q[..., rows, :], k[..., keys, :], v[..., keys, :], attn_mask=mask))
+        return torch.cat(parts, dim=-2)
+
+    def reach(self, rows: slice, window: int | None, around: Surroundings) -> slice:
+        """The keys that these queries can see: all that lie within the window and, if causal, not ahead.
+
+        In a padded batch all keys: a query that sees none is uniform over every key, as in the written-out path.
+        """
+        if around.key_mask is not None:
+            return slice(0, len(around.positions))
+        first = 0 if window is None else max(0, rows.start - window)
+        last = len(around.positions) if window is None else min(len(around.positions), rows.stop + window)
+        return slice(first, min(last, rows.stop) if self.config.causal else last)
+
     def explicit(self, q: Tensor, k: Tensor, v: Tensor, layer: int, around: Surroundings) -> Tensor:
         """The same z [B, H, T, K], through scores that an edit can change."""
-        allowed = attend.allowed(
-            around.positions,
-            around.positions,
-            key_mask=None if around.key_mask is None else around.key_mask.unsqueeze(1),  # [B, 1, T]
-            causal=self.config.causal,
-            window=self.config.window_of_layer(layer),
-        )
-        scores = attend.scores(q, k, float(self.config.attention_scale or 1.0), around.relative_bias, allowed)
+        allowed = around.allowed(self.config.window_of_layer(layer))
+        scores = attend.scores(q, k, float(self.config.attention_scale or 1.0), around.relative_bias(), allowed)
         pattern = attend.pattern(self.hook_scores(scores, layer))  # [B, H, T, T]
         if self.training:
             pattern = F.dropout(pattern, self.config.attention_dropout)

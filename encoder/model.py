@@ -78,28 +78,12 @@ class Encoder(nn.Module):
         """Masks and rotations for x [B, T, D], made once for all layers."""
         config = self.config
         positions = torch.arange(x.shape[1], device=x.device)
-        bias = None
-        if self.relative_bias is not None:
-            bias = attend.relative_bias(self.relative_bias.weight, positions, positions, config.relative_max_distance)
         rotations = {}
         if config.position == "rotary":
             bases = {config.rotary_base_of_layer(layer) for layer in range(config.n_layers)}
             rotations = {base: attend.rotary_angles(positions, config.d_head, base) for base in bases}
-        windows = {config.window_of_layer(layer) for layer in range(config.n_layers)}
-        masks = {window: self.additive_mask(positions, mask, window, bias, x.dtype) for window in windows}
-        return Surroundings(positions, mask, bias, rotations, masks)
-
-    def additive_mask(
-        self, positions: Tensor, mask: Tensor | None, window: int | None, bias: Tensor | None, dtype: torch.dtype
-    ) -> Tensor | None:
-        """What is added to the scores for one window: [B or 1, H or 1, T or 1, T]; None where nothing is."""
-        key_mask = None if mask is None else mask.unsqueeze(1)  # [B, 1, T]
-        allowed = attend.allowed(positions, positions, key_mask=key_mask, causal=self.config.causal, window=window)
-        if allowed is None:
-            return None if bias is None else bias.unsqueeze(0).to(dtype)
-        allowed = allowed.view((1,) * (4 - allowed.dim()) + allowed.shape)  # [B or 1, 1, T or 1, T]
-        base = torch.zeros((), dtype=dtype, device=positions.device) if bias is None else bias.to(dtype)
-        return torch.where(allowed, base, torch.finfo(dtype).min)
+        table = None if self.relative_bias is None else self.relative_bias.weight
+        return Surroundings(config, positions, mask, table, rotations)
 
 
 class _KeepUnfilled(TorchFunctionMode):

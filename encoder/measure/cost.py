@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from encoder.config import EncoderConfig
@@ -258,10 +257,9 @@ def _time_once(encoder: Encoder, n: int, layer: int) -> tuple[float, float]:
     around = encoder.surroundings(x, None)
     block = encoder.block(layer)
     q, k, v = (torch.randn(1, config.n_heads, n, config.d_head, device=device, dtype=dtype) for _ in range(3))
-    mask = around.masks[config.window_of_layer(layer)]
     return (
         _seconds(lambda: block(x, layer, around), device),
-        _seconds(lambda: F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=config.attention_scale), device),
+        _seconds(lambda: block.attention.fused(q, k, v, layer, around), device),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from encoder import Encoder, EncoderConfig, TextEncoder
+from encoder import Encoder, EncoderConfig, TextEncoder, layers
 from encoder.capture import record
 from encoder.edits import MaskKeys
 from encoder.embed import sinusoidal
@@ -232,3 +232,17 @@ def test_attention_dropout_scales_what_it_keeps(explicit: bool):
     z = recorder.values["layers.0.z"]  # [2000, H, T, K]
     torch.testing.assert_close(z.mean(0), trace.values["layers.0.z"], atol=0.15, rtol=0)
     assert z.std(0).max() > 0.3
+
+
+@pytest.mark.parametrize("rows", [1, 3, 5, 12])
+def test_masks_made_a_few_queries_at_a_time(monkeypatch: pytest.MonkeyPatch, variant: TextEncoder, rows: int):
+    """Long texts never have a mask of all pairs; short ones take the same way here."""
+    expected = variant.trace_batch([SENTENCE, SHORT]), [variant.trace(SENTENCE)]
+    monkeypatch.setattr(layers, "WHOLE_MASK", 0)
+    monkeypatch.setattr(layers, "MASK_ROWS", rows)
+    for together, found in zip(
+        expected, (variant.trace_batch([SENTENCE, SHORT]), [variant.trace(SENTENCE)]), strict=True
+    ):
+        for ours, theirs in zip(found, together, strict=True):
+            for name, value in theirs.values.items():
+                torch.testing.assert_close(ours.values[name], value, atol=2e-5, rtol=2e-5)
