@@ -18,7 +18,7 @@ from encoder.hooks import HookPoint, current_visitor
 
 #: Up to this many tokens, what is added to the scores by pair is made whole; above, for MASK_ROWS queries at a time.
 WHOLE_MASK = 1024
-MASK_ROWS = 512
+MASK_ROWS = 256
 
 
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor | None, eps: float) -> Tensor:
