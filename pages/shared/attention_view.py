@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder import figures
 from encoder.measure import aggregate, ranking, window
 from encoder.trace import Trace, pooling_block
-from pages.shared import cached, controls
+from pages.shared import cached, controls, learn
 from pages.shared.components import plot_window
 from pages.shared.components.events import ZoomWindow
 from pages.shared.view import View, state
@@ -139,6 +139,10 @@ def what_is_seen(view: View, special: str) -> None:
         st.markdown("The strongest weights of this head. Click a cell or a token of the map to select it.")
         pairs = window.strongest_pairs(trace, layer, head, special, 6)
         _bars([(f"{labels[query]} → {labels[key]}", query, weight) for query, key, weight in pairs])
+    both = view.i is not None and view.j is not None
+    if both and st.button("How this weight is made", icon=":material/calculate:"):
+        learn.go("softmax")
+        st.switch_page("pages/learn/steps.py")
     if view.i is not None or view.j is not None:
         st.button("Clear selection", icon=":material/close:", on_click=controls.select, args=(None, None))
 
