@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import encoder
 from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.device import DEVICES, DTYPES
-from pages.shared import cached, learn_params, sources
+from pages.shared import cached, heads_params, learn_params, sources
 from pages.shared.url_state import Param, UrlState, choice, flag, whole_number
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -60,6 +60,7 @@ PARAMS = (
     # LayerNorm: which norm and which component of a vector.
     Param("at", ""),
     whole_number("component", None),
+    *heads_params.PARAMS,
     *learn_params.PARAMS,
 )
 
