@@ -64,19 +64,26 @@ def token_map(
     them; words: as in `whole_words`; padding: keep padding's rows and columns.
     """
     weights = special_tokens(attention, trace, special)
+    queries, keys = token_groups(trace, pairs=pairs, words=words, padding=padding)
+    return TokenMap(
+        weights=merged(weights, queries, keys),
+        queries=queries,
+        keys=keys,
+        query_labels=tuple(group_label(trace, group) for group in queries),
+        key_labels=tuple(group_label(trace, group) for group in keys),
+    )
+
+
+def token_groups(
+    trace: Trace, *, pairs: Pairs = "all", words: bool = False, padding: bool = False
+) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
+    """Which tokens each row and each column of a `token_map` with these options stands for."""
     sentence = tokens.sentences(trace)
     first, second = (None, None) if pairs == "all" else ("ab".index(side) for side in pairs.split("-"))
     shown = [index for index, real in enumerate(tokens.is_real(trace)) if real or padding]
     rows = [index for index in shown if first is None or sentence[index] == first]
     columns = [index for index in shown if second is None or sentence[index] == second]
-    query_groups, key_groups = (_grouped(trace, chosen, words) for chosen in (rows, columns))
-    return TokenMap(
-        weights=_merge(weights, query_groups, key_groups),
-        queries=query_groups,
-        keys=key_groups,
-        query_labels=tuple(group_label(trace, group) for group in query_groups),
-        key_labels=tuple(group_label(trace, group) for group in key_groups),
-    )
+    return _grouped(trace, rows, words), _grouped(trace, columns, words)
 
 
 def special_tokens(attention: Tensor, trace: Trace, how: SpecialTokens) -> Tensor:
@@ -117,11 +124,11 @@ def _grouped(trace: Trace, chosen: list[int], by_word: bool) -> tuple[tuple[int,
     return tuple(tuple(group) for group in groups.values())
 
 
-def _merge(weights: Tensor, queries: tuple[tuple[int, ...], ...], keys: tuple[tuple[int, ...], ...]) -> Tensor:
-    """[T, T] -> [R, C]: mean over each group of queries, sum over each group of keys."""
+def merged(weights: Tensor, queries: tuple[tuple[int, ...], ...], keys: tuple[tuple[int, ...], ...]) -> Tensor:
+    """[..., T, T] -> [..., R, C]: mean over each group of queries, sum over each group of keys."""
     rows = [index for group in queries for index in group]
     columns = [index for group in keys for index in group]
-    weights = weights[rows][:, columns]
+    weights = weights[..., rows, :][..., columns]
     if len(queries) == len(rows) and len(keys) == len(columns):
         return weights
     average = _membership(queries, weights)  # [R, rows]

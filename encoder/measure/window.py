@@ -1,5 +1,7 @@
 """A part of one head's attention map, with special tokens treated as asked, in memory that does not grow with T^2.
 
+Where layer or head is None, the map is averaged over it, as in `aggregate.mean_attention`.
+
 Shapes: T tokens (queries i, keys j).
 """
 
@@ -11,15 +13,22 @@ import torch
 from torch import Tensor
 
 from encoder.measure import tokens
-from encoder.measure.aggregate import SpecialTokens
+from encoder.measure.aggregate import SpecialTokens, mean_attention
 from encoder.trace import CHUNK_NUMBERS, Trace, block_max, pooling_block
 
 
 def attention_rows(
-    trace: Trace, layer: int, head: int, special: SpecialTokens = "show", queries: slice | None = None
+    trace: Trace,
+    layer: int | None,
+    head: int | None,
+    special: SpecialTokens = "show",
+    queries: slice | None = None,
 ) -> Tensor:
     """[Ti, T]: the rows of some queries; special tokens shown, zeroed or left out as in `aggregate.special_tokens`."""
-    rows = trace.attention(layer, head, queries)
+    if layer is None or head is None:
+        rows = mean_attention(trace, layer, head, queries)
+    else:
+        rows = trace.attention(layer, head, queries)
     if special == "show":
         return rows
     ordinary = ~tokens.as_mask(tokens.is_special(trace), trace)  # [T]
@@ -30,7 +39,7 @@ def attention_rows(
     return torch.where(total > 0, rows / total.clamp(min=torch.finfo(rows.dtype).tiny), rows)
 
 
-def attention_column(trace: Trace, layer: int, head: int, special: SpecialTokens, key: int) -> Tensor:
+def attention_column(trace: Trace, layer: int | None, head: int | None, special: SpecialTokens, key: int) -> Tensor:
     """[T]: what each query gives to one key."""
     rows = range(trace.n_tokens)
     return torch.cat([chunk[:, key] for _, chunk in _chunks(trace, layer, head, special, rows, 1)])
@@ -38,8 +47,8 @@ def attention_column(trace: Trace, layer: int, head: int, special: SpecialTokens
 
 def pooled_window(
     trace: Trace,
-    layer: int,
-    head: int,
+    layer: int | None,
+    head: int | None,
     special: SpecialTokens = "show",
     size: int = 256,
     queries: slice | None = None,
@@ -56,7 +65,7 @@ def pooled_window(
 
 
 def strongest_pairs(
-    trace: Trace, layer: int, head: int, special: SpecialTokens = "show", k: int = 5
+    trace: Trace, layer: int | None, head: int | None, special: SpecialTokens = "show", k: int = 5
 ) -> list[tuple[int, int, float]]:
     """The k strongest cells of a head as (query, key, weight), strongest first; padding never counts."""
     best: list[tuple[float, int, int]] = []
@@ -73,7 +82,7 @@ def strongest_pairs(
 
 
 def _chunks(
-    trace: Trace, layer: int, head: int, special: SpecialTokens, rows: range, block: int
+    trace: Trace, layer: int | None, head: int | None, special: SpecialTokens, rows: range, block: int
 ) -> Iterator[tuple[int, Tensor]]:
     """(first query, rows [Ti, T]) over `rows`, whole blocks at a time."""
     step = max(1, CHUNK_NUMBERS // trace.n_tokens // block) * block

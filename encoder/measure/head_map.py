@@ -1,0 +1,210 @@
+"""One head's attention as a page looks at it: by tokens or words, between sentences, averaged, however long the text.
+
+A row stands for a query token or word, a column for a key. Where layer or head is None, the map is averaged over it.
+
+Shapes: T tokens, R rows, C columns.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from encoder.measure import aggregate, window
+from encoder.measure.aggregate import Pairs, SpecialTokens, TokenMap
+from encoder.trace import Trace, block_max, pooling_block
+
+
+class HeadMap(Protocol):
+    """What can be asked of a map, however large. Weights of several rows or columns are summed."""
+
+    @property
+    def query_labels(self) -> tuple[str, ...]: ...
+
+    @property
+    def key_labels(self) -> tuple[str, ...]: ...
+
+    def row_of(self, token: int) -> int | None:
+        """The row in which a token is, None where it is not shown."""
+
+    def column_of(self, token: int) -> int | None:
+        """The column in which a token is, None where it is not shown."""
+
+    def query_tokens(self, row: int) -> tuple[int, ...]:
+        """The tokens of a row."""
+
+    def key_tokens(self, column: int) -> tuple[int, ...]:
+        """The tokens of a column."""
+
+    def from_rows(self, rows: Sequence[int]) -> Tensor:
+        """[C]: what these rows attend to, summed."""
+
+    def to_columns(self, columns: Sequence[int]) -> Tensor:
+        """[R]: who attends to these columns, summed."""
+
+    def received(self) -> Tensor:
+        """[C]: the mean weight that each column receives, over all rows."""
+
+    def strongest(self, k: int) -> list[tuple[int, int, float]]:
+        """The k largest cells as (row, column, weight), largest first."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseMap:
+    """A map that fits into memory as it is. Weights on the CPU."""
+
+    cells: TokenMap
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the weights."""
+        return self.weights.numel() * self.weights.element_size()
+
+    @property
+    def weights(self) -> Tensor:
+        """[R, C]."""
+        return self.cells.weights
+
+    @property
+    def query_labels(self) -> tuple[str, ...]:
+        return self.cells.query_labels
+
+    @property
+    def key_labels(self) -> tuple[str, ...]:
+        return self.cells.key_labels
+
+    def row_of(self, token: int) -> int | None:
+        return self.cells.row_of(token)
+
+    def column_of(self, token: int) -> int | None:
+        return self.cells.column_of(token)
+
+    def query_tokens(self, row: int) -> tuple[int, ...]:
+        return self.cells.queries[row]
+
+    def key_tokens(self, column: int) -> tuple[int, ...]:
+        return self.cells.keys[column]
+
+    def from_rows(self, rows: Sequence[int]) -> Tensor:
+        return self.weights[list(rows)].sum(dim=0)
+
+    def to_columns(self, columns: Sequence[int]) -> Tensor:
+        return self.weights[:, list(columns)].sum(dim=1)
+
+    def received(self) -> Tensor:
+        return self.weights.mean(dim=0)
+
+    def strongest(self, k: int) -> list[tuple[int, int, float]]:
+        flat = self.weights.flatten()
+        values, places = flat.sort(descending=True, stable=True)
+        width = self.weights.shape[1]
+        chosen = zip(values[:k].tolist(), places[:k].tolist(), strict=True)
+        return [(place // width, place % width, value) for value, place in chosen]
+
+
+@dataclass(frozen=True, eq=False)
+class LongMap:
+    """A map that is computed part by part: each token a row and a column, all of them."""
+
+    trace: Trace
+    layer: int | None
+    head: int | None
+    special: SpecialTokens = "show"
+
+    @property
+    def query_labels(self) -> tuple[str, ...]:
+        return self.trace.labels
+
+    @property
+    def key_labels(self) -> tuple[str, ...]:
+        return self.trace.labels
+
+    def row_of(self, token: int) -> int | None:
+        return token if token < self.trace.n_tokens else None
+
+    def column_of(self, token: int) -> int | None:
+        return self.row_of(token)
+
+    def query_tokens(self, row: int) -> tuple[int, ...]:
+        return (row,)
+
+    def key_tokens(self, column: int) -> tuple[int, ...]:
+        return (column,)
+
+    def from_rows(self, rows: Sequence[int]) -> Tensor:
+        return torch.cat([self._rows(slice(row, row + 1)) for row in rows]).sum(dim=0).cpu()
+
+    def to_columns(self, columns: Sequence[int]) -> Tensor:
+        return torch.stack([self._column(column) for column in columns]).sum(dim=0).cpu()
+
+    def received(self) -> Tensor:
+        total, rows = None, self.trace.n_real
+        for start in range(0, rows, 256):
+            part = self._rows(slice(start, min(start + 256, rows))).sum(dim=0)
+            total = part if total is None else total + part
+        return (total / rows).cpu()
+
+    def strongest(self, k: int) -> list[tuple[int, int, float]]:
+        return window.strongest_pairs(self.trace, self.layer, self.head, self.special, k)
+
+    def _rows(self, queries: slice) -> Tensor:
+        return window.attention_rows(self.trace, self.layer, self.head, self.special, queries)
+
+    def _column(self, key: int) -> Tensor:
+        return window.attention_column(self.trace, self.layer, self.head, self.special, key)
+
+
+def dense_map(
+    trace: Trace,
+    layer: int | None,
+    head: int | None,
+    *,
+    special: SpecialTokens = "show",
+    pairs: Pairs = "all",
+    words: bool = False,
+    padding: bool = False,
+) -> DenseMap:
+    """The whole map with all options, in the order of `aggregate.token_map`; holds [T, T]."""
+    if layer is None or head is None:
+        attention = aggregate.mean_attention(trace, layer, head)
+    else:
+        attention = trace.attention(layer, head)
+    return DenseMap(
+        aggregate.token_map(attention.cpu(), _on_cpu(trace), special=special, pairs=pairs, words=words, padding=padding)
+    )
+
+
+def small_maps(
+    trace: Trace,
+    layer: int,
+    size: int = 64,
+    *,
+    special: SpecialTokens = "show",
+    pairs: Pairs = "all",
+    words: bool = False,
+    padding: bool = False,
+) -> Tensor:
+    """[H, S, S], S <= size: `dense_map` of every head of a layer, the largest weight of each block of cells.
+
+    A map that is not square is stretched to one by repeating its cells. Holds [H, T, T].
+    """
+    weights = aggregate.special_tokens(trace.layer_attention(layer), trace, special)
+    queries, keys = aggregate.token_groups(trace, pairs=pairs, words=words, padding=padding)
+    cells = aggregate.merged(weights, queries, keys)  # [H, R, C]
+    n_rows, n_columns = cells.shape[1:]
+    cells = block_max(cells, pooling_block(max(n_rows, n_columns), size))
+    side = max(cells.shape[1:])
+    for axis in (1, 2):
+        if cells.shape[axis] != side:
+            places = torch.arange(side, device=cells.device) * cells.shape[axis] // side
+            cells = cells.index_select(axis, places)
+    return cells
+
+
+def _on_cpu(trace: Trace) -> Trace:
+    return trace if trace.mask.device.type == "cpu" else dataclasses.replace(trace, mask=trace.mask.cpu())
