@@ -28,6 +28,9 @@ PAGES = {
         ("positions", "Positions", ":material/straighten:"),
         ("norms", "LayerNorm", ":material/equalizer:"),
     ],
+    "Change": [
+        ("prepost", "Pre / post, side by side", ":material/compare:"),
+    ],
     "Learn": [
         ("anatomy", "Anatomy", ":material/account_tree:"),
         ("steps", "Step by step", ":material/calculate:"),

@@ -5,8 +5,11 @@ Keys hold everything that changes a result: model, norm placement, device, numbe
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import gc
 import os
+import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
@@ -74,7 +77,8 @@ class ByteCache:
 class ModelKey:
     """Which model: a bundled name, folder or Hub id; or an architecture with a seed. And where and how it runs.
 
-    norm: "trained" keeps the checkpoint's own placement; "pre" and "post" move it.
+    source: also TRAINED and the id of a model that was trained here; norm: "trained" keeps the checkpoint's own
+    placement; "pre" and "post" move it.
     """
 
     source: str = "minilm"
@@ -102,10 +106,54 @@ def measuring() -> threading.Lock:
     return threading.Lock()
 
 
+#: What a ModelKey's source begins with for a model that was trained here.
+TRAINED = "trained:"
+#: Bytes of trained models that are kept for all sessions together, the newest.
+TRAINED_BYTES = 256_000_000
+_OWN_MODELS = "_trained_models"
+
+
+@st.cache_resource(show_spinner=False)
+def _trained() -> ByteCache:
+    return ByteCache(TRAINED_BYTES)
+
+
+def keep_model(model: encoder.TextEncoder) -> str:
+    """Keep a model that was trained in this session, and return the id by which a ModelKey or a link names it.
+
+    The id cannot be guessed: who has the link can open the model, as long as the server runs and has room for it.
+    """
+    name = secrets.token_urlsafe(9)
+    _trained().get(name, lambda: model, lambda made: 4 * made.n_parameters)
+    st.session_state.setdefault(_OWN_MODELS, {})[name] = model.name
+    return name
+
+
+def kept_models() -> dict[str, str]:
+    """The models that this session has kept: id -> what a person calls it."""
+    return dict(st.session_state.get(_OWN_MODELS, {}))
+
+
+def _kept_model(name: str, device: str) -> encoder.TextEncoder:
+    def gone() -> encoder.TextEncoder:
+        raise encoder.LoadError(
+            "This trained model is no longer kept: the server keeps the newest ones, until it is started anew. "
+            "Train it again on the page “Train them yourself”, or open the file that was saved there."
+        )
+
+    model = _trained().get(name, gone, lambda _: 0)
+    target = pick_device(device)
+    if target == model.device:
+        return model
+    return dataclasses.replace(model, encoder=copy.deepcopy(model.encoder).to(target))
+
+
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _model(source: str, scratch: EncoderConfig | None, seed: int, device: str, dtype: str) -> encoder.TextEncoder:
     if scratch is not None:
         model = encoder.build(scratch, _tokenizer(), seed=seed, device=pick_device(device))
+    elif source.startswith(TRAINED):
+        model = _kept_model(source.removeprefix(TRAINED), device)
     else:
         model = encoder.load(source, device=device, dtype=dtype)
         if not isinstance(model, encoder.TextEncoder):
@@ -154,6 +202,11 @@ def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Ca
     """
     name = ("derived", key, text, pair, what)
     return _store().get(name, lambda: make(trace(key, text, pair)), value_bytes)
+
+
+def computed(what: Hashable, make: Callable[[], Any]) -> Any:
+    """Something that depends on no text, computed once for all sessions. what: names it and every option."""
+    return _store().get(("computed", what), make, value_bytes)
 
 
 def trace_bytes(trace: Trace) -> int:

@@ -7,6 +7,7 @@ import dataclasses
 import streamlit as st
 
 import encoder
+from encoder import figures
 from encoder.device import DTYPES, available_devices
 from pages.shared import cached, sources
 from pages.shared.view import COLOURS, EXAMPLES, SOURCES, View, model_key, state
@@ -68,13 +69,18 @@ def sentence_controls() -> None:
 
 def model_controls() -> None:
     """Which model runs: bundled, from a folder or the Hub, or random from scratch."""
-    kind = state.bound(st.selectbox, "model", "Model", list(SOURCES), format_func=SOURCES.get)
+    # What was trained here is offered once there is something.
+    offered = [name for name in SOURCES if name != "trained" or name == state.get("model") or state.get("run")]
+    kind = state.bound(st.selectbox, "model", "Model", offered, format_func=SOURCES.get)
     if kind == "other":
         state.bound(st.text_input, "source", "Folder or Hub id", placeholder="org/name", help=sources.source_help())
+    if kind == "trained":
+        runs = {state.get("run"): "named by the link"} | cached.kept_models()
+        state.bound(st.selectbox, "run", "Trained model", list(runs), format_func=runs.get)
     if kind == "scratch":
         _scratch_controls()
     trained = kind != "scratch"
-    options = ["trained", "pre", "post"] if trained else ["pre", "post"]
+    options = ["trained", "pre", "post", "both"] if trained else ["pre", "post", "both"]
     if not trained and state.get("norm") == "trained":
         state.put("norm", "post")
     state.bound(
@@ -83,9 +89,10 @@ def model_controls() -> None:
         "Norm placement",
         options,
         required=True,
-        format_func={"trained": "as trained", "pre": "pre", "post": "post"}.get,
+        format_func={"trained": "as trained", "pre": "pre", "post": "post", "both": "both"}.get,
         help="Post-norm: x = norm(x + f(x)), the original Transformer and BERT. Pre-norm: x = x + f(norm(x)). "
-        "Moving the norms of a pretrained model changes what it computes without training it again.",
+        "Moving the norms of a pretrained model changes what it computes without training it again. Both: side "
+        "by side, on a page of its own.",
     )
 
 

@@ -8,7 +8,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from encoder.device import memory_in_use
 from encoder.errors import EncoderError
-from pages.shared import cached, controls
+from pages.shared import cached, controls, formulas, placement_toggle
 from pages.shared.view import View, state
 
 _VIEW = "_current_view"
@@ -25,10 +25,12 @@ def run(page: StreamlitPage, area: DeltaGenerator) -> None:
     """Draw the sidebar, load the model, run the page, write the view into the URL."""
     st.html(f"<style>{STYLE}</style>")
     state.begin()
+    go_on = placement_toggle.before_sidebar(page)
     try:
         with st.sidebar:
             controls.sentence_controls()
             controls.model_controls()
+            go_on()
             place_of_head = st.container()
             controls.display_controls()
             place_of_memory = st.container()

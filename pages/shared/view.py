@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import encoder
 from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.device import DEVICES, DTYPES
-from pages.shared import cached, heads_params, learn_params, sources
+from pages.shared import cached, heads_params, learn_params, prepost_params, sources
 from pages.shared.url_state import Param, UrlState, choice, flag, whole_number
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -23,7 +23,16 @@ EXAMPLES = {
     "If … then, twice": "If it rains, we stay; if it shines, we go.",
 }
 
-SOURCES = {"minilm": "all-MiniLM-L6-v2", "other": "Folder or Hub id", "scratch": "From scratch"}
+SOURCES = {
+    "minilm": "all-MiniLM-L6-v2",
+    "twin-pre": "twin-pre",
+    "twin-post": "twin-post",
+    "scratch": "From scratch",
+    "trained": "Trained here",
+    "other": "Folder or Hub id",
+}
+#: Those that encoder.load knows by this very name.
+BUNDLED = ("minilm", "twin-pre", "twin-post")
 COLOURS = ("viridis", "cividis", "magma", "greys")
 
 PARAMS = (
@@ -31,9 +40,10 @@ PARAMS = (
     Param("pair", ""),
     choice("model", "minilm", SOURCES),
     Param("source", ""),
+    Param("run", ""),
     whole_number("layer", 0),
     whole_number("head", 2),
-    choice("norm", "trained", ("trained", *NORM_PLACEMENTS)),
+    choice("norm", "trained", ("trained", *NORM_PLACEMENTS, "both")),
     whole_number("i", None),
     whole_number("j", None),
     choice("colours", "viridis", COLOURS),
@@ -62,6 +72,7 @@ PARAMS = (
     whole_number("component", None),
     *heads_params.PARAMS,
     *learn_params.PARAMS,
+    *prepost_params.PARAMS,
 )
 
 #: Tokens that an encoder from scratch takes.
@@ -96,7 +107,7 @@ class View:
 
 def scratch_config() -> encoder.EncoderConfig:
     """The from-scratch architecture that the sidebar describes. Raises ConfigError when the numbers do not fit."""
-    placement = "post" if state.get("norm") == "trained" else state.get("norm")
+    placement = state.get("norm") if state.get("norm") in NORM_PLACEMENTS else "post"
     return encoder.EncoderConfig(
         vocab_size=cached.scratch_vocabulary(),
         d_model=state.get("width"),
@@ -116,5 +127,14 @@ def model_key() -> cached.ModelKey:
     place = {"device": state.get("device"), "dtype": state.get("dtype")}
     if state.get("model") == "scratch":
         return cached.ModelKey(source="scratch", scratch=scratch_config(), seed=state.get("seed"), **place)
-    source = "minilm" if state.get("model") == "minilm" else sources.allowed_source(state.get("source"))
-    return cached.ModelKey(source=source, norm=state.get("norm"), **place)
+    # "both" is the side by side page's: what else is shown beside it is the model as it is.
+    norm = "trained" if state.get("norm") == "both" else state.get("norm")
+    return cached.ModelKey(source=_source(), norm=norm, **place)
+
+
+def _source() -> str:
+    """What encoder.load, or the store of trained models, is to be given."""
+    kind = state.get("model")
+    if kind == "trained":
+        return cached.TRAINED + state.get("run")
+    return kind if kind in BUNDLED else sources.allowed_source(state.get("source"))

@@ -1,0 +1,176 @@
+"""The residual stream through the layers: how long its vectors are, what each sublayer adds, what each norm does to it.
+
+Made for two placements of the norms side by side; every number is defined for both. Means are over the real tokens.
+
+Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, N norms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from encoder.errors import EncoderError
+from encoder.trace import Trace, pooling_block
+
+
+@dataclass(frozen=True, eq=False)
+class StreamMeasures:
+    """One sentence's stream, layer by layer; float64 throughout.
+
+    length [L + 1]: mean Euclidean length of a token's vector, after the embeddings and then after each layer;
+    attention_update, ffn_update [L]: mean over tokens of |f(x)| / |x|, what the sublayer adds against the stream that
+    it adds to; cosine [L]: mean cosine between a token's vector after a layer and before it;
+    norms [N]: their names; norm_mean, norm_std [N]: mean over tokens of a vector's mean and standard deviation before
+    the norm; gain [N], gain_spread [N]: mean and standard deviation of the gain over its D components.
+    """
+
+    length: np.ndarray
+    attention_update: np.ndarray
+    ffn_update: np.ndarray
+    cosine: np.ndarray
+    norms: tuple[str, ...]
+    norm_mean: np.ndarray
+    norm_std: np.ndarray
+    gain: np.ndarray
+    gain_spread: np.ndarray
+
+    @property
+    def growth(self) -> float:
+        """Length of the stream after the last layer over that after the embeddings."""
+        return float(self.length[-1] / self.length[0])
+
+
+@torch.no_grad()
+def measure(trace: Trace) -> StreamMeasures:
+    """All of it from what the trace holds; nothing is run again."""
+    n_layers, real = trace.config.n_layers, trace.mask
+    streams = [trace.values["embedding"], *(trace.values[f"layers.{layer}.after_ffn"] for layer in range(n_layers))]
+    updates = {"attention": [], "ffn": []}
+    for layer in range(n_layers):
+        for sublayer, before, update in sublayer_updates(trace, layer):
+            updates[sublayer].append(_mean(_lengths(update) / _lengths(before), real))
+    norms = trace.norms
+    inputs = [norm.input.double() for norm in norms.values()]
+    gains = [norm.gain.double() for norm in norms.values()]
+    return StreamMeasures(
+        length=np.array([_mean(_lengths(x), real) for x in streams]),
+        attention_update=np.array(updates["attention"]),
+        ffn_update=np.array(updates["ffn"]),
+        cosine=np.array([_mean(_cosine(*pair), real) for pair in pairwise(streams)]),
+        norms=tuple(norms),
+        norm_mean=np.array([_mean(x.mean(-1), real) for x in inputs]),
+        norm_std=np.array([_mean(x.std(-1, correction=0), real) for x in inputs]),
+        gain=np.array([float(gain.mean()) for gain in gains]),
+        gain_spread=np.array([float(gain.std(correction=0)) for gain in gains]),
+    )
+
+
+def sublayer_updates(trace: Trace, layer: int) -> Iterator[tuple[str, Tensor, Tensor]]:
+    """("attention" or "ffn", the stream x before it [T, D], its update f(x) [T, D]), in the order in which they act.
+
+    Post-norm hands on norm(x + f(x)), so f(x) is taken from the norm's input; pre-norm hands on x + f(norm(x)) itself.
+    """
+    post = trace.config.norm_placement == "post"
+    before = trace.values["embedding" if layer == 0 else f"layers.{layer - 1}.after_ffn"]
+    for sublayer in ("attention", "ffn"):
+        after = trace.values[f"layers.{layer}.after_{sublayer}"]
+        # A first layer without a norm around its attention (ModernBERT) hands the sum on in either placement.
+        total = trace.values.get(f"layers.{layer}.{sublayer}_norm.input", after) if post else after
+        yield sublayer, before, total - before
+        before = after
+
+
+def layer_entropy(trace: Trace, layer: int) -> np.ndarray:
+    """[H]: mean over real queries of the entropy of a head's attention, nats; in bounded memory."""
+    total = torch.zeros(trace.config.n_heads, dtype=torch.float64)
+    for rows, _, attention in trace.attention_chunks(layer):
+        entropy = torch.special.entr(attention).sum(-1)  # [H, rows]
+        total += (entropy * trace.mask[rows]).sum(-1).double().cpu()
+    return (total / trace.n_real).numpy()
+
+
+def head_differences(one: Trace, other: Trace, layer: int) -> np.ndarray:
+    """[H]: share of a row's attention that lies elsewhere in the other map, mean over real queries: 0 same, 1 disjoint.
+
+    This is the total variation distance, half the sum over j of |A_ij - B_ij|. Raises EncoderError where the two traces
+    have other tokens or heads.
+    """
+    _check_alike(one, other)
+    total = torch.zeros(one.config.n_heads, dtype=torch.float64)
+    for (rows, _, a), (_, _, b) in zip(one.attention_chunks(layer), other.attention_chunks(layer), strict=True):
+        apart = (a - b).abs().sum(-1) / 2  # [H, rows]
+        total += (apart * one.mask[rows]).sum(-1).double().cpu()
+    return (total / one.n_real).numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class MapDifference:
+    """One head's map in pre-norm minus that in post-norm. values [S, S] float32; block: tokens that a cell stands for.
+
+    pre, post: both maps, block-wise maxima where block > 1; row, column: the cell in which they differ most.
+    """
+
+    values: np.ndarray
+    pre: np.ndarray
+    post: np.ndarray
+    block: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the three maps."""
+        return 3 * self.values.nbytes
+
+    @property
+    def largest(self) -> tuple[int, int]:
+        """(row, column) of the cell in which the two maps differ most."""
+        row, column = np.unravel_index(np.abs(self.values).argmax(), self.values.shape)
+        return int(row), int(column)
+
+
+def map_difference(pre: Trace, post: Trace, layer: int, head: int, size: int = 256) -> MapDifference:
+    """Both maps of a head and their difference, exact up to `size` tokens, of block-wise maxima above.
+
+    Raises EncoderError where the two traces have other tokens or heads.
+    """
+    _check_alike(pre, post)
+    one, other = (trace.pooled_attention(layer, head, size).float().cpu().numpy() for trace in (pre, post))
+    return MapDifference(one - other, one, other, pooling_block(pre.n_tokens, size))
+
+
+@torch.no_grad()
+def output_agreement(one: Trace, other: Trace) -> float:
+    """Mean cosine between a token's output in one trace and in the other: 1 where nothing has changed."""
+    _check_alike(one, other)
+    return _mean(_cosine(one.output, other.output), one.mask)
+
+
+def _check_alike(one: Trace, other: Trace) -> None:
+    for what, a, b in (
+        ("tokens", one.tokens, other.tokens),
+        ("heads", one.config.n_heads, other.config.n_heads),
+        ("layers", one.config.n_layers, other.config.n_layers),
+        ("width", one.config.d_model, other.config.d_model),
+    ):
+        if a != b:
+            raise EncoderError(f"The two encoders have other {what}: their maps cannot be laid on one another.")
+
+
+def _lengths(x: Tensor) -> Tensor:
+    """[T, D] -> [T]"""
+    return x.double().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)
+
+
+def _cosine(a: Tensor, b: Tensor) -> Tensor:
+    """[T, D] twice -> [T]"""
+    return (a.double() * b.double()).sum(-1) / (_lengths(a) * _lengths(b))
+
+
+def _mean(values: Tensor, real: Tensor) -> float:
+    """Mean over the real tokens."""
+    return float(values[real].double().mean())
