@@ -118,11 +118,14 @@ class PlotView {
     this.width = this.root.clientWidth;
     if (!this.width || !this.figure || this.gone) return;   // in a closed tab or expander: drawn when it gets a width
     this.theme = readTheme(this.parent);
-    const first = !this.host.data;
+    const layout = this.layout();
+    // Another text starts anew: Plotly's `react` scales the ranges of a map of square cells by the size of the map before.
+    const anew = !this.host.data || layout.uirevision !== this.revision;
+    this.revision = layout.uirevision;
     this.host.style.height = "";
-    await this.plotly.react(this.host, this.traces(), this.layout(), (this.config ??= this.makeConfig()));
+    await this.plotly[anew ? "newPlot" : "react"](this.host, this.traces(), layout, (this.config ??= this.makeConfig()));
     if (this.gone) return;
-    if (first) this.listen();
+    if (anew) this.listen();   // a new plot has forgotten who listens
     await this.fitLabels();
     this.placeCursor();
     this.settle();
