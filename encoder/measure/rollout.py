@@ -1,0 +1,80 @@
+"""Attention rollout: attention of all layers up to one multiplied up, the residual counted in (Abnar and Zuidema 2020).
+
+A_l, the mean over the heads of layer l, becomes (A_l + I) / 2 with its rows brought to sum 1 (section 3.1): half of
+what a token hands on is itself. The rollout of layer l is the product of these matrices from layer l down to 0; row i
+says how much of each input token is counted into token i. It takes the residual and the update for equally strong, and
+knows neither values nor feed-forward layers.
+
+Shapes: L layers, H heads, T tokens (queries i, keys j), R query rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from encoder.errors import EncoderError
+from encoder.trace import Trace
+
+#: The longest text, in tokens, whose rollout is made as a whole [T, T]: beyond, T^3 products a layer take minutes.
+LONGEST_WHOLE = 1024
+
+
+def rollout(trace: Trace, layer: int, queries: slice | None = None) -> Tensor:
+    """[Ti, T]: the rollout of one layer for the queries asked for (all by default); each row sums to 1.
+
+    A few rows cost L x T^2 and never hold [T, T], as the product is taken from the left. Raises EncoderError for a
+    layer that the model does not have, and for more than LONGEST_WHOLE rows of a text longer than that.
+    """
+    trace.scores(layer, 0, slice(0, 1))  # raises for a layer that is not there
+    wanted = range(trace.n_tokens)[queries or slice(None)]
+    if len(wanted) > LONGEST_WHOLE:
+        raise EncoderError(
+            f"The rollout of {len(wanted):,} rows would take minutes: ask for {LONGEST_WHOLE:,} at most, "
+            "queries=slice(first, last)."
+        )
+    rows = torch.zeros(len(wanted), trace.n_tokens, device=trace.mask.device)
+    rows[torch.arange(len(wanted)), torch.tensor(wanted)] = 1.0
+    for below in range(layer, -1, -1):
+        rows = _times_layer(rows, trace, below)
+    return rows
+
+
+def rollouts(trace: Trace, progress: Callable[[float], None] | None = None) -> Tensor:
+    """[L, T, T]: the rollout of every layer, from a single walk. Up to LONGEST_WHOLE tokens; EncoderError beyond."""
+    if trace.n_tokens > LONGEST_WHOLE:
+        raise EncoderError(
+            f"This text is {trace.n_tokens:,} tokens; whole rollouts are made up to {LONGEST_WHOLE:,}. Take "
+            "rollout(trace, layer, queries) for a few rows."
+        )
+    made: list[Tensor] = []
+    for layer in range(trace.config.n_layers):
+        mixed = torch.cat([with_residual(part, start) for start, part in _mean_heads(trace, layer)])
+        made.append(mixed @ made[-1] if made else mixed)
+        if progress is not None:
+            progress((layer + 1) / trace.config.n_layers)
+    return torch.stack(made)
+
+
+def with_residual(attention: Tensor, first: int = 0) -> Tensor:
+    """attention [R, T], rows `first` onwards of a map -> (A + I) / 2, each row divided by its sum."""
+    mixed = attention * 0.5
+    own = torch.arange(len(attention), device=attention.device)
+    mixed[own, first + own] += 0.5
+    return mixed / mixed.sum(dim=-1, keepdim=True)
+
+
+def _times_layer(rows: Tensor, trace: Trace, layer: int) -> Tensor:
+    """rows [R, T] times (A_l + I) / 2 [T, T], of which a few rows are held at a time."""
+    out = torch.zeros_like(rows)
+    for start, part in _mean_heads(trace, layer):
+        out += rows[:, start : start + len(part)] @ with_residual(part, start)
+    return out
+
+
+def _mean_heads(trace: Trace, layer: int) -> Iterator[tuple[int, Tensor]]:
+    """(first row, rows [R, T]) of the layer's attention, averaged over its heads, chunk by chunk."""
+    for rows, _, pattern in trace.attention_chunks(layer):
+        yield rows.start, pattern.mean(dim=0)

@@ -1,0 +1,139 @@
+"""How alike two heads are: the Jensen-Shannon divergence of their attention, and heads as points in a plane by it.
+
+Shapes: N = L x H heads, layer by layer; T tokens (keys j), R query rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from encoder.trace import Trace
+
+#: Numbers that are compared, pairs of heads x rows x keys: with more, only some of the rows are taken. A few seconds.
+MOST_NUMBERS = 1_000_000_000
+#: Numbers of a mixture that are held at a time: few enough to stay in the processor's cache.
+CHUNK_NUMBERS = 250_000
+
+
+@dataclass(frozen=True, eq=False)
+class HeadSimilarity:
+    """divergence [N, N] float64: mean over rows of the Jensen-Shannon divergence of two heads, in nats, 0 to ln 2.
+
+    n_heads: H, so that head (l, h) is number l H + h; n_rows: query rows that were compared, of `n_tokens`.
+    """
+
+    divergence: np.ndarray
+    n_heads: int
+    n_rows: int
+    n_tokens: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the matrix."""
+        return self.divergence.nbytes
+
+    def between(self, one: tuple[int, int], other: tuple[int, int]) -> float:
+        """The divergence of two heads, each (layer, head)."""
+        return float(self.divergence[self._number(one), self._number(other)])
+
+    def nearest(self, layer: int, head: int, k: int = 3) -> list[tuple[int, int, float]]:
+        """The k heads most like this one as (layer, head, divergence), the nearest first."""
+        own = self._number((layer, head))
+        order = [int(other) for other in np.argsort(self.divergence[own], kind="stable") if other != own]
+        return [(*divmod(other, self.n_heads), float(self.divergence[own, other])) for other in order[:k]]
+
+    def _number(self, head: tuple[int, int]) -> int:
+        return head[0] * self.n_heads + head[1]
+
+
+@dataclass(frozen=True, eq=False)
+class HeadPlane:
+    """xy [N, 2]: heads as points; stress: Kruskal's stress-1 of their distances, 0 where the plane keeps them all."""
+
+    xy: np.ndarray
+    stress: float
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the points."""
+        return self.xy.nbytes
+
+
+def head_similarity(
+    trace: Trace, *, most_numbers: int = MOST_NUMBERS, progress: Callable[[float], None] | None = None
+) -> HeadSimilarity:
+    """Jensen-Shannon divergence of every two heads, averaged over real tokens' rows (Clark et al. 2019, section 6).
+
+    JS(a, b) = H((a + b) / 2) - (H(a) + H(b)) / 2 for two rows of weights a and b, H their entropy; Clark et al. add up
+    the rows, here they are averaged, so that texts compare. Bounded memory: a few rows of all heads at a time. Of a
+    long text only every so many-th row is taken, so that pairs x rows x T stays below `most_numbers`; `n_rows` says
+    how many. progress: called with the share that is done.
+    """
+    n_layers, n_heads, n_real = trace.config.n_layers, trace.config.n_heads, trace.n_real
+    n = n_layers * n_heads
+    pairs = max(1, n * (n - 1) // 2)
+    step = max(1, math.ceil(pairs * n_real * n_real / most_numbers))
+    rows = range(0, n_real, step)
+    at_once = max(1, CHUNK_NUMBERS // n_real // 8)
+    total = torch.zeros(n, n, dtype=torch.float64, device=trace.mask.device)
+    for start in range(0, len(rows), at_once):
+        some = rows[start : start + at_once]
+        chosen = slice(some.start, some[-1] + 1, step)
+        attention = torch.cat([trace.layer_attention(layer, chosen)[..., :n_real] for layer in range(n_layers)])
+        total += _divergence_sums(attention.flatten(1))  # [N, R x T]
+        if progress is not None:
+            progress((start + len(some)) / len(rows))
+    divergence = (total / len(rows)).clamp_(0.0, math.log(2)).cpu().numpy()
+    return HeadSimilarity(divergence, n_heads, len(rows), n_real)
+
+
+def _divergence_sums(attention: Tensor) -> Tensor:
+    """attention [N, M], M the numbers of some rows -> [N, N] float64: sums of the rows' divergences."""
+    own = _entropies(attention)  # [N]
+    out = torch.zeros(len(attention), len(attention), dtype=torch.float64, device=attention.device)
+    width = max(1, CHUNK_NUMBERS // attention.shape[1])
+    for first in range(len(attention) - 1):
+        for start in range(first + 1, len(attention), width):
+            others = slice(start, min(start + width, len(attention)))
+            mixture = (attention[others] + attention[first]).mul_(0.5)
+            out[first, others] = _entropies(mixture) - (own[others] + own[first]) / 2
+    return out + out.T
+
+
+def _entropies(weights: Tensor) -> Tensor:
+    """[n, M] -> [n] float64: -sum a ln a, with 0 ln 0 = 0. In the numbers' own type but for the last sum."""
+    logarithm = weights.clamp(min=torch.finfo(weights.dtype).tiny).log_()
+    return -logarithm.mul_(weights).sum(-1, dtype=torch.float64)
+
+
+def head_plane(similarity: HeadSimilarity) -> HeadPlane:
+    """Heads as points whose distances are as near to their divergences as a plane allows.
+
+    Metric multidimensional scaling by scikit-learn (SMACOF), begun at classical scaling, so that the same divergences
+    give the same picture. Mirrored so that the first head lies on the left and below.
+    """
+    divergence = similarity.divergence
+    if len(divergence) == 1 or not divergence.any():
+        return HeadPlane(np.zeros((len(divergence), 2)), 0.0)
+    from sklearn.manifold import MDS
+
+    scaling = MDS(
+        metric="precomputed", n_init=1, init="classical_mds", max_iter=1000, eps=1e-9, random_state=0,
+        normalized_stress=False,
+    )  # fmt: skip
+    xy = scaling.fit_transform(divergence)
+    xy = xy - xy.mean(axis=0)
+    xy *= np.where(xy[0] > 0, -1.0, 1.0)
+    return HeadPlane(xy, _stress(xy, divergence))
+
+
+def _stress(xy: np.ndarray, divergence: np.ndarray) -> float:
+    """Kruskal's stress-1: root of (sum of squared errors of distance / sum of squared distances)."""
+    distance = np.linalg.norm(xy[:, None] - xy[None], axis=-1)
+    return float(np.sqrt(((distance - divergence) ** 2).sum() / (divergence**2).sum()))

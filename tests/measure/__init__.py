@@ -1,0 +1,1 @@
+"""Similarity of heads, what attention moves, rollout, the plane of queries and keys, deletion."""

@@ -1,0 +1,5 @@
+"""What these tests share with the engine's."""
+
+from tests.engine.conftest import minilm, prose
+
+__all__ = ["minilm", "prose"]
