@@ -1,4 +1,4 @@
-"""The `encoderscope` command: starts the app, from a checkout and from an installed wheel alike.
+"""The `encoderscope` command: starts the app, from a checkout and from an installed wheel alike; traces a sentence.
 
 Streamlit is never imported here. It runs in a Python of its own, which on POSIX takes this process's place,
 so that Ctrl-C, SIGTERM and the exit code are the server's and no second interpreter stays in memory.
@@ -72,6 +72,57 @@ def start_app(options: argparse.Namespace) -> int:
     print(_announcement(options.host, port), flush=True)
     command = streamlit_command(app, options.host, port, browser=not options.no_browser, shared=shared)
     return _hand_over(command, environment)
+
+
+def trace_sentence(options: argparse.Namespace) -> int:
+    """Run one sentence and write one head of it to a file; without `--out`, print its strongest weights."""
+    from encoder import load, report
+    from encoder.errors import EncoderError
+
+    if options.out is not None:
+        _check_output(options.out, report.FORMATS)
+    origin = report.ModelOrigin(options.model, norm=options.norm, device=options.device)
+    try:
+        model = load(options.model, device=options.device)
+        if not hasattr(model, "tokenizer"):
+            raise CommandError(f"{model.name} reads images; give a model of text with --model.")
+        model = model if options.norm == "trained" else model.rewired(options.norm)
+        trace = model.trace(sys.stdin.read().strip() if options.sentence == "-" else options.sentence, options.pair)
+        place = (options.layer, options.head, options.special)
+        if options.out is None:
+            print(report.strongest_frame(trace, *place).to_string(index=False, float_format="{:.3f}".format))
+            return 0
+        content = report.head_file(options.out.suffix.lower(), model, trace, origin, *place)
+    except EncoderError as error:
+        raise CommandError(str(error)) from None
+    _write(options.out, content)
+    what = f"L{options.layer} H{options.head} of {model.name}, {trace.n_tokens:,} tokens"
+    print(f"{options.out}: {what}, {len(content):,} bytes")
+    return 0
+
+
+def _check_output(path: Path, formats: Mapping[str, str]) -> None:
+    """Say what is wrong with a file's name before the model is loaded for it."""
+    if path.suffix.lower() not in formats:
+        raise CommandError(f"--out {path}: its name must end in one of {', '.join(formats)}.")
+    if path.is_dir():
+        raise CommandError(f"--out {path} is a folder; give the name of a file in it.")
+    if not path.absolute().parent.is_dir():
+        raise CommandError(f"--out {path}: there is no folder {path.parent}. Make it first, or choose another.")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Put the whole file in place at once: whoever interrupts finds the old one or the new one."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            partial.write_bytes(content)
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise CommandError(f"cannot write {path}: {reason}. Choose another place with --out.") from None
 
 
 def find_app(package: Path = Path(__file__).parent) -> Path:
@@ -218,10 +269,44 @@ def _add_app(subparsers: argparse._SubParsersAction) -> None:
     app.set_defaults(run=start_app)
 
 
+def _add_trace(subparsers: argparse._SubParsersAction) -> None:
+    trace = subparsers.add_parser(
+        "trace",
+        help="run a sentence and save what one head does with it",
+        description="Run a sentence and save what one head does with it: a report that opens without a network "
+        "(.html), or the attention weights (.csv, .parquet). Without --out the strongest weights are printed.",
+    )
+    trace.add_argument("sentence", metavar="SENTENCE", help="what the encoder reads; - takes it from standard input")
+    trace.add_argument("--pair", metavar="SENTENCE", help="a second sentence, for segment B")
+    trace.add_argument("--layer", type=int, default=0, metavar="N", help="counted from 0 (default: %(default)s)")
+    trace.add_argument("--head", type=int, default=0, metavar="N", help="counted from 0 (default: %(default)s)")
+    trace.add_argument("--out", type=Path, metavar="FILE", help="the file to write: .html, .csv or .parquet")
+    trace.add_argument(
+        "--model",
+        default="minilm",
+        metavar="MODEL",
+        help="minilm, twin-pre, twin-post, a folder or a Hub id (default: %(default)s)",
+    )
+    trace.add_argument(
+        "--norm",
+        choices=("trained", "pre", "post"),
+        default="trained",
+        help="where the norms stand (default: as trained; elsewhere they are moved without training)",
+    )
+    trace.add_argument(
+        "--special",
+        choices=("show", "zero", "renormalise"),
+        default="show",
+        help="special tokens such as [CLS]: shown, their cells 0, or left out and rows scaled to sum to 1",
+    )
+    trace.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto", help="where it runs")
+    trace.set_defaults(run=trace_sentence)
+
+
 def _port(text: str) -> int:
     if not (text.isdecimal() and 1 <= int(text) <= 65535):
         raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number from 1 to 65535")
     return int(text)
 
 
-COMMANDS = {"app": _add_app}
+COMMANDS = {"app": _add_app, "trace": _add_trace}

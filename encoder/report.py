@@ -1,0 +1,361 @@
+"""What is taken away from a view: its numbers as a table, a page of HTML that stands alone, and the Python lines.
+
+The command line and every page of the app make their files here, so a file says the same wherever it comes from.
+
+Shapes: L layers, H heads, T tokens (queries i, keys j).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from encoder.config import EncoderConfig
+from encoder.errors import EncoderError
+from encoder.figures import attention_heatmap
+from encoder.figures.report import Section, document, grid_picture
+from encoder.measure import aggregate, ranking, window
+from encoder.measure.aggregate import SpecialTokens
+from encoder.pipeline import TextEncoder
+from encoder.trace import Trace, pooling_block
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Up to this many tokens each way a map is drawn cell by cell; above, a cell stands for a block of tokens.
+EXACT_TOKENS = 256
+#: Rows of the table of strongest weights, and side of the small maps.
+STRONGEST, SMALL = 20, 64
+#: Suffix of a file -> what it is called.
+FORMATS = {".html": "HTML report", ".csv": "CSV", ".parquet": "Parquet"}
+
+SPECIAL_WORDS = {"show": "shown", "zero": "cells set to 0", "renormalise": "left out, rows scaled to sum to 1"}
+
+
+class Origin(Protocol):
+    """How a model is made again. source: what `encoder.load` takes; or an architecture from scratch with its seed."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def scratch(self) -> EncoderConfig | None: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def norm(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelOrigin:
+    """An `Origin`. norm: "trained", or "pre" or "post" for weights whose norms are moved."""
+
+    source: str = "minilm"
+    scratch: EncoderConfig | None = None
+    seed: int = 0
+    norm: str = "trained"
+    device: str = "auto"
+    dtype: str = "float32"
+
+
+# --- the Python lines ------------------------------------------------------------------------------------------------
+
+
+def model_lines(origin: Origin, name: str = "model") -> str:
+    """The Python expression that makes a model again, as an assignment to `name`."""
+    options = "" if origin.device == "auto" else f", device={origin.device!r}"
+    if origin.scratch is not None:
+        fields = ", ".join(f"{field}={value!r}" for field, value in config_fields(origin.scratch).items())
+        tokenizer = 'encoder.load("minilm").tokenizer'
+        device = options if origin.device in ("cpu", "cuda", "mps") else ""
+        return f"{name} = encoder.build(encoder.EncoderConfig({fields}), {tokenizer}, seed={origin.seed}{device})"
+    options += "" if origin.dtype == "float32" else f", dtype={origin.dtype!r}"
+    moved = "" if origin.norm == "trained" else f'.rewired("{origin.norm}")'
+    return f"{name} = encoder.load({_quoted(origin.source)}{options}){moved}"
+
+
+def config_fields(config: EncoderConfig) -> dict[str, object]:
+    """The fewest fields that make this config again: what the other fields and the defaults imply is left out."""
+    fields = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    optional = [f.name for f in dataclasses.fields(config) if f.default is not dataclasses.MISSING]
+    for name in optional:
+        fewer = {field: value for field, value in fields.items() if field != name}
+        if EncoderConfig(**fewer) == config:
+            fields = fewer
+    return fields
+
+
+def python_lines(origin: Origin, text: str, pair: str | None = None, result: str = "") -> str:
+    """Python that makes a view's trace again, and below it the lines `result` that give the numbers shown.
+
+    result: uses the names `model` and `trace`.
+    """
+    sentences = _quoted(text) + ("" if pair is None else f", {_quoted(pair)}")
+    lines = ["import encoder", model_lines(origin), f"trace = model.trace({sentences})"]
+    return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
+
+
+def attention_lines(layer: int, head: int, special: SpecialTokens = "show", n_tokens: int = 0) -> str:
+    """The lines that give one head's map as `weights`, and draw it; of a long text, in blocks of tokens, as shown."""
+    block = pooling_block(max(n_tokens, 1), EXACT_TOKENS)
+    options = "" if block == 1 else f", block={block}"
+    draw = f"encoder.figures.attention_heatmap(weights, trace.labels{options})"
+    if block > 1:
+        pooled = f'window.pooled_window(trace, {layer}, {head}, "{special}", {EXACT_TOKENS})'
+        return f"from encoder.measure import window\nweights, block = {pooled}\n{draw}"
+    if special != "show":
+        rows = f'window.attention_rows(trace, {layer}, {head}, "{special}")'
+        return f"from encoder.measure import window\nweights = {rows}\n{draw}"
+    return f"weights = trace.attention({layer}, {head})\n{draw}"
+
+
+def _quoted(text: str) -> str:
+    """A Python string in double quotes where that needs no escapes."""
+    plain = '"' not in text and "\\" not in text and text.isprintable()
+    return f'"{text}"' if plain else repr(text)
+
+
+# --- the numbers -----------------------------------------------------------------------------------------------------
+
+
+def attention_frame(
+    weights: object,
+    labels: Sequence[str],
+    *,
+    key_labels: Sequence[str] | None = None,
+    block: int = 1,
+    row_offset: int = 0,
+    column_offset: int = 0,
+) -> pd.DataFrame:
+    """A map [R, C] as a table, a row a cell: query and key position, their tokens, weight.
+
+    block, row_offset, column_offset: as in `figures.attention_heatmap`; of a pooled map the columns are query_first,
+    query_last, key_first, key_last (token positions, both included) and largest_weight.
+    """
+    import pandas as pd
+
+    array = np.asarray(weights, dtype=np.float32)
+    n_rows, n_columns = array.shape
+    rows = row_offset + block * np.repeat(np.arange(n_rows), n_columns)
+    columns = column_offset + block * np.tile(np.arange(n_columns), n_rows)
+    keys = labels if key_labels is None else key_labels
+    if block == 1:
+        return pd.DataFrame(
+            {
+                "query": rows,
+                "query_token": [labels[row] for row in rows],
+                "key": columns,
+                "key_token": [keys[column] for column in columns],
+                "weight": array.ravel(),
+            }
+        )
+    return pd.DataFrame(
+        {
+            "query_first": rows,
+            "query_last": np.minimum(rows + block, len(labels)) - 1,
+            "key_first": columns,
+            "key_last": np.minimum(columns + block, len(keys)) - 1,
+            "largest_weight": array.ravel(),
+        }
+    )
+
+
+def head_frame(trace: Trace, layer: int, head: int, special: SpecialTokens = "show") -> pd.DataFrame:
+    """`attention_frame` of one head: exact up to EXACT_TOKENS tokens, above in blocks of tokens."""
+    weights, block = window.pooled_window(trace, layer, head, special, EXACT_TOKENS)
+    frame = attention_frame(weights.cpu(), trace.labels, block=block)
+    frame.insert(0, "layer", layer)
+    frame.insert(1, "head", head)
+    return frame
+
+
+def strongest_frame(
+    trace: Trace, layer: int, head: int, special: SpecialTokens = "show", k: int = STRONGEST
+) -> pd.DataFrame:
+    """The k strongest weights of a head, strongest first."""
+    import pandas as pd
+
+    pairs = window.strongest_pairs(trace, layer, head, special, k)
+    return pd.DataFrame(
+        {
+            "query": [query for query, _, _ in pairs],
+            "from": [trace.labels[query] for query, _, _ in pairs],
+            "key": [key for _, key, _ in pairs],
+            "to": [trace.labels[key] for _, key, _ in pairs],
+            "weight": [weight for _, _, weight in pairs],
+        }
+    )
+
+
+def row_frame(trace: Trace, layer: int, head: int, query: int, special: SpecialTokens = "show") -> pd.DataFrame:
+    """What one query token attends to, strongest first, STRONGEST keys at most."""
+    import pandas as pd
+
+    row = window.attention_rows(trace, layer, head, special, slice(query, query + 1))[0]
+    found = ranking.strongest(row, STRONGEST)
+    return pd.DataFrame(
+        {
+            "key": [key for key, _ in found],
+            "to": [trace.labels[key] for key, _ in found],
+            "weight": [weight for _, weight in found],
+        }
+    )
+
+
+def as_csv(frame: pd.DataFrame) -> bytes:
+    """UTF-8 with a byte-order mark, which spreadsheets need to read other scripts than Latin."""
+    return frame.to_csv(index=False).encode("utf-8-sig")
+
+
+def as_parquet(frame: pd.DataFrame, facts: dict[str, str] | None = None) -> bytes:
+    """A Parquet file; `facts` travel in it and are `frame.attrs` again when pandas reads it."""
+    frame = frame.copy(deep=False)
+    frame.attrs = dict(facts or {})
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False, engine="pyarrow")
+    return buffer.getvalue()
+
+
+# --- the report ------------------------------------------------------------------------------------------------------
+
+
+def facts(model: TextEncoder, trace: Trace, **more: object) -> dict[str, str]:
+    """What a report says of model and text before anything else; `more` follows."""
+    config = model.config
+    said = {
+        "Model": f"{model.name}: {model.n_parameters:,} parameters, {config.n_layers} layers × {config.n_heads} heads, "
+        f"width {config.d_model}, {config.norm_placement}-norm",
+        "Tokens": f"{trace.n_tokens:,}",
+    }
+    source = trace.source
+    if source is not None and source.cut:
+        said["Tokens"] = f"the first {len(source):,} of {source.n_full:,}; the model takes {config.max_tokens:,}"
+    if model.notes:
+        said["Note"] = " ".join(model.notes)
+    return said | {name.replace("_", " ").capitalize(): str(value) for name, value in more.items()}
+
+
+def typed(trace: Trace) -> str:
+    """The sentence, and the second one below it."""
+    source = trace.source
+    if source is None:
+        return " ".join(trace.labels)
+    return source.text if source.pair is None else f"{source.text}\n{source.pair}"
+
+
+def head_sections(
+    trace: Trace,
+    layer: int,
+    head: int,
+    *,
+    special: SpecialTokens = "show",
+    selected: tuple[int | None, int | None] = (None, None),
+    colours: str = "viridis",
+    scale: str = "fixed",
+    log: bool = False,
+) -> list[Section]:
+    """One head's map, all heads as a picture, the strongest weights, and the selected query's row."""
+    weights, block = window.pooled_window(trace, layer, head, special, EXACT_TOKENS)
+    figure = attention_heatmap(
+        weights.cpu(),
+        trace.labels,
+        block=block,
+        scale=scale,
+        log=log,
+        colours=colours,
+        selected=selected,  # type: ignore[arg-type]
+    )
+    small = aggregate.to_uint8(trace.thumbnails(SMALL))
+    n_layers, n_heads = small.shape[:2]
+    every = f"All {n_layers} × {n_heads} heads"
+    sections = [
+        Section(f"L{layer} H{head}", figure=figure, sentences=[_how_to_read(trace, special, block)]),
+        Section("The strongest weights of this head", table=strongest_frame(trace, layer, head, special)),
+    ]
+    if selected[0] is not None:
+        what = f"What “{trace.labels[selected[0]]}” (token {selected[0]}) attends to"
+        sections.append(Section(what, table=row_frame(trace, layer, head, selected[0], special)))
+    picture = grid_picture(small, colours=colours, selected=(layer, head), alt=f"{every} as small maps")
+    said = "Layers downwards, heads to the right; the frame marks the head above. Colours run from 0 to 1."
+    return [*sections, Section(every, picture=picture, sentences=[said])]
+
+
+def _how_to_read(trace: Trace, special: SpecialTokens, block: int) -> str:
+    if block > 1:
+        return (
+            f"{trace.n_tokens:,} tokens: each cell is the largest weight among {block} × {block} pairs of tokens. "
+            "Rows are query tokens, columns key tokens."
+        )
+    sums = {
+        "show": "Each row is a query token and sums to 1; each column is a key token that it attends to.",
+        "zero": "Rows are query tokens, columns key tokens. The cells of special tokens are set to 0 here; the model "
+        "itself saw them.",
+        "renormalise": "Rows are query tokens, columns key tokens. Special tokens are left out and each row is scaled "
+        "to sum to 1; the model itself saw them.",
+    }
+    return sums[special]
+
+
+def head_report(
+    model: TextEncoder,
+    trace: Trace,
+    origin: Origin,
+    layer: int,
+    head: int,
+    *,
+    special: SpecialTokens = "show",
+    link: str = "",
+    **look: object,
+) -> str:
+    """A standalone HTML page on one head. look: `selected`, `colours`, `scale`, `log` of `head_sections`."""
+    source = trace.source
+    code = ""
+    if source is not None:
+        code = python_lines(origin, source.text, source.pair, attention_lines(layer, head, special, trace.n_tokens))
+    return document(
+        f"L{layer} H{head} of {model.name}",
+        head_sections(trace, layer, head, special=special, **look),  # type: ignore[arg-type]
+        text=typed(trace),
+        facts=facts(model, trace, layer=layer, head=head, special_tokens=SPECIAL_WORDS[special]),
+        code=code,
+        link=link,
+        footer=footer(),
+    )
+
+
+def footer() -> str:
+    """The last line of every report."""
+    from encoder import __version__
+
+    return (
+        f"Made with Encoderscope {__version__}. Layers and heads count from 0; rows attend to columns. "
+        "Every number was computed by the model on this text."
+    )
+
+
+def head_file(
+    suffix: str,
+    model: TextEncoder,
+    trace: Trace,
+    origin: Origin,
+    layer: int,
+    head: int,
+    special: SpecialTokens = "show",
+) -> bytes:
+    """One head as the content of a file: a report, or its numbers. Raises EncoderError for a suffix not in FORMATS."""
+    if suffix not in FORMATS:
+        raise EncoderError(f"{suffix!r} is no format known here: choose one of {', '.join(FORMATS)}.")
+    if suffix == ".html":
+        return head_report(model, trace, origin, layer, head, special=special).encode()
+    frame = head_frame(trace, layer, head, special)
+    if suffix == ".csv":
+        return as_csv(frame)
+    said = facts(model, trace, layer=layer, head=head, special_tokens=SPECIAL_WORDS[special], text=typed(trace))
+    return as_parquet(frame, said)

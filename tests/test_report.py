@@ -1,0 +1,325 @@
+"""What is taken away: tables, standalone pages, Python lines; and `encoderscope trace`, which writes the same files."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html.parser
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+import torch
+from PIL import Image
+
+import encoder
+from encoder import cli, report
+from encoder.figures.png import png
+from encoder.figures.report import Section, document, grid_picture
+from encoder.report import ModelOrigin
+from tests.conftest import ROOT
+
+HOSTILE = "</script><img src=x onerror=\"alert('no')\"> a&b \u2028 \x00 <!-- "
+LONG = "the cat sat on the mat and looked at the dog " * 40
+
+
+@pytest.fixture(scope="module")
+def minilm() -> encoder.TextEncoder:
+    return encoder.load("minilm", device="cpu")
+
+
+class Page(html.parser.HTMLParser):
+    """The elements of a page as a browser would see them: (tag, attributes), and the text in each script and title."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.inside: dict[str, list[str]] = {}
+        self._open = ""
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._open = tag
+        self.inside.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.inside[self._open][-1] += data
+
+    def tags(self) -> set[str]:
+        return {tag for tag, _ in self.elements}
+
+    def attributes(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def numbers(array: dict) -> np.ndarray:
+    """An array of a figure's JSON as Plotly writes it: base64 with dtype and shape."""
+    shape = [int(size) for size in array["shape"].split(",")]
+    return np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]).reshape(shape)
+
+
+# --- the page of HTML ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "The cat sat", "", "א <b>ב</b>"])
+def test_a_report_holds_the_numbers_and_escapes_the_text(minilm: encoder.TextEncoder, text: str):
+    trace = minilm.trace(text)
+    source = report.head_report(minilm, trace, ModelOrigin(), 2, 3, selected=(1, 0))
+    page = Page(source)
+    assert not page.tags() & {"img", "iframe", "object", "b"}, "an element that only the text can have brought in"
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    assert page.inside["title"] == ["L2 H3 of all-MiniLM-L6-v2"]
+    if text.strip():
+        assert page.inside["blockquote"][0].replace("␀", "\x00") == text
+    figure = json.loads(next(body for body in page.inside["script"] if body.startswith('{"data"')))
+    shown = numbers(figure["data"][0]["z"])
+    assert shown == pytest.approx(trace.attention(2, 3).numpy(), abs=1e-6)
+    assert f"{float(trace.attention(2, 3).max()):.3f}" in source
+
+
+def test_only_the_pages_own_scripts_may_run_and_nothing_is_fetched(minilm: encoder.TextEncoder):
+    page = Page(report.head_report(minilm, minilm.trace(HOSTILE), ModelOrigin(), 0, 2))
+    policy = next(meta["content"] for meta in page.attributes("meta") if meta.get("http-equiv"))
+    programs = [
+        body
+        for body, attributes in zip(page.inside["script"], page.attributes("script"), strict=True)
+        if attributes.get("type") != "application/json"
+    ]
+    assert len(programs) == 2, "plotly.js once, and what draws the figures"
+    for program in programs:
+        assert base64.b64encode(hashlib.sha256(program.encode()).digest()).decode() in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy.split("script-src")[1]
+    addresses = [
+        value for _, attributes in page.elements for name, value in attributes.items() if name in ("src", "href")
+    ]
+    assert addresses
+    assert all(address.startswith("data:") for address in addresses)
+
+
+def test_a_page_without_figures_carries_no_script():
+    page = Page(document("t", [Section("s", sentences=["a < b"], table=pd.DataFrame({"x": [1.5, np.nan]}))]))
+    assert "script" not in page.tags()
+    assert "1.500" in page.inside["td"]
+
+
+def test_two_figures_share_one_script():
+    sections = [Section(name, figure=go.Figure(go.Scatter(x=[0, 1], y=[1, 2]))) for name in "ab"]
+    source = document("t", sections, link="http://localhost:8501/?text=a&layer=2")
+    page = Page(source)
+    assert [div["data-source"] for div in page.attributes("div")] == ["figure-0", "figure-1"]
+    assert len([body for body in page.inside["script"] if "plotly.js v" in body[:200]]) == 1
+    assert page.attributes("a")[0]["href"] == "http://localhost:8501/?text=a&layer=2"
+
+
+def test_a_long_table_is_cut_and_says_so():
+    source = document("t", [Section("s", table=pd.DataFrame({"x": range(1_234)}))])
+    assert source.count("<tr>") == 201
+    assert "The first 200 of 1,234 rows." in source
+
+
+def test_what_the_model_left_out_and_what_was_moved_is_said(minilm: encoder.TextEncoder):
+    trace = minilm.rewired("pre").trace("word " * 600)
+    said = report.facts(minilm.rewired("pre"), trace, special_tokens="shown")
+    assert said["Tokens"] == "the first 512 of 602; the model takes 512"
+    assert "without any training" in said["Note"]
+    assert said["Special tokens"] == "shown"
+
+
+def test_a_png_is_what_its_pixels_are():
+    rng = np.random.default_rng(0)
+    colours = rng.integers(0, 256, (5, 7, 4), dtype=np.uint8)
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(png(colours)))), colours)
+    palette = rng.integers(0, 256, (256, 3), dtype=np.uint8)
+    places = rng.integers(0, 256, (6, 3), dtype=np.uint8)
+    image = Image.open(io.BytesIO(png(places, palette)))
+    assert np.array_equal(np.asarray(image.convert("RGB")), palette[places])
+    with pytest.raises(ValueError, match=r"float64 \[2, 2\]"):
+        png(np.zeros((2, 2)))
+
+
+def test_the_grid_has_a_picture_for_each_head_and_frames_one():
+    picture = grid_picture(np.zeros((2, 3, 4, 4), np.uint8), selected=(1, 2), alt='"<')
+    assert picture.count("<image ") == 6
+    assert picture.count("<rect ") == 1
+    assert 'aria-label="&quot;&lt;"' in picture
+    assert re.findall(r">([LH]\d)<", picture) == ["L0", "L1", "H0", "H1", "H2"]
+    with pytest.raises(ValueError, match=r"float64 \[2, 2\]"):
+        grid_picture(np.zeros((2, 2)))
+
+
+# --- the numbers -----------------------------------------------------------------------------------------------------
+
+
+def test_csv_and_parquet_hold_the_weights(minilm: encoder.TextEncoder):
+    trace = minilm.trace('a "quoted", word', "und Käse")
+    frame = report.head_frame(trace, 1, 8)
+    weights = trace.attention(1, 8).numpy()
+    told = {"Model": "MiniLM", "Text": "Käse"}
+    for again in (
+        pd.read_csv(io.BytesIO(report.as_csv(frame)), keep_default_na=False),
+        pd.read_parquet(io.BytesIO(report.as_parquet(frame, told))),
+    ):
+        assert list(again.columns) == ["layer", "head", "query", "query_token", "key", "key_token", "weight"]
+        assert again["weight"].to_numpy().reshape(weights.shape) == pytest.approx(weights, abs=1e-7)
+        assert tuple(again["key_token"][: trace.n_tokens]) == trace.labels
+        assert set(again["layer"]) == {1}
+    assert pd.read_parquet(io.BytesIO(report.as_parquet(frame, told))).attrs == told
+    assert not frame.attrs, "the caller's table is left as it is"
+
+
+def test_a_long_text_is_taken_away_in_blocks(minilm: encoder.TextEncoder):
+    trace = minilm.trace(LONG)
+    frame = report.head_frame(trace, 0, 2)
+    block = -(-trace.n_tokens // 256)
+    assert block > 1
+    assert frame["largest_weight"].to_numpy() == pytest.approx(trace.pooled_attention(0, 2).numpy().ravel(), abs=1e-6)
+    first, last = frame.iloc[0], frame.iloc[-1]
+    assert (first.query_first, first.query_last) == (0, block - 1)
+    assert (last.key_last, last.query_last) == (trace.n_tokens - 1, trace.n_tokens - 1)
+
+
+def test_a_selected_querys_row(minilm: encoder.TextEncoder):
+    trace = minilm.trace("The cat sat")
+    frame = report.row_frame(trace, 2, 3, 2, "renormalise")
+    row = trace.attention(2, 3)[2, 1:4]
+    assert dict(zip(frame["to"], frame["weight"], strict=True))["cat"] == pytest.approx(float(row[1] / row.sum()))
+    assert frame["weight"].is_monotonic_decreasing
+
+
+# --- the Python lines ------------------------------------------------------------------------------------------------
+
+SCRATCH = encoder.EncoderConfig(
+    vocab_size=30_522, d_model=24, n_layers=3, n_heads=2, d_ffn=40, position="rotary", norm_placement="pre"
+)
+
+
+@pytest.mark.parametrize("special", ["show", "zero", "renormalise"])
+@pytest.mark.parametrize(
+    ("origin", "text", "pair"),
+    [
+        (ModelOrigin(), "The cat sat", None),
+        (ModelOrigin(device="cpu"), HOSTILE, 'He said "no" \\ twice\n'),
+        (ModelOrigin(norm="pre"), "a a a", "b"),
+        (ModelOrigin("twin-post"), "A dog", None),
+        (ModelOrigin(scratch=SCRATCH, seed=7), "one two", None),
+        (ModelOrigin(device="cpu"), LONG, None),
+    ],
+    ids=["minilm", "hostile", "rewired", "twin", "scratch", "long"],
+)
+def test_the_python_lines_give_the_same_numbers(origin: ModelOrigin, text: str, pair: str | None, special: str):
+    if origin.scratch is not None:
+        model = encoder.build(SCRATCH, encoder.load("minilm").tokenizer, seed=7)
+    else:
+        model = encoder.load(origin.source)
+        model = model if origin.norm == "trained" else model.rewired(origin.norm)
+    trace = model.trace(text, pair)
+    lines = report.python_lines(origin, text, pair, report.attention_lines(2, 1, special, trace.n_tokens))
+    assert lines.splitlines()[0] == "import encoder"
+    assert lines.count("\n") <= 6
+    names: dict = {}
+    exec(lines, names)
+    weights = np.asarray(names["weights"])
+    shown = report.head_frame(trace, 2, 1, special).iloc[:, -1].to_numpy()
+    assert weights.ravel() == pytest.approx(shown, abs=1e-6)
+
+
+def test_a_config_is_told_by_its_own_choices_alone():
+    assert report.config_fields(SCRATCH) == {
+        "vocab_size": 30_522, "d_model": 24, "n_layers": 3, "n_heads": 2, "d_ffn": 40, "norm_placement": "pre",
+        "position": "rotary",
+    }  # fmt: skip
+    assert encoder.EncoderConfig(**report.config_fields(SCRATCH)) == SCRATCH
+
+
+# --- encoderscope trace ----------------------------------------------------------------------------------------------
+
+
+def test_trace_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture, minilm: encoder.TextEncoder):
+    out = tmp_path / "head.html"
+    assert cli.main(["trace", HOSTILE.replace("\x00", ""), "--layer", "2", "--head", "3", "--out", str(out)]) == 0
+    assert f"{out}: L2 H3 of all-MiniLM-L6-v2" in capsys.readouterr().out
+    page = Page(out.read_text(encoding="utf-8"))
+    assert "img" not in page.tags()
+    code = page.inside["code"][0]
+    names: dict = {}
+    exec(code, names)
+    assert torch.equal(names["weights"], minilm.trace(HOSTILE.replace("\x00", "")).attention(2, 3))
+    assert [path.name for path in tmp_path.iterdir()] == ["head.html"]
+
+
+def test_trace_writes_tables(tmp_path: Path, minilm: encoder.TextEncoder):
+    arguments = ["trace", "The cat", "--pair", "sat", "--layer", "4", "--head", "11", "--norm", "pre"]
+    for name, read in (("a.csv", pd.read_csv), ("a.PARQUET", pd.read_parquet)):
+        assert cli.main([*arguments, "--out", str(tmp_path / name)]) == 0
+        weights = minilm.rewired("pre").trace("The cat", "sat").attention(4, 11).numpy().ravel()
+        assert read(tmp_path / name)["weight"].to_numpy() == pytest.approx(weights, abs=1e-6)
+    told = pd.read_parquet(tmp_path / "a.PARQUET").attrs
+    assert told["Text"] == "The cat\nsat"
+    assert "pre-norm" in told["Model"]
+
+
+def test_trace_prints_without_a_file(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("The cat sat\n"))
+    assert cli.main(["trace", "-", "--layer", "0", "--head", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["query", "from", "key", "to", "weight"]
+    assert lines[1].split()[1] in {"the", "cat", "sat", "[SEP]", "[CLS]"}
+    weights = [float(line.split()[-1]) for line in lines[1:]]
+    assert weights == sorted(weights, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--out", "x.png"], "must end in one of .html, .csv, .parquet"),
+        (["--out", "x"], "must end in one of"),
+        (["--out", "nowhere/x.csv"], "there is no folder nowhere"),
+        (["--layer", "6", "--out", "x.csv"], "There is no layer 6: this model's are 0 to 5."),
+        (["--layer", "-1"], "There is no layer -1"),
+        (["--head", "12"], "There is no head 12"),
+        (["--model", "no-such-model"], "There is no model 'no-such-model'"),
+    ],
+)
+def test_trace_refuses_in_a_sentence(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["trace", "A cat", *arguments]) == 1
+    message = capsys.readouterr().err
+    assert message.startswith("encoderscope: ")
+    assert said in message
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    assert cli.main(["trace", "A cat", "--out", str(tmp_path / "x.csv")]) == 1
+    assert "x.csv: No space left on device. Choose another place" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir()), "no half of a file stays behind"
+
+
+def test_trace_starts_no_server_and_loads_no_streamlit(tmp_path: Path):
+    program = (
+        "import sys; from encoder.cli import main; code = main(sys.argv[1:]); "
+        "assert not {'streamlit', 'transformers'} & set(sys.modules); sys.exit(code)"
+    )
+    command = [sys.executable, "-c", program, "trace", "A cat", "--out", str(tmp_path / "x.html")]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert (tmp_path / "x.html").stat().st_size > 1_000_000
