@@ -5,6 +5,7 @@ it stands on light and dark pages alike. Where numbers are made first, the funct
 """
 
 from encoder.figures.attention import attention_cells, attention_heatmap
+from encoder.figures.axes import arrow, isolated
 from encoder.figures.colours import THEMES, thumbnails_lut
 from encoder.figures.norms import (
     OUTLIER,
@@ -29,8 +30,9 @@ from encoder.figures.vectors import dot_product_bars, dot_product_terms, robust_
 from encoder.figures.windows import attention_window
 
 __all__ = [
-    "OUTLIER", "THEMES", "angles", "attention_cells", "attention_heatmap", "attention_window", "distance_curve",
-    "dot_product_bars", "dot_product_terms", "gain_bias", "norm_label", "norm_statistics", "norm_steps", "outliers",
-    "position_dot_products", "position_heatmap", "position_products", "products_by_distance", "robust_limit",
-    "rotary_angles", "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap",
+    "OUTLIER", "THEMES", "angles", "arrow", "attention_cells", "attention_heatmap", "attention_window",
+    "distance_curve", "dot_product_bars", "dot_product_terms", "gain_bias", "isolated", "norm_label",
+    "norm_statistics", "norm_steps", "outliers", "position_dot_products", "position_heatmap", "position_products",
+    "products_by_distance", "robust_limit", "rotary_angles", "symmetric_limit", "thumbnails_lut",
+    "token_statistics", "token_steps", "vectors_heatmap",
 ]  # fmt: skip

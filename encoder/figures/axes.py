@@ -41,15 +41,29 @@ def check_labels(labels: Sequence[str], needed: int, name: str) -> list[str]:
     return [str(label) for label in labels]
 
 
+def isolated(label: str) -> str:
+    """A token that keeps to itself among words of another direction: "א → ב" stays in this order, and "##" stays on
+    the side of the piece before it. Right-to-left text between U+2068 and U+2069 (Unicode TR 9); any other as it is."""
+    if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in label):
+        return f"\u2068{label}\u2069"
+    return label
+
+
+def arrow(query: str, key: str) -> str:
+    """ "query → key", read from left to right whatever the tokens are written in."""
+    shown = [isolated(label) for label in (query, key)]
+    # A table takes its direction from the first letter; U+200E is a left-to-right one without a picture.
+    mark = "" if shown == [query, key] else "\u200e"
+    return f"{mark}{shown[0]} → {shown[1]}"
+
+
 def shown_label(label: str) -> str:
     """A token as an axis writes it: blanks made visible, Plotly's markup escaped, right-to-left text in its place."""
     text = label.replace("\n", "⏎").replace("\t", "⇥")
     text = "␣" * len(text) if text.strip() == "" else text
     if len(text) > LONGEST_LABEL:
         text = text[: LONGEST_LABEL - 1] + "…"
-    if any(unicodedata.bidirectional(character) in ("R", "AL") for character in text):
-        text = f"\u2068{text}\u2069"  # an isolate: "א attends to ב: 0.2" keeps its order
-    return html.escape(text, quote=False)
+    return html.escape(isolated(text), quote=False)
 
 
 def token_axis(labels: Sequence[str], first: int, count: int, *, title: str, downwards: bool = False) -> dict[str, Any]:

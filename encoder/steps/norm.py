@@ -232,12 +232,17 @@ def _norm_formula(
 ) -> Formula:
     added = "" if shift is None else rf" + {bracketed(shift[c])}"
     divided = fraction(f"{number(x[c])} - {bracketed(mean)}", rf"\sqrt{{{number(variance)} + \varepsilon}}")
-    rule = r"y_i = \frac{x_i - \mu_i}{\sqrt{\sigma_i^2 + \varepsilon}} \odot g" + ("" if shift is None else " + b")
-    scaled = rf" \cdot {bracketed(gain[c])}{added}"
+    rule = (
+        r"\hat x_i = \frac{x_i - \mu_i}{\sqrt{\sigma_i^2 + \varepsilon}}",
+        r"y_i = \hat x_i \odot g" + ("" if shift is None else " + b"),
+    )
+    scaled = rf"{bracketed(plain[c])} \cdot {bracketed(gain[c])}{added}"
     return Formula(
-        symbols=stack(rule, r"\mu_i = \frac1D \sum_d x_{i,d}", r"\sigma_i^2 = \frac1D \sum_d (x_{i,d} - \mu_i)^2"),
+        symbols=stack(*rule, r"\mu_i = \frac1D \sum_d x_{i,d}", r"\sigma_i^2 = \frac1D \sum_d (x_{i,d} - \mu_i)^2"),
+        # In two steps: in one line the fraction, gain and bias are wider than a telephone.
         numbers=calculation(
-            (rf"y_{{{i},{c}}}", [divided + scaled, bracketed(plain[c]) + scaled, number(output[c])]),
+            (rf"\hat x_{{{i},{c}}}", [divided, number(plain[c])]),
+            (rf"y_{{{i},{c}}}", [scaled, number(output[c])]),
         ),
     )
 

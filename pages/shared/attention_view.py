@@ -130,15 +130,15 @@ def what_is_seen(view: View, special: str) -> None:
                 f"**{_token(labels, view.i)}** attends to **{_token(labels, view.j)}** with **{row[view.j]:.3f}**."
             )
         st.markdown(f"What **{_token(labels, view.i)}** (token {view.i}) attends to most in L{layer} H{head}:")
-        _bars([(labels[key], key, weight) for key, weight in ranking.strongest(row, 6)])
+        _bars([(figures.isolated(labels[key]), key, weight) for key, weight in ranking.strongest(row, 6)])
     elif view.j is not None:
         column = window.attention_column(trace, layer, head, special, view.j)
         st.markdown(f"Who attends most to **{_token(labels, view.j)}** (token {view.j}) in L{layer} H{head}:")
-        _bars([(labels[query], query, weight) for query, weight in ranking.strongest(column, 6)])
+        _bars([(figures.isolated(labels[query]), query, weight) for query, weight in ranking.strongest(column, 6)])
     else:
         st.markdown("The strongest weights of this head. Click a cell or a token of the map to select it.")
         pairs = window.strongest_pairs(trace, layer, head, special, 6)
-        _bars([(f"{labels[query]} → {labels[key]}", query, weight) for query, key, weight in pairs])
+        _bars([(figures.arrow(labels[query], labels[key]), query, weight) for query, key, weight in pairs])
     both = view.i is not None and view.j is not None
     if both and st.button("How this weight is made", icon=":material/calculate:"):
         learn.go("softmax")

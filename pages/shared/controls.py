@@ -184,5 +184,6 @@ def select_from(event: dict, block: int = 1) -> None:
 
 
 def plain(text: str) -> str:
-    """A token inside Markdown, shown as it is: what Markdown would read as markup is escaped."""
-    return "".join("\\" + character if character in r"\`*_{}[]()#+-.!|<>$:~^" else character for character in text)
+    """A token inside Markdown, shown as it is: Markdown's own signs are escaped, right-to-left text keeps its place."""
+    signs = r"\`*_{}[]()#+-.!|<>$:~^"
+    return "".join("\\" + character if character in signs else character for character in figures.isolated(text))

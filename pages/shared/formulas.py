@@ -7,6 +7,15 @@ from streamlit.delta_generator import DeltaGenerator
 
 from encoder.steps.latex import Formula, for_theme
 
+#: KaTeX lets its boxes stick out: a fraction in the first line by some pixels above, and every table by two at the
+#: right (an empty column for Safari). Streamlit clips the one and draws a scroll bar for the other. On a phone,
+#: matrices of four columns fit at the size of the text only.
+STYLE = """
+.stMain .katex-display > .katex > .katex-html { padding: 0.35em 2px; }
+.stMain .katex-display { margin: 0.5em 0; }
+@media (max-width: 640px) { .stMain .katex-display > .katex { font-size: 1em; } }
+"""
+
 
 def number(value: float, digits: int = 3) -> str:
     """A number in a sentence, with a minus sign and not a hyphen; in powers of ten where it would read 0."""

@@ -23,7 +23,7 @@ STYLE = """
 
 def run(page: StreamlitPage, area: DeltaGenerator) -> None:
     """Draw the sidebar, load the model, run the page, write the view into the URL."""
-    st.html(f"<style>{STYLE}</style>")
+    st.html(f"<style>{STYLE}{formulas.STYLE}</style>")
     state.begin()
     go_on = placement_toggle.before_sidebar(page)
     try:

@@ -252,6 +252,15 @@ def test_labels_are_shown_as_they_are():
     assert shown[9:] == ["漢", "😀"]
 
 
+def test_right_to_left_tokens_keep_their_place():
+    assert [figures.isolated(label) for label in ("cat", "##ing", "", "漢")] == ["cat", "##ing", "", "漢"]
+    assert figures.isolated("##ים") == "\u2068##ים\u2069"
+    assert figures.isolated("قط") == "\u2068قط\u2069"
+    assert figures.arrow("the", "cat") == "the → cat"
+    # The mark in front makes the whole a left-to-right line: its first token is the query.
+    assert figures.arrow("קט", "the") == "\u200e\u2068קט\u2069 → the"
+
+
 def test_tensors_are_taken():
     torch = pytest.importorskip("torch")
     figure = figures.vectors_heatmap(torch.arange(6.0).reshape(3, 2), ["a", "b", "c"], "v")

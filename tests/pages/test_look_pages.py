@@ -97,6 +97,17 @@ def test_numbers_in_sentences(value: float, said: str) -> None:
     assert formulas.number(value) == said
 
 
+def test_right_to_left_tokens_are_isolated_in_lists_and_sentences() -> None:
+    app = visit(text="שלום עולם", layer="0", head="2")
+    shown = app.dataframe[0].value["token"].tolist()
+    assert any(" → " in pair and "\u2068" in pair for pair in shown)
+    for pair in shown:
+        assert pair.count("\u2068") == pair.count("\u2069")
+        assert pair.startswith("\u200e") == ("\u2068" in pair)
+    app.switch_page("pages/look/qkv.py").run()
+    assert "\u2068" in app.subheader[0].value
+
+
 # --- Queries, keys, values -------------------------------------------------------------------------------
 
 
