@@ -27,6 +27,7 @@ PAGES = {
         ("qkv", "Queries, keys, values", ":material/key:"),
         ("positions", "Positions", ":material/straighten:"),
         ("norms", "LayerNorm", ":material/equalizer:"),
+        ("predict", "Fill the blank", ":material/edit_square:"),
     ],
     "Change": [
         ("prepost", "Pre / post, side by side", ":material/compare:"),

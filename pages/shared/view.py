@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import encoder
 from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.device import DEVICES, DTYPES
-from pages.shared import cached, heads_params, learn_params, prepost_params, sources
+from pages.shared import cached, heads_params, learn_params, predict_params, prepost_params, sources
 from pages.shared.url_state import Param, UrlState, choice, flag, whole_number
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -72,6 +72,7 @@ PARAMS = (
     whole_number("component", None),
     *heads_params.PARAMS,
     *learn_params.PARAMS,
+    *predict_params.PARAMS,
     *prepost_params.PARAMS,
 )
 
