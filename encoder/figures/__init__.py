@@ -26,13 +26,21 @@ from encoder.figures.positions import (
     products_by_distance,
     rotary_angles,
 )
-from encoder.figures.vectors import dot_product_bars, dot_product_terms, robust_limit, symmetric_limit, vectors_heatmap
+from encoder.figures.vectors import (
+    DotProduct,
+    dot_product_bars,
+    dot_product_summary,
+    dot_product_terms,
+    robust_limit,
+    symmetric_limit,
+    vectors_heatmap,
+)
 from encoder.figures.windows import attention_window
 
 __all__ = [
-    "OUTLIER", "THEMES", "angles", "arrow", "attention_cells", "attention_heatmap", "attention_window",
-    "distance_curve", "dot_product_bars", "dot_product_terms", "gain_bias", "isolated", "norm_label",
-    "norm_statistics", "norm_steps", "outliers", "position_dot_products", "position_heatmap", "position_products",
-    "products_by_distance", "robust_limit", "rotary_angles", "symmetric_limit", "thumbnails_lut",
-    "token_statistics", "token_steps", "vectors_heatmap",
+    "OUTLIER", "THEMES", "DotProduct", "angles", "arrow", "attention_cells", "attention_heatmap",
+    "attention_window", "distance_curve", "dot_product_bars", "dot_product_summary", "dot_product_terms",
+    "gain_bias", "isolated", "norm_label", "norm_statistics", "norm_steps", "outliers", "position_dot_products",
+    "position_heatmap", "position_products", "products_by_distance", "robust_limit", "rotary_angles",
+    "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap",
 ]  # fmt: skip

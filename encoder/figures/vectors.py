@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -131,6 +132,34 @@ def dot_product_terms(q: object, k: object) -> pd.DataFrame:
             "product": products,
             "running_sum": products.cumsum(),
         }
+    )
+
+
+@dataclass(frozen=True)
+class DotProduct:
+    """What makes a dot product large or small. largest: the component with the largest product in size, and that
+    product; above, below: sums of the products above and below 0; lengths: of both vectors; cosine: of their angle, 0
+    where one of them is 0."""
+
+    largest: tuple[int, float]
+    above: float
+    below: float
+    lengths: tuple[float, float]
+    cosine: float
+
+
+def dot_product_summary(terms: pd.DataFrame) -> DotProduct:
+    """`dot_product_terms` in a few numbers."""
+    products = terms["product"].to_numpy()
+    largest = int(np.abs(products).argmax())
+    lengths = tuple(float(np.linalg.norm(terms[name].to_numpy(dtype=np.float64))) for name in "qk")
+    both = lengths[0] * lengths[1]
+    return DotProduct(
+        largest=(largest, float(products[largest])),
+        above=float(products[products > 0].sum()),
+        below=float(products[products < 0].sum()),
+        lengths=(lengths[0], lengths[1]),
+        cosine=float(products.sum() / both) if both > 0 else 0.0,
     )
 
 

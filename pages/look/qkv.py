@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
 from encoder import figures, steps
@@ -20,11 +21,20 @@ NAMES = {
     "v": ("Values", "what each token hands over when it is found", "j"),
 }
 
+#: Room that is kept for the sentence and the derivation, whatever their numbers: the page below stays where it is when
+#: another pair is chosen, and when the formulas' script arrives late.
+STYLE = """
+.st-key-pair-sentence { min-height: 5rem; }
+.st-key-derivation { min-height: 40rem; }
+@media (max-width: 640px) { .st-key-pair-sentence { min-height: 13rem; } }
+"""
+
 view = current_view()
 trace, config, labels = view.trace, view.loaded.config, view.trace.labels
 
 
 def main() -> None:
+    st.html(f"<style>{STYLE}</style>")
     st.header("Queries, keys, values", anchor=False)
     st.markdown(
         f"In **L{view.layer} H{view.head}** each token becomes three vectors of {config.d_head} numbers: a "
@@ -48,13 +58,18 @@ def pair() -> tuple[int, int]:
 
 
 def maps(query: int, key: int) -> None:
-    """The three heatmaps side by side."""
-    rows = token_rows.part(trace.n_tokens, view.i if view.i is not None else view.j, "qkv")
-    selected = {"q": query, "k": key, "v": key}
+    """The three heatmaps side by side; of a long text the part with the query, and the part with the key."""
+    of_query, of_key = st.columns([1, 2])
+    with of_query:
+        queries = token_rows.part(trace.n_tokens, query, "qkv-i", "Query tokens")
+    with of_key:
+        keys = token_rows.part(trace.n_tokens, key, "qkv-j", "Key tokens")
+    places = {"q": (queries, query), "k": (keys, key), "v": (keys, key)}
     for column, vectors, kind in zip(st.columns(3), trace.layer_qkv(view.layer), "qkv", strict=True):
         title, meaning, parameter = NAMES[kind]
+        rows, selected = places[kind]
         figure = figures.vectors_heatmap(
-            array(vectors[view.head, rows]), labels, kind, title=title, selected=selected[kind], first=rows.start
+            array(vectors[view.head, rows]), labels, kind, title=title, selected=selected, first=rows.start
         )
         with column:
             plot(
@@ -65,7 +80,7 @@ def maps(query: int, key: int) -> None:
                 height=token_rows.height(rows.stop - rows.start, most=400),
                 on_event=partial(token_rows.select_row, name=parameter),
             )
-            st.caption(f"{title}: {meaning}.")
+            st.caption(f"{title}: {meaning}.{token_rows.which(rows, trace.n_tokens, selected)}")
 
 
 def dot_product(query: int, key: int) -> None:
@@ -74,12 +89,19 @@ def dot_product(query: int, key: int) -> None:
     score, softmax = steps.score(trace, at), steps.softmax(trace, at)
     asks, answers = controls.plain(labels[query]), controls.plain(labels[key])
     st.subheader(f":blue[{asks}] looks at :red[{answers}]", anchor=False)
-    st.markdown(sentence(query, key, score, softmax))
-    left, right = st.columns(2, gap="medium")
-    with left:
+    with st.container(key="pair-sentence"):
+        st.markdown(sentence(query, key, score, softmax))
+    # The derivation beside the products it is made of: each formula on lines of its own, never wider than its column.
+    derivation, products = st.columns([2, 3], gap="medium")
+    with derivation, st.container(key="derivation"):
         formulas.show_step(score.formula)
-    with right:
         formulas.show_step(softmax.formula)
+    with products:
+        product_pictures(score, labels[query], labels[key])
+
+
+def product_pictures(score: steps.Score, asks: str, answers: str) -> None:
+    """The K products as bars, in a sentence, and as a table."""
     order = state.bound(
         st.segmented_control,
         "order",
@@ -94,19 +116,32 @@ def dot_product(query: int, key: int) -> None:
         key="products",
         alt=f"The {config.d_head} products of query and key, and their running sum up to {score.dot:.3f}.",
     )
-    with st.expander(f"All {config.d_head} products as a table"):
-        product_table(score, labels[query], labels[key])
+    terms = figures.dot_product_terms(score.q, score.k)
+    st.caption(products_in_words(figures.dot_product_summary(terms)))
+    product_table(terms, asks, answers)
 
 
-def product_table(score: steps.Score, asks: str, answers: str) -> None:
+def products_in_words(found: figures.DotProduct) -> str:
+    """What the bars say."""
+    component, product = found.largest
+    number = formulas.number
+    return (
+        f"The products above 0 add up to {number(found.above)}, those below 0 to {number(found.below)}; the largest in "
+        f"size is component {component} with {number(product)}. The query is {number(found.lengths[0])} long and the "
+        f"key {number(found.lengths[1])}; the cosine of the angle between them is {number(found.cosine)}."
+    )
+
+
+def product_table(terms: pd.DataFrame, asks: str, answers: str) -> None:
     """Every product as a number."""
     column = st.column_config.NumberColumn
+    asks, answers = figures.isolated(asks), figures.isolated(answers)
     st.dataframe(
-        figures.dot_product_terms(score.q, score.k),
+        terms,
         hide_index=True,
-        height=320,
+        height=260,
         column_config={
-            "component": column("Component", width="small"),
+            "component": column("c", width="small", help="The component, counted from 0"),
             "q": column(f"q of {asks}", format="%.5f"),
             "k": column(f"k of {answers}", format="%.5f"),
             "product": column("q × k", format="%.5f"),

@@ -11,22 +11,37 @@ from pages.shared.view import state
 AT_ONCE = 256
 
 
-def part(n_tokens: int, selected: int | None, key: str) -> slice:
-    """Which tokens are drawn: all, or the part that a slider names. It starts where the selected token is."""
+def part(n_tokens: int, selected: int | None, key: str, label: str = "Tokens") -> slice:
+    """Which tokens are drawn: all, or the part that a slider names; at first the one with the selected token in it."""
     if n_tokens <= AT_ONCE:
         return slice(0, n_tokens)
-    starts = list(range(0, n_tokens, AT_ONCE))
-    home = AT_ONCE * ((selected or 0) // AT_ONCE)
+    starts = part_starts(n_tokens)
+    home = max(start for start in starts if start <= (selected or 0))
     # One slider for each home: a newly selected token brings its own part.
     start = st.select_slider(
-        "Tokens",
+        label,
         starts,
         value=home,
         key=f"{key}:part:{n_tokens}:{home}",
-        format_func=lambda first: f"{first:,} to {min(first + AT_ONCE, n_tokens) - 1:,}",
+        format_func=lambda first: f"{first:,} to {first + AT_ONCE - 1:,}",
         help=f"The text has {n_tokens:,} tokens; {AT_ONCE} of them are drawn at once.",
     )
-    return slice(start, min(start + AT_ONCE, n_tokens))
+    return slice(start, start + AT_ONCE)
+
+
+def part_starts(n_tokens: int) -> list[int]:
+    """First tokens of the parts of a text longer than AT_ONCE. Every part is full, so the last two may overlap."""
+    last = n_tokens - AT_ONCE
+    return [*range(0, last, AT_ONCE), last]
+
+
+def which(rows: slice, n_tokens: int, selected: int | None = None) -> str:
+    """Which tokens of a long text are drawn, and whether the selected one is among them; "" where all are."""
+    if rows.stop - rows.start == n_tokens:
+        return ""
+    said = f" Tokens {rows.start:,} to {rows.stop - 1:,} of {n_tokens:,} are drawn"
+    inside = selected is None or rows.start <= selected < rows.stop
+    return said + ("." if inside else f"; token {selected:,}, which is looked at, is not among them.")
 
 
 def height(n_rows: int, pitch: int = 22, frame: int = 130, most: int = 560) -> int:

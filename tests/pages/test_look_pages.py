@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 import encoder
-from pages.shared import formulas
+from pages.shared import formulas, token_rows
 from tests.pages.apps import assert_well, sentences, visit
 
 PAGES = ("look/qkv", "look/positions", "look/norms")
@@ -55,15 +56,41 @@ def test_any_text(page: str) -> None:
         assert title(app) == TITLES[page], text
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_long_text_is_drawn_in_parts(page: str) -> None:
-    app = visit(page, text="attention is all you need " * 60, i="270")
+LONG = "attention is all you need " * 60  # 302 tokens
+
+
+def parts(app: AppTest) -> dict[str, int]:
+    """The sliders that choose which part of a long text is drawn: label -> first token."""
+    return {slider.label: slider.value for slider in app.select_slider if slider.label.lower().endswith("tokens")}
+
+
+def test_a_long_text_is_drawn_in_parts() -> None:
+    app = visit("look/norms", text=LONG, i="270")
     assert_well(app)
-    parts = [slider for slider in app.select_slider if slider.label == "Tokens"]
-    if page == "look/positions":
-        assert not parts  # positions are drawn up to 512 at once
-    else:
-        assert [slider.value for slider in parts] == [256], "the part with the selected token"
+    assert parts(app) == {"Tokens": 46}, "the part with the selected token, and 256 tokens of it"
+    app.switch_page("pages/look/positions.py").run()
+    assert_well(app)
+    assert not parts(app)  # positions are drawn up to 512 at once
+
+
+def test_the_parts_of_queries_and_keys_hold_the_selected_pair() -> None:
+    app = visit("look/qkv", text=LONG, i="5", j="300")
+    assert_well(app)
+    assert parts(app) == {"Query tokens": 0, "Key tokens": 46}
+    assert "Tokens 0 to 255 of 302 are drawn." in written(app)
+    assert "Tokens 46 to 301 of 302 are drawn." in written(app)
+    # Away from the selected token the page says so; another token brings its own part.
+    app.select_slider[1].set_value(0).run()
+    assert "Tokens 0 to 255 of 302 are drawn; token 300, which is looked at, is not among them." in written(app)
+    # Where nothing is selected, the pair that is spelled out is drawn.
+    app = visit("look/qkv", text=LONG, layer="0", head="2")
+    assert parts(app)["Query tokens"] == 0
+    assert "not among them" not in written(app)
+
+
+@pytest.mark.parametrize(("n_tokens", "starts"), [(257, [0, 1]), (512, [0, 256]), (513, [0, 256, 257]), (300, [0, 44])])
+def test_parts_of_a_long_text_are_full(n_tokens: int, starts: list[int]) -> None:
+    assert token_rows.part_starts(n_tokens) == starts
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -131,6 +158,19 @@ def test_the_products_add_up_in_the_table(minilm: encoder.TextEncoder) -> None:
     assert table["q"].to_numpy() == pytest.approx(trace.q[5, 11, 1].numpy(), abs=1e-5)
     assert table["k"].to_numpy() == pytest.approx(trace.k[5, 11, 3].numpy(), abs=1e-5)
     assert table["running_sum"].iloc[-1] == pytest.approx(float(trace.q[5, 11, 1] @ trace.k[5, 11, 3]), rel=1e-4)
+
+
+def test_the_products_in_a_sentence(minilm: encoder.TextEncoder) -> None:
+    trace = minilm.trace("The cat sat")
+    q, k = (vectors[5, 11, place].double() for vectors, place in ((trace.q, 1), (trace.k, 3)))
+    products, number = q * k, formulas.number
+    app = visit("look/qkv", text="The cat sat", layer="5", head="11", i="1", j="3")
+    shown = written(app)
+    assert f"above 0 add up to {number(float(products.clamp(min=0).sum()))}" in shown
+    assert f"below 0 to {number(float(products.clamp(max=0).sum()))}" in shown
+    largest = int(products.abs().argmax())
+    assert f"component {largest} with {number(float(products[largest]))}" in shown
+    assert f"is {number(float(torch.cosine_similarity(q, k, dim=0)))}." in shown
 
 
 def test_without_a_selection_the_strongest_pair_of_the_first_word_is_shown(minilm: encoder.TextEncoder) -> None:
