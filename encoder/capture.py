@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from torch import Tensor
 
 from encoder.edits import Edit, ValueEdit
+from encoder.heap import keep_freed_memory
 from encoder.hooks import visiting
 
 #: Hook points that grow with H x T^2 or F x T, kept only when asked for by name.
@@ -55,6 +56,7 @@ def record(edits: tuple[Edit, ...] = (), request: tuple[str, ...] = ()) -> Itera
 
     request: hook points kept although they are large: "ffn.hidden", "z", "scores".
     """
+    keep_freed_memory()
     recorder = Recorder(edits, request)
     with visiting(recorder):
         yield recorder

@@ -53,6 +53,9 @@ class Positions(nn.Module):
             return sinusoidal(torch.arange(n_tokens, device=inputs.device), self.config.embedding_width)
         if self.table is None:
             return None
+        if self.config.pad_position is None:  # rows in their order: a part of the table itself, and no copy
+            rows = self.table.weight.narrow(0, self.config.position_offset, n_tokens)
+            return rows if torch.is_grad_enabled() else rows.detach()
         return self.table(self.indices(inputs, mask, n_tokens))
 
 
@@ -96,9 +99,10 @@ class Embedding(nn.Module):
         x = self.hook_tokens(self.tokens(inputs))  # [B, T, E]
         if self.segments is not None:
             # A table of one row (RoBERTa) knows no second sentence, whatever the tokenizer calls it.
-            single = segments is None or self.segments.num_embeddings == 1
-            ids = torch.zeros(x.shape[:2], dtype=torch.long, device=x.device) if single else segments
-            x = x + self.hook_segments(self.segments(ids))
+            single = segments is None or self.segments.num_embeddings == 1 or _all_zero(segments)
+            # One vector for all tokens is looked up once, and takes the memory of one.
+            ids = torch.zeros(1, 1, dtype=torch.long, device=x.device) if single else segments
+            x = x + self.hook_segments(self.segments(ids).expand_as(x))
         position = self.positions(inputs, mask, x.shape[1])
         if position is not None:
             x = x + self.hook_position(position.to(x.dtype))
@@ -108,3 +112,8 @@ class Embedding(nn.Module):
         if self.projection is not None:
             x = self.projection(x)  # [B, T, D]
         return self.hook_out(x)
+
+
+def _all_zero(ids: Tensor) -> bool:
+    """Whether there is but one sentence, as far as that can be said without waiting for a GPU."""
+    return ids.device.type == "cpu" and not ids.any()

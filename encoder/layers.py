@@ -5,6 +5,7 @@ Shapes: B batch, H heads, T tokens, D d_model, K width of a head, F width of the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -175,8 +176,20 @@ class Attention(nn.Module):
         return attend.mix(pattern, v)
 
 
+IN_PLACE: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu_,
+    "silu": partial(F.silu, inplace=True),
+    "gelu": torch.ops.aten.gelu_,
+    "gelu_tanh": partial(torch.ops.aten.gelu_, approximate="tanh"),
+}
+
+
 def activate(x: Tensor, name: str) -> Tensor:
-    """The activation function `name` of EncoderConfig."""
+    """The activation function `name` of EncoderConfig. Outside autograd x itself becomes the result: it is the largest
+    tensor of a layer, and is needed once.
+    """
+    if not torch.is_grad_enabled() and name in IN_PLACE:
+        return IN_PLACE[name](x)
     if name == "relu":
         return F.relu(x)
     if name == "silu":
@@ -218,10 +231,11 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, layer: int, around: Surroundings) -> Tensor:
         """x [B, T, D] -> [B, T, D]."""
-        update = self.dropout(self.attention(self.before(x, self.attention_norm, layer), layer, around))
-        x = self.hook_after_attention(self.after(x + update, self.attention_norm, layer), layer)
-        update = self.dropout(self.ffn(self.before(x, self.ffn_norm, layer), layer))
-        return self.hook_after_ffn(self.after(x + update, self.ffn_norm, layer), layer)
+        # Updates get no name: one would keep the attention's in memory while the FFN, the largest, runs.
+        x = x + self.dropout(self.attention(self.before(x, self.attention_norm, layer), layer, around))
+        x = self.hook_after_attention(self.after(x, self.attention_norm, layer), layer)
+        x = x + self.dropout(self.ffn(self.before(x, self.ffn_norm, layer), layer))
+        return self.hook_after_ffn(self.after(x, self.ffn_norm, layer), layer)
 
     def before(self, x: Tensor, norm: LayerNorm | None, layer: int) -> Tensor:
         """What a sublayer reads: the normalised stream in pre-norm, the stream itself in post-norm."""

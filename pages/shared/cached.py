@@ -210,9 +210,10 @@ def computed(what: Hashable, make: Callable[[], Any]) -> Any:
 
 
 def trace_bytes(trace: Trace) -> int:
-    """Bytes that a trace holds, each storage counted once."""
+    """Bytes that a trace holds, each storage counted once, and without those that are the model's own."""
+    models = {weight.untyped_storage().data_ptr() for weight in trace.encoder.parameters()}
     storages = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in trace.values.values()}
-    return sum(storages.values())
+    return sum(n_bytes for storage, n_bytes in storages.items() if storage not in models)
 
 
 def value_bytes(value: Any) -> int:
