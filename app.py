@@ -31,6 +31,7 @@ PAGES = {
     ],
     "Change": [
         ("prepost", "Pre / post, side by side", ":material/compare:"),
+        ("training", "Train them yourself", ":material/model_training:"),
     ],
     "Learn": [
         ("anatomy", "Anatomy", ":material/account_tree:"),

@@ -289,6 +289,16 @@ class TaskRun:
         name = f"{self.task.name}, {self.settings.norm_placement}-norm, {step:,} steps"
         return TextEncoder(name=name, encoder=encoder, tokenizer=self.task.tokenizer())
 
+    def snapshot(self) -> TrainedTask:
+        """A copy of everything as it is after a whole step: what a file of the run holds."""
+        with self._lock:
+            model, step = copy.deepcopy(self._model), self._step
+            named = self.text_encoder().name
+        model.zero_grad()
+        model.eval()
+        text_encoder = TextEncoder(name=named, encoder=model.encoder, tokenizer=self.task.tokenizer())
+        return TrainedTask(self.settings, step, text_encoder, model)
+
     def save(self, folder: str | Path) -> Path:
         """Write the encoder as `encoder.save` does, and the task's head and settings beside it. Every file is whole
         or absent.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -13,7 +11,7 @@ from encoder.errors import EncoderError
 from encoder.figures import placements as drawn
 from encoder.measure import stream
 from encoder.train import curves
-from pages.shared import attention_view, controls, prepost
+from pages.shared import controls, prepost
 from pages.shared.components import head_grid, plot
 from pages.shared.formulas import number
 from pages.shared.frame import current_view
@@ -100,7 +98,7 @@ def grid(sides: prepost.Sides, placement: str, apart: np.ndarray) -> None:
     trace = sides.trace(placement)
     st.subheader(named(placement), anchor=False)
     head_grid(
-        attention_view.thumbnails(dataclasses.replace(view, model=sides.pair.keys[placement])),
+        sides.thumbnails(placement),
         layers=trace.config.n_layers,
         heads=trace.config.n_heads,
         selected=(view.layer, view.head),

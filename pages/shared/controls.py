@@ -9,7 +9,7 @@ import streamlit as st
 import encoder
 from encoder import figures
 from encoder.device import DTYPES, available_devices
-from pages.shared import cached, sources
+from pages.shared import cached, sources, training
 from pages.shared.view import COLOURS, EXAMPLES, SOURCES, View, model_key, state
 
 _KINDS = {"learned": "learned", "sinusoidal": "sinusoidal", "rotary": "rotary", "none": "none"}
@@ -71,7 +71,9 @@ def model_controls() -> None:
     """Which model runs: bundled, from a folder or the Hub, or random from scratch."""
     # What was trained here is offered once there is something.
     offered = [name for name in SOURCES if name != "trained" or name == state.get("model") or state.get("run")]
-    kind = state.bound(st.selectbox, "model", "Model", offered, format_func=SOURCES.get)
+    kind = state.bound(
+        st.selectbox, "model", "Model", offered, format_func=SOURCES.get, on_change=training.leave_trained
+    )
     if kind == "other":
         state.bound(st.text_input, "source", "Folder or Hub id", placeholder="org/name", help=sources.source_help())
     if kind == "trained":

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 import encoder
-from encoder.measure import stream
+from encoder.measure import aggregate, stream
 from pages.shared import cached
 from pages.shared.view import View
 
@@ -87,7 +87,7 @@ class Sides:
         name = ("prepost", keys, self.text, self.second, what)
         return cached.computed(name, lambda: make(self.trace("pre"), self.trace("post")))
 
-    def by_layer(self, what: str, make: Callable[[int], np.ndarray], doing: str) -> np.ndarray:
+    def by_layer(self, make: Callable[[int], np.ndarray], doing: str) -> np.ndarray:
         """[L, H]: `make` of each layer, with progress in a long text."""
         trace = self.trace("pre")
         n_layers = trace.config.n_layers
@@ -101,13 +101,25 @@ class Sides:
             bar.empty()
         return np.stack(rows)
 
+    def thumbnails(self, placement: str) -> np.ndarray:
+        """uint8 [L, H, S, S]: every head's pooled map, 255 for the weight 1; for colours, never for numbers."""
+
+        def draw(layer: int) -> np.ndarray:
+            return self.of_one(
+                placement,
+                ("thumbnails", layer),
+                lambda trace: aggregate.to_uint8(trace.layer_thumbnails(layer, THUMBNAIL)),
+            )
+
+        return self.by_layer(draw, "Drawing the small maps")
+
     def entropy(self, placement: str) -> np.ndarray:
         """[L, H] in nats."""
 
         def one(layer: int) -> np.ndarray:
             return self.of_one(placement, ("entropy", layer), lambda trace: stream.layer_entropy(trace, layer))
 
-        return self.by_layer("entropy", one, "Measuring the entropy")
+        return self.by_layer(one, "Measuring the entropy")
 
     def head_differences(self) -> np.ndarray:
         """[L, H]: how much of its attention each head places elsewhere."""
@@ -115,8 +127,10 @@ class Sides:
         def one(layer: int) -> np.ndarray:
             return self.of_both(("apart", layer), lambda pre, post: stream.head_differences(pre, post, layer))
 
-        return self.by_layer("apart", one, "Comparing the heads")
+        return self.by_layer(one, "Comparing the heads")
 
 
 #: Beyond this many tokens all heads take seconds, and progress is shown.
 LONG = 1_024
+#: Side of the small maps, at most.
+THUMBNAIL = 64

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import encoder
 from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.device import DEVICES, DTYPES
-from pages.shared import cached, heads_params, learn_params, predict_params, prepost_params, sources
+from pages.shared import (
+    cached,
+    heads_params,
+    learn_params,
+    predict_params,
+    prepost_params,
+    sources,
+    training_params,
+)
 from pages.shared.url_state import Param, UrlState, choice, flag, whole_number
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -74,6 +82,7 @@ PARAMS = (
     *learn_params.PARAMS,
     *predict_params.PARAMS,
     *prepost_params.PARAMS,
+    *training_params.PARAMS,
 )
 
 #: Tokens that an encoder from scratch takes.

@@ -1,0 +1,104 @@
+"""A trained task as one safetensors file, for a download and an upload: weights, and settings in the file's header.
+
+Only tensors and text are read, and every one of them is checked against the settings before a model is built: a file
+from elsewhere can say nothing that this module does not ask.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import torch
+from torch import Tensor
+
+from encoder.errors import EncoderError, LoadError
+from encoder.pipeline import TextEncoder
+from encoder.train.loop import TaskModel, TaskSettings, TrainedTask
+
+#: Larger files are refused; the largest run that the page offers has about 40 MB.
+MAX_BYTES = 64_000_000
+FORMAT = "encoderscope task 1"
+_SETTINGS, _STEP = "settings", "step"
+
+
+def to_bytes(task: TrainedTask) -> bytes:
+    """One file: `encoder.*` and `head.*` in float32, and in the header the settings as JSON and the step."""
+    from safetensors.torch import save
+
+    about = {"format": FORMAT, _SETTINGS: json.dumps(dataclasses.asdict(task.settings)), _STEP: str(task.step)}
+    weights = {name: value.detach().float().cpu().contiguous() for name, value in task.model.state_dict().items()}
+    return save(weights, about)
+
+
+def from_bytes(data: bytes, name: str = "This file") -> TrainedTask:
+    """What `to_bytes` wrote. name: what the error calls it.
+
+    Raises LoadError, with the reason, for what is too large, no safetensors file, of another kind, or damaged.
+    """
+    if len(data) > MAX_BYTES:
+        raise LoadError(f"{name} has {len(data) / 1e6:,.0f} MB; runs of this page have at most {MAX_BYTES // 10**6}.")
+    weights, about = _parsed(data, name)
+    settings, step = _settings(about, name)
+    config, task = settings.config(), settings.make_task()
+    with torch.device("meta"):  # shapes alone: a header that asks for a giant gets no memory
+        wanted = {key: tuple(value.shape) for key, value in TaskModel(config, len(task.classes)).state_dict().items()}
+    _check(weights, wanted, name)
+    model = TaskModel(config, len(task.classes))
+    model.load_state_dict(weights)
+    model.eval()
+    title = f"{task.name}, {settings.norm_placement}-norm, {step:,} steps"
+    return TrainedTask(settings, step, TextEncoder(title, model.encoder, task.tokenizer()), model)
+
+
+def held_out_accuracy(task: TrainedTask, n: int = 256) -> float:
+    """Share of right answers on sequences that the run did not train on."""
+    inputs, answers = task.settings.make_task().sample(n, (task.settings.seed, 1))
+    return float((task.predict(inputs) == answers).float().mean())
+
+
+def _parsed(data: bytes, name: str) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """(weights, the header's own words)."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        weights = load(data)
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise LoadError(f"{name} is no safetensors file, or a damaged one: {error}") from error
+    about = header.get("__metadata__") or {}
+    if about.get("format") != FORMAT:
+        raise LoadError(
+            f"{name} was not saved on this page. Checkpoints of other kinds open in the sidebar, as a folder or Hub id."
+        )
+    return weights, about
+
+
+def _settings(about: dict[str, str], name: str) -> tuple[TaskSettings, int]:
+    known = {field.name: field.default for field in dataclasses.fields(TaskSettings)}
+    try:
+        fields = json.loads(about[_SETTINGS])
+        step = int(about[_STEP])
+        wrong = [key for key in fields if key not in known or not _same_kind(fields[key], known[key])]
+        if wrong or step < 0:
+            raise ValueError(f"{wrong[0]!r} is not what it should be" if wrong else f"step {step}")
+        return TaskSettings(**fields), step
+    except (EncoderError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise LoadError(f"The settings in {name} cannot be read: {error}") from error
+
+
+def _same_kind(value: object, default: object) -> bool:
+    """Whether a value of JSON has the type of the field; a whole number will do for a fraction."""
+    allowed = (int, float) if isinstance(default, float) else (type(default),)
+    return isinstance(value, allowed) and not isinstance(value, bool)
+
+
+def _check(weights: dict[str, Tensor], wanted: dict[str, tuple[int, ...]], name: str) -> None:
+    for key in sorted(set(wanted) ^ set(weights)):
+        raise LoadError(f"{name} {'lacks' if key in wanted else 'has a surplus'} tensor {key!r}: save the run again.")
+    for key, value in weights.items():
+        if tuple(value.shape) != wanted[key]:
+            raise LoadError(f"{key} in {name} has shape {list(value.shape)}; its settings say {list(wanted[key])}.")
+        if not value.is_floating_point() or not bool(torch.isfinite(value).all()):
+            raise LoadError(f"{key} in {name} holds numbers that are not finite: the run had diverged.")

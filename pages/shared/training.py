@@ -1,0 +1,205 @@
+"""Live training in a session: the runs that were started together, and what becomes of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from encoder.errors import ConfigError
+from encoder.figures.placements import DASHES, PLACEMENT_NAMES
+from encoder.train import watch
+from encoder.train.loop import SUGGESTED, WARMUP_LESSON, TaskRun, TaskSettings, View
+from encoder.train.single_file import TrainedTask
+from pages.shared import cached, prepost
+from pages.shared.training_params import WARM
+from pages.shared.view import state
+
+#: Runs that are trained at the same time, and seconds without a look after which they stop by themselves.
+MOST_RUNS, HEARTBEAT = 4, 6.0
+_GROUP, _OPENED, _TEXT_BEFORE = "_training", "_trained_opened", "_text_before_trained"
+
+#: Things to try: title -> values of the page.
+PRESETS: dict[str, dict[str, object]] = {
+    "Pre and post": {},
+    "Without positions": {"encodings": ["learned", "none"], "train_norm": ["post"], "steps": 200},
+    "Why warm-up": {
+        "warm": list(WARM), "rate": WARMUP_LESSON["learning_rate"], "rise": WARMUP_LESSON["warmup_steps"],
+        "steps": WARMUP_LESSON["steps"], "train_layers": WARMUP_LESSON["n_layers"],
+    },
+    "Far too fast": {"rate": 1.0, "warm": ["without"], "steps": 100},
+}  # fmt: skip
+_NAMES = ("train_norm", "warm", "encodings", "rate", "rise", "steps", "train_layers", "train_heads", "train_width")
+
+
+@dataclass
+class Group:
+    """Runs that were started together, by what they are called. by_hand: whether a person stopped them."""
+
+    runs: dict[str, TaskRun]
+    dashes: dict[str, str]
+    by_hand: bool = False
+    kept: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def active(self) -> bool:
+        """Whether a thread is at work or waits for its turn."""
+        return any(run.active for run in self.runs.values())
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing left to do."""
+        return all(run.ended for run in self.runs.values())
+
+    def poll(self) -> dict[str, View]:
+        """Where every run is; also keeps them alive."""
+        return {name: run.poll() for name, run in self.runs.items()}
+
+    def start(self) -> None:
+        """Begin, or go on where they stopped."""
+        self.by_hand = False
+        for run in self.runs.values():
+            run.start()
+
+    def stop(self) -> None:
+        """End all after their current step."""
+        self.by_hand = True
+        for run in self.runs.values():
+            run.stop()
+
+
+def group() -> Group | None:
+    """The runs of this session, or None before the first."""
+    return st.session_state.get(_GROUP)
+
+
+def begin() -> None:
+    """Start what the page describes; runs from before end. For callbacks: what cannot be becomes no group."""
+    if (before := group()) is not None:
+        before.stop()
+    try:
+        settings = described()
+    except ConfigError:
+        return  # the page says why
+    st.session_state[_GROUP] = Group(
+        {name: TaskRun(one, heartbeat=HEARTBEAT) for name, one in settings.items()}, dashes(settings)
+    )
+    st.session_state[_GROUP].start()
+
+
+def described() -> dict[str, TaskSettings]:
+    """The runs that the page describes, by name. Raises ConfigError for what cannot be, with the remedy."""
+    placements, warm, encodings = (state.get(name) for name in ("train_norm", "warm", "encodings"))
+    n_runs = len(placements) * len(warm) * len(encodings)
+    if not n_runs:
+        raise ConfigError("Nothing is chosen to train: choose at least one norm placement, one warm-up, one encoding.")
+    if n_runs > MOST_RUNS:
+        raise ConfigError(
+            f"{len(placements)} placements × {len(warm)} warm-ups × {len(encodings)} encodings are {n_runs} runs; at "
+            f"most {MOST_RUNS} are trained at once. Choose fewer."
+        )
+    found = {}
+    for placement, warmth, encoding in itertools.product(placements, warm, encodings):
+        parts = [PLACEMENT_NAMES[placement]]
+        if len(warm) > 1:
+            parts.append(f"{warmth} warm-up")
+        if len(encodings) > 1:
+            parts.append("no positions" if encoding == "none" else f"{encoding} positions")
+        found[", ".join(parts)] = TaskSettings(
+            task=state.get("task"), length=state.get("length"), n_symbols=state.get("symbols"),
+            norm_placement=placement, position=encoding, n_layers=state.get("train_layers"),
+            n_heads=state.get("train_heads"), d_model=state.get("train_width"), learning_rate=state.get("rate"),
+            warmup_steps=state.get("rise") if warmth == "with" else 0, steps=state.get("steps"),
+            seed=state.get("train_seed"), record_every=max(1, min(10, state.get("steps") // 20)),
+        )  # fmt: skip
+    return found
+
+
+def dashes(settings: dict[str, TaskSettings]) -> dict[str, str]:
+    """A dash for each kind of run: the two placements of a kind share it, since their colour tells them apart."""
+    kinds = list(dict.fromkeys((one.warmup_steps, one.position) for one in settings.values()))
+    return {name: DASHES[kinds.index((one.warmup_steps, one.position)) % len(DASHES)] for name, one in settings.items()}
+
+
+def use_preset(title: str) -> None:
+    """Set the page's values to one of PRESETS; what it does not name goes back to what the task suggests."""
+    values = {name: state.params[name].default for name in _NAMES} | suggested(state.get("task")) | PRESETS[title]
+    for name, value in values.items():
+        state.put(name, list(value) if isinstance(value, list) else value)
+
+
+def suggested(task: str) -> dict[str, object]:
+    """The page's values with which a task is learned."""
+    one = TaskSettings.suggested(task)
+    return {
+        "train_layers": one.n_layers, "train_heads": one.n_heads, "train_width": one.d_model, "steps": one.steps,
+        "rate": one.learning_rate, "rise": one.warmup_steps,
+    }  # fmt: skip
+
+
+def needs_other_sizes(task: str) -> bool:
+    """Whether a task is not learned with the defaults."""
+    return task in SUGGESTED
+
+
+# --- what was trained -------------------------------------------------------------------------------------------------
+
+
+def open_run(name: str) -> None:
+    """Keep the models of the session's runs and look at one of them. For callbacks; the page then goes to Heads."""
+    mine = group()
+    if mine is None:
+        return
+    for other, run in mine.runs.items():
+        if other not in mine.kept and not run.poll().diverged:
+            mine.kept[other] = cached.keep_model(run.text_encoder())
+    _remember_partners(mine)
+    run = mine.runs[name]
+    best = watch.best_head(run, run.poll().frames[-1]) if run.poll().frames else None
+    _look_at(mine.kept[name], watch.sample_text(run), best or (0, 0))
+
+
+def _remember_partners(mine: Group) -> None:
+    """Runs that differ in their placement alone belong together on the page side by side."""
+    placed = {
+        (dataclasses.replace(run.settings, norm_placement="pre"), run.settings.norm_placement): name
+        for name, run in mine.runs.items()
+        if name in mine.kept
+    }
+    for (rest, placement), name in placed.items():
+        if placement == "pre" and (rest, "post") in placed:
+            other = placed[rest, "post"]
+            prepost.remember_partners(cached.TRAINED + mine.kept[name], cached.TRAINED + mine.kept[other])
+
+
+def open_file(task: TrainedTask, identity: str) -> None:
+    """Look at the model of an uploaded file, kept once for each upload. For callbacks."""
+    known = st.session_state.setdefault("_trained_uploads", {})
+    if identity not in known:
+        known[identity] = cached.keep_model(task.text_encoder)
+    made = task.settings.make_task()
+    inputs, _ = made.sample(1, (task.settings.seed, 1))
+    _look_at(known[identity], made.text(inputs[0]), (0, 0))
+
+
+def _look_at(name: str, text: str, head: tuple[int, int]) -> None:
+    st.session_state[_TEXT_BEFORE] = (text, st.session_state.get(_TEXT_BEFORE, (None, state.get("text")))[1])
+    values = {"model": "trained", "run": name, "text": text, "pair": "", "norm": "trained", "i": None, "j": None}
+    for key, value in (values | {"layer": head[0], "head": head[1]}).items():
+        state.put(key, value)
+    st.session_state[_OPENED] = True
+
+
+def opened() -> bool:
+    """Whether a model was opened by the callback of this run; once."""
+    return st.session_state.pop(_OPENED, False)
+
+
+def leave_trained() -> None:
+    """The sentence that was typed before comes back when another model is chosen. For the model's on_change."""
+    if st.session_state.get(state.key("model")) != "trained" and _TEXT_BEFORE in st.session_state:
+        sample, before = st.session_state.pop(_TEXT_BEFORE)
+        if state.get("text") == sample:
+            state.put("text", before)
