@@ -59,7 +59,7 @@ def heads(name: str, most: int) -> Param:
 
     def parse(text: str) -> list[Head]:
         found: dict[Head, None] = {}
-        for part in text.split(","):
+        for part in text.split(",") if text else ():
             layer, point, head = part.partition(".")
             if not point:
                 raise ValueError(why)

@@ -8,6 +8,8 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import streamlit as st
 
+from pages.shared import url_state
+
 
 class PlotEvent(TypedDict):
     """One event of `plot`.
@@ -70,6 +72,7 @@ def tell(key: str, name: str, decode: Callable[[object], Any], on_event: Callabl
 
     Streamlit calls back once for each event of a run, and shows the newest one each time; `id` tells that it was heard.
     """
+    url_state.touch()
     value = state(key).get(name)
     event = decode(value)
     if on_event is None or event is None:

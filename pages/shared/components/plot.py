@@ -13,6 +13,8 @@ import plotly.graph_objects as go
 import plotly.io as pio
 import streamlit as st
 
+from pages.shared import url_state
+
 from . import assets, events, wire
 from .events import PlotEvent, ZoomWindow
 
@@ -61,13 +63,19 @@ def plot(
         key=key,
         data=wire.pack(header, arrays),
         on_click_change=lambda: events.tell(key, "click", events.plot_click, on_event),
-        on_relayout_change=lambda: on_event and on_event({"event": "relayout", "window": plot_window(key)}),
+        on_relayout_change=lambda: _tell_window(key, on_event),
     )
     click = events.plot_click(result.get("click"))
     window, known = plot_window(key), f"{key}:window"
     moved = window != st.session_state.get(known)
     st.session_state[known] = window
     return click or ({"event": "relayout", "window": window} if moved else None)
+
+
+def _tell_window(key: str, on_event: Callable[[PlotEvent], None] | None) -> None:
+    url_state.touch()
+    if on_event is not None:
+        on_event({"event": "relayout", "window": plot_window(key)})
 
 
 def plot_window(key: str) -> ZoomWindow | None:
