@@ -20,6 +20,8 @@ LONGEST_IN_URL = 4_000
 _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
 #: Whether a run is between its begin and its end; whether a callback changed the view since the last one.
 _RUNNING, _TOUCHED = "_view_running", "_view_touched"
+#: Values set from code that the browser has not been seen to know yet: name -> _Told.
+_TOLD = "_view_told"
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,19 @@ class Param:
     default: Any
     parse: Callable[[str], Any] = str
     format: Callable[[Any], str] = str
+
+
+@dataclass
+class _Told:
+    """What the browser's widget may still hold of a value set from code; whether a run since then reached its end."""
+
+    old: list[Any]
+    drawn: bool = False
+
+
+def touch() -> None:
+    """Say that this run was brought about on the page, not by the address. For callbacks of components."""
+    st.session_state[_TOUCHED] = True
 
 
 def choice(name: str, default: str, options: Iterable[str]) -> Param:
@@ -81,6 +96,7 @@ class UrlState:
         written = st.session_state.setdefault(_WRITTEN, {})
         st.session_state[_NOTES] = []
         first_run = not values
+        self._hold_what_was_set(values)
         # After a click or a keystroke the browser's address may still be the one before the last change: it is old
         # news.
         heed = first_run or not self._interacted(values)
@@ -98,6 +114,21 @@ class UrlState:
         unknown = sorted(set(st.query_params) - set(self.params) - {"embed", "embed_options"}) if first_run else []
         for name in unknown:
             self.note(f"The link's {name!r} is nothing that this app knows; it is ignored.")
+
+    def _hold_what_was_set(self, values: dict[str, Any]) -> None:
+        """Keep values set from code against a browser that was not told of them yet.
+
+        With each event the browser sends what all its widgets hold. A second event that comes before the run after the
+        first has drawn the widgets still sends what they held before, and would undo what the first one chose.
+        """
+        touched = st.session_state.get(_TOUCHED, False)
+        told = st.session_state.setdefault(_TOLD, {})
+        for name, entry in list(told.items()):
+            held = st.session_state.get(self.key(name), values[name])
+            if held != values[name] and held in entry.old and (touched or not entry.drawn):
+                st.session_state[self.key(name)] = values[name]
+            elif entry.drawn or held != values[name]:
+                del told[name]
 
     def _interacted(self, values: dict[str, Any]) -> bool:
         """Whether this run was brought about by a widget or a callback that changed the view, not by the address."""
@@ -126,6 +157,8 @@ class UrlState:
             st.query_params.from_dict(wanted)
         st.session_state[_WRITTEN] = wanted
         st.session_state[_RUNNING] = False
+        for entry in st.session_state.get(_TOLD, {}).values():
+            entry.drawn = True
 
     def get(self, name: str) -> Any:
         """Value of a Param in this session."""
@@ -133,6 +166,9 @@ class UrlState:
 
     def put(self, name: str, value: Any) -> None:
         """Set a value from code: before its widget is drawn in this run, or in a callback."""
+        told = st.session_state.setdefault(_TOLD, {})
+        held = st.session_state.get(self.key(name), value)
+        told[name] = _Told([*(told[name].old if name in told else ())][-7:] + [held])
         st.session_state[_VALUES][name] = value
         st.session_state[self.key(name)] = value
         if not st.session_state.get(_RUNNING):

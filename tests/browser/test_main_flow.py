@@ -53,15 +53,19 @@ def shown(page: Page) -> dict[str, str]:
 
 
 def point_at(page: Page, row: int, column: int, side: int, says: str) -> None:
-    """Move the pointer to a cell of a map of side x side cells, until its label says what it is: then it is drawn."""
+    """Move the pointer to a cell of a map of side x side cells, until its label says what it is: then it is drawn.
+
+    The cells are square, and nothing but cells is inside the axes.
+    """
     plot = page.locator(f"{MAP} .nsewdrag").first
     for attempt in range(100):
         box = plot.bounding_box()
         if box is not None:
-            cell = box["width"] / side
+            cell = box["height"] / side
             page.mouse.move(box["x"] + cell * (column + 0.5) + attempt % 2, box["y"] + cell * (row + 0.5))
             page.wait_for_timeout(100)
             if any(says in label for label in page.evaluate(LABELS)):
+                assert box["width"] == pytest.approx(box["height"], abs=2)
                 return
     raise AssertionError(f"no cell ever said {says!r}")
 
@@ -70,13 +74,9 @@ def test_type_open_a_head_select_a_cell_and_send_the_link(visit: Callable[..., P
     page = visit("/")
     type_sentence(page, "The cat sat on the mat")
 
-    # Inside L2 H0, in the grid of the sentence before as well, whose maps are a little larger.
-    for _ in range(20):
-        page.locator(GRID).click(position={"x": 26 + 15, "y": 18 + 75})
-        page.wait_for_timeout(1_500)
-        settle(page)
-        if "layer" in query(page):
-            break
+    page.locator(GRID).click(position={"x": 26 + 15, "y": 18 + 75})
+    page.wait_for_function("() => new URL(location).searchParams.has('layer')")
+    settle(page)
     opened = query(page)
     assert page.get_by_role("heading", name=f"L{opened['layer']} H{opened.get('head', '2')}").is_visible()
 
