@@ -24,6 +24,8 @@ st.set_page_config(
 PAGES = {
     "Look": [
         ("heads", "Heads", ":material/grid_view:"),
+        ("find", "Find heads", ":material/travel_explore:"),
+        ("beyond", "Beyond the weight", ":material/balance:"),
         ("qkv", "Queries, keys, values", ":material/key:"),
         ("positions", "Positions", ":material/straighten:"),
         ("norms", "LayerNorm", ":material/equalizer:"),

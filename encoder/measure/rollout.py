@@ -58,6 +58,11 @@ def rollouts(trace: Trace, progress: Callable[[float], None] | None = None) -> T
     return torch.stack(made)
 
 
+def kept(rollouts: Tensor) -> list[float]:
+    """[L, T, T] -> how much of each token is still counted to itself after each layer, averaged over tokens."""
+    return rollouts.diagonal(dim1=1, dim2=2).mean(dim=1).tolist()
+
+
 def with_residual(attention: Tensor, first: int = 0) -> Tensor:
     """attention [R, T], rows `first` onwards of a map -> (A + I) / 2, each row divided by its sum."""
     mixed = attention * 0.5

@@ -8,7 +8,9 @@ import encoder
 from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.device import DEVICES, DTYPES
 from pages.shared import (
+    beyond_params,
     cached,
+    find_params,
     heads_params,
     learn_params,
     predict_params,
@@ -79,6 +81,8 @@ PARAMS = (
     Param("at", ""),
     whole_number("component", None),
     *heads_params.PARAMS,
+    *find_params.PARAMS,
+    *beyond_params.PARAMS,
     *learn_params.PARAMS,
     *predict_params.PARAMS,
     *prepost_params.PARAMS,

@@ -10,7 +10,7 @@ from encoder import TextEncoder
 from encoder import trace as trace_module
 from encoder.errors import EncoderError
 from encoder.measure import rollout as module
-from encoder.measure.rollout import rollout, rollouts, with_residual
+from encoder.measure.rollout import kept, rollout, rollouts, with_residual
 from tests.engine import by_hand
 
 N = 9
@@ -56,6 +56,7 @@ def test_against_float64(minilm: TextEncoder, numbers: int, monkeypatch: pytest.
     for layer in (0, 3, 5):
         np.testing.assert_allclose(rollout(trace, layer), reference[layer], atol=1e-5)
         np.testing.assert_allclose(rollout(trace, layer, slice(4, 6)), reference[layer][4:6], atol=1e-5)
+    assert kept(whole) == pytest.approx(reference.diagonal(axis1=1, axis2=2).mean(1), abs=1e-5)
     assert seen == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1])
 
 

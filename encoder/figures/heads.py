@@ -1,0 +1,154 @@
+"""Heads as points of a plane. Shapes: N = L x H heads, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import CLEAR, neutral_layout
+
+#: The end of the sequential theme that is light stays out: its points would be lost on a white page.
+DARKEST, LIGHTEST = 0.12, 0.82
+
+
+@dataclass(frozen=True)
+class HeadPoints:
+    """The map of heads and which head each point is: `at(trace, point)`."""
+
+    figure: go.Figure
+    numbers: tuple[tuple[int, ...], ...]
+    n_heads: int
+
+    def at(self, trace: int, point: int) -> tuple[int, int] | None:
+        """(layer, head) of a point that was clicked, or None where it is none of them."""
+        if trace < len(self.numbers) and point < len(self.numbers[trace]):
+            return divmod(self.numbers[trace][point], self.n_heads)  # type: ignore[return-value]
+        return None
+
+
+def head_points(
+    xy: object,
+    n_heads: int,
+    *,
+    roles: Mapping[str, Sequence[int]] | None = None,
+    badges: Sequence[str] | None = None,
+    selected: tuple[int, int] | None = None,
+    faded: Sequence[int] = (),
+    colours: str = "viridis",
+) -> HeadPoints:
+    """Heads as points [N, 2], coloured by layer, or by role where `roles` is given.
+
+    Args:
+        xy: [N, 2]; head (l, h) is row l H + h.
+        n_heads: H.
+        roles: name -> numbers of its heads; one colour and symbol each, in this order; heads in none of them are grey.
+        badges: a word or none for each head, for its label.
+        selected: (layer, head), marked by a ring and named.
+        faded: numbers of heads that are drawn faintly.
+        colours: the theme by which layers are coloured.
+
+    Raises:
+        ValueError: points that are no [N, 2], or no whole layers.
+    """
+    points = np.asarray(xy, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0 or len(points) % n_heads:
+        raise ValueError(f"xy has shape {list(points.shape)}: [layers x {n_heads}, 2] is needed.")
+    badges = list(badges or [""] * len(points))
+    weak = set(faded)
+    groups = _by_role(len(points), roles) if roles is not None else [("", tuple(range(len(points))))]
+    figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 54, "b": 8}))
+    if selected is not None:
+        ring = points[selected[0] * n_heads + selected[1]]
+        figure.add_annotation(_name_tag(selected, ring))
+    for place, (name, numbers) in enumerate(groups):
+        marker = _layer_marker(numbers, n_heads, len(points) // n_heads, colours) if roles is None else _role_marker(
+            place, is_rest=place == len(groups) - 1
+        )  # fmt: skip
+        marker["opacity"] = np.array([0.18 if number in weak else 0.95 for number in numbers])
+        figure.add_scatter(
+            x=points[list(numbers), 0],
+            y=points[list(numbers), 1],
+            mode="markers",
+            name=name,
+            showlegend=roles is not None,
+            marker={"size": 11, "line": {"width": 1, "color": "rgba(128,128,140,0.9)"}, **marker},
+            text=[_label(number, n_heads, badges[number]) for number in numbers],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    if selected is not None:
+        figure.add_scatter(
+            x=[ring[0]], y=[ring[1]], mode="markers", hoverinfo="skip", showlegend=False,
+            marker={"size": 20, "color": CLEAR, "line": {"width": 2.5, "color": colour.EMPHASIS}},
+        )  # fmt: skip
+    figure.update_layout(**_bare_axes(points), uirevision=f"{len(points)}")
+    figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
+    return HeadPoints(figure, tuple(numbers for _, numbers in groups), n_heads)
+
+
+def _by_role(n: int, roles: Mapping[str, Sequence[int]]) -> list[tuple[str, tuple[int, ...]]]:
+    """A head stands with the first role that it has; the rest comes last."""
+    left = dict.fromkeys(range(n))
+    groups = []
+    for name, numbers in roles.items():
+        own = tuple(number for number in numbers if number in left)
+        for number in own:
+            del left[number]
+        groups.append((name, own))
+    return [*groups, ("no role", tuple(left))]
+
+
+def _layer_marker(numbers: Sequence[int], n_heads: int, n_layers: int, theme: str) -> dict:
+    lut = colour.thumbnails_lut(theme)
+    stops = np.linspace(DARKEST, LIGHTEST, 9)
+    scale = [
+        (float(place), "rgb({},{},{})".format(*lut[round(stop * 255)]))
+        for place, stop in zip(np.linspace(0, 1, 9), stops, strict=True)
+    ]
+    bar = {
+        "title": {"text": "layer", "side": "top", "font": {"size": 12}}, "orientation": "h", "x": 0, "xanchor": "left",
+        "y": 1, "yanchor": "bottom", "len": 220, "lenmode": "pixels", "thickness": 10, "outlinewidth": 0, "xpad": 0,
+        "tickfont": {"size": 11}, "tickformat": "d", "nticks": min(n_layers, 8), "ypad": 8,
+    }  # fmt: skip
+    return {
+        "color": np.array(numbers, dtype=np.int32) // n_heads, "cmin": 0, "cmax": max(1, n_layers - 1),
+        "colorscale": scale, "showscale": n_layers > 1, "colorbar": bar,
+    }  # fmt: skip
+
+
+def _role_marker(place: int, *, is_rest: bool) -> dict:
+    symbols = ("circle", "square", "diamond", "cross", "star", "triangle-up", "hexagon")
+    if is_rest:
+        return {"color": colour.NEUTRAL, "symbol": "circle", "size": 8}
+    # The grey of the series stands for "no role".
+    shades = [shade for number, shade in enumerate(colour.SERIES) if number != 2]
+    return {"color": shades[place % len(shades)], "symbol": symbols[place % len(symbols)]}
+
+
+def _label(number: int, n_heads: int, badge: str) -> str:
+    layer, head = divmod(number, n_heads)
+    return f"L{layer} H{head}" + (f" · {badge}" if badge else "")
+
+
+def _name_tag(head: tuple[int, int], at: np.ndarray) -> dict:
+    return {
+        "text": f"L{head[0]} H{head[1]}", "x": float(at[0]), "y": float(at[1]), "showarrow": False, "yshift": 20,
+        "font": {"size": 12, "color": "#ffffff"}, "bgcolor": colour.EMPHASIS_LABEL, "borderpad": 2,
+    }  # fmt: skip
+
+
+def _bare_axes(points: np.ndarray) -> dict:
+    """Axes without numbers: only distances mean something; one unit is as long across as up."""
+    spread = float(np.ptp(points, axis=0).max()) or 1.0
+    ends = [[float(side.min() - 0.08 * spread), float(side.max() + 0.12 * spread)] for side in points.T]
+    bare = {
+        "showgrid": False, "zeroline": False, "showticklabels": False, "ticks": "", "showline": True, "mirror": True,
+        "linecolor": "rgba(128,128,140,0.35)", "title": {"text": ""},
+    }  # fmt: skip
+    return {
+        "xaxis": bare | {"range": ends[0]},
+        "yaxis": bare | {"range": ends[1], "scaleanchor": "x", "scaleratio": 1},
+    }

@@ -1,0 +1,143 @@
+"""What attention moves, and rollout, as maps and charts. Shapes: L layers, T tokens (queries i, keys j)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.attention import LOG_DECADES, attention_heatmap
+from encoder.figures.axes import as_array, check_labels, logarithmic_bar, neutral_layout, pill, plain_axis, token_axis
+from encoder.figures.windows import attention_window
+
+#: The three series of the charts, the same on every one of them: what is attended to, what is moved, an average word.
+ATTENTION, MOVED, WORD = colour.SERIES[0], colour.SERIES[1], colour.NEUTRAL
+
+#: kind of map -> (title of its colour bar, what a cell's label says before and after the number, titles of the axes).
+_KINDS = {
+    "share": ("share of what is moved", "from %{x} comes", "of what %{y} gets", "gives (key)", "gets (query)"),
+    "length": ("length of what is moved", "%{x} moves", "to %{y}", "gives (key)", "gets (query)"),
+    "rollout": ("rollout", "%{x} counts", "in %{y}", "input token", "token after the layer"),
+}
+
+
+def moved_heatmap(
+    values: object,
+    labels: Sequence[str],
+    kind: Literal["share", "length", "rollout"],
+    *,
+    largest: float = 1.0,
+    log: bool = False,
+    colours: str = "viridis",
+    selected: tuple[int | None, int | None] | None = None,
+    block: int = 1,
+    row_offset: int = 0,
+    column_offset: int = 0,
+    window: bool = False,
+) -> go.Figure:
+    """A map like an attention map of something else: rows get, columns give.
+
+    Args:
+        values: [Ti, Tj], not negative.
+        labels: one for every token of the whole text.
+        kind: "share" (of a row's alpha ||f||), "length" (alpha ||f|| itself) or "rollout".
+        largest: the value that gets the last colour.
+        log, colours, selected, block, row_offset, column_offset: as in `attention_heatmap`.
+        window: the axes run over all tokens of the text, as in `attention_window`.
+
+    Raises:
+        ValueError: shapes, labels or a kind that do not fit.
+    """
+    if kind not in _KINDS:
+        raise ValueError(f"kind={kind!r}: choose one of {', '.join(_KINDS)}.")
+    look: dict[str, Any] = {"log": log, "colours": colours, "selected": selected, "block": block}
+    look |= {"row_offset": row_offset, "column_offset": column_offset}
+    figure = (attention_window if window else attention_heatmap)(values, labels, **look)
+    title, before, after, across, down = _KINDS[kind]
+    unit = "" if block == 1 else f", {block} tokens a cell"
+    figure.update_layout({"xaxis.title.text": across + unit, "yaxis.title.text": down + unit})
+    name = title if block == 1 else f"largest {title}"
+    says = f"{before} {'at most ' if block > 1 else ''}%{{z:.3g}} {after}<extra></extra>"
+    top = float(largest) if np.isfinite(largest) and largest > 0 else 1.0
+    figure.update_traces(
+        {"zmax": top, "hovertemplate": says, "colorbar": {"title": {"text": name}}}, selector={"type": "heatmap"}
+    )
+    if log:
+        figure.update(data=[figure.data[0], logarithmic_bar(name, top, colours, LOG_DECADES)], overwrite=True)
+    return figure
+
+
+def shares_by_layer(
+    attention: object, moved: object, word: object, *, selected: int | None = None, opening: str = "[CLS]"
+) -> go.Figure:
+    """Three curves over the layers: the opening token's share of the attention [L], its share of what is moved [L],
+    and what an average word has of that [L]. selected: the layer that is marked."""
+    names = (f"attention on {opening}", f"moved by {opening}", "moved by an average word")
+    rows = [as_array(values, name=name, ndim=1) for name, values in zip(names, (attention, moved, word), strict=True)]
+    if len({len(row) for row in rows}) != 1:
+        raise ValueError(f"The curves have {[len(row) for row in rows]} layers: they need as many.")
+    figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 12, "t": 54, "b": 8}))
+    looks = ((ATTENTION, "circle", "solid"), (MOVED, "square", "solid"), (WORD, "diamond", "dot"))
+    for name, values, (shade, symbol, dash) in zip(names, rows, looks, strict=True):
+        figure.add_scatter(
+            x=np.arange(len(values), dtype=np.int32),
+            y=values,
+            name=name,
+            mode="lines+markers",
+            marker={"symbol": symbol, "size": 9, "color": shade},
+            line={"color": shade, "width": 2, "dash": dash},
+            hovertemplate=f"layer %{{x}}: {name} %{{y:.1%}}<extra></extra>",
+        )
+    layers = {"dtick": 1} if len(rows[0]) <= 24 else {"nticks": 24}
+    figure.update_layout(
+        xaxis=plain_axis("layer") | layers | {"range": [-0.4, len(rows[0]) - 0.6], "tickangle": 0},
+        yaxis=plain_axis("share") | {"tickformat": ".0%", "rangemode": "tozero"},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        uirevision=f"{len(rows[0])}",
+    )
+    if selected is not None:
+        figure.add_vline(x=selected, line={"color": colour.EMPHASIS, "width": 1.5}, layer="below")
+    return figure
+
+
+def shares_by_token(
+    attention: object,
+    moved: object,
+    labels: Sequence[str],
+    *,
+    first: int = 0,
+    selected: int | None = None,
+) -> go.Figure:
+    """Two bars a token: its share of a layer's attention and of what is moved, [T] each, of tokens `first` onwards."""
+    pairs = [("attention", as_array(attention, name="attention", ndim=1), ATTENTION)]
+    pairs.append(("what is moved", as_array(moved, name="moved", ndim=1), MOVED))
+    count = len(pairs[0][1])
+    if len(pairs[1][1]) != count:
+        raise ValueError(f"attention has {count} tokens and moved {len(pairs[1][1])}: they need as many.")
+    labels = check_labels(labels, first + count, "labels")
+    figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 54, "b": 8}))
+    for name, values, shade in pairs:
+        figure.add_bar(
+            x=first + np.arange(count, dtype=np.int32),
+            y=values,
+            name=f"share of {name}",
+            marker={"color": shade, "line": {"width": 0}},
+            hovertemplate=f"%{{x}}: %{{y:.1%}} of {name}<extra></extra>",
+        )
+    across = token_axis(labels, first, count, title="key token")
+    figure.update_layout(
+        barmode="group",
+        bargap=0.25 if count <= 64 else 0.0,
+        bargroupgap=0.0,
+        xaxis=across,
+        yaxis=plain_axis("share") | {"tickformat": ".0%"},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        uirevision=f"{first}+{count}",
+    )
+    if selected is not None and first <= selected < first + count:
+        upright = across["tickangle"] != 0
+        figure.add_annotation(pill(labels[selected], column=selected, colour=colour.KEY_LABEL, upright=upright))
+    return figure

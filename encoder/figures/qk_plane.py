@@ -1,0 +1,124 @@
+"""Queries and keys of a head as points of one plane, a line from each query to its strongest key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import check_labels, neutral_layout, plain_axis, shown_label
+
+#: Up to this many tokens each point is named; of more, those that are selected and their strongest keys.
+NAMED_UP_TO = 24
+QUERIES, KEYS = 1, 2  # the numbers of the two traces
+
+
+def qk_plane(
+    queries: object,
+    keys: object,
+    labels: Sequence[str],
+    strongest: Sequence[int],
+    weights: Sequence[float],
+    *,
+    explained: Sequence[float] = (),
+    selected: tuple[int | None, int | None] = (None, None),
+    first: int = 0,
+) -> go.Figure:
+    """Queries blue, keys red; in traces QUERIES and KEYS point n is token `first` + n.
+
+    Args:
+        queries: [n, 2], of tokens `first` onwards.
+        keys: [n, 2], the same tokens.
+        labels: one for every token of the whole text.
+        strongest: [n], the key that each query attends to most; a line leads there where that key is drawn.
+        weights: [n], how much.
+        explained: share of the variance along each axis.
+        selected: (query token, key token): named and larger; the query's line is drawn strong.
+
+    Raises:
+        ValueError: shapes or labels that do not fit.
+    """
+    q, k = np.asarray(queries, dtype=np.float64), np.asarray(keys, dtype=np.float64)
+    if q.ndim != 2 or q.shape[1:] != (2,) or q.shape != k.shape or not len(q):
+        raise ValueError(
+            f"queries {list(q.shape)} and keys {list(k.shape)}: [n, 2] each, of as many tokens, is needed."
+        )
+    if len(strongest) != len(q) or len(weights) != len(q):
+        raise ValueError(f"{len(strongest)} strongest keys and {len(weights)} weights for {len(q)} queries.")
+    names = check_labels(labels, first + len(q), "labels")
+    figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 54, "b": 8}))
+    pairs = [(n, int(key) - first) for n, key in enumerate(strongest) if 0 <= int(key) - first < len(k)]
+    figure.add_trace(_lines(q, k, pairs, colour.faded(colour.NEUTRAL, 0.55), 1.0))
+    chosen_q, chosen_k = (None if token is None else token - first for token in selected)
+    named = _named(len(q), pairs, chosen_q, chosen_k)
+    hovers = [
+        f"query of {shown_label(names[first + n])} ({first + n}): most to {shown_label(names[int(key)])} ({int(key)}), "
+        f"{weight:.3g}"
+        for n, (key, weight) in enumerate(zip(strongest, weights, strict=True))
+    ]
+    figure.add_trace(_points(q, names, first, "queries", "circle", colour.QUERY, "bottom center", named[0], hovers))
+    hovers = [f"key of {shown_label(names[first + n])} ({first + n})" for n in range(len(k))]
+    figure.add_trace(_points(k, names, first, "keys", "diamond", colour.KEY, "top center", named[1], hovers))
+    if chosen_q is not None and 0 <= chosen_q < len(q):
+        own = [pair for pair in pairs if pair[0] == chosen_q]
+        figure.add_trace(_lines(q, k, own, colour.QUERY, 2.5))
+        figure.add_trace(_ring(q[chosen_q], colour.QUERY))
+    if chosen_k is not None and 0 <= chosen_k < len(k):
+        figure.add_trace(_ring(k[chosen_k], colour.KEY))
+    shares = [f" ({share:.0%} of the variance)" for share in explained] or ["", ""]
+    figure.update_layout(
+        xaxis=plain_axis(f"first principal component{shares[0]}"),
+        yaxis=plain_axis(f"second{shares[1]}") | {"scaleanchor": "x", "scaleratio": 1},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        hovermode="closest",
+        uirevision=f"{first}+{len(q)}",
+    )
+    return figure
+
+
+def _named(n: int, pairs: list[tuple[int, int]], query: int | None, key: int | None) -> tuple[set[int], set[int]]:
+    """Which queries and which keys carry their label."""
+    if n <= NAMED_UP_TO:
+        return set(range(n)), set(range(n))
+    goals = [goal for _, goal in pairs]
+    common = {goal for goal in set(goals) if goals.count(goal) >= max(2, n // 16)}
+    own = {goal for start, goal in pairs if start == query}
+    return {query} - {None}, (common | own | {key}) - {None}  # type: ignore[return-value]
+
+
+def _lines(q: np.ndarray, k: np.ndarray, pairs: list[tuple[int, int]], shade: str, width: float) -> go.Scatter:
+    """One trace for all lines, a gap after each."""
+    ends = np.full((len(pairs), 3, 2), np.nan)
+    for row, (start, goal) in enumerate(pairs):
+        ends[row, 0], ends[row, 1] = q[start], k[goal]
+    x, y = ends.reshape(-1, 2).T if pairs else (np.array([]), np.array([]))
+    return go.Scatter(
+        x=x, y=y, mode="lines", hoverinfo="skip", showlegend=False, connectgaps=False,
+        line={"color": shade, "width": width},
+    )  # fmt: skip
+
+
+def _points(
+    at: np.ndarray, labels: Sequence[str], first: int, name: str, symbol: str, shade: str, where: str,
+    named: set[int], hovers: list[str],
+) -> go.Scatter:  # fmt: skip
+    return go.Scatter(
+        x=at[:, 0],
+        y=at[:, 1],
+        mode="markers+text" if named else "markers",
+        name=name,
+        text=[shown_label(labels[first + n]) if n in named else "" for n in range(len(at))],
+        textposition=where,
+        textfont={"color": shade, "size": 12},
+        hovertext=hovers,
+        hovertemplate="%{hovertext}<extra></extra>",
+        marker={"symbol": symbol, "size": 9 if len(at) <= 64 else 7, "color": shade},
+    )
+
+
+def _ring(at: np.ndarray, shade: str) -> go.Scatter:
+    marker: dict[str, Any] = {"size": 19, "color": "rgba(0,0,0,0)", "line": {"color": shade, "width": 2.5}}
+    return go.Scatter(x=[at[0]], y=[at[1]], mode="markers", hoverinfo="skip", showlegend=False, marker=marker)

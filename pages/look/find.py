@@ -1,0 +1,32 @@
+"""Find heads: every head's measures as a table, heads by role, and heads as points by how alike they attend."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared import find
+from pages.shared.find_params import PARTS
+from pages.shared.frame import current_view
+from pages.shared.view import state
+
+view = current_view()
+config = view.loaded.config
+
+st.header("Find heads", anchor=False)
+st.markdown(
+    f"**{view.loaded.name}** has {config.n_layers} × {config.n_heads} heads. Measured on this sentence, some show a "
+    "role: they look at the token before, at themselves, or rest on [CLS]. Another sentence may show another one."
+)
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    part = state.bound(
+        st.segmented_control, "find", "Show", list(PARTS), required=True, format_func=PARTS.get
+    )  # fmt: skip
+    found = find.Heads.of(view)
+    find.role_filter(found)
+    find.threshold_controls(st.popover("Thresholds", icon=":material/tune:", width="content"))
+
+left, right = st.columns([7, 4], gap="medium")
+with left:
+    {"table": find.table, "roles": find.strips, "map": find.head_map}[part](view, found)
+with right:
+    find.selected_head(view, found)

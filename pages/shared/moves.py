@@ -1,0 +1,294 @@
+"""What the weight moves: attention beside the length of what it fetches, for a head, a layer and all layers."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from encoder import figures
+from encoder.figures.moved import moved_heatmap, shares_by_layer, shares_by_token
+from encoder.measure import norm_weighted, ranking, tokens
+from encoder.measure.norm_weighted import LayerShares
+from encoder.trace import pooling_block
+from pages.shared import attention_view, cached, controls, formulas, learn, token_rows
+from pages.shared.components import plot, plot_window
+from pages.shared.view import View, state
+
+#: Up to this many tokens a map is drawn cell by cell; above, in blocks until zoomed in.
+EXACT_TOKENS = attention_view.EXACT_TOKENS
+#: Beyond this many tokens all layers take seconds, and progress is shown.
+SHORT_TEXT = 512
+RULE = (
+    r"\alpha_{ij}\,\lVert f(x_j)\rVert,\qquad f(x) = (x\,W^V + b^V)\,W^O,\qquad "
+    r"\sum_j \alpha_{ij}\, f(x_j) = \text{what the head adds to token } i"
+)
+
+
+def show(view: View) -> None:
+    """The whole part of the page."""
+    st.markdown(
+        f"**L{view.layer} H{view.head}.** A weight says how much a token is looked at; what arrives also depends on "
+        "how long the vector is that is fetched there. Left the weights, right the weights times those lengths "
+        "(Kobayashi et al. 2020)."
+    )
+    _controls(view)
+    _maps(view)
+    st.caption(_of_head(view))
+    _of_token(view)
+    _layers(view)
+    with st.expander("The formula"):
+        formulas.show(RULE)
+        st.markdown(
+            "The length of $f(x_j)$ depends on the token $j$ alone, not on who looks. The bias of the values is "
+            "part of it; the bias of $W^O$ comes from no token and is left out."
+        )
+
+
+def _controls(view: View) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        state.bound(
+            st.segmented_control,
+            "moved",
+            "Right map",
+            ["share", "length"],
+            required=True,
+            format_func={"share": "shares of a row", "length": "lengths"}.get,
+            help="Shares: each row is divided by its sum, so both maps have rows of sum 1 and the same colours. "
+            "Lengths: the numbers themselves.",
+        )
+        state.bound(st.segmented_control, "scale", "Colour", ["linear", "log"], required=True)
+        state.bound(
+            st.segmented_control,
+            "range",
+            "Range",
+            ["fixed", "head"],
+            required=True,
+            format_func={"fixed": "fixed", "head": "this head"}.get,
+            help="Fixed: 0 to 1; lengths go up to the longest vector that any head of the layer fetches. This head: up "
+            "to the largest number of each map.",
+        )
+
+
+def _maps(view: View) -> None:
+    """Both maps; a click in either selects a query and a key."""
+    trace = view.trace
+    kind = state.get("moved")
+    for column, name in zip(st.columns(2, gap="small"), ("attention", kind), strict=True):
+        key = f"moves-{name}"
+        figure, block = _map(view, name, key)
+        what = (
+            "Attention"
+            if name == "attention"
+            else "What attention moves, as " + ("shares of a row" if name == "share" else "lengths")
+        )
+        with column:
+            plot(
+                figure,
+                key=key,
+                alt=f"{what}, layer {view.layer}, head {view.head}: {trace.n_tokens} query tokens downwards, as many "
+                "key tokens to the right.",
+                height=430,
+                selected=(view.i, view.j),
+                on_event=lambda event, block=block: controls.select_from(event, block),
+            )
+    if trace.n_tokens > EXACT_TOKENS:
+        st.caption(
+            f"{trace.n_tokens:,} tokens: a cell stands for several, and shows the largest number among them. Drag "
+            "over a part of a map to zoom in, down to single tokens."
+        )
+
+
+def _map(view: View, name: str, key: str) -> tuple[go.Figure, int]:
+    """One of the two maps, exact or pooled around its zoom window, and how many tokens a cell stands for."""
+    trace, layer, head = view.trace, view.layer, view.head
+    window = trace.n_tokens > EXACT_TOKENS
+    queries, keys = attention_view.zoomed(plot_window(key) if window else None, trace.n_tokens)
+    block = pooling_block(max(queries.stop - queries.start, keys.stop - keys.start), EXACT_TOKENS)
+    place = {"row_offset": queries.start, "column_offset": keys.start, "block": block} if window else {}
+    look = {"log": state.get("scale") == "log", "colours": view.colours, "selected": (view.i, view.j), **place}
+    own = state.get("range") == "head"
+    if name == "attention":
+        values = trace.pooled_attention(layer, head, EXACT_TOKENS, queries, keys)
+        draw = figures.attention_window if window else figures.attention_heatmap
+        return draw(values, trace.labels, scale="head" if own else "fixed", **look), block
+    values = norm_weighted.pooled_norm_weighted(
+        trace, layer, head, shares=name == "share", size=EXACT_TOKENS, queries=queries, keys=keys
+    )
+    if own:
+        largest = float(values.max())
+    else:
+        largest = 1.0 if name == "share" else float(norm_weighted.value_norms(trace, layer).max())
+    return moved_heatmap(values, trace.labels, name, largest=largest, window=window, **look), block
+
+
+def shares(view: View, layer: int) -> LayerShares:
+    """What every token gets and brings in one layer, kept for all sessions."""
+    return cached.derived(
+        view.model,
+        view.text,
+        view.pair,
+        ("layer shares", layer),
+        lambda trace: norm_weighted.layer_shares(trace, layer),
+    )
+
+
+def all_shares(view: View) -> list[LayerShares]:
+    """The same of every layer; with progress where the text is long."""
+    n_layers, long = view.trace.config.n_layers, view.trace.n_tokens > SHORT_TEXT
+    bar = st.progress(0.0, "Weighing the layers …") if long else None
+    found = []
+    for layer in range(n_layers):
+        if bar is not None:
+            bar.progress(layer / n_layers, f"Weighing layer {layer} of 0 to {n_layers - 1} …")
+        found.append(shares(view, layer))
+    if bar is not None:
+        bar.empty()
+    return found
+
+
+def _of_head(view: View) -> str:
+    """The head in numbers: who is looked at most, and who brings most."""
+    found, labels, head = shares(view, view.layer), view.trace.labels, view.head
+    looked, brings = found.attention[head], found.moved[head]
+    most, best = int(looked.argmax()), int(brings.argmax())
+    total = float(brings.sum()) or 1.0
+    text = (
+        f"In L{view.layer} H{head}, averaged over queries, **{_token(labels, most)}** ({most}) is looked at most, "
+        f"with {looked[most]:.1%} of the attention; it brings {brings[most] / total:.1%} of what is moved."
+    )
+    if best != most:
+        text += (
+            f" Most is brought by **{_token(labels, best)}** ({best}): {brings[best] / total:.1%}, with "
+            f"{looked[best]:.1%} of the attention. Its vector has length {found.norms[head, best]:.3g}, that of "
+            f"{_token(labels, most)} {found.norms[head, most]:.3g}."
+        )
+    return text
+
+
+def _of_token(view: View) -> None:
+    """The selected query: from whom it gets what, both ways of weighing."""
+    if view.i is None:
+        st.caption("Click a row to see from whom a token gets what.")
+        return
+    trace, row = view.trace, slice(view.i, view.i + 1)
+    weights = trace.attention(view.layer, view.head, row)[0]
+    moved = norm_weighted.moved_shares(trace, view.layer, view.head, row)[0]
+    lengths = norm_weighted.norm_weighted(trace, view.layer, view.head, row)[0]
+    places = [place for place, _ in ranking.strongest(moved, 6)]
+    places += [place for place, _ in ranking.strongest(weights, 2) if place not in places]
+    st.markdown(f"What **{_token(trace.labels, view.i)}** (token {view.i}) gets, from whom most comes first:")
+    share = st.column_config.ProgressColumn
+    st.dataframe(
+        {
+            "token": [figures.isolated(trace.labels[place]) for place in places],
+            "position": places,
+            "attention": [float(weights[place]) for place in places],
+            "moved": [float(moved[place]) for place in places],
+            "length": [float(lengths[place]) for place in places],
+        },
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "token": "Token",
+            "position": st.column_config.NumberColumn("Position", width="small"),
+            "attention": share("Attention α", min_value=0.0, max_value=1.0, format="%.3f"),
+            "moved": share("Share of what is moved", min_value=0.0, max_value=1.0, format="%.3f"),
+            "length": st.column_config.NumberColumn("Length α‖f(x)‖", format="%.4f"),
+        },
+    )
+
+
+def _layers(view: View) -> None:
+    """The opening token against an average word: this layer token by token, and all layers."""
+    labels = view.trace.labels
+    found = all_shares(view)
+    here = found[view.layer]
+    name = figures_name(view)
+    st.subheader(f"Layer {view.layer}, all heads", anchor=False)
+    st.markdown(_layer_sentence(view, here, name))
+    part = token_rows.part(view.trace.n_real, view.j, "moves")
+    plot(
+        shares_by_token(here.attention_share[part], here.moved_share[part], labels, first=part.start, selected=view.j),
+        key="moves-tokens",
+        alt=f"Two bars for each token: its share of the attention of layer {view.layer} and of what is moved.",
+        height=330,
+        on_event=lambda event: _take_token(event, part.start),
+    )
+    if here.on_opening() is None or here.on_average_word() is None:
+        return
+    st.subheader("Layer by layer", anchor=False)
+    opening = np.array([one.on_opening() for one in found])  # [L, 2]
+    word = np.array([one.on_average_word() for one in found])
+    st.markdown(_all_layers_sentence(opening, word, name))
+    plot(
+        shares_by_layer(opening[:, 0], opening[:, 1], word[:, 1], selected=view.layer, opening=labels[here.opening]),
+        key="moves-layers",
+        alt=f"Three curves over {len(found)} layers: attention on {name}, what it moves, what an average word moves.",
+        height=330,
+        on_event=_take_layer,
+    )
+    st.caption("Click a point to look at its layer, a bar to select its token.")
+
+
+def figures_name(view: View) -> str:
+    """What the opening token is called here."""
+    opening = tokens.special_position(view.trace, "cls")
+    return _token(view.trace.labels, opening.index(True)) if True in opening else ""
+
+
+def _layer_sentence(view: View, here: LayerShares, name: str) -> str:
+    opening, word = here.on_opening(), here.on_average_word()
+    if opening is None:
+        return "This tokenizer opens no text with a special token, so there is no sink of that kind to weigh."
+    if word is None:
+        return "Nothing is typed, so there is no word to compare the special tokens with."
+    compared = "**less than one average word**" if opening[1] < word[1] else "more than one average word"
+    return (
+        f"All heads of layer {view.layer} together, averaged over queries: **{name}** takes **{opening[0]:.1%}** "
+        f"of the attention and brings **{opening[1]:.1%}** of what is moved. An average word takes {word[0]:.1%} "
+        f"and brings {word[1]:.1%}: {name} brings {compared} ({opening[1] / word[1]:.2f} times as much)."
+    )
+
+
+def _all_layers_sentence(opening: np.ndarray, word: np.ndarray, name: str) -> str:
+    """In which layers the opening token is looked at much and brings little."""
+    sinks = [
+        layer for layer, (share, moved) in enumerate(opening) if share > 3 * word[layer, 0] and moved < word[layer, 1]
+    ]
+    peak = int(opening[:, 0].argmax())
+    text = f"{name} takes most in layer {peak}: {opening[peak, 0]:.1%} of the attention."
+    if sinks:
+        low, high = opening[sinks, 0].min(), opening[sinks, 0].max()
+        between = f"{low:.1%}" if len(sinks) == 1 else f"{low:.0%} to {high:.0%}"
+        text += (
+            f" In layer{'s' * (len(sinks) > 1)} {_listed(sinks)} it takes {between}, more than three times an average "
+            "word, and brings less than one: a place to look when there is nothing to fetch."
+        )
+    return text
+
+
+def _listed(numbers: list[int]) -> str:
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{numbers[0]} to {numbers[-1]}"
+    return ", ".join(map(str, numbers[:-1])) + (" and " if len(numbers) > 1 else "") + str(numbers[-1])
+
+
+def _take_token(event: dict, first: int) -> None:
+    if event.get("event") != "click":
+        return
+    if event["axis"] == "clear":
+        controls.select(None, None)
+    elif event["axis"] == "point" and event["trace"] < 2:
+        state.put("j", first + event["point"])
+    elif event["axis"] == "x":
+        state.put("j", event["j"])
+
+
+def _take_layer(event: dict) -> None:
+    if event.get("event") == "click" and event["axis"] == "point":
+        learn.put(layer=event["point"])
+
+
+def _token(labels: tuple[str, ...], position: int) -> str:
+    return controls.plain(labels[position])
