@@ -168,7 +168,7 @@ class UrlState:
         """Set a value from code: before its widget is drawn in this run, or in a callback."""
         told = st.session_state.setdefault(_TOLD, {})
         held = st.session_state.get(self.key(name), value)
-        told[name] = _Told([*(told[name].old if name in told else ())][-7:] + [held])
+        told[name] = _Told([*(told[name].old[-7:] if name in told else ()), held])
         st.session_state[_VALUES][name] = value
         st.session_state[self.key(name)] = value
         if not st.session_state.get(_RUNNING):
