@@ -30,6 +30,11 @@ SQUARE_UP_TO = 40
 THIN_ABOVE = 100
 
 
+Scale = Literal["fixed", "head"] | float
+#: One selected token, several, or none.
+Positions = int | Sequence[int] | None
+
+
 @dataclass(frozen=True)
 class AttentionCells:
     """The numbers of an attention map. weights [rows, columns] float32; rows, columns: the cell's place on its axis.
@@ -52,14 +57,15 @@ def attention_cells(
     labels: Sequence[str],
     *,
     key_labels: Sequence[str] | None = None,
-    scale: Literal["fixed", "head"] = "fixed",
+    scale: Scale = "fixed",
     block: int = 1,
     row_offset: int = 0,
     column_offset: int = 0,
 ) -> AttentionCells:
     """attention [Ti, Tj] -> what `attention_heatmap` draws, its arguments checked; see there."""
-    if scale not in ("fixed", "head"):
-        raise ValueError(f"scale={scale!r}: choose 'fixed' (0 to 1) or 'head' (0 to the largest weight).")
+    given = isinstance(scale, (int, float)) and scale > 0
+    if not given and scale not in ("fixed", "head"):
+        raise ValueError(f"scale={scale!r}: choose 'fixed' (0 to 1), 'head' (0 to the largest weight) or a number.")
     if block < 1 or row_offset < 0 or column_offset < 0 or row_offset % block or column_offset % block:
         raise ValueError(
             f"block={block}, row_offset={row_offset}, column_offset={column_offset}: "
@@ -72,7 +78,7 @@ def attention_cells(
     queries = check_labels(labels, (first_row + n_rows - 1) * block + 1, "labels")
     keys = check_labels(key_labels, (first_column + n_columns - 1) * block + 1, "key_labels")
     finite = weights[np.isfinite(weights)]
-    largest = float(finite.max()) if scale == "head" and finite.size else 1.0
+    largest = float(finite.max()) if scale == "head" and finite.size else float(scale) if given else 1.0
     return AttentionCells(
         weights,
         first_row + np.arange(weights.shape[0], dtype=np.int32),
@@ -99,13 +105,14 @@ def attention_heatmap(
     *,
     key_labels: Sequence[str] | None = None,
     title: str | None = None,
-    scale: Literal["fixed", "head"] = "fixed",
+    scale: Scale = "fixed",
     log: bool = False,
     colours: str = "viridis",
-    selected: tuple[int | None, int | None] | None = None,
+    selected: tuple[Positions, Positions] | None = None,
     block: int = 1,
     row_offset: int = 0,
     column_offset: int = 0,
+    square: bool = True,
 ) -> go.Figure:
     """An attention map as an interactive heatmap: row i says what query token i attends to.
 
@@ -114,12 +121,14 @@ def attention_heatmap(
         labels: one for every query token of the text, also for those before and after the window that is drawn.
         key_labels: the same for keys, where they are other tokens.
         title: stands above the map.
-        scale: colours run from 0 to 1 ("fixed", comparable between heads) or to the largest weight ("head").
+        scale: colours run from 0 to 1 ("fixed", comparable between heads), to the largest weight ("head"), or to a
+            number, where several maps are to have the same colours.
         log: colours follow log10 of the weight, over four decades; labels show the weight itself all the same.
         colours: the theme, one of `colours.THEMES`.
-        selected: (query token i, key token j), either may be None: its row, column and cell are framed.
+        selected: (query token i, key token j), each may be None or several: rows, columns and cells are framed.
         block: one cell stands for block x block tokens, and its value is the largest among them.
         row_offset, column_offset: the query and key token of cell (0, 0), when a window of a longer text is drawn.
+        square: cells of short texts are squares; otherwise the map takes all the room that it gets.
 
     Returns:
         A figure in which the cell of query i and key j lies at y = i, x = j (divided by `block` where that is not 1).
@@ -143,7 +152,7 @@ def attention_heatmap(
     down = token_axis(
         cells.query_names, int(cells.rows[0]), n_rows, title="attends from (query)" + unit, downwards=True
     )
-    if max(n_rows, n_columns) <= SQUARE_UP_TO:
+    if square and max(n_rows, n_columns) <= SQUARE_UP_TO:
         across |= {"constrain": "domain", "constraintoward": "left"}
         down |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
     figure.update_layout(
@@ -180,20 +189,24 @@ def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[go.Heatmap 
     return [heatmap, logarithmic_bar(title, cells.largest, theme, LOG_DECADES)] if log else [heatmap]
 
 
-def _mark(figure: go.Figure, cells: AttentionCells, selected: tuple[int | None, int | None], *, upright: bool) -> None:
+def positions(selected: Positions) -> list[int]:
+    """One selected token, several or none, as a list."""
+    if selected is None:
+        return []
+    return [int(selected)] if np.isscalar(selected) else [int(token) for token in selected]  # type: ignore[union-attr]
+
+
+def _mark(figure: go.Figure, cells: AttentionCells, selected: tuple[Positions, Positions], *, upright: bool) -> None:
     """Frame what is selected, in the colours of queries and keys; what lies outside the window is left out."""
-    row, column = (
-        token // cells.block if token is not None and token // cells.block in places else None
-        for token, places in zip(selected, (cells.rows, cells.columns), strict=True)
+    rows, columns = (
+        list(dict.fromkeys(token // cells.block for token in positions(tokens) if token // cells.block in places))
+        for tokens, places in zip(selected, (cells.rows, cells.columns), strict=True)
     )
-    shapes, labels = [], []
     thin = max(cells.weights.shape) > THIN_ABOVE
-    if row is not None:
-        shapes += band(row=row, colour=colour.QUERY, thin=thin)
-        labels.append(pill(cells.query_names[row], row=row, colour=colour.QUERY_LABEL))
-    if column is not None:
-        shapes += band(column=column, colour=colour.KEY, thin=thin)
-        labels.append(pill(cells.key_names[column], column=column, colour=colour.KEY_LABEL, upright=upright))
-    if row is not None and column is not None and not thin:
-        shapes += band(row=row, column=column, colour="#111111")
+    shapes = [shape for row in rows for shape in band(row=row, colour=colour.QUERY, thin=thin)]
+    shapes += [shape for column in columns for shape in band(column=column, colour=colour.KEY, thin=thin)]
+    labels = [pill(cells.query_names[row], row=row, colour=colour.QUERY_LABEL) for row in rows]
+    labels += [pill(cells.key_names[at], column=at, colour=colour.KEY_LABEL, upright=upright) for at in columns]
+    if not thin:
+        shapes += [shape for row in rows for at in columns for shape in band(row=row, column=at, colour="#111111")]
     figure.update_layout(shapes=shapes, annotations=[*figure.layout.annotations, *labels])

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.attention import attention_cells, block_names, map_traces
+from encoder.figures.attention import Positions, Scale, attention_cells, block_names, map_traces, positions
 from encoder.figures.axes import as_array, band, neutral_layout, shown_label
 
 #: Up to this many tokens across, each one's label is written on the axis.
@@ -23,10 +23,10 @@ def attention_window(
     block: int,
     row_offset: int = 0,
     column_offset: int = 0,
-    scale: str = "fixed",
+    scale: Scale = "fixed",
     log: bool = False,
     colours: str = "viridis",
-    selected: tuple[int | None, int | None] | None = None,
+    selected: tuple[Positions, Positions] | None = None,
 ) -> go.Figure:
     """Part of the attention map of a long text, exact or in blocks, in its place among all the text's tokens.
 
@@ -41,7 +41,7 @@ def attention_window(
         A figure whose axes run over all T tokens; zooming in it survives the next window of the same text.
     """
     weights = as_array(attention, name="attention", ndim=2)
-    cells = attention_cells(weights, [""] * (max(weights.shape) * block), scale=scale, block=block)  # type: ignore[arg-type]
+    cells = attention_cells(weights, [""] * (max(weights.shape) * block), scale=scale, block=block)
     figure = go.Figure(map_traces(cells, log, colours))
     n_rows, n_columns = weights.shape
     rows = row_offset + block * np.arange(n_rows) + (block - 1) / 2
@@ -58,10 +58,10 @@ def attention_window(
     )
     if selected is not None:
         bands: list[dict[str, Any]] = []
-        if selected[0] is not None:
-            bands += band(row=selected[0], colour=colour.QUERY, thin=True)
-        if selected[1] is not None:
-            bands += band(column=selected[1], colour=colour.KEY, thin=True)
+        for row in positions(selected[0]):
+            bands += band(row=row, colour=colour.QUERY, thin=True)
+        for column in positions(selected[1]):
+            bands += band(column=column, colour=colour.KEY, thin=True)
         figure.update_layout(shapes=bands)
     return figure
 

@@ -1,62 +1,63 @@
-"""Heads: every head as a small map, one of them large; what a token attends to, in words and numbers."""
+"""Heads: every head as a small map, one of them large: as a map, as lines, in the text itself; what it attends to."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from encoder import figures
-from pages.shared import attention_view, controls
-from pages.shared.components import head_grid, plot
+from pages.shared import attention_view, head_options, head_words, many_heads
 from pages.shared.frame import current_view
+from pages.shared.head_layout import STYLE
+from pages.shared.view import state
 
 view = current_view()
 config = view.loaded.config
-trace = view.trace
 
-
-def _on_grid(event: dict) -> None:
-    if event["event"] == "open":
-        controls.open_head(event["layer"], event["head"])
-
-
-def _on_map(event: dict) -> None:
-    controls.select_from(event, attention_view.shown_block(trace, "map"))
-
-
-st.header("Heads", anchor=False)
-st.markdown(
-    f"Each small map is one of the {config.n_layers} × {config.n_heads} heads of **{view.loaded.name}**: row *i*, "
-    "column *j* says how much token *i* attends to token *j*. Choose a head to see it large, then a cell or a token."
-)
-grid_side, map_side = st.columns([5, 6], gap="medium")
-
-# The large map comes first: in a long text the small ones take their time.
-with map_side:
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.subheader(f"L{view.layer} H{view.head}", anchor=False, width="content")
-        options = st.popover("Options", icon=":material/tune:", width="content")
-    special, scale, span = attention_view.options(options)
-    figure, caption = attention_view.head_map(view, "map", special, scale, span)
-    plot(
-        figure,
-        key="map",
-        alt=f"Attention map of layer {view.layer}, head {view.head}: {trace.n_tokens} query tokens downwards, as many "
-        "key tokens to the right.",
-        height=500,
-        selected=(view.i, view.j),
-        on_event=_on_map,
-    )
-    st.caption(caption)
+st.html(f"<style>{STYLE}</style>")
+with st.container(key="heads-page"), st.container(key="heads-body"):
+    grid_side = st.container(key="heads-grid")
+    head_side = st.container(key="heads-head")
+    words_side = st.container(key="heads-words")
+below = st.container(key="heads-below")
 
 with grid_side:
-    head_grid(
-        attention_view.thumbnails(view),
-        layers=config.n_layers,
-        heads=config.n_heads,
-        selected=(view.layer, view.head),
-        key="grid",
-        alt=f"Attention maps of all {config.n_layers * config.n_heads} heads, layers downwards, heads to the right.",
-        colorscale=figures.thumbnails_lut(view.colours),
-        on_event=_on_grid,
+    st.header("Heads", anchor=False)
+    st.markdown(
+        f"The {config.n_layers} × {config.n_heads} heads of **{view.loaded.name}**, each a small map: row *i*, column "
+        "*j* says how much token *i* attends to token *j*."
     )
-    attention_view.what_is_seen(view, special)
+with words_side, st.expander("Options", icon=":material/tune:"):
+    options = head_options.choose(view)
+
+layer, head = head_options.averaged(view.layer, view.head, options.average)
+shown = head_options.shown_map(view, options, layer, head)
+held = head_options.held(view)
+
+# The large map comes first: in a long text the small ones take their time.
+with head_side:
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader(head_options.name(view, options), anchor=False, width="content")
+        with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
+            kind = state.bound(
+                st.segmented_control, "view", "View", ["map", "lines", "text"], required=True, width="content",
+                label_visibility="collapsed", format_func=str.title,
+            )  # fmt: skip
+            pinned = (view.layer, view.head) in state.get("pins")
+            st.button(
+                "", key="pin", icon=":material/keep_off:" if pinned else ":material/keep:",
+                help="Take this head away from those below" if pinned else "Pin: show this head beside others, below",
+                on_click=head_options.pin, args=(view.layer, view.head), disabled=options.average != "none",
+            )  # fmt: skip
+    if kind == "map":
+        attention_view.draw_map(view, options, shown, held)
+    elif kind == "lines":
+        attention_view.draw_lines(view, options, shown, held)
+    else:
+        attention_view.draw_text(view, options, shown, held)
+
+with words_side:
+    head_words.sink_note(view, options)
+    head_words.what_is_seen(view, options, shown, held)
+with below:
+    many_heads.draw_pins(view, options, held)
+with grid_side:
+    many_heads.draw_grid(view, options)

@@ -1,111 +1,165 @@
-"""One head's map as a page shows it: exact or pooled, special tokens as asked; and what it says in words."""
+"""One head's map as a page shows it: as a heat map, exact or pooled, as lines, or as the text itself."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from encoder import figures
-from encoder.measure import aggregate, ranking, window
-from encoder.trace import Trace, pooling_block
-from pages.shared import cached, controls, learn
-from pages.shared.components import plot_window
-from pages.shared.components.events import ZoomWindow
+from encoder.measure import aggregate, window
+from encoder.measure.head_map import HeadMap
+from encoder.trace import pooling_block
+from pages.shared import head_options
+from pages.shared.components import lines, plot, plot_window, text_shade
+from pages.shared.components.events import LinesEvent, PlotEvent, TextEvent, ZoomWindow
+from pages.shared.head_options import Held, Options, hold, shown_map, toggled
+from pages.shared.heads_params import MOST_OVERLAID
+from pages.shared.passage import passage
 from pages.shared.view import View, state
 
 #: Up to this many tokens a map is drawn cell by cell; above, one cell stands for a block of tokens until zoomed in.
 EXACT_TOKENS = 256
-#: Beyond this many tokens all heads take seconds, and progress is shown.
-SHORT_TEXT = 1_024
-#: Side of the small maps of the grid, at most.
-THUMBNAIL = 64
+#: Lines' weights take at most so many bytes as 32-bit numbers, else 16-bit ones.
+LINES_BYTES = 4_000_000
 
 
-CAPTIONS = {
-    "show": "Each row is a query token and sums to 1; each column is a key token that it attends to.",
-    "zero": "The cells of special tokens are set to 0 here, so rows sum to less than 1. The model itself saw them.",
-    "renormalise": "Special tokens are left out and each row is scaled to sum to 1. The model itself saw them.",
-}
+# --- as a heat map ---------------------------------------------------------------------------------------------------
 
 
-def thumbnails(view: View) -> np.ndarray:
-    """uint8 [L, H, S, S]: every head's pooled map, 255 for the weight 1; for colours, never for numbers.
-
-    Kept layer by layer, so that a long text shows its progress, and a visitor who goes on meanwhile loses none of it.
-    """
-    n_layers, long = view.trace.config.n_layers, view.trace.n_tokens > SHORT_TEXT
-    bar = st.progress(0.0, "Drawing the small maps …") if long else None
-    layers = []
-    for layer in range(n_layers):
-        if bar is not None:
-            bar.progress(layer / n_layers, f"Drawing the small maps: layer {layer} of 0 to {n_layers - 1} …")
-        layers.append(cached.derived(view.model, view.text, view.pair, ("thumbnails", THUMBNAIL, layer), _draw(layer)))
-    if bar is not None:
-        bar.empty()
-    return np.stack(layers)
+def is_exact(shown: HeadMap, options: Options) -> bool:
+    """Whether a map is drawn cell by cell. Words and parts of a pair always are: their cells count no tokens."""
+    most = max(len(shown.query_labels), len(shown.key_labels))
+    return most <= EXACT_TOKENS or options.words or options.padding or options.between != "all"
 
 
-def _draw(layer: int) -> Callable[[Trace], np.ndarray]:
-    return lambda trace: aggregate.to_uint8(trace.layer_thumbnails(layer, THUMBNAIL))
-
-
-def options(place: DeltaGenerator) -> tuple[str, str, str]:
-    """How the map is drawn: special tokens (show, zero, renormalise), colour (linear, log), range (fixed, head)."""
-    special = state.bound(
-        place.segmented_control,
-        "special",
-        "Special tokens",
-        ["show", "zero", "renormalise"],
-        required=True,
-        format_func={"show": "shown", "zero": "zeroed", "renormalise": "left out, rows to 1"}.get,
-        help="[CLS] and [SEP] take much of the attention in many heads. Zeroed: their cells are 0. Left out: "
-        "the rest of each row is scaled to sum to 1. The model itself always sees them.",
+def draw_map(view: View, options: Options, shown: HeadMap, held: Held, key: str = "map") -> None:
+    """The heat map with its sentence. key: of the plot."""
+    figure, caption = head_figure(view, options, shown, held, key)
+    name = head_options.name(view, options)
+    plot(
+        figure,
+        key=key,
+        alt=f"Attention map of {_spoken(name)}: {len(shown.query_labels)} query tokens downwards, "
+        f"{len(shown.key_labels)} key tokens to the right.",
+        height=320,
+        fill=True,
+        selected=None,
+        on_event=lambda event: take_click(event, view, options, shown, held, key),
     )
-    scale = state.bound(place.segmented_control, "scale", "Colour", ["linear", "log"], required=True)
-    span = state.bound(
-        place.segmented_control,
-        "range",
-        "Range",
-        ["fixed", "head"],
-        required=True,
-        format_func={"fixed": "0 to 1", "head": "this head"}.get,
-        help="0 to 1 makes heads comparable; this head's own range shows faint patterns.",
-    )
-    return special, scale, span
+    st.caption(caption)
 
 
-def shown_block(trace: Trace, key: str) -> int:
-    """How many tokens, each way, one cell of the large map stands for as it is drawn now. key: of the plot."""
-    return pooling_block(max(side.stop - side.start for side in zoomed(plot_window(key), trace.n_tokens)), EXACT_TOKENS)
+def _spoken(name: str) -> str:
+    """ "L0 H2" as a screen reader says it."""
+    parts = name.split()
+    if len(parts) == 2 and parts[0][1:].isdigit() and parts[1][1:].isdigit():
+        return f"layer {parts[0][1:]}, head {parts[1][1:]}"
+    return name
 
 
-def head_map(view: View, key: str, special: str, scale: str, span: str) -> tuple[go.Figure, str]:
-    """The map of the view's head as a figure, and the sentence under it. key: of the plot that shows it."""
-    look = {"scale": span, "log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
+def head_figure(
+    view: View,
+    options: Options,
+    shown: HeadMap,
+    held: Held,
+    key: str,
+    scale: str | float | None = None,
+) -> tuple[go.Figure, str]:
+    """A map as a figure, and the sentence under it. key: of the plot that shows it; scale: as in the figure."""
+    look = {
+        "scale": scale or ("head" if options.own else "fixed"),
+        "log": options.log,
+        "colours": view.colours,
+        "selected": (held.rows(shown), held.columns(shown)),
+    }
+    if is_exact(shown, options):
+        figure = figures.attention_heatmap(
+            shown.weights, shown.query_labels, key_labels=shown.key_labels, square=False, **look
+        )
+        return figure, caption(options, view.pair is not None)
+    return _window(view, options, shown, key, look)
+
+
+def _window(view: View, options: Options, shown: HeadMap, key: str, look: dict) -> tuple[go.Figure, str]:
     trace = view.trace
-    if trace.n_tokens <= EXACT_TOKENS:
-        weights = window.attention_rows(trace, view.layer, view.head, special)
-        return figures.attention_heatmap(weights, trace.labels, **look), CAPTIONS[special]
+    layer, head = head_options.averaged(view.layer, view.head, options.average)
     queries, keys = zoomed(plot_window(key), trace.n_tokens)
-    weights, block = window.pooled_window(trace, view.layer, view.head, special, EXACT_TOKENS, queries, keys)
+    weights, block = window.pooled_window(trace, layer, head, options.special, EXACT_TOKENS, queries, keys)
     figure = figures.attention_window(
-        weights, trace.labels, block=block, row_offset=queries.start, column_offset=keys.start, **look
+        weights.cpu(), trace.labels, block=block, row_offset=queries.start, column_offset=keys.start, **look
     )
     if block == 1:
-        return (
-            figure,
-            f"Tokens {queries.start:,} to {queries.stop - 1:,} and {keys.start:,} to {keys.stop - 1:,}, each "
-            "cell one weight. Double-click to see all. " + CAPTIONS[special],
+        return figure, (
+            f"Tokens {queries.start:,} to {queries.stop - 1:,} and {keys.start:,} to {keys.stop - 1:,}, each cell one "
+            f"weight. Double-click to see all. {caption(options)}"
         )
     return figure, (
         f"{trace.n_tokens:,} tokens: each cell is the largest weight among {block} × {block} pairs of tokens. "
         "Drag over a part to zoom in, down to single tokens."
     )
+
+
+def caption(options: Options, pair: bool = False) -> str:
+    """What rows and columns are, true for every combination of the options."""
+    unit = "word" if options.words else "token"
+    part = options.between != "all"
+    if options.special == "show":
+        rows = f"Each row is a query {unit}, each column a key {unit} that it attends to; "
+        rows += "a row sums to less than 1, as the other keys are not shown." if part else "each row sums to 1."
+    elif options.special == "zero":
+        rows = "Rows and columns of special tokens are set to 0 here, so the other rows sum to less than 1."
+    else:
+        total = "1 over both sentences" if part else "1"
+        rows = "Special tokens are left out: their own rows and columns are empty, and every other row is scaled to "
+        rows += f"sum to {total}."
+    said = [rows]
+    if options.special != "show":
+        said.append("The model itself saw them.")
+    if options.words:
+        said.append("Weights to the pieces of a word are summed, weights from them averaged.")
+    return " ".join(said)
+
+
+def shown_block(view: View, key: str) -> int:
+    """How many tokens, each way, one cell of a pooled map stands for as it is drawn now. key: of the plot."""
+    n_tokens = view.trace.n_tokens
+    return pooling_block(max(side.stop - side.start for side in zoomed(plot_window(key), n_tokens)), EXACT_TOKENS)
+
+
+def take_click(event: PlotEvent, view: View, options: Options, shown: HeadMap, held: Held, key: str) -> None:
+    """A click on a map: a cell selects query and key, a label one of them; with shift they join those selected."""
+    if event["event"] != "click":
+        return
+    axis, shift = event["axis"], event.get("shift", False)
+    if axis == "clear":
+        hold((), ())
+        return
+    if axis == "cell" and not is_exact(shown, options) and shown_block(view, key) > 1:
+        return  # such a cell is no single token
+    query = shown.query_tokens(event["i"])[0] if axis in ("cell", "y") else None
+    column = shown.key_tokens(event["j"])[0] if axis in ("cell", "x") else None
+    if query is None and column is None:
+        return
+    queries, keys = _in_map(held, shown)
+    if axis == "cell" and shift:
+        hold([*queries, query], [*keys, column]) if not (query in queries and column in keys) else hold(
+            toggled(queries, query), toggled(keys, column)
+        )
+    elif axis == "cell":
+        hold([query], [column])
+    elif query is not None:
+        hold(toggled(queries, query) if shift else [query], keys)
+    else:
+        hold(queries, toggled(keys, column) if shift else [column])
+
+
+def _in_map(held: Held, shown: HeadMap) -> tuple[list[int], list[int]]:
+    """The selected tokens, each named by the first token of its row or column, as clicks name them."""
+    queries = [shown.query_tokens(row)[0] for row in held.rows(shown)]
+    return queries, [shown.key_tokens(column)[0] for column in held.columns(shown)]
 
 
 def zoomed(zoom: ZoomWindow | None, n_tokens: int) -> tuple[slice, slice]:
@@ -120,46 +174,147 @@ def zoomed(zoom: ZoomWindow | None, n_tokens: int) -> tuple[slice, slice]:
     return tokens(zoom["y"]), tokens(zoom["x"])
 
 
-def what_is_seen(view: View, special: str) -> None:
-    """In words: what the selected token attends to most, or the head's strongest pairs when none is selected."""
-    trace, layer, head, labels = view.trace, view.layer, view.head, view.trace.labels
-    if view.i is not None:
-        row = window.attention_rows(trace, layer, head, special, slice(view.i, view.i + 1))[0]
-        if view.j is not None:
-            st.markdown(
-                f"**{_token(labels, view.i)}** attends to **{_token(labels, view.j)}** with **{row[view.j]:.3f}**."
-            )
-        st.markdown(f"What **{_token(labels, view.i)}** (token {view.i}) attends to most in L{layer} H{head}:")
-        _bars([(figures.isolated(labels[key]), key, weight) for key, weight in ranking.strongest(row, 6)])
-    elif view.j is not None:
-        column = window.attention_column(trace, layer, head, special, view.j)
-        st.markdown(f"Who attends most to **{_token(labels, view.j)}** (token {view.j}) in L{layer} H{head}:")
-        _bars([(figures.isolated(labels[query]), query, weight) for query, weight in ranking.strongest(column, 6)])
-    else:
-        st.markdown("The strongest weights of this head. Click a cell or a token of the map to select it.")
-        pairs = window.strongest_pairs(trace, layer, head, special, 6)
-        _bars([(figures.arrow(labels[query], labels[key]), query, weight) for query, key, weight in pairs])
-    both = view.i is not None and view.j is not None
-    if both and st.button("How this weight is made", icon=":material/calculate:"):
-        learn.go("softmax")
-        st.switch_page("pages/learn/steps.py")
-    if view.i is not None or view.j is not None:
-        st.button("Clear selection", icon=":material/close:", on_click=controls.select, args=(None, None))
+# --- as lines --------------------------------------------------------------------------------------------------------
 
 
-def _token(labels: tuple[str, ...], position: int) -> str:
-    return controls.plain(labels[position])
-
-
-def _bars(rows: list[tuple[str, int, float]]) -> None:
-    """Label, token and weight, with a bar from 0 to 1."""
-    st.dataframe(
-        {"token": [row[0] for row in rows], "position": [row[1] for row in rows], "weight": [row[2] for row in rows]},
-        hide_index=True,
-        width="stretch",
-        column_config={
-            "token": st.column_config.TextColumn("Token"),
-            "position": st.column_config.NumberColumn("Position", width="small"),
-            "weight": st.column_config.ProgressColumn("Weight", min_value=0.0, max_value=1.0, format="%.3f"),
-        },
+def draw_lines(view: View, options: Options, shown: HeadMap, held: Held) -> None:
+    """Lines from queries to keys: of this head, and of up to eleven more drawn over it."""
+    overlaid = _overlay_controls(view, options)
+    heads = [(view.layer, view.head), *(one for one in overlaid if one != (view.layer, view.head))]
+    heads = heads[:MOST_OVERLAID] if options.average == "none" else [(view.layer, view.head)]
+    names = [f"L{layer} H{head}" for layer, head in heads]
+    if options.average != "none":
+        names = [head_options.name(view, options)]
+    if not head_options.is_whole(view):
+        st.info(
+            f"Lines are drawn between at most {head_options.WHOLE_TOKENS} tokens; this text has "
+            f"{view.trace.n_tokens:,}. Choose Map, which shows texts of any length, or a shorter text."
+        )
+        return
+    maps = [shown_map(view, options, *head_options.averaged(*one, options.average)) for one in heads]
+    weights = np.stack([one.weights.numpy() for one in maps])
+    if weights.nbytes > LINES_BYTES:
+        weights = np.round(weights.clip(0, 1) * 65535).astype(np.uint16)
+    lines(
+        weights,
+        tokens=shown.query_labels,
+        key_tokens=shown.key_labels,
+        labels=names,
+        key="lines",
+        alt=f"Attention as lines: {len(shown.query_labels)} query tokens on the left, {len(shown.key_labels)} key "
+        f"tokens on the right; {', '.join(names)}.",
+        selected_queries=held.rows(shown),
+        selected_keys=held.columns(shown),
+        threshold=state.get("least"),
+        on_event=lambda event: take_lines(event, shown),
     )
+    st.caption(
+        "A line is as strong as the weight from the token on the left to the token on the right. Point at a token to "
+        "look at it alone, click to hold it, shift-click to hold several: their weights are summed. "
+        + _text_options(options)
+    )
+
+
+def _overlay_controls(view: View, options: Options) -> list[tuple[int, int]]:
+    config = view.loaded.config
+    chosen = head_options.heads_of_model("overlay", view)
+    left, right = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
+    with left:
+        every = [(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)]
+        chosen = state.bound(
+            st.multiselect, "overlay", "Heads drawn over this one", every,
+            format_func=lambda one: f"L{one[0]} H{one[1]}", max_selections=MOST_OVERLAID - 1,
+            placeholder="None", disabled=options.average != "none",
+        )  # fmt: skip
+    with right:
+        state.bound(
+            st.slider, "least", "Weights from", min_value=0.0, max_value=1.0, step=0.01,
+            help="Weaker lines are not drawn; the numbers count them all the same.",
+        )  # fmt: skip
+    return list(chosen)
+
+
+def take_lines(event: LinesEvent, shown: HeadMap) -> None:
+    """The tokens held in the lines become the selection."""
+    hold(
+        [shown.query_tokens(row)[0] for row in event["queries"]],
+        [shown.key_tokens(column)[0] for column in event["keys"]],
+    )
+
+
+# --- as the text itself ----------------------------------------------------------------------------------------------
+
+
+def draw_text(view: View, options: Options, shown: HeadMap, held: Held) -> None:
+    """The text, shaded by what the selected tokens attend to, or by who attends to them."""
+    direction = state.bound(
+        st.segmented_control, "direction", "Shaded by", ["to", "from"], required=True,
+        label_visibility="collapsed",
+        format_func={"to": "what the selected attend to", "from": "who attends to the selected"}.get,
+    )  # fmt: skip
+    units, _ = aggregate.token_groups(view.trace, words=options.words, padding=options.padding)
+    rows = [_place(shown.row_of(group[0])) for group in units]
+    columns = [_place(shown.column_of(group[0])) for group in units]
+    chosen = held.rows(shown) if direction == "to" else held.columns(shown)
+    sources = rows if direction == "to" else columns
+    values, meaning = _shades(shown, direction, chosen)
+    targets = columns if direction == "to" or not chosen else rows
+    text = passage(view.trace, units)
+    text_shade(
+        text.paragraphs,
+        labels=[aggregate.group_label(view.trace, group) for group in units],
+        values=[values[place] if place >= 0 else math.nan for place in targets],
+        rows=rows,
+        columns=columns,
+        key="text",
+        alt=f"The text, shaded by attention in {head_options.name(view, options)}.",
+        title="attention weight" if len(chosen) < 2 else "attention weights, summed",
+        direction=direction,
+        weights=shown.weights.numpy() if head_options.is_whole(view) else None,
+        held=[unit for unit, place in enumerate(sources) if place >= 0 and place in chosen],
+        special=text.special,
+        own=options.own,
+        log=options.log,
+        on_event=lambda event: take_text(event, units, direction),
+    )
+    st.caption(f"{meaning} {_text_options(options)}".strip())
+
+
+def _place(place: int | None) -> int:
+    return -1 if place is None else place
+
+
+def _shades(shown: HeadMap, direction: str, chosen: list[int]) -> tuple[list[float], str]:
+    """One weight a column (or row), and what it is, in words."""
+    if not chosen:
+        return shown.received().tolist(), (
+            "Nothing is selected: the shade is the mean weight that a token receives from all. Point at a token to "
+            "look at it alone, click to select it, shift-click to select several."
+        )
+    those = "the selected token" if len(chosen) == 1 else f"the {len(chosen)} selected tokens"
+    said = "The stronger a token's shade, the more "
+    if direction == "to":
+        return shown.from_rows(chosen).tolist(), f"{said}{those} {_attend(chosen)} to it."
+    return shown.to_columns(chosen).tolist(), f"{said}it attends to {those}."
+
+
+def _attend(chosen: list[int]) -> str:
+    return "attends" if len(chosen) == 1 else "together attend"
+
+
+def _text_options(options: Options) -> str:
+    said = []
+    if options.special != "show":
+        said.append(caption(options))
+    elif options.words:
+        said.append("Weights to the pieces of a word are summed, weights from them averaged.")
+    return " ".join(said)
+
+
+def take_text(event: TextEvent, units: tuple[tuple[int, ...], ...], direction: str) -> None:
+    """The units held in the text become the selected queries, or keys."""
+    tokens = [units[unit][0] for unit in event["units"]]
+    if direction == "to":
+        hold(tokens, ())
+    else:
+        hold((), tokens)

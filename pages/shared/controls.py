@@ -28,6 +28,9 @@ def select(i: int | None, j: int | None) -> None:
     """Choose the query token i and the key token j, on every page."""
     state.put("i", i)
     state.put("j", j)
+    # Tokens held beside them belong to the selection before.
+    state.put("hold", [])
+    state.put("hold_keys", [])
 
 
 def open_head(layer: int, head: int) -> None:
@@ -91,7 +94,7 @@ def model_controls() -> None:
         "Norm placement",
         options,
         required=True,
-        format_func={"trained": "as trained", "pre": "pre", "post": "post", "both": "both"}.get,
+        format_func={"trained": "trained", "pre": "pre", "post": "post", "both": "both"}.get,
         help="Post-norm: x = norm(x + f(x)), the original Transformer and BERT. Pre-norm: x = x + f(norm(x)). "
         "Moving the norms of a pretrained model changes what it computes without training it again. Both: side "
         "by side, on a page of its own.",

@@ -61,6 +61,13 @@ class LinesEvent(TypedDict):
     keys: list[int]
 
 
+class TextEvent(TypedDict):
+    """The units that are held in `text_shade`, in ascending order; empty after Esc."""
+
+    event: Literal["select"]
+    units: list[int]
+
+
 def state(key: str) -> Mapping[str, Any]:
     """What the browser last said for the component of this key; empty before it has been drawn."""
     value = st.session_state.get(key)
@@ -114,8 +121,8 @@ def grid_event(value: object) -> GridEvent | None:
     return event
 
 
-def lines_event(value: object, count: int) -> LinesEvent | None:
-    """A selection among `count` tokens as the browser sent it; None for anything else.
+def lines_event(value: object, count: int | tuple[int, int]) -> LinesEvent | None:
+    """A selection among `count` tokens (queries and keys) as the browser sent it; None for anything else.
 
     Positions beyond the tokens are dropped: the sentence may have become shorter since the click.
     """
@@ -124,8 +131,22 @@ def lines_event(value: object, count: int) -> LinesEvent | None:
     sides = [value.get(name) for name in ("queries", "keys")]
     if not all(isinstance(side, list) and all(_is_index(position) for position in side) for side in sides):
         return None
-    queries, keys = (sorted({int(position) for position in side if position < count}) for side in sides)
+    counts = (count, count) if isinstance(count, int) else count
+    queries, keys = (
+        sorted({int(position) for position in side if position < most})
+        for side, most in zip(sides, counts, strict=True)  # type: ignore[arg-type]
+    )
     return {"event": "select", "queries": queries, "keys": keys}
+
+
+def text_event(value: object, count: int) -> TextEvent | None:
+    """A selection among `count` units as the browser sent it, later ones dropped; None for anything else."""
+    if not isinstance(value, dict):
+        return None
+    units = value.get("units")
+    if not isinstance(units, list) or not all(_is_index(unit) for unit in units):
+        return None
+    return {"event": "select", "units": sorted({int(unit) for unit in units if unit < count})}
 
 
 def zoom_window(value: object) -> ZoomWindow | None:

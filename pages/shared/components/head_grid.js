@@ -311,7 +311,7 @@ class GridView {
     const [low, high] = this.header.measureRange;
     const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => this.measureColour(share)).join(",");
     const scale = make("i", { style: `background: linear-gradient(90deg, ${stops})` });
-    this.legend.append(make("span", {}, this.header.measureLabel), make("span", {}, short(low)), scale, make("span", {}, short(high)));
+    this.legend.append(make("span", {}, this.header.measureLabel), make("span", {}, threeDigits(low)), scale, make("span", {}, threeDigits(high)));
   }
 
   // ---- The label under the pointer ----
@@ -326,7 +326,7 @@ class GridView {
   details(k) {
     const lines = [];
     const value = this.valueOf(k);
-    if (this.arrays.measure) lines.push(`${this.header.measureLabel || "measure"}: ${Number.isFinite(value) ? short(value) : "no value"}`);
+    if (this.arrays.measure) lines.push(`${this.header.measureLabel || "measure"}: ${Number.isFinite(value) ? threeDigits(value) : "no value"}`);
     if (this.badgeOf(k)) lines.push(this.badgeOf(k));
     if (this.isPinned(k) >= 0) lines.push(`pinned, ${this.isPinned(k) + 1}`);
     if (this.arrays.dim?.data[this.flatIndex(k)]) lines.push("filtered out");
@@ -444,7 +444,7 @@ class GridView {
   }
 
   drawLegend(pen) {
-    const [low, high] = this.header.measureRange.map(short);
+    const [low, high] = this.header.measureRange.map(threeDigits);
     const start = `${this.header.measureLabel} ${low}`.trim();
     this.text(pen, start, 8, 12, "left", this.theme.text, 12);
     const left = 14 + pen.measureText(start).width;
@@ -461,11 +461,6 @@ class GridView {
     window.removeEventListener("scroll", this.onScroll, { capture: true });
     this.root.remove();
   }
-}
-
-// Three digits that count.
-function short(value) {
-  return Math.abs(value) >= 1000 || (value !== 0 && Math.abs(value) < 0.001) ? value.toExponential(1) : String(Number(value.toPrecision(3)));
 }
 
 export default mounted(GridView);

@@ -59,11 +59,13 @@ class LinesView {
     }
   }
 
-  get count() { return this.header.tokens.length; }
+  tokens(side) { return side === FROM ? this.header.tokens : this.header.keyTokens ?? this.header.tokens; }
+
+  count(side) { return this.tokens(side).length; }
 
   get heads() { return this.header.colours.length; }
 
-  weight(head, i, j) { return this.weights.data[(head * this.count + i) * this.count + j] / this.unit; }
+  weight(head, i, j) { return this.weights.data[(head * this.count(FROM) + i) * this.count(TO) + j] / this.unit; }
 
   fillTop() {
     const legend = this.header.labels.map((label, k) => make("span", {}, make("i", { style: `background:${this.header.colours[k]}` }), label));
@@ -72,13 +74,14 @@ class LinesView {
   }
 
   fillSides() {
-    const key = JSON.stringify(this.header.tokens);
+    const key = JSON.stringify([this.tokens(FROM), this.tokens(TO)]);
     if (key === this.drawnTokens) return;
     this.drawnTokens = key;
     this.at = null;
-    this.row = this.count > 256 ? 15 : this.count > 48 ? 18 : 21;
-    this.rows = this.sides.map((side) => {
-      const rows = this.header.tokens.map((token) => {
+    this.most = Math.max(this.count(FROM), this.count(TO));
+    this.row = this.most > 256 ? 15 : this.most > 48 ? 18 : 21;
+    this.rows = this.sides.map((side, which) => {
+      const rows = this.tokens(which).map((token) => {
         const text = make("b", { dir: "auto" }, token);
         return make("div", { class: "enc-lines-token", title: token, style: `height:${this.row}px; line-height:${this.row}px` }, text, make("u"));
       });
@@ -87,12 +90,12 @@ class LinesView {
     });
   }
 
-  // Every line that can be seen, by level of weight: in each level a list for each head of i * T + j. Levels are finer for
+  // Every line that can be seen, by level of weight: in each level a list for each head of i * C + j. Levels are finer for
   // faint lines, of which there are most.
   sortLines() {
     const least = Math.max(FAINTEST, this.header.threshold);
     const { data } = this.weights;
-    const area = this.count * this.count;
+    const area = this.count(FROM) * this.count(TO);
     this.levels = Array.from({ length: LEVELS }, () => Array.from({ length: this.heads }, () => []));
     this.all = null;   // the picture with nothing in focus
     for (let head = 0; head < this.heads; head++) {
@@ -106,7 +109,8 @@ class LinesView {
   // The lines between the tokens in focus, strongest first, no more than can be told apart.
   chosen([queries, keys]) {
     const [from, to] = [new Set(queries), new Set(keys)];
-    const inFocus = (cell) => (!from.size || from.has(Math.floor(cell / this.count))) && (!to.size || to.has(cell % this.count));
+    const width = this.count(TO);
+    const inFocus = (cell) => (!from.size || from.has(Math.floor(cell / width))) && (!to.size || to.has(cell % width));
     const groups = [];
     let [drawn, all] = [0, 0];
     for (let level = LEVELS - 1; level >= 0; level--) {
@@ -126,12 +130,12 @@ class LinesView {
   // The tokens in focus on each side: the one under the pointer, else those that are held.
   focus() {
     if (this.at) return this.at[0] === FROM ? [[this.at[1]], []] : [[], [this.at[1]]];
-    return this.held.map((side) => [...side].filter((token) => token < this.count).sort((a, b) => a - b));
+    return this.held.map((side, which) => [...side].filter((token) => token < this.count(which)).sort((a, b) => a - b));
   }
 
   // For each token of a side, the weight between it and the tokens in focus on the other: summed over these, one number a head.
   sums(side, others) {
-    return Array.from({ length: this.count }, (_, token) => Array.from({ length: this.heads }, (_, head) => others.reduce(
+    return Array.from({ length: this.count(side) }, (_, token) => Array.from({ length: this.heads }, (_, head) => others.reduce(
       (sum, other) => sum + (side === TO ? this.weight(head, other, token) : this.weight(head, token, other)), 0)));
   }
 
@@ -142,7 +146,7 @@ class LinesView {
     const width = this.canvas.clientWidth;
     if (!width) return;
     const scale = devicePixelRatio;
-    const height = this.count * this.row;
+    const height = this.most * this.row;
     this.canvas.style.height = `${height}px`;
     const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
     if (this.canvas.width !== w || this.canvas.height !== h) Object.assign(this.canvas, { width: w, height: h });
@@ -173,8 +177,8 @@ class LinesView {
       for (let start = 0; start < cells.length; start += TOGETHER) {
         pen.beginPath();
         for (const cell of cells.slice(start, start + TOGETHER)) {
-          pen.moveTo(ends[0], Math.floor(cell / this.count) * this.row + middle);
-          pen.lineTo(ends[1], (cell % this.count) * this.row + middle);
+          pen.moveTo(ends[0], Math.floor(cell / this.count(TO)) * this.row + middle);
+          pen.lineTo(ends[1], (cell % this.count(TO)) * this.row + middle);
         }
         pen.stroke();
       }
@@ -216,7 +220,6 @@ class LinesView {
 
   // Held and reached tokens, and beside each token of the other side the sum as bar and number.
   markRows(focus, sums) {
-    const digits = this.body.clientWidth < 480 ? 2 : 3;
     this.rows.forEach((rows, side) => {
       const totals = sums[side]?.map((values) => values.reduce((sum, value) => sum + value, 0) / this.heads);
       const largest = totals ? Math.max(...totals, 1e-9) : 1;
@@ -224,7 +227,7 @@ class LinesView {
         row.classList.toggle("enc-held", this.held[side].has(token));
         row.classList.toggle("enc-at", this.at?.[0] === side && this.at[1] === token);
         const number = row.lastChild;
-        const text = totals ? totals[token].toFixed(digits) : "";
+        const text = totals ? threeDigits(totals[token]) : "";
         if (number.textContent !== text) number.textContent = text;
         const share = totals ? `${(100 * totals[token] / largest).toFixed(1)}%` : "0%";
         if (row.style.getPropertyValue("--enc-share") !== share) row.style.setProperty("--enc-share", share);
@@ -245,7 +248,7 @@ class LinesView {
 
   tokenAt(side, event) {
     const token = Math.floor((event.clientY - this.sides[side].getBoundingClientRect().top) / this.row);
-    return token >= 0 && token < this.count ? token : null;
+    return token >= 0 && token < this.count(side) ? token : null;
   }
 
   point(side, event) {
@@ -286,18 +289,17 @@ class LinesView {
   onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const [side, token] = this.cursor ?? [FROM, 0];
-    const last = this.count - 1;
     const moves = {
       ArrowUp: [side, token - 1], ArrowDown: [side, token + 1], ArrowLeft: [FROM, token], ArrowRight: [TO, token],
-      Home: [side, 0], End: [side, last],
+      Home: [side, 0], End: [side, Infinity],
     };
     if (event.key === "Escape") {
       this.cursor = null;
       this.held = [new Set(), new Set()];
       this.send();
-    } else if (moves[event.key] && this.count) {
+    } else if (moves[event.key] && this.most) {
       const [newSide, newToken] = this.cursor ? moves[event.key] : [FROM, 0];
-      this.cursor = [newSide, Math.max(0, Math.min(last, newToken))];
+      this.cursor = [newSide, Math.max(0, Math.min(this.count(newSide) - 1, newToken))];
       this.move(this.cursor);
       this.rows[this.cursor[0]][this.cursor[1]].scrollIntoView({ block: "nearest" });
       this.announce(...this.cursor);
@@ -310,8 +312,8 @@ class LinesView {
   announce(side, token) {
     const sums = this.sums(1 - side, [token]).map((values) => values.reduce((sum, value) => sum + value, 0) / this.heads);
     const strongest = sums.map((value, other) => [value, other]).sort((a, b) => b[0] - a[0]).slice(0, 3);
-    const list = strongest.map(([value, other]) => `${this.header.tokens[other]} ${value.toFixed(3)}`).join(", ");
-    const name = this.header.tokens[token];
+    const list = strongest.map(([value, other]) => `${this.tokens(1 - side)[other]} ${threeDigits(value)}`).join(", ");
+    const name = this.tokens(side)[token];
     this.aloud.textContent = side === FROM ? `${name} attends most to ${list}` : `${name} is attended to most by ${list}`;
   }
 
@@ -322,7 +324,7 @@ class LinesView {
     const side = 170;
     const middle = Math.max(240, this.canvas.clientWidth);
     const top = 30;
-    const [width, height] = [middle + 2 * side, this.count * this.row + top + 8];
+    const [width, height] = [middle + 2 * side, this.most * this.row + top + 8];
     const canvas = make("canvas", { width: String(width * scale), height: String(height * scale) });
     const pen = canvas.getContext("2d");
     pen.scale(scale, scale);
@@ -357,9 +359,9 @@ class LinesView {
 
   saveTokens(pen, middle, side, sums) {
     pen.font = `13px ${this.theme.font}`;
-    this.rows.forEach((_, which) => this.header.tokens.forEach((token, k) => {
+    this.rows.forEach((_, which) => this.tokens(which).forEach((token, k) => {
       const values = sums[which]?.[k];
-      const number = values ? (values.reduce((sum, value) => sum + value, 0) / this.heads).toFixed(3) : "";
+      const number = values ? threeDigits(values.reduce((sum, value) => sum + value, 0) / this.heads) : "";
       pen.textAlign = which === FROM ? "right" : "left";
       const x = which === FROM ? -6 : middle + 6;
       const y = (k + 0.5) * this.row;

@@ -25,6 +25,7 @@ def lines(
     labels: Sequence[str],
     key: str,
     alt: str,
+    key_tokens: Sequence[str] | None = None,
     colours: Sequence[str] | None = None,
     selected_queries: Sequence[int] = (),
     selected_keys: Sequence[int] = (),
@@ -39,11 +40,12 @@ def lines(
 
     Args:
         weights: [N, T, T] of N heads drawn over one another, rows attend to columns, values 0 to 1: float32, or uint8
-            or uint16 for 0 to 255 or 65535.
+            or uint16 for 0 to 255 or 65535. [N, T, C] where keys are other tokens than queries.
         tokens: T labels. Long ones are cut on the screen.
         labels: N names of heads, for the legend.
         key: the widget's key, also the name of a downloaded picture.
         alt: a sentence that says what is to be seen, for those who do not see it.
+        key_tokens: C labels of the keys, where they are other tokens than the queries.
         colours: N CSS colours; unset, the first N of `HEAD_COLOURS`.
         selected_queries, selected_keys: positions of the held tokens.
         threshold: weights below are not drawn; the numbers count them.
@@ -52,20 +54,22 @@ def lines(
     Raises:
         ValueError: shapes that do not fit, more than 12 heads or more than 512 tokens.
     """
-    if weights.ndim != 3 or weights.shape[1:] != (len(tokens), len(tokens)) or weights.shape[0] != len(labels):
-        fit = [len(labels), len(tokens), len(tokens)]
+    n_keys = len(tokens if key_tokens is None else key_tokens)
+    fit = [len(labels), len(tokens), n_keys]
+    if list(weights.shape) != fit:
         raise ValueError(f"weights must be [heads, T, T] = {fit}, not {list(weights.shape)}.")
     colours = list(colours) if colours is not None else list(HEAD_COLOURS[: len(labels)])
     if not 0 < len(labels) <= len(HEAD_COLOURS) or len(colours) != len(labels):
         raise ValueError(
             f"{len(labels)} heads, {len(colours)} colours; 1 to {len(HEAD_COLOURS)} heads can be told apart."
         )
-    if len(tokens) > MAX_TOKENS:
-        raise ValueError(f"{len(tokens)} tokens; lines show at most {MAX_TOKENS}. Pass a window of them.")
+    if max(len(tokens), n_keys) > MAX_TOKENS:
+        raise ValueError(f"{max(len(tokens), n_keys)} tokens; lines show at most {MAX_TOKENS}. Pass a window of them.")
     if weights.dtype not in (np.uint8, np.uint16):
         weights = weights.astype(np.float32)
     header = {
         "tokens": [str(token) for token in tokens],
+        "keyTokens": None if key_tokens is None else [str(token) for token in key_tokens],
         "labels": [str(label) for label in labels],
         "colours": colours,
         "dtype": weights.dtype.name,
@@ -75,10 +79,10 @@ def lines(
         "name": key,
         "alt": alt,
     }
-    count = len(tokens)
+    counts = len(tokens), n_keys
     result = _render(
         key=key,
         data=wire.pack(header, {"weights": weights}),
-        on_select_change=lambda: events.tell(key, "select", lambda value: events.lines_event(value, count), on_event),
+        on_select_change=lambda: events.tell(key, "select", lambda value: events.lines_event(value, counts), on_event),
     )
-    return events.lines_event(result.get("select"), count)
+    return events.lines_event(result.get("select"), counts)

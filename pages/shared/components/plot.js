@@ -143,9 +143,8 @@ class PlotView {
 
   layout() {
     const own = copy(this.figure.layout);   // Plotly writes into what it is given
-    const height = this.maps.length ? Math.min(this.header.height, Math.max(280, 1.25 * this.width)) : this.header.height;
     const layout = {
-      ...own, width: this.width, height, template: themeTemplate(this.theme, own.template),
+      ...own, width: this.width, height: this.height(), template: themeTemplate(this.theme, own.template),
       shapes: [...(own.shapes ?? []), ...this.marks()],
       uirevision: own.uirevision ?? this.maps.map((map) => `${map.rows}x${map.columns}`).join() + "-",
     };
@@ -153,6 +152,32 @@ class PlotView {
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
     for (const name of Object.keys(this.labels)) layout[name] = { ...own[name], ...this.someLabels(name) };
     return layout;
+  }
+
+  height() {
+    const { height, fill } = this.header;
+    if (!this.maps.length) return height;
+    return fill ? this.fillingHeight() : Math.min(height, Math.max(280, 1.25 * this.width));
+  }
+
+  // The height at which cells are square, as far as the window has room below the chart's upper edge; where that is too
+  // little (the chart lies below the fold), the window's own height. The header's height is the least.
+  fillingHeight() {
+    const { rows, columns } = this.maps[0];
+    const { l, r, t, b } = this.host._fullLayout?._size ?? { l: 90, r: 8, t: 60, b: 80 };
+    const square = Math.max(40, this.width - l - r) * rows / columns + t + b;
+    const scroller = this.scroller();
+    const top = this.root.getBoundingClientRect().top - scroller.getBoundingClientRect().top + scroller.scrollTop;
+    const below = scroller.clientHeight - top - this.header.reserve;
+    const most = below >= this.header.height ? below : Math.max(this.header.height, scroller.clientHeight - 100);
+    return Math.round(Math.min(most, Math.max(this.header.height, square)));
+  }
+
+  // The nearest ancestor that scrolls.
+  scroller() {
+    let element = this.root.parentElement;
+    while (element && !/(auto|scroll)/.test(getComputedStyle(element).overflowY)) element = element.parentElement;
+    return element ?? document.documentElement;
   }
 
   // Made once: Plotly draws everything anew, and forgets the zoom, when the configuration is another object.

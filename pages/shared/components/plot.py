@@ -31,6 +31,8 @@ def plot(
     key: str,
     alt: str,
     height: int,
+    fill: bool = False,
+    reserve: int = 48,
     selected: tuple[Positions, Positions] | Mapping[str, Positions] | None = None,
     on_event: Callable[[PlotEvent], None] | None = None,
 ) -> PlotEvent | None:
@@ -48,6 +50,9 @@ def plot(
         key: the widget's key, also the name of a downloaded picture.
         alt: a sentence that says what is to be seen, for those who do not see it.
         height: pixels; on a narrow screen a map is never higher than 1.25 times its width.
+        fill: the map is as wide as its column and, from `height` on, as high as its cells are square, as far as the
+            window has room below it: then nothing is left empty and all of it is seen without scrolling.
+        reserve: pixels below a map that fills, for what stands under it.
         selected: (queries, keys) or {"i": queries, "j": keys}, each a position, several, or None: these rows and
             columns are framed in every map of the figure, unless it brings `layout.shapes` of its own.
         on_event: called with the event before the page runs, so it may set the state of other widgets.
@@ -58,6 +63,7 @@ def plot(
     header, arrays = _message(figure, selected)
     header |= {
         "alt": alt, "height": int(height), "name": key, "plotly": assets.plotly_js_url(), "window": plot_window(key),
+        "fill": fill, "reserve": int(reserve),
     }  # fmt: skip
     result = _render(
         key=key,

@@ -122,6 +122,11 @@ class Tip {
 let lastEvent = 0;
 const eventId = () => (lastEvent = Math.max(lastEvent + 1, Date.now()));
 
+// Three digits that count, as everywhere in the app: 0.184, 0.00245, 0.5.
+function threeDigits(value) {
+  return String(Number(value.toPrecision(3)));
+}
+
 // Calls at most once a frame.
 function everyFrame(action) {
   let frame = 0;

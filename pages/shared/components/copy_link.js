@@ -1,0 +1,60 @@
+// The address of the view: shown, and copied with or without what was typed.
+
+// Over plain http, as in a classroom's network, browsers offer no navigator.clipboard: then the shown text is selected
+// and copied the old way.
+async function copyText(text, field) {
+  if (window.isSecureContext && navigator.clipboard) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      // refused, or the window has lost the focus: the old way may still do
+    }
+  }
+  const shown = field.value;
+  field.value = text;
+  field.focus();
+  field.select();
+  const done = document.execCommand("copy");
+  if (done) field.value = shown;
+  return done;
+}
+
+class LinkView {
+  constructor(parent) {
+    this.field = make("input", { type: "text", readonly: "", "aria-label": "Link to this view" });
+    this.whole = make("button", { type: "button" }, "Copy link");
+    this.bare = make("button", { type: "button" }, "Copy without the text");
+    this.status = make("span", { role: "status" });
+    this.root = make("div", { class: "enc-link" }, this.field, this.whole, this.bare, this.status);
+    parent.append(this.root);
+    this.field.addEventListener("focus", () => this.field.select());
+    this.whole.addEventListener("click", () => this.copy(this.address([]), "The link is copied."));
+    this.bare.addEventListener("click", () => this.copy(this.address(this.header.typed), "The link is copied, without what was typed."));
+  }
+
+  update(component) {
+    this.header = unpack(component.data).header;
+    this.field.value = this.address([]);
+    this.bare.hidden = !this.header.typed.some((name) => name in this.header.query);
+    this.status.textContent = this.header.note;
+  }
+
+  // The page's own address, which a proxy may have given a prefix, and the values of the view.
+  address(without) {
+    const values = Object.entries(this.header.query).filter(([name]) => !without.includes(name));
+    const query = new URLSearchParams(values).toString();
+    return location.origin + location.pathname + (query && `?${query}`);
+  }
+
+  async copy(address, said) {
+    const done = await copyText(address, this.field);
+    this.status.textContent = done ? said : "This browser does not let a page copy. The link is selected: press Ctrl+C, or ⌘C.";
+  }
+
+  destroy() {
+    this.root.remove();
+  }
+}
+
+export default mounted(LinkView);

@@ -1,0 +1,28 @@
+"""How the Heads page is laid out: grid, large map and words in this order for readers and for narrow screens; beside
+one another where there is room, so that the grid and all of the map are seen without scrolling."""
+
+from __future__ import annotations
+
+#: Widths are those of the page without its sidebar.
+STYLE = """
+.st-key-heads-page, .st-key-heads-below { container-type: inline-size; }
+.st-key-heads-grid, .st-key-heads-head, .st-key-heads-words { gap: 0.6rem; }
+.st-key-heads-grid h2 { padding: 0 0 0.25rem; line-height: 1.2; }
+@container (min-width: 680px) {
+  .st-key-heads-body {
+    display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 6fr); grid-template-rows: auto 1fr;
+    gap: 0.6rem 1.5rem; align-items: start;
+  }
+  .st-key-heads-body > :nth-child(2) { grid-column: 2; grid-row: 1 / span 2; }
+  .st-key-heads-body > :nth-child(3) { grid-column: 1; grid-row: 2; }
+}
+@container (min-width: 560px) {
+  [class*="st-key-heads-pins-"] { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 1rem 1.5rem; }
+}
+@container (min-width: 840px) {
+  .st-key-heads-pins-3 { grid-template-columns: repeat(3, minmax(0, 1fr)); }
+}
+@container (min-width: 1100px) {
+  .st-key-heads-pins-4 { grid-template-columns: repeat(4, minmax(0, 1fr)); }
+}
+"""

@@ -1,0 +1,218 @@
+"""What the reader chose on the Heads page: how maps are shown, which tokens and heads are held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from encoder.measure import head_map
+from encoder.measure.head_map import HeadMap, LongMap
+from pages.shared import cached
+from pages.shared.heads_params import MOST_HELD, MOST_PINS, Head
+from pages.shared.view import View, state
+
+#: Up to this many tokens a map is held as a whole, which words, sentence pairs and the grid's options need.
+WHOLE_TOKENS = 512
+#: Up to this many tokens an average over heads or layers takes seconds at most.
+AVERAGED_TOKENS = 2_048
+
+_SPECIAL = {"show": "shown", "zero": "zeroed", "renormalise": "left out, rows to 1"}
+_BETWEEN = {"all": "all", "a-b": "A → B", "b-a": "B → A", "a-a": "within A", "b-b": "within B"}
+_AVERAGE = {"none": "this head", "heads": "heads", "layers": "layers", "both": "both"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How maps are shown. special, between, words, padding: as in `aggregate.token_map`; average: over what; log:
+    colours follow the logarithm; own: colours run to the largest weight instead of to 1."""
+
+    special: str = "show"
+    between: str = "all"
+    words: bool = False
+    padding: bool = False
+    average: str = "none"
+    log: bool = False
+    own: bool = False
+
+    @property
+    def cells(self) -> dict[str, object]:
+        """What decides which cells a map has and what is in them: keyword arguments of `head_map.dense_map`."""
+        return {"special": self.special, "pairs": self.between, "words": self.words, "padding": self.padding}
+
+    @property
+    def usual(self) -> bool:
+        """Whether cells are what the model computed, token by token."""
+        return self.cells == Options().cells
+
+
+def is_whole(view: View) -> bool:
+    """Whether maps of this text are held as a whole."""
+    return view.trace.n_tokens <= WHOLE_TOKENS
+
+
+def choose(view: View) -> Options:
+    """Draw the widgets and return what is chosen; what this text does not allow is off, and the page says so."""
+    whole, padded = is_whole(view), view.trace.n_real < view.trace.n_tokens
+    left, right = st.columns(2, gap="medium")
+    with left:
+        special = state.bound(
+            st.segmented_control, "special", "Special tokens", list(_SPECIAL), required=True,
+            format_func=_SPECIAL.get,
+            help="[CLS] and [SEP] take much of the attention in many heads. Zeroed: their rows and columns are 0. Left "
+            "out: then the rest of each row is scaled to sum to 1. The model itself always sees them.",
+        )  # fmt: skip
+        words = state.bound(
+            st.toggle, "words", "Whole words", disabled=not whole,
+            help="Weights to the pieces of a word are summed, weights from them averaged, so rows still sum to 1 "
+            "(Clark et al. 2019, section 4.1).",
+        )  # fmt: skip
+        padding = padded and state.bound(
+            st.toggle, "padding", "Padding", help="Show padding's rows and columns. Its rows sum to 1, too."
+        )
+    with right:
+        log = state.bound(st.segmented_control, "scale", "Colour", ["linear", "log"], required=True) == "log"
+        own = state.bound(
+            st.segmented_control, "range", "Range", ["fixed", "head"], required=True,
+            format_func={"fixed": "0 to 1", "head": "this map"}.get,
+            help="0 to 1 makes heads comparable; this map's own range shows faint patterns.",
+        ) == "head"  # fmt: skip
+    average = state.bound(
+        st.segmented_control, "average", "Average over", list(_AVERAGE), required=True, format_func=_AVERAGE.get,
+        disabled=view.trace.n_tokens > AVERAGED_TOKENS,
+        help="Heads: the mean of all heads of this layer. Layers: the mean of this head's number in all layers, which "
+        "have nothing in common but the number. Both: the mean of all.",
+    )  # fmt: skip
+    between = "all"
+    if view.pair is not None:
+        between = state.bound(
+            st.segmented_control, "between", "Between the sentences", list(_BETWEEN), required=True,
+            format_func=_BETWEEN.get, disabled=not whole,
+            help="A is the first sentence, B the second. A special token counts to the sentence before it.",
+        )  # fmt: skip
+    for sentence in _not_offered(view):
+        st.caption(sentence)
+    if not whole:
+        words, padding, between = False, False, "all"
+    if view.trace.n_tokens > AVERAGED_TOKENS:
+        average = "none"
+    return Options(special, between, words, padding, average, log, own)
+
+
+def _not_offered(view: View) -> list[str]:
+    """What this text is too long for."""
+    n = view.trace.n_tokens
+    said = []
+    if not is_whole(view):
+        said.append(f"Whole words and pairs of sentences are offered up to {WHOLE_TOKENS} tokens; this text has {n:,}.")
+    if n > AVERAGED_TOKENS:
+        said.append(f"Averages are offered up to {AVERAGED_TOKENS:,} tokens.")
+    return said
+
+
+# --- which map -------------------------------------------------------------------------------------------------------
+
+
+def averaged(layer: int, head: int, average: str) -> tuple[int | None, int | None]:
+    """Layer and head of the map to show: None where it is averaged over."""
+    return (None if average in ("layers", "both") else layer), (None if average in ("heads", "both") else head)
+
+
+def name(view: View, options: Options) -> str:
+    """What the shown map is called: "L0 H2", "L0, mean of 12 heads"."""
+    config = view.loaded.config
+    return {
+        "none": f"L{view.layer} H{view.head}",
+        "heads": f"L{view.layer}, mean of {config.n_heads} heads",
+        "layers": f"H{view.head}, mean of {config.n_layers} layers",
+        "both": f"Mean of all {config.n_layers * config.n_heads} heads",
+    }[options.average]
+
+
+def shown_map(view: View, options: Options, layer: int | None, head: int | None) -> HeadMap:
+    """A head's map with the options; layer or head None: averaged over it."""
+    if not is_whole(view):
+        return LongMap(view.trace, layer, head, options.special)  # type: ignore[arg-type]
+    what = ("head map", layer, head, *options.cells.values())
+    return cached.derived(
+        view.model,
+        view.text,
+        view.pair,
+        what,
+        lambda trace: head_map.dense_map(trace, layer, head, **options.cells),  # type: ignore[arg-type]
+    )
+
+
+# --- tokens and heads that are held ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Held:
+    """The selected tokens: queries and keys, ascending. What is shown of them are rows and columns of a map."""
+
+    queries: tuple[int, ...]
+    keys: tuple[int, ...]
+
+    def rows(self, of: HeadMap) -> list[int]:
+        """Rows of a map in which selected queries are; a token that the map does not show has none."""
+        return _places(self.queries, of.row_of)
+
+    def columns(self, of: HeadMap) -> list[int]:
+        """Columns of a map in which selected keys are."""
+        return _places(self.keys, of.column_of)
+
+
+def _places(tokens: Sequence[int], place) -> list[int]:
+    found = {place(token) for token in tokens}
+    return sorted(found - {None})
+
+
+def held(view: View) -> Held:
+    """The tokens that are selected: i and j, and those held beside them. Others than the text has are left out."""
+
+    def tokens(one: int | None, more: Sequence[int]) -> tuple[int, ...]:
+        chosen = {*more} if one is None else {one, *more}
+        return tuple(sorted(token for token in chosen if token < view.trace.n_tokens))
+
+    return Held(tokens(view.i, state.get("hold")), tokens(view.j, state.get("hold_keys")))
+
+
+def hold(queries: Sequence[int], keys: Sequence[int]) -> None:
+    """Select these tokens on every page; the one that was selected alone stays i (or j) while it is among them."""
+    for one, more, tokens in (("i", "hold", queries), ("j", "hold_keys", keys)):
+        chosen = sorted(set(tokens))[:MOST_HELD]
+        first = state.get(one) if state.get(one) in chosen else next(iter(chosen), None)
+        state.put(one, first)
+        state.put(more, [token for token in chosen if token != first])
+
+
+def toggled(tokens: Sequence[int], token: int) -> list[int]:
+    """The tokens with one more, or one less where it was among them."""
+    return sorted({*tokens} ^ {token})
+
+
+def heads_of_model(name: str, view: View) -> list[Head]:
+    """The heads of a Param that this model has; others are dropped with a sentence on the page."""
+    config, chosen = view.loaded.config, state.get(name)
+    there = [(layer, head) for layer, head in chosen if layer < config.n_layers and head < config.n_heads]
+    if len(there) < len(chosen):
+        missing = ", ".join(f"L{layer} H{head}" for layer, head in chosen if (layer, head) not in there)
+        st.warning(
+            f"{missing}: this model has layers 0 to {config.n_layers - 1} with heads 0 to {config.n_heads - 1} each. "
+            "Left out.",
+            icon=":material/link_off:",
+        )
+        state.put(name, there)
+    return there
+
+
+def pin(layer: int, head: int) -> None:
+    """Pin a head, or take its pin away. For callbacks."""
+    pins = state.get("pins")
+    if (layer, head) in pins:
+        state.put("pins", [one for one in pins if one != (layer, head)])
+    elif len(pins) < MOST_PINS:
+        state.put("pins", [*pins, (layer, head)])
+    else:
+        st.toast(f"{MOST_PINS} heads are pinned already: take one away first.", icon=":material/push_pin:")

@@ -1,0 +1,138 @@
+"""What a head's map says, in words and numbers: the strongest weights, and whether the head is a sink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+
+from encoder.measure import ranking, sinks, tokens
+from encoder.measure.head_map import HeadMap
+from encoder.measure.sinks import Sink
+from pages.shared import cached, controls, head_measures, head_options, learn
+from pages.shared.head_options import Held, Options
+from pages.shared.numbers import three_digits
+from pages.shared.view import View
+
+#: Rows of the lists.
+LISTED = 6
+
+
+def what_is_seen(view: View, options: Options, shown: HeadMap, held: Held) -> None:
+    """What the selected tokens attend to most, or who attends to them, or the map's strongest weights."""
+    rows, columns = held.rows(shown), held.columns(shown)
+    name = head_options.name(view, options)
+    if rows and columns:
+        _pair(shown, rows, columns)
+    if rows:
+        weights = shown.from_rows(rows)
+        st.markdown(f"What {_those(shown.query_labels, rows)} to most in {name}{_summed(rows)}:")
+        _bars([(shown.key_labels[place], place, weight) for place, weight in ranking.strongest(weights, LISTED)])
+    elif columns:
+        weights = shown.to_columns(columns)
+        st.markdown(f"Who attends most to {_names(shown.key_labels, columns)} in {name}{_summed(columns)}:")
+        _bars([(shown.query_labels[place], place, weight) for place, weight in ranking.strongest(weights, LISTED)])
+    else:
+        st.markdown(f"The strongest weights of {name}. Select a cell or a token to see what it attends to.")
+        cells = shown.strongest(LISTED)
+        _bars([(f"{shown.query_labels[row]} → {shown.key_labels[column]}", row, w) for row, column, w in cells])
+    _hidden(held, rows, columns)
+    _buttons(options, held, rows, columns)
+
+
+def _pair(shown: HeadMap, rows: list[int], columns: list[int]) -> None:
+    weight = float(shown.from_rows(rows)[columns].sum())
+    verb = "attends" if len(rows) == 1 else "together attend"
+    st.markdown(
+        f"{_names(shown.query_labels, rows)} {verb} to {_names(shown.key_labels, columns)} "
+        f"with **{three_digits(weight)}**."
+    )
+
+
+def _names(labels: Sequence[str], places: list[int]) -> str:
+    """The tokens in bold, each with its position where several are named."""
+    if len(places) == 1:
+        return f"**{controls.plain(labels[places[0]])}** ({places[0]})"
+    return " + ".join(f"**{controls.plain(labels[place])}** ({place})" for place in places)
+
+
+def _those(labels: Sequence[str], places: list[int]) -> str:
+    return _names(labels, places) + (" attends" if len(places) == 1 else " attend")
+
+
+def _summed(places: list[int]) -> str:
+    return "" if len(places) == 1 else f", weights of the {len(places)} summed"
+
+
+def _hidden(held: Held, rows: list[int], columns: list[int]) -> None:
+    """Tokens that are selected, and that the options do not show."""
+    if (held.queries and not rows) or (held.keys and not columns):
+        st.caption("What is selected is not among the rows and columns that the options show here.")
+
+
+def _buttons(options: Options, held: Held, rows: list[int], columns: list[int]) -> None:
+    one_cell = len(held.queries) == len(held.keys) == 1 and bool(rows and columns)
+    plain = options.average == "none" and not options.words and options.special == "show"
+    if one_cell and plain and st.button("How this weight is made", icon=":material/calculate:"):
+        learn.go("softmax")
+        st.switch_page("pages/learn/steps.py")
+    if held.queries or held.keys:
+        st.button("Clear selection", icon=":material/close:", on_click=head_options.hold, args=((), ()))
+
+
+def _bars(rows: list[tuple[str, int, float]]) -> None:
+    """Label, token and weight, with a bar from 0 to 1, or to the largest of a sum."""
+    most = max(1.0, *(row[2] for row in rows)) if rows else 1.0
+    st.dataframe(
+        {"token": [row[0] for row in rows], "position": [row[1] for row in rows], "weight": [row[2] for row in rows]},
+        hide_index=True,
+        width="stretch",
+        height="content",
+        column_config={
+            "token": st.column_config.TextColumn("Token"),
+            "position": st.column_config.NumberColumn("Position", width="small"),
+            "weight": st.column_config.ProgressColumn("Weight", min_value=0.0, max_value=most, format="%.3g"),
+        },
+    )
+
+
+# --- sinks -----------------------------------------------------------------------------------------------------------
+
+
+def sink_note(view: View, options: Options) -> None:
+    """Where the head is a sink: what that is, and where to see what it moves."""
+    found = None if options.average != "none" else _sink(view)
+    if found is None:
+        return
+    names = " and ".join(dict.fromkeys(f"**{controls.plain(view.trace.labels[place])}**" for place in found.tokens))
+    ordinary = found.kind == "opening" and not tokens.is_special(view.trace)[0]
+    where = f"the first token, {names}" if ordinary else names
+    with st.container(border=True, gap="small"):
+        st.markdown(
+            f":material/vertical_align_bottom: **A sink.** {found.share:.0%} of the attention of L{view.layer} "
+            f"H{view.head} rests on {where} ({found.uniform:.0%} if spread evenly). No error: a row must sum to 1, "
+            "so a head with nothing to fetch looks there, a no-op (Clark et al. 2019); what it fetches from there is "
+            "often a short vector that moves little (Kobayashi et al. 2020)."
+        )
+        _link_beyond()
+
+
+#: The page that weighs attention by what it moves.
+BEYOND = "pages/look/beyond.py"
+
+
+def _link_beyond() -> None:
+    try:
+        st.page_link(BEYOND, label="What this head moves: Beyond the weight", icon=":material/scale:")
+    except StreamlitAPIException:  # an app without that page
+        st.caption("The page Queries, keys, values shows the vectors themselves.")
+
+
+def _sink(view: View) -> Sink | None:
+    threshold = head_measures.thresholds().special
+    what = ("sink", view.layer, view.head, threshold)
+    layer, head = view.layer, view.head
+    return cached.derived(
+        view.model, view.text, view.pair, what, lambda trace: sinks.sink(trace, layer, head, threshold)
+    )
