@@ -250,7 +250,8 @@ def _tuples(value: object) -> object:
 @dataclass(frozen=True)
 class Claim:
     """A statement of the notes. notes, computed: the numbers, a row each; digits: decimals that the notes give; reason:
-    why the two differ, or what is behind it where they agree; formula: LaTeX."""
+    why the two differ, or what is behind it where they agree; formula: LaTeX; labels, columns: names of the rows and
+    of the columns, which are counted from 0 where they have none."""
 
     key: str
     title: str
@@ -261,6 +262,7 @@ class Claim:
     reason: str
     formula: str = ""
     labels: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
     @property
     def agreeing(self) -> tuple[tuple[bool, ...], ...]:
@@ -321,7 +323,8 @@ def _position_claim() -> Claim:
         " and sin(2/100) = 0.0200, not 0.08 and 0.16. cos(2) = -0.4161 is negative, since 2 radians lie beyond a "
         "quarter turn; the notes' 0.43 is not even its size. 0.90 and 0.99 are cut off where 0.9093 and 0.9999 "
         "round to 0.91 and 1.00.",
-        r"P_{p,2i} = \sin\frac{p}{10000^{2i/D}} \qquad P_{p,2i+1} = \cos\frac{p}{10000^{2i/D}}", ("cat", "sat"),
+        r"\begin{aligned} P_{p,2i} &= \sin\frac{p}{10000^{2i/D}} \\[6pt] P_{p,2i+1} &= \cos\frac{p}{10000^{2i/D}} "
+        r"\end{aligned}", ("cat", "sat"),
     )  # fmt: skip
 
 
@@ -334,7 +337,7 @@ def _score_claims() -> tuple[Claim, ...]:
             ((1.63, 0.815),), ((dot, dot / 2),), 3,
             "1.2 × 0.9 + 0.5 × 1.1 = 1.63. The 2 is √4, for keys of four numbers; the vectors shown have two, for"
             f" which it would be √2 and the score {dot / math.sqrt(2):.4f}.",
-            r"\frac{q \cdot k}{\sqrt{d_k}}",
+            r"\frac{q \cdot k}{\sqrt{d_k}}", columns=("q · k", "divided by 2"),
         ),
         Claim(
             "softmax", "A weight", "The softmax of 0.815 beside 0.7 and 0.5.",
@@ -354,14 +357,14 @@ def _sigmoid_claims() -> tuple[Claim, ...]:
             ((5.0, 0.625),), ((2 * 1 + 3 * 1, score),), 3,
             "The arithmetic is right, and the example is not one: 8 = √64 belongs to keys of 64 numbers, while "
             f"the sum has two terms. With d_k = 2 the score is 5 / √2 = {5 / math.sqrt(2):.4f}.",
-            r"\frac{q \cdot k}{\sqrt{d_k}}",
+            r"\frac{q \cdot k}{\sqrt{d_k}}", columns=("q · k", "divided by 8"),
         ),
         Claim(
             "single", "The softmax of one number", "softmax(0.625) = 0.65.",
             ((0.65,),), (softmax(score),), 2,
             f"A softmax over one number is e^s / e^s = 1, whatever s is. {sigmoid(score):.3f} is the logistic "
             "sigmoid of 0.625, which squeezes one number on its own; a softmax shares out 1 among several.",
-            r"\frac{e^{s}}{e^{s}} = 1 \qquad \sigma(s) = \frac{1}{1 + e^{-s}}",
+            r"\begin{gathered} \frac{e^{s}}{e^{s}} = 1 \\[6pt] \sigma(s) = \frac{1}{1 + e^{-s}} \end{gathered}",
         ),
     )  # fmt: skip
 
@@ -372,7 +375,7 @@ def _size_claim() -> Claim:
         ((6, 512), (12, 512)), ((12, 768), (24, 1024)), 0,
         "BERT-base has 12 layers of width 768, BERT-large 24 of width 1024 (Devlin et al. 2019). 6 layers and "
         "width 512 are the original Transformer's (Vaswani et al. 2017).",
-        labels=("BERT-base: layers, width", "BERT-large: layers, width"),
+        labels=("BERT-base", "BERT-large"), columns=("layers", "width"),
     )  # fmt: skip
 
 

@@ -31,6 +31,9 @@ class Block(Protocol):
     layer: int | None
     outputs: tuple[tuple[str, int], ...]
     parameters: int
+    share: float
+    flops: int
+    memory: int
     detail: str
 
 
@@ -109,22 +112,29 @@ def anatomy_diagram(
     n_layers: int,
     strips: Mapping[str, object] | None = None,
     contents: Mapping[str, str] | None = None,
+    shares: Mapping[str, float] | None = None,
     selected: str | None = None,
 ) -> Drawing:
     """Draw one layer in full, the other layers as two small blocks, and what comes before and after.
 
     blocks, edges: of the whole encoder; layer: the one drawn in full; strips: key -> [X], the followed token's numbers
     at a block, drawn as a strip of colours along its lower edge; contents: key -> what stands in a block instead of its
-    shape, such as the words themselves; selected: key of the block that is outlined.
+    shape, such as the words themselves; shares: key -> 0 to 1, drawn as a bar along the lower edge; selected: key of
+    the block that is outlined. "stack.before", "stack.after" and "layer" are the keys of the layers before, of those
+    after and of the layer that is drawn in full.
     """
     rows = _rows(blocks, layer, n_layers)
     places, height, frame = _places(rows, layer)
     drawn = tuple(block for row in rows for block in row)
     figure = go.Figure(layout=neutral_layout(margin={"l": 0, "r": 0, "t": 0, "b": 0}, showlegend=False))
-    _frame(figure, frame, f"Layer {layer} of {n_layers}")
+    contents, shares = contents or {}, shares or {}
+    _frame(
+        figure, frame, f"<b>Layer {layer} of {n_layers}</b>" + (f": {contents['layer']}" if "layer" in contents else "")
+    )
     _arrows(figure, edges, places, rows)
     _bars(figure, drawn, places, selected)
-    _texts(figure, drawn, places, strips or {}, contents or {})
+    _texts(figure, drawn, places, strips or {}, contents)
+    _share_bars(figure, {key: share for key, share in shares.items() if key in places}, places)
     fixed = {"visible": False, "fixedrange": True}
     figure.update_layout(
         xaxis={"range": [0, 100], **fixed},
@@ -209,8 +219,20 @@ def _frame(figure: go.Figure, frame: tuple[float, float], title: str) -> None:
         fillcolor=colour.faded(colour.NEUTRAL, 0.06),
     )  # fmt: skip
     figure.add_annotation(
-        x=99, y=frame[0] + 3, text=f"<b>{title}</b>", showarrow=False, xanchor="right", yanchor="top", font={"size": 12}
+        x=99, y=frame[0] + 3, text=title, showarrow=False, xanchor="right", yanchor="top", font={"size": 12}
     )
+
+
+def _share_bars(figure: go.Figure, shares: Mapping[str, float], places: Mapping[str, Place]) -> None:
+    """How much of the whole model is in a block, as a part of its width."""
+    for key, share in shares.items():
+        place = places[key]
+        left, width = place.left + 0.8, place.right - place.left - 1.6
+        for part, shade in ((1.0, colour.faded(colour.NEUTRAL, 0.25)), (share, colour.EMPHASIS)):
+            figure.add_shape(
+                type="rect", x0=left, x1=left + part * width, y0=place.bottom - 6, y1=place.bottom - 2,
+                line={"width": 0}, fillcolor=shade, layer="above",
+            )  # fmt: skip
 
 
 def _bars(figure: go.Figure, drawn: Sequence[Block | Stack], places: Mapping[str, Place], selected: str | None) -> None:
@@ -251,9 +273,11 @@ def _bars(figure: go.Figure, drawn: Sequence[Block | Stack], places: Mapping[str
 def _hover(block: Block | Stack) -> str:
     if isinstance(block, Stack):
         return f"{block.title}: open layer {block.layer}"
-    weights = f"<br>{block.parameters:,} parameters" if block.parameters else ""
     detail = f"<br>{block.detail}" if block.detail else ""
-    return f"<b>{block.title}</b>, {shape_text(block.outputs)}{detail}{weights}"
+    return (
+        f"<b>{block.title}</b>, {shape_text(block.outputs)}{detail}<br>{block.parameters:,} parameters "
+        f"({block.share:.2%})<br>{block.flops:,} FLOPs<br>{block.memory:,} bytes handed on"
+    )
 
 
 def _texts(
@@ -269,10 +293,12 @@ def _texts(
         strip = strips.get(block.key)
         small = block.kind in _SMALL
         x, y = place.middle
-        below = html.escape(contents[block.key], quote=False) if block.key in contents else shape_text(block.outputs)
-        text = block.title if small else f"<b>{block.title}</b><br>{below}"
+        own = html.escape(contents[block.key], quote=False) if block.key in contents else None
+        text = f"<b>{block.title}</b><br>{shape_text(block.outputs) if own is None else own}"
+        if small:
+            text = block.title if own is None else f"{block.title}: {own}"
         figure.add_annotation(
-            x=x, y=y - (0 if strip is None else 3 if small else 4), text=text, showarrow=False, font={"size": 11},
+            x=x, y=y - (3 if small else 4 if strip is not None else 2), text=text, showarrow=False, font={"size": 11},
             align="center", yanchor="middle", borderpad=0,
         )  # fmt: skip
         if strip is not None:

@@ -20,7 +20,7 @@ from encoder.figures.axes import (
     shown_label,
     token_axis,
 )
-from encoder.figures.vectors import symmetric_limit
+from encoder.figures.vectors import symmetric_limit, vectors_heatmap
 
 #: role -> colour of bars and curves that belong to it.
 ROLES = {"q": colour.QUERY, "k": colour.KEY, "v": colour.VALUE, "other": colour.NEUTRAL, "chosen": colour.EMPHASIS}
@@ -62,6 +62,23 @@ def stacked_rows(
     )
     if component is not None:
         figure.update_layout(shapes=band(column=component, colour=colour.EMPHASIS_LABEL, thin=True))
+    return figure
+
+
+def sum_of_rows(
+    rows: object, total: object, labels: Sequence[str], kind: str, *, name: str, selected: int, component: int
+) -> go.Figure:
+    """Rows [T, K], one a token, and below a line their sum [K] under its `name`: what a token takes from all others.
+
+    labels: of the T tokens; selected: the row that is framed; component: the column. The sum need not be that of the
+    rows drawn: of a long text they are a part.
+    """
+    values = np.concatenate((as_array(rows, name="rows", ndim=2), as_array(total, name="total", ndim=1)[None]))
+    count = len(values) - 1
+    named = [*check_labels(labels, count, "labels")[:count], name]
+    figure = vectors_heatmap(values, named, kind, selected=selected, component=component)
+    line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": count - 0.5, "y1": count - 0.5}
+    figure.add_shape(**line, line={"color": colour.NEUTRAL, "width": 2})
     return figure
 
 
@@ -109,8 +126,8 @@ def score_map(
         x=first[1] + np.arange(values.shape[1], dtype=np.int32), y=first[0] + np.arange(values.shape[0], dtype=np.int32)
     )
     figure.update_layout(
-        xaxis=token_axis(labels, first[1], values.shape[1], title="key token"),
-        yaxis=token_axis(labels, first[0], values.shape[0], title="query token", downwards=True),
+        xaxis=token_axis(labels, first[1], values.shape[1], title="attends to (key)"),
+        yaxis=token_axis(labels, first[0], values.shape[0], title="attends from (query)", downwards=True),
         uirevision=f"{values.shape}+{first}",
     )
     _mark_cell(figure, labels, selected, first, values.shape)
@@ -309,6 +326,34 @@ def cosines(
     return figure
 
 
+#: Width and height for which the labels of a plane are placed: a phone's, so that none lie over each other anywhere.
+PLANE_PIXELS = np.array([300.0, 340.0])
+#: textposition -> where the middle of a label lies from its point, in (half widths, pixels upwards).
+_SIDES = {"top center": (0, 11), "bottom center": (0, -11), "middle right": (1, 0), "middle left": (-1, 0)}
+
+
+def label_sides(places: object, lengths: Sequence[int], first: int | None = None) -> list[str]:
+    """On which side of its point each label stands so that it covers no other label and no point; "" where no side is
+    free.
+
+    places [N, 2] in pixels; lengths: characters of the labels; first: the label that has the first choice.
+    """
+    where = np.asarray(places, dtype=float)
+    taken = [(x - 5, x + 5, y - 5, y + 5) for x, y in where]  # the points themselves
+    sides = [""] * len(where)
+    for index in sorted(range(len(where)), key=lambda index: index != first):
+        half = 3.2 * lengths[index]
+        for side, (across, up) in _SIDES.items():
+            x, y = where[index] + (across * (half + 7), up)
+            box = (x - half, x + half, y - 6, y + 6)
+            others = (other for number, other in enumerate(taken) if number != index)
+            if not any(box[0] < o[1] and o[0] < box[1] and box[2] < o[3] and o[2] < box[3] for o in others):
+                sides[index] = side
+                taken.append(box)
+                break
+    return sides
+
+
 def plane(
     points: object, explained: object, labels: Sequence[str], *, stage: int, stages: Sequence[str], selected: int | None
 ) -> go.Figure:
@@ -317,7 +362,6 @@ def plane(
     shares = np.asarray(explained, dtype=float)
     labels = check_labels(labels, where.shape[1], "labels")
     names = np.array([shown_label(label) for label in labels], dtype=object)
-    short = where.shape[1] <= 40
     figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 12, "b": 8}, showlegend=False))
     if selected is not None:
         path = where[:, selected]
@@ -327,18 +371,20 @@ def plane(
             hovertemplate=f"{names[selected]}, %{{customdata}}<extra></extra>",
         )  # fmt: skip
     here = where[stage]
-    shades = [colour.EMPHASIS if index == selected else colour.SIGNED["residual"][1] for index in range(len(labels))]
-    figure.add_scatter(
-        x=here[:, 0], y=here[:, 1], mode="markers+text" if short else "markers", text=names if short else None,
-        textposition="top center", textfont={"size": 11}, marker={"size": 9, "color": shades}, customdata=names,
-        hovertemplate="%{customdata}<extra></extra>",
-    )  # fmt: skip
     low, high = where.min(axis=(0, 1)), where.max(axis=(0, 1))
-    room = 0.08 * np.maximum(high - low, 1e-6)
+    room = 0.1 * np.maximum(high - low, 1e-6)
+    low, high = low - room, high + room
+    shades = [colour.EMPHASIS if index == selected else colour.SIGNED["residual"][1] for index in range(len(labels))]
+    sides = label_sides((here - low) / (high - low) * PLANE_PIXELS, [len(label) for label in labels], selected)
+    figure.add_scatter(
+        x=here[:, 0], y=here[:, 1], mode="markers+text", textfont={"size": 11}, marker={"size": 9, "color": shades},
+        text=[name if side else "" for name, side in zip(names, sides, strict=True)],
+        textposition=[side or "top center" for side in sides],
+        customdata=names, hovertemplate="%{customdata}<extra></extra>",
+    )  # fmt: skip
     for axis, index in (("xaxis", 0), ("yaxis", 1)):
-        title = f"component {index + 1} of the variance: {shares[index]:.0%}"
-        ends = [float(low[index] - room[index]), float(high[index] + room[index])]
-        figure.update_layout({axis: plain_axis(title) | {"range": ends}})
+        title = f"principal component {index + 1} ({shares[index]:.0%} of the variance)"
+        figure.update_layout({axis: plain_axis(title) | {"range": [float(low[index]), float(high[index])]}})
     figure.update_layout(uirevision="plane", hovermode="closest")
     return figure
 

@@ -191,7 +191,8 @@ def _output_formula(
     i, d = selection.query, selection.component
     added = "" if shift is None else r" + b^{\mathrm{out}}_d"
     start = [] if shift is None else [bracketed(shift[d])]
+    terms = products(hidden, column, chosen=selection.neuron)
     return Formula(
         symbols=rf"f_{{i,d}} = \sum_{{n=0}}^{{F-1}} h_{{i,n}} W^{{\mathrm{{out}}}}_{{n,d}}{added}",
-        numbers=calculation((rf"f_{{{i},{d}}}", [long_sum(products(hidden, column) + start), number(output[d])])),
+        numbers=calculation((rf"f_{{{i},{d}}}", [long_sum(terms + start), number(output[d])])),
     )

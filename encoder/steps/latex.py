@@ -5,7 +5,7 @@ The colours are those of the light theme. `for_theme` turns a finished formula i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 #: role -> (colour on a light ground, colour on a dark ground), the text colours of .streamlit/config.toml.
@@ -86,18 +86,28 @@ def text(words: str, fallback: str = "token") -> str:
     return r"\text{" + "".join(_ESCAPES.get(letter, letter) for letter in words) + "}"
 
 
-def products(left: Sequence[float], right: Sequence[float], roles: tuple[str, str] = ("", "")) -> list[str]:
-    """The first terms of a scalar product, and how many are left out: for `long_sum`."""
-    terms = [
-        coloured(roles[0], bracketed(a)) + r" \cdot " + coloured(roles[1], bracketed(b))
-        for a, b in zip(left[:SHOWN_TERMS], right[:SHOWN_TERMS], strict=True)
-    ]
-    return terms + left_out(len(left))
+def written_out(count: int, term: Callable[[int], str], chosen: int = 0) -> list[str]:
+    """Some terms of a sum of `count`, for `long_sum`: the first ones, how many are left out, and the chosen one, which
+    stands behind the dots where it is none of the first."""
+    if chosen < SHOWN_TERMS:
+        return [term(index) for index in range(min(SHOWN_TERMS, count))] + left_out(count)
+    return [term(index) for index in range(SHOWN_TERMS - 1)] + left_out(count) + [term(chosen)]
 
 
-def summands(values: Sequence[float], role: str = "") -> list[str]:
-    """The first terms of a sum, and how many are left out: for `long_sum`."""
-    return [coloured(role, bracketed(value)) for value in values[:SHOWN_TERMS]] + left_out(len(values))
+def products(
+    left: Sequence[float], right: Sequence[float], roles: tuple[str, str] = ("", ""), chosen: int = 0
+) -> list[str]:
+    """Some terms of a scalar product, the chosen one among them: for `long_sum`."""
+    return written_out(
+        len(left),
+        lambda k: coloured(roles[0], bracketed(left[k])) + r" \cdot " + coloured(roles[1], bracketed(right[k])),
+        chosen,
+    )
+
+
+def summands(values: Sequence[float], role: str = "", chosen: int = 0) -> list[str]:
+    """Some terms of a sum, the chosen one among them: for `long_sum`."""
+    return written_out(len(values), lambda k: coloured(role, bracketed(values[k])), chosen)
 
 
 def left_out(count: int) -> list[str]:

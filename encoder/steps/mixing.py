@@ -13,17 +13,7 @@ import numpy as np
 from encoder.steps import arithmetic
 from encoder.steps.arithmetic import Floats
 from encoder.steps.check import Check, Recomputation, compare
-from encoder.steps.latex import (
-    SHOWN_TERMS,
-    Formula,
-    bracketed,
-    calculation,
-    coloured,
-    left_out,
-    long_sum,
-    number,
-    summands,
-)
+from encoder.steps.latex import Formula, bracketed, calculation, coloured, long_sum, number, products, summands
 from encoder.steps.score import score_matrix
 from encoder.steps.selection import Selection
 from encoder.steps.source import array, bias, label, weight
@@ -144,23 +134,19 @@ def concatenated(heads: HeadsTogether) -> Floats:
 
 def _mixing_formula(selection: Selection, weights: Floats, values: Floats, z: Floats) -> Formula:
     i, c = selection.query, selection.component
-    terms = [
-        rf"{number(weight)} \cdot {coloured('v', bracketed(value))}"
-        for weight, value in zip(weights[:SHOWN_TERMS], values[:SHOWN_TERMS, c], strict=True)
-    ]
+    terms = products(weights, values[:, c], ("", "v"), chosen=selection.key)
     v = coloured("v", r"v_{j,c}")
     return Formula(
         symbols=rf"z_{{i,c}} = \sum_{{j=0}}^{{T-1}} \alpha_{{i,j}}\, {v}",
-        numbers=calculation((rf"z_{{{i},{c}}}", [long_sum(terms + left_out(len(weights))), number(z[c])])),
+        numbers=calculation((rf"z_{{{i},{c}}}", [long_sum(terms), number(z[c])])),
     )
 
 
 def _heads_formula(selection: Selection, contributions: Floats, bias: Floats, result: Floats) -> Formula:
     i, d = selection.query, selection.component
+    parts = summands(contributions[:, d], chosen=selection.head)
     together = r"[z_i^0 \,\Vert\, \dots \,\Vert\, z_i^{H-1}]\, W^O + b^O"
     return Formula(
         symbols=calculation(("o_i", [together, r"\sum_{h=0}^{H-1} z_i^h\, W^O_h + b^O"])),
-        numbers=calculation(
-            (rf"o_{{{i},{d}}}", [long_sum([*summands(contributions[:, d]), bracketed(bias[d])]), number(result[d])])
-        ),
+        numbers=calculation((rf"o_{{{i},{d}}}", [long_sum([*parts, bracketed(bias[d])]), number(result[d])])),
     )

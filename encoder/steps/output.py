@@ -182,17 +182,26 @@ def plane(trace: Trace) -> Plane:
     x = stream(trace)
     flat = x.reshape(-1, x.shape[-1]).astype(np.float64)
     centred = flat - flat.mean(axis=0)
-    _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
-    two = axes[:2]
+    variances, axes = np.linalg.eigh(centred.T @ centred)  # [D, D], however long the text; the largest last
+    variances, two = np.maximum(variances[::-1], 0.0), axes[:, ::-1].T[:2]
     two = two * np.sign(two[np.arange(len(two)), np.abs(two).argmax(axis=1)])[:, None]
     points = centred @ two.T
-    total = float((sizes**2).sum()) or 1.0
+    total = float(variances.sum()) or 1.0
     if points.shape[1] < 2:  # D = 1
         points = np.pad(points, ((0, 0), (0, 1)))
-    explained = np.pad(sizes[:2] ** 2 / total, (0, max(0, 2 - len(sizes))))
+    explained = np.pad(variances[:2] / total, (0, max(0, 2 - len(variances))))
     return Plane(
         stages(trace), trace.labels[: trace.n_real], points.reshape(*x.shape[:2], 2).astype(np.float32), explained
     )
+
+
+def nearest(trace: Trace, token: int, stage: int, count: int = 5) -> list[tuple[int, float]]:
+    """The real tokens whose vectors point most nearly where the token's does at a stage: (token, cosine), the nearest
+    first."""
+    x = array(trace.values[stages(trace)[stage]][: trace.n_real])
+    cosines = arithmetic.cosine(x, x[token])
+    order = [int(other) for other in np.argsort(-cosines, kind="stable") if other != token]
+    return [(other, float(cosines[other])) for other in order[:count]]
 
 
 def pooled(trace: Trace, kind: PoolingKind, selection: Selection | None = None) -> Pooled:

@@ -13,17 +13,7 @@ from encoder.errors import EncoderError
 from encoder.steps import arithmetic
 from encoder.steps.arithmetic import Bools, Floats
 from encoder.steps.check import Check, Recomputation, compare
-from encoder.steps.latex import (
-    SHOWN_TERMS,
-    Formula,
-    bracketed,
-    calculation,
-    fraction,
-    left_out,
-    long_sum,
-    number,
-    stack,
-)
+from encoder.steps.latex import Formula, bracketed, calculation, fraction, long_sum, number, stack, written_out
 from encoder.steps.score import AS_MODEL, Variant, score_matrix
 from encoder.steps.selection import Selection
 from encoder.steps.source import label
@@ -107,7 +97,7 @@ def _formula(
 ) -> Formula:
     i, j = selection.query, selection.key
     plain = temperature == 1.0
-    below = [rf"{number(value)}" for value in raised[:SHOWN_TERMS]] + left_out(len(raised))
+    below = written_out(len(raised), lambda k: number(raised[k]), chosen=j)
     if not allowed[j]:
         steps = [r"0 \quad\text{(masked)}"]
     else:

@@ -22,6 +22,10 @@ from encoder.text import Tokenizer
 from encoder.trace import Trace
 
 
+#: Query rows whose weights on padding are looked at together.
+LEAK_ROWS = 256
+
+
 @dataclass(frozen=True)
 class Token:
     """One row of the table text -> ids. word: its index in the text, -1 for a special token; characters: what it
@@ -139,7 +143,7 @@ class PaddedBatch:
     ids [B, T]; mask [B, T], True for a real token; difference [B]: the largest difference of the output of a sentence's
     real tokens between the batch and the sentence alone; leaked [B]: the largest attention weight that a real token
     gives to padding, over all layers and heads; unmasked [B]: the same difference when the mask is left out of the
-    forward pass.
+    forward pass; pad: the padding token.
     """
 
     labels: tuple[tuple[str, ...], ...]
@@ -148,6 +152,7 @@ class PaddedBatch:
     difference: Floats
     leaked: Floats
     unmasked: Floats
+    pad: str
 
 
 def padded_batch(model: TextEncoder, texts: Sequence[str]) -> PaddedBatch:
@@ -166,6 +171,7 @@ def padded_batch(model: TextEncoder, texts: Sequence[str]) -> PaddedBatch:
         ),
         leaked=np.array([_leaked(trace) for trace in batch]),
         unmasked=np.array([_apart(out, one, n) for out, one, n in zip(unmasked, single, lengths, strict=True)]),
+        pad=model.tokenizer.pad_token,
     )
 
 
@@ -178,8 +184,12 @@ def _leaked(trace: Trace) -> float:
     real = trace.n_real
     if real == trace.n_tokens:
         return 0.0
-    layers = range(trace.config.n_layers)
-    return max(float(trace.layer_attention(layer, slice(0, real))[..., real:].max()) for layer in layers)
+    layers, rows = range(trace.config.n_layers), range(0, real, LEAK_ROWS)
+    return max(
+        float(trace.layer_attention(layer, slice(first, min(first + LEAK_ROWS, real)))[..., real:].max())
+        for layer in layers
+        for first in rows
+    )
 
 
 def _without_mask(model: TextEncoder, batch: Sequence[Trace]) -> Floats:

@@ -36,16 +36,39 @@ def main() -> None:
         "parameters. Violet lines are the residual stream, going around each sublayer. Click a block to open it."
     )
     place = learn.selection(view)
+    says, stack, follow = st.columns([7, 4, 4], gap="medium")
+    with says:
+        what_blocks_say()
+    with stack:
+        layer_slider()
+    with follow:
+        learn.place_bar(view, place, query="Follow a token", columns=1)
     left, right = st.columns([6, 7], gap="medium")
     with left:
-        layer_slider()
-        learn.place_bar(view, place, query="Follow a token", columns=1)
         opened = parts.open_block(drawn, view.layer)
         parts.diagram(view, drawn, opened, place.query)
-        st.caption("The strip in each block holds the followed token's own numbers there.")
+        st.caption(
+            f"The strip in each block holds the numbers of {learn.token(view, place.query)} there."
+            if state.get("says") == "shape"
+            else f"For {trace.n_tokens:,} tokens, with the share of the whole encoder; the bar in each block is that "
+            "share. Of the layers that are not drawn in full, the sum."
+        )
     with right:
         parts.details(view, drawn, opened, place.query)
         parts.all_blocks(drawn)
+
+
+def what_blocks_say() -> None:
+    """Shape, parameters, FLOPs or memory in each block."""
+    state.bound(
+        st.segmented_control,
+        "says",
+        "Each block shows its",
+        ["shape", "parameters", "flops", "memory"],
+        required=True,
+        format_func={"shape": "shape", "parameters": "parameters", "flops": "FLOPs", "memory": "memory"}.get,
+        help="A multiplication with its addition counts as two FLOPs. Memory: bytes of what a block hands on.",
+    )
 
 
 def layer_slider() -> None:

@@ -9,8 +9,9 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.steps import latex
-from encoder.worked_example import Claim, Inputs, Normed, WorkedExample, claims, compute
+from encoder.worked_example import NOTES_POSITIONS, Claim, Inputs, Normed, WorkedExample, claims, compute
 from pages.shared import controls, formulas, hand
+from pages.shared.view import state
 
 WORDS = Inputs().words
 
@@ -18,13 +19,14 @@ WORDS = Inputs().words
 @dataclass(frozen=True)
 class Section:
     """One step: its title and a sentence, the tables that may be edited (name, title, row names), its results on the
-    right, and one of its numbers in full on the left."""
+    right, and one of its numbers in full on the left; has_eps: the norms' ε may be edited here, too."""
 
     title: str
     text: str
     tables: tuple[tuple[str, str, tuple[str, ...] | None], ...]
     show: Callable[[WorkedExample], None]
     in_full: Callable[[WorkedExample], None]
+    has_eps: bool = False
 
 
 def main() -> None:
@@ -32,15 +34,35 @@ def main() -> None:
     st.markdown(
         "“The cat sat” through one encoder layer with vectors of four numbers and one head: small enough to "
         "follow with a pocket calculator. The embeddings and W_Q come from teaching notes that circulate; the "
-        "other numbers are free choices. **Change any number and everything below follows.** The model in the "
+        "other numbers are free choices. **Change any number and everything below it follows.** The model in the "
         "sidebar plays no part here."
     )
+    half = state.bound(
+        st.segmented_control,
+        "worked",
+        "Half of the page",
+        ["calculation", "notes"],
+        required=True,
+        format_func={"calculation": "The calculation", "notes": "What the notes say"}.get,
+        label_visibility="collapsed",
+    )
+    if half == "notes":
+        what_the_notes_say()
+        return
     base = hand.begin()
     inputs = through_the_layer(base, options(base))
     hand.end(inputs)
-    st.subheader("What the notes say, and what comes out", anchor=False)
-    st.markdown("Each statement of the notes, beside the result of its own formula.")
-    for claim in claims():
+
+
+def what_the_notes_say() -> None:
+    """Each statement of the notes, with a word on how many of them hold."""
+    stated = claims()
+    numbers = [agrees for claim in stated for row in claim.agreeing for agrees in row]
+    st.markdown(
+        f"Each statement of the notes, beside the result of its own formula. Of {len(stated)} statements "
+        f"{sum(claim.agrees for claim in stated)} agree; of their {len(numbers)} numbers {sum(numbers)} do."
+    )
+    for claim in stated:
         compared(claim)
 
 
@@ -67,6 +89,8 @@ def through_the_layer(base: Inputs, inputs: Inputs) -> Inputs:
             for name, title, rows in section.tables:
                 if name != "position_rows" or inputs.positions == "own":
                     edited[name] = hand.matrix(name, base, title, rows)
+            if section.has_eps:
+                edited["eps"] = hand.number("eps", base, "ε, in both norms", min_value=0.0, step=1e-5, format="%g")
         places.append((left.container(), right.container()))
     inputs = inputs.replace(**edited)
     try:
@@ -111,8 +135,8 @@ def show_projections(example: WorkedExample) -> None:
     read = "X'" if example.inputs.norm_placement == "post" else r"\mathrm{Norm}(X')"
     if example.inputs.norm_placement == "pre":
         show_matrix(read, example.attention_input)
-    formulas.show(rf"Q = {read}\, W_Q \qquad K = {read}\, W_K \qquad V = {read}\, W_V")
     for name, rows, role in (("Q", example.q, "q"), ("K", example.k, "k"), ("V", example.v, "v")):
+        formulas.show(rf"{latex.coloured(role, name)} = {read}\, {latex.coloured(role, f'W_{name}')}")
         show_matrix(name, rows, role)
 
 
@@ -221,14 +245,16 @@ def neuron_in_full(example: WorkedExample) -> None:
 
 def position_in_full(example: WorkedExample) -> None:
     if example.inputs.positions != "formula":
-        st.caption("The encoding is given here, not computed. “Formula” above computes it.")
+        st.caption("The encoding is given here, not computed; “formula” above computes it.")
         return
     st.caption("The encoding of “cat”, position 1, in full:")
     steps = [
-        (rf"P_{{1,{c}}}", [rf"{wave}\frac{{1}}{{10000^{{{power}}}}}", latex.number(example.position[1, c], 5)])
+        (rf"P_{{1,{c}}}", [rf"{wave}\frac{{1}}{{10000^{{{power}}}}} = {latex.number(example.position[1, c], 5)}"])
         for c, wave, power in ((0, r"\sin", "0/4"), (1, r"\cos", "0/4"), (2, r"\sin", "2/4"), (3, r"\cos", "2/4"))
     ]
     formulas.show(latex.calculation(*steps))
+    said = ", ".join(f"{value:g}" for value in NOTES_POSITIONS[1])
+    st.caption(f"The notes give {said} for it; “the notes'” above computes with theirs.")
 
 
 def show_ffn(example: WorkedExample) -> None:
@@ -284,6 +310,7 @@ SECTIONS = (
         (("attention_gain", "Gain", None), ("attention_shift", "Bias", None)),
         show_first_norm,
         first_norm_in_full,
+        has_eps=True,
     ),
     Section(
         "7. Feed-forward",
@@ -325,29 +352,30 @@ def compared(claim: Claim) -> None:
 
 
 def _numbers(claim: Claim) -> None:
-    names = claim.labels or ("",) * len(claim.notes)
-    rows = [
-        (name, said, true, agrees)
-        for name, notes, computed, agreeing in zip(names, claim.notes, claim.computed, claim.agreeing, strict=True)
-        for said, true, agrees in zip(notes, computed, agreeing, strict=True)
-    ]
+    """Two lines a row, the notes' and the computed one; a computed number is marked where it is another."""
+    lines: dict[str, list[str]] = {"": []}
+    for row, label in enumerate(claim.labels or ("",) * len(claim.notes)):
+        lines[""] += [f"{label} notes".strip(), f"{label} computed".strip()]
+        columns = claim.columns or tuple(str(column) for column in range(len(claim.notes[row])))
+        for column, name in enumerate(columns if len(columns) > 1 else ("number",)):
+            mark = "✓" if claim.agreeing[row][column] else "✗"
+            computed = digits(claim.computed[row][column], claim.digits)
+            lines.setdefault(name, []).extend((f"{claim.notes[row][column]:.{claim.digits}f}", f"{computed} {mark}"))
     st.dataframe(
-        {
-            "row": [row[0] for row in rows],
-            "notes": [f"{row[1]:.{claim.digits}f}" for row in rows],
-            "computed": [f"{row[2]:.5f}".rstrip("0").rstrip(".") for row in rows],
-            "same": ["✓" if row[3] else "✗" for row in rows],
-        },
+        lines,
         hide_index=True,
         width="stretch",
-        height=min(38 + 35 * len(rows), 320),
-        column_config={
-            "row": "" if not claim.labels else "Of",
-            "notes": "The notes",
-            "computed": "Computed",
-            "same": st.column_config.TextColumn("", width="small"),
-        },
+        height=38 + 35 * len(lines[""]),
+        column_config={"": st.column_config.TextColumn("", pinned=True)},
     )
+
+
+def digits(value: float, least: int) -> str:
+    """A number with at most five decimals, and no fewer than the notes give."""
+    text = f"{value:.5f}"
+    while text.endswith("0") and len(text.split(".")[1]) > least:
+        text = text[:-1]
+    return text.rstrip(".")
 
 
 main()

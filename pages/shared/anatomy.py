@@ -41,14 +41,16 @@ def open_block(drawn: Anatomy, layer: int) -> Block:
 
 def diagram(view: View, drawn: Anatomy, opened: Block, token: int) -> None:
     """The drawing; a click opens a block or another layer."""
-    trace = view.trace
+    trace, says = view.trace, state.get("says")
+    counted = {} if says == "shape" else counts(drawn, view.layer, says)
     drawing = anatomy_diagram(
         drawn.blocks,
         drawn.edges,
         layer=view.layer,
         n_layers=view.loaded.config.n_layers,
-        strips=strips(view, drawn, token),
-        contents=contents(trace.labels, trace.ids, token),
+        strips=None if counted else strips(view, drawn, token),
+        contents=words_of(counted, says) or contents(trace.labels, trace.ids, token),
+        shares={key: share for key, (_, share) in counted.items()},
         selected=opened.key,
     )
     plot(
@@ -82,6 +84,43 @@ def strips(view: View, drawn: Anatomy, token: int) -> dict[str, object]:
     return found
 
 
+def counts(drawn: Anatomy, layer: int, says: str) -> dict[str, tuple[int, float]]:
+    """Key of a block -> its parameters, FLOPs or bytes, and their share of the whole encoder; of the layers that are
+    drawn as one block, and of the one drawn in full ("layer"), the sums."""
+
+    def number(block: Block) -> int:
+        return {"parameters": block.parameters, "flops": block.flops, "memory": block.memory}[says]
+
+    found: dict[str, int] = {}
+    for block in drawn.blocks:
+        for key in (block.key,) if block.layer is None else _keys_in_drawing(block, layer):
+            found[key] = found.get(key, 0) + number(block)
+    total = sum(number(block) for block in drawn.blocks) or 1
+    return {key: (value, value / total) for key, value in found.items()}
+
+
+def _keys_in_drawing(block: Block, layer: int) -> tuple[str, ...]:
+    if block.layer == layer:
+        return block.key, "layer"
+    return ("stack.before" if block.layer is not None and block.layer < layer else "stack.after",)
+
+
+def words_of(counted: dict[str, tuple[int, float]], says: str) -> dict[str, str]:
+    """Key -> "1.77 M (7.8 %)", and nothing where the number is 0."""
+    unit = {"parameters": "", "flops": "FLOP", "memory": "B"}.get(says, "")
+    return {
+        key: f"{short(value)}{unit}".strip() + f" ({percent(share)})" if value else "–"
+        for key, (value, share) in counted.items()
+    }
+
+
+def percent(share: float) -> str:
+    """0.0779 -> "7.8 %"; a small share is not 0."""
+    if 0 < share < 0.0005:
+        return "< 0.1 %"
+    return f"{share:.1%}".replace("%", " %")
+
+
 def contents(labels: tuple[str, ...], ids: tuple[int, ...], token: int) -> dict[str, str]:
     """What stands in the first two blocks: the words and the ids around the followed token, as many as fit."""
     return {"tokens": _around(labels, token), "ids": _around([str(token_id) for token_id in ids], token)}
@@ -109,7 +148,8 @@ def details(view: View, drawn: Anatomy, block: Block, token: int) -> None:
     shared = "" if block.shared_with is None else f" It shares the weights of layer {block.shared_with}, counted there."
     st.markdown(f"{controls.plain(said)}In: {shape_words(block.inputs)}. Out: {shape_words(block.outputs)}.{shared}")
     with st.container(horizontal=True, gap="large"):
-        st.metric("Parameters", f"{block.parameters:,}", help=f"{block.share:.2%} of all.", width="content")
+        share = f"{percent(block.share)} of all" if block.parameters else None
+        st.metric("Parameters", f"{block.parameters:,}", share, delta_color="off", delta_arrow="off", width="content")
         st.metric("FLOPs", short(block.flops), help=f"{block.flops:,} for this sentence.", width="content")
         memory = f"{block.memory:,} bytes for what it hands on, for this sentence."
         st.metric("Memory", f"{short(block.memory)}B", help=memory, width="content")

@@ -68,6 +68,7 @@ def _crossover(view: View) -> None:
     crossing = costs.crossover(config)
     left, right = st.columns([6, 5], gap="medium")
     lengths = costs.default_lengths(config, min(LONGEST, max(4 * int(crossing.n_tokens), 512)))
+    lengths = tuple(sorted({min(view.trace.n_tokens, lengths[0]), *lengths, max(view.trace.n_tokens, lengths[-1])}))
     curves = costs.curve(config, lengths)
     with left:
         st.plotly_chart(
@@ -164,8 +165,11 @@ def _draw(view: View, timings: list[costs.Timing], chart) -> None:
             if fitted.crossover
             else ""
         )
+        ratios = [timing.layer / said for timing, said in zip(timings, fitted.seconds, strict=True)]
+        low, high = min(range(len(ratios)), key=ratios.__getitem__), max(range(len(ratios)), key=ratios.__getitem__)
         st.caption(
             f"{crossing}Speed of this machine: {fitted.linear / 1e9:,.1f} GFLOP/s in the matrices, "
-            f"{fitted.quadratic / 1e9:,.1f} in attention. Short lengths take longer than the formula says: "
-            "starting each operation costs time, too."
+            f"{fitted.quadratic / 1e9:,.1f} in attention. Measured over formula: from {ratios[low]:.2f} at "
+            f"{timings[low].n_tokens:,} tokens to {ratios[high]:.2f} at {timings[high].n_tokens:,}. The formula counts "
+            "operations; starting them, and bringing numbers from memory, takes time, too."
         )

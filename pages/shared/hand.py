@@ -55,7 +55,9 @@ def encode(inputs: Inputs) -> str:
 def begin() -> Inputs:
     """The numbers that this run's tables start from."""
     asked = state.get("hand")
-    if _BASE not in st.session_state or asked != st.session_state[_WRITTEN]:
+    # Widgets that were not drawn in the run before (another page, the other half of this one) have lost their edits.
+    anew = _BASE not in st.session_state or key("positions") not in st.session_state
+    if anew or asked != st.session_state[_WRITTEN]:
         try:
             base = decode(asked)
         except EncoderError as error:
@@ -106,9 +108,29 @@ def matrix(name: str, base: Inputs, title: str, rows: tuple[str, ...] | None = N
     return numbers[0] if vector else numbers
 
 
+def number(name: str, base: Inputs, label: str, **more) -> float:
+    """One editable number."""
+    return st.number_input(label, value=getattr(base, name), key=key(name), **more)
+
+
 def choice(name: str, base: Inputs, label: str, titles: dict, **more) -> object:
     """A choice among words; kept like the tables."""
     widget = key(name)
     if widget not in st.session_state:
         st.session_state[widget] = getattr(base, name)
-    return st.segmented_control(label, list(titles), key=widget, format_func=titles.get, required=True, **more)
+    return st.segmented_control(
+        label,
+        list(titles),
+        key=widget,
+        format_func=titles.get,
+        required=True,
+        on_change=_take,
+        args=(name,),
+        **more,
+    )
+
+
+def _take(name: str) -> None:
+    # A choice may bring another table or take one away, whose edits would go with it: all start from what is written.
+    inputs = decode(state.get("hand")).replace(**{name: st.session_state[key(name)]})
+    learn.put(hand=encode(inputs))

@@ -27,7 +27,7 @@ def selection(view: View, width: int | None = None) -> Selection:
     if key is None:
         row = trace.attention(view.layer, view.head, slice(query, query + 1))[0]
         key = ranking.strongest(row, 1)[0][0]
-    place = Selection(view.layer, view.head, query, key, state.get("component") or 0, state.get("neuron"))
+    place = Selection(view.layer, view.head, query, key, state.get("component") or 0, state.get("neuron") or 0)
     return place.clamped(view.loaded.config, trace.n_tokens, width)
 
 
@@ -59,17 +59,18 @@ def place_bar(
                 range(len(labels)),
                 key=widget_key,
                 format_func=lambda token: f"{token} · {labels[token]}",
-                on_change=_take,
+                on_change=take,
                 args=(name,),
             )
         else:
             count = component if name == "component" else neuron
             column.number_input(
-                names[name], 0, count - 1, key=widget_key, on_change=_take, args=(name,), help=f"0 to {count - 1:,}"
+                names[name], 0, count - 1, key=widget_key, on_change=take, args=(name,), help=f"0 to {count - 1:,}"
             )
 
 
-def _take(name: str) -> None:
+def take(name: str) -> None:
+    """Take over what a widget of the place bar holds. For callbacks."""
     put(**{name: st.session_state[f"place:{name}"]})
 
 

@@ -21,7 +21,7 @@ def _temperature(text: str) -> float:
 
 PARAMS = (
     choice("step", STEPS[0].key, [step.key for step in STEPS]),
-    whole_number("neuron", 0),
+    whole_number("neuron", None),
     choice("vector", "q", ("q", "k", "v")),
     choice("part", "attention", ("attention", "ffn")),
     flag("scaled", True),
@@ -34,7 +34,9 @@ PARAMS = (
     flag("check"),
     # Anatomy: the block that is open, and which half of the page.
     Param("block", ""),
+    choice("says", "shape", ("shape", "parameters", "flops", "memory")),
     choice("show", "diagram", ("diagram", "cost")),
-    # The worked example: the numbers that were changed.
+    # The worked example: which half of the page, and the numbers that were changed.
+    choice("worked", "calculation", ("calculation", "notes")),
     Param("hand", ""),
 )

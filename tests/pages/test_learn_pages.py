@@ -216,10 +216,43 @@ def test_the_worked_example_by_its_own_numbers() -> None:
     app = visit("learn/worked_example")
     assert_well(app)
     assert "hand" not in app.query_params
-    assert words(app).count(":red-badge") == 4
-    assert words(app).count(":green-badge") == 4
     assert "0.8415 & 0.5403 & 0.0100 & 1.0000" in formulas(app)
     assert "0.99995" in formulas(app)
+    assert "The notes give 0.84, 0.54, 0.08, 0.99 for it" in words(app)
+
+
+def test_what_the_notes_say_beside_what_comes_out() -> None:
+    app = visit("learn/worked_example", worked="notes")
+    assert_well(app)
+    assert words(app).count(":red-badge") == 4
+    assert words(app).count(":green-badge") == 4
+    positions = app.dataframe[0].value
+    assert positions["0"].tolist() == ["0.84", "0.84147 ✓", "0.90", "0.9093 ✗"]
+    assert positions["1"].tolist() == ["0.54", "0.5403 ✓", "0.43", "-0.41615 ✗"]
+    assert positions["2"].tolist() == ["0.08", "0.01 ✗", "0.16", "0.02 ✗"]
+    assert positions["3"].tolist() == ["0.99", "0.99995 ✗", "0.99", "0.9998 ✗"]
+    assert "4 agree" in words(app)
+
+
+def test_the_other_half_and_other_pages_keep_what_was_changed() -> None:
+    changed = json.dumps({"w_o": [[0.5] * 4] * 4, "eps": 0.5}, separators=(",", ":"))
+    app = visit("learn/worked_example", hand=changed)
+    before = formulas(app)
+    app.segmented_control(key="view:worked").set_value("notes").run()
+    assert app.query_params["hand"] == changed
+    app.segmented_control(key="view:worked").set_value("calculation").run()
+    assert_well(app)
+    assert formulas(app) == before
+    assert app.query_params["hand"] == changed
+
+
+def test_the_norms_epsilon_is_a_number_like_any_other() -> None:
+    app = visit("learn/worked_example")
+    before = formulas(app)
+    next(field for field in app.number_input if field.label.startswith("ε")).set_value(2.0).run()
+    assert_well(app)
+    assert json.loads(app.query_params["hand"]) == {"eps": 2.0}
+    assert formulas(app) != before
 
 
 def test_with_the_notes_encoding() -> None:
@@ -231,8 +264,9 @@ def test_with_the_notes_encoding() -> None:
 
 def test_choices_go_into_the_address_and_back() -> None:
     app = visit("learn/worked_example")
-    app.segmented_control(key="hand:positions:1").set_value("notes").run()
-    app.segmented_control(key="hand:norm_placement:1").set_value("pre").run()
+    for label, value in (("Positional encoding", "notes"), ("Norm placement", "pre")):
+        choices = [field for field in app.segmented_control if field.label == label and field.key.startswith("hand:")]
+        choices[0].set_value(value).run()
     assert_well(app)
     assert json.loads(app.query_params["hand"]) == {"positions": "notes", "norm_placement": "pre"}
     assert "stream as it is" in words(app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 
 import streamlit as st
@@ -10,7 +11,7 @@ from encoder import figures, steps
 from encoder.figures.steps import term_bars, token_bars, usual_limit
 from pages.shared import cached, formulas, learn, token_rows
 from pages.shared.components import plot
-from pages.shared.view import View
+from pages.shared.view import View, state
 
 ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
 
@@ -20,6 +21,9 @@ def show(view: View) -> None:
     config = view.loaded.config
     place = learn.selection(view, config.d_model)
     step = steps.feed_forward(view.trace, place)
+    if state.get("neuron") is None:  # none chosen: the token's strongest
+        place = dataclasses.replace(place, neuron=int(step.strongest(1)[0]))
+        step = steps.feed_forward(view.trace, place)
     st.markdown(
         f"Each token on its own goes through {config.d_ffn:,} neurons: {config.d_model} numbers in, {config.d_ffn:,} "
         f"activations, {config.d_model} numbers out. {_what(config)}"
@@ -42,7 +46,7 @@ def show(view: View) -> None:
     with right:
         st.markdown(
             f"Neurons and what each adds to component {place.component}, the largest first. The bias is "
-            f"{step.output_bias:.4f}."
+            f"{formulas.number(step.output_bias, 4)}."
         )
         st.plotly_chart(
             term_bars(step.output_terms, axis="neuron", chosen=place.neuron, most=24),
@@ -124,9 +128,14 @@ def _excited(view: View, place: steps.Selection) -> None:
     )
     order = layer.excited_by(place.neuron)[:3]
     names = ", ".join(
-        f"**{learn.token(view, int(token))}** ({layer.hidden[token, place.neuron]:.3f})" for token in order
+        f"**{learn.token(view, int(token))}** ({formulas.number(float(layer.hidden[token, place.neuron]))})"
+        for token in order
     )
-    st.markdown(f"Which tokens excite neuron {place.neuron}? Most of all {names}.")
+    strongest = float(layer.hidden[order[0], place.neuron])
+    st.markdown(
+        f"Which tokens excite neuron {place.neuron}? "
+        + (f"Most of all {names}." if strongest > 0 else f"None of this text: the highest are {names}.")
+    )
     rows = token_rows.part(view.trace.n_tokens, place.query, "excited")
     st.plotly_chart(
         token_bars(

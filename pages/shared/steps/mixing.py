@@ -6,8 +6,8 @@ from functools import partial
 
 import streamlit as st
 
-from encoder import figures, steps
-from encoder.figures.steps import named_bars, stacked_rows
+from encoder import steps
+from encoder.figures.steps import named_bars, stacked_rows, sum_of_rows
 from pages.shared import formulas, learn, token_rows
 from pages.shared.components import plot
 from pages.shared.view import View
@@ -45,23 +45,32 @@ def show(view: View) -> None:
 
 def _weighted(view: View, place: steps.Selection, step: steps.Mixing) -> None:
     rows = token_rows.part(view.trace.n_tokens, place.key, "mixing")
+    count = rows.stop - rows.start
     plot(
-        figures.vectors_heatmap(
-            step.weighted[rows], view.trace.labels, "v", selected=place.key, component=place.component, first=rows.start
+        sum_of_rows(
+            step.weighted[rows], step.z, view.trace.labels[rows], "v", name="sum: z",
+            selected=place.key - rows.start, component=place.component,
         ),
         key="weighted-values",
-        alt="Weight times value: one row a token, one column a component.",
-        height=token_rows.height(rows.stop - rows.start, most=460),
-        on_event=partial(learn.take_cell, row="j", column="component"),
+        alt="Weight times value: one row a token, one column a component; the sum of all rows, z, at the bottom.",
+        height=token_rows.height(count + 1, most=480),
+        on_event=partial(_take_cell, first=rows.start, count=count),
+    )  # fmt: skip
+    largest = int(abs(step.terms).argmax())
+    st.caption(
+        f"Row j: the weight of token j times its value. Their sum is z, the row at the bottom. To component "
+        f"{place.component} {learn.token(view, largest)} brings most: {formulas.number(float(step.terms[largest]))} of "
+        f"{formulas.number(float(step.z[place.component]))}."
+        + ("" if count == view.trace.n_tokens else f" Drawn: {count} of {view.trace.n_tokens:,} tokens, summed: all.")
     )
-    plot(
-        stacked_rows({"sum: z": step.z}, component=place.component, kind="v"),
-        key="z-row",
-        alt="The sum of all rows: z.",
-        height=150,
-        on_event=partial(learn.take_cell, row=None, column="component"),
-    )
-    st.caption("Row j: the weight of token j times its value. The column sums below are z.")
+
+
+def _take_cell(event: dict, first: int, count: int) -> None:
+    """A click on the map: the token of its row, unless that is the sum, and the component of its column."""
+    inside = event.get("event") == "click" and event["axis"] in ("cell", "y") and event["i"] < count
+    if inside:
+        event = {**event, "i": event["i"] + first}
+    learn.take_cell(event, "j" if inside else None, "component")
 
 
 def _heads(view: View, step: steps.HeadsTogether) -> None:

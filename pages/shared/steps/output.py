@@ -91,20 +91,67 @@ def stage_name(name: str) -> str:
 
 def _plane(view: View, place: steps.Selection, stages: list[str]) -> None:
     found = cached.derived(view.model, view.text, view.pair, ("plane",), steps.plane)
-    last = len(stages) - 1
-    if state.get("stage") is None or not 0 <= state.get("stage") <= last:
-        state.put("stage", last)
-    stage = state.bound(st.slider, "stage", "Stage", 0, last, help="0: the embedding. Drag to walk through the layers.")
-    st.plotly_chart(
-        plane(found.points, found.explained, found.labels, stage=stage, stages=stages, selected=place.query),
-        height=460,
-        key="plane",
-        alt=f"All tokens {stages[stage]} in the plane of the two strongest principal components.",
+    stage = _stage_slider(stages)
+    left, right = st.columns([6, 5], gap="medium")
+    with left:
+        st.plotly_chart(
+            plane(found.points, found.explained, found.labels, stage=stage, stages=stages, selected=place.query),
+            height=440,
+            key="plane",
+            alt=f"All tokens, {stages[stage]}, in the plane of the two strongest principal components.",
+        )
+    with right:
+        i = learn.token(view, place.query)
+        st.markdown(
+            f"The tokens {_at(stages[stage])}. One plane for all stages: the two directions in which they differ most. "
+            f"They hold {found.explained.sum():.0%} of all differences, so points that lie together here may still be "
+            f"apart. The line is the way of {i} through all stages. A label that would cover another is left out; "
+            "hover over its point."
+        )
+        _nearest(view, place, stage, stages)
+
+
+def _stage_slider(stages: list[str]) -> int:
+    """The stage that is drawn: the last one as long as none is chosen."""
+    last, asked = len(stages) - 1, state.get("stage")
+    if asked is not None and asked > last:
+        st.warning(f"stage={asked}: this model has stages 0 to {last}. Shown: {last}.", icon=":material/link_off:")
+        state.put("stage", None)
+    st.session_state["place:stage"] = last if state.get("stage") is None else state.get("stage")
+    return st.slider(
+        "Stage",
+        0,
+        last,
+        key="place:stage",
+        on_change=learn.take,
+        args=("stage",),
+        help="0: the embedding. Drag to walk through the layers.",
     )
-    st.caption(
-        f"The tokens {stages[stage]}. One plane for all stages: the two directions in which they differ most, "
-        f"which hold {found.explained.sum():.0%} of all differences. The line is the way of "
-        f"{learn.token(view, place.query)}."
+
+
+def _at(stage: str) -> str:
+    return "as they are embedded" if stage == "embedding" else stage
+
+
+def _nearest(view: View, place: steps.Selection, stage: int, stages: list[str]) -> None:
+    """The tokens whose vectors are nearest to the selected one's, in all components."""
+    near = steps.nearest(view.trace, place.query, stage)
+    if not near:
+        return
+    st.markdown(f"Nearest to {learn.token(view, place.query)} in all {view.loaded.config.d_model} components:")
+    st.dataframe(
+        {
+            "token": [view.trace.labels[token] for token, _ in near],
+            "position": [token for token, _ in near],
+            "cosine": [cosine for _, cosine in near],
+        },
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "token": "Token",
+            "position": st.column_config.NumberColumn("Position"),
+            "cosine": st.column_config.NumberColumn("Cosine", format="%.4f"),
+        },
     )
 
 
