@@ -1,0 +1,233 @@
+"""The engine against itself without a trace, against transformers, and against TransformerLens: time and memory."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from benchmarks import memory, report, subjects, timing
+from benchmarks.report import Figure
+from benchmarks.subjects import Pair
+from encoder.measure.heads import survey
+
+LENGTHS = (16, 64, 128, 256, 512)
+LONG = (2048, 8192)
+#: Written-out attention keeps layers x heads x T^2 numbers: 19 GB at 8192 tokens. Beyond this length it is not run.
+LONGEST_EAGER = 2048
+#: A trace is to take at most this much in all at 8192 tokens, interpreter and libraries included.
+LONG_TRACE_BYTES = 2_000_000_000
+
+
+def run(
+    *,
+    lengths: tuple[int, ...] = LENGTHS,
+    long: tuple[int, ...] = LONG,
+    seconds: float = 20.0,
+    clock: str = "wall",
+    imports: int = 7,
+) -> Iterator[Figure]:
+    """All figures of this part, one by one as they are measured.
+
+    seconds: for each length, spread over its contestants; imports: how often each import is timed.
+    """
+    for pair, n_tokens in [(subjects.minilm, n) for n in lengths] + [(subjects.rotary, n) for n in long]:
+        yield from times(pair(), n_tokens, seconds, clock)
+    held = [n_tokens for n_tokens in long if n_tokens <= LONGEST_EAGER]
+    for pair, n_tokens in [(subjects.minilm, n) for n in lengths] + [(subjects.rotary, n) for n in held]:
+        yield from peaks(pair(), n_tokens)
+    yield from against_transformer_lens(lengths, seconds, clock)
+    if long:
+        yield longest_trace(max(long))
+    if imports:
+        yield import_time(imports, clock)
+
+
+def times(pair: Pair, n_tokens: int, seconds: float, clock: str) -> Iterator[Figure]:
+    """Forward, trace, and trace with pictures and measures; ours and transformers', all in one series of rounds."""
+    calls = contestants(pair, n_tokens)
+    measured = timing.in_turn(calls, seconds=seconds, least=3 if n_tokens > 2000 else 7, clock=clock)
+    small = pair.name == "MiniLM"
+
+    def figure(what: str, against: str, ours: str, theirs: str, target: float | None) -> Figure:
+        found = timing.ratio(measured[ours], measured[theirs])
+        medians = {name: statistics.median(measured[name]) for name in (ours, theirs)}
+        return Figure(
+            "engine", what if small else f"{what} ({pair.name})", against, found.value, n_tokens, "", target,
+            found.low, found.high, {name: report.seconds(value) for name, value in medians.items()},
+        )  # fmt: skip
+
+    yield figure("traced forward", "plain forward", "trace", "plain", 1.10 if n_tokens >= 64 else None)
+    yield figure("plain forward", "transformers SDPA", "plain", "transformers", 1.05)
+    if "eager" in measured:
+        target = 1.2 if n_tokens == 512 else None
+        yield figure("trace, thumbnails, measures", "transformers output_attentions", "survey", "eager", target)
+
+
+def contestants(pair: Pair, n_tokens: int) -> dict[str, Callable[[], Any]]:
+    """What is timed: name -> call."""
+    found = pair.sentence(n_tokens)
+    ids = subjects.ids(found)
+    model = pair.ours
+
+    def plain() -> Any:
+        with torch.no_grad():
+            return model.encoder(ids)
+
+    def reference(other: Any, **options: Any) -> Any:
+        with torch.no_grad():
+            return other(input_ids=ids, **options)
+
+    calls = {
+        "plain": plain,
+        "trace": lambda: model.trace_tokens(found),
+        "survey": lambda: survey(model.trace_tokens(found)),
+        "transformers": lambda: reference(pair.sdpa),
+    }
+    if n_tokens <= LONGEST_EAGER:
+        calls["eager"] = lambda: reference(pair.eager, output_attentions=True)
+    return calls
+
+
+def peaks(pair: Pair, n_tokens: int) -> Iterator[Figure]:
+    """Peak memory of a trace against that of transformers with everything that a trace can show."""
+    found = pair.sentence(n_tokens)
+    ids = subjects.ids(found)
+
+    def eager() -> Any:
+        with torch.no_grad():
+            return pair.eager(input_ids=ids, output_attentions=True, output_hidden_states=True)
+
+    ours, _ = memory.tensor_bytes(lambda: pair.ours.trace_tokens(found))
+    theirs, _ = memory.tensor_bytes(eager)
+    what = "peak memory of a trace" if pair.name == "MiniLM" else f"peak memory of a trace ({pair.name})"
+    yield Figure(
+        "engine", what, "transformers, attentions and hidden states", ours / theirs, n_tokens, "",
+        0.4 if n_tokens >= 512 else None, raw={"ours": report.megabytes(ours), "theirs": report.megabytes(theirs)},
+    )  # fmt: skip
+
+
+def against_transformer_lens(lengths: tuple[int, ...], seconds: float, clock: str) -> Iterator[Figure]:
+    """Memory and time of `run_with_cache` over the same weights, where TransformerLens is installed."""
+    try:
+        lens = transformer_lens()
+    except ImportError:
+        note = "TransformerLens is not installed; 240 MB is what its cache holds at T=512, measured once with 4.3.0."
+        if 512 in lengths:
+            found = subjects.minilm().sentence(512)
+            peak, _ = memory.tensor_bytes(lambda: subjects.minilm().ours.trace_tokens(found))
+            raw = {"ours": report.megabytes(peak), "theirs": "240 MB"}
+            yield Figure(
+                "engine", "peak memory of a trace", "TransformerLens' cache", peak / 240e6, 512, "", 0.2,
+                raw=raw, note=note,
+            )  # fmt: skip
+        return
+    pair = subjects.minilm()
+    for n_tokens in lengths:
+        found = pair.sentence(n_tokens)
+        ids = subjects.ids(found)
+
+        def cached(ids: torch.Tensor = ids) -> Any:
+            with torch.no_grad():
+                return lens.run_with_cache(ids)
+
+        def plain(ids: torch.Tensor = ids) -> Any:
+            with torch.no_grad():
+                return lens(ids)
+
+        peak, _ = memory.tensor_bytes(lambda found=found: pair.ours.trace_tokens(found))
+        held = storage_bytes(cached()[1])
+        logits = n_tokens * pair.ours.tokenizer.vocab_size * 4
+        for against, theirs, target in (
+            ("TransformerLens' cache", held, 0.2 if n_tokens == 512 else None),
+            ("TransformerLens' cache without its logits", held - logits, None),
+        ):
+            raw = {"ours": report.megabytes(peak), "theirs": report.megabytes(theirs)}
+            yield Figure("engine", "peak memory of a trace", against, peak / theirs, n_tokens, "", target, raw=raw)
+        measured = timing.in_turn({"cached": cached, "plain": plain}, seconds=seconds / 3, clock=clock)
+        ratio = timing.ratio(measured["cached"], measured["plain"])
+        raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
+        yield Figure(
+            "engine", "TransformerLens: run_with_cache", "its own plain forward", ratio.value, n_tokens, "", None,
+            ratio.low, ratio.high, raw,
+        )  # fmt: skip
+
+
+def transformer_lens() -> Any:
+    """TransformerLens around MiniLM's weights. It takes BERT with a masked-word head, so that head is random here."""
+    import logging
+
+    from transformer_lens.model_bridge import TransformerBridge
+    from transformers import AutoTokenizer, BertForMaskedLM
+
+    folder = subjects.bundled_folder("minilm")
+    model = subjects.reference(BertForMaskedLM, folder, "eager")
+    logging.disable(logging.WARNING)
+    try:
+        return TransformerBridge.boot_transformers(
+            "google-bert/bert-base-uncased",
+            hf_model=model,
+            tokenizer=AutoTokenizer.from_pretrained(folder),
+            device="cpu",
+        )
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def storage_bytes(cache: Any) -> int:
+    """Bytes that the tensors of a mapping hold, each storage counted once."""
+    storages = {
+        value.untyped_storage().data_ptr(): value.untyped_storage().nbytes()
+        for value in cache.values()
+        if torch.is_tensor(value)
+    }
+    return sum(storages.values())
+
+
+def longest_trace(n_tokens: int) -> Figure:
+    """Resident memory, in all, of a process that traces a text of `n_tokens` with the rotary encoder."""
+    program = (
+        "import encoder\n"
+        "from encoder.config import EncoderConfig\n"
+        "from benchmarks import subjects\n"
+        "tokenizer = encoder.load('minilm', device='cpu').tokenizer\n"
+        f"config = EncoderConfig(vocab_size=tokenizer.vocab_size, "
+        f"d_model={subjects.WIDTH}, n_layers={subjects.LAYERS}, "
+        f"n_heads={subjects.HEADS}, d_ffn={4 * subjects.WIDTH}, max_positions={max(n_tokens, 8)}, position='rotary', "
+        "norm_placement='pre')\n"
+        "model = encoder.build(config, tokenizer)\n"
+        f"model.trace_tokens(subjects.sentence(model, {n_tokens}))"
+    )
+    peak = memory.peak_resident(program)
+    maps = subjects.LAYERS * subjects.HEADS * n_tokens**2 * 4
+    raw = {"in all": report.megabytes(peak), "attention maps alone": report.megabytes(maps)}
+    return Figure(
+        "engine", "resident memory of a process that traces (rotary)", "", peak / 1e9, n_tokens, "GB",
+        LONG_TRACE_BYTES / 1e9, raw=raw,
+    )  # fmt: skip
+
+
+def import_time(rounds: int, clock: str) -> Figure:
+    """`import encoder` against `import torch`, each in a fresh Python, in turn."""
+    series: dict[str, list[float]] = {"encoder": [], "torch": []}
+    for number in range(-1, rounds):  # the first round only brings the files into memory
+        for name, times_of in series.items():
+            taken = seconds_to_import(name, clock)
+            if number >= 0:
+                times_of.append(taken)
+    ratio = timing.ratio(series["encoder"], series["torch"])
+    raw = {name: report.seconds(statistics.median(times_of)) for name, times_of in series.items()}
+    return Figure("engine", "import encoder", "import torch", ratio.value, None, "", 1.5, ratio.low, ratio.high, raw)
+
+
+def seconds_to_import(module: str, clock: str) -> float:
+    """How long `import module` takes in a fresh Python."""
+    read = {"wall": "time.perf_counter()", "cpu": "time.process_time()"}[clock]
+    program = f"import time; began = {read}; import {module}; print({read} - began)"
+    command = [sys.executable, "-c", program]
+    answer = subprocess.run(command, cwd=memory.ROOT, capture_output=True, text=True, check=True)
+    return float(answer.stdout)

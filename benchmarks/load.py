@@ -1,0 +1,174 @@
+"""A class at once: thirty visitors who think five seconds between actions, on two cores."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import statistics
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from benchmarks import report, serving
+from benchmarks.browser import Visitor, words
+from benchmarks.protocol import Run, Session, Template, link
+from benchmarks.report import Figure
+
+VISITORS, THINKING, ACTIONS = 30, 5.0, 12
+P95_SECONDS = 0.3
+#: What a visitor does next, and how often.
+HABITS = {"another head": 0.7, "a cell": 0.2, "another sentence": 0.1}
+LAYERS, HEADS, TOKENS = 6, 12, 24
+
+
+def run(*, visitors: int = VISITORS, thinking: float = THINKING, actions: int = ACTIONS, cores: int = 2,
+        around: Callable[[serving.App], Any] | None = None) -> Iterator[Figure]:  # fmt: skip
+    """Figures of one class: each visitor opens the app and then acts `actions` times. `around` may watch the server."""
+    with serving.app() as app, limited_to(app, cores):
+        template = observed(app)
+        watching = around(app) if around else None
+        series = asyncio.run(lesson(app, template, visitors, thinking, actions))
+        if watching is not None:
+            watching()
+        yield from figures(series, visitors, thinking)
+        if app.log():
+            raise RuntimeError(f"the app's log is not empty:\n{app.log()}")
+
+
+class limited_to:
+    """Within, the server runs on this many cores, where the system can say so."""
+
+    def __init__(self, app: serving.App, cores: int) -> None:
+        self.app, self.cores = app, cores
+
+    def __enter__(self) -> None:
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(self.app.process.pid, sorted(os.sched_getaffinity(0))[: self.cores])
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def observed(app: serving.App) -> Template:
+    """What a real Chromium sends after it has typed a sentence and chosen a head."""
+    frames: list[bytes] = []
+
+    def listen(socket: Any) -> None:
+        socket.on("framesent", lambda frame: frames.append(frame) if isinstance(frame, bytes) else None)
+
+    with serving.chromium() as browser:
+        visitor = Visitor(browser, f"{app.url}/?text={quote(words(16, seed=2))}", listen)
+        visitor.type_sentence(words(TOKENS, seed=3))
+        visitor.next_head()
+        visitor.close()
+    return Template.from_frames(frames)
+
+
+@dataclass
+class Series:
+    """What was measured in one class."""
+
+    opened: list[Run] = field(default_factory=list)
+    runs: dict[str, list[Run]] = field(default_factory=lambda: {name: [] for name in HABITS})
+    server_cpu: float = 0.0
+    own_cpu: float = 0.0
+    seconds: float = 0.0
+    resident: int = 0
+
+    def all(self) -> list[Run]:
+        """Every action, openings left out."""
+        return [run for runs in self.runs.values() for run in runs]
+
+
+async def lesson(app: serving.App, template: Template, visitors: int, thinking: float, actions: int) -> Series:
+    """All visitors arrive within a few seconds; the measured time begins when the last one has."""
+    series = Series()
+    arrived = asyncio.Event()
+    waiting = [visitors]
+
+    async def one(number: int) -> None:
+        chance = random.Random(number)
+        head = {"layer": chance.randrange(LAYERS), "head": chance.randrange(HEADS)}
+        query = link(text=words(TOKENS, seed=1000 + number), **head)
+        await asyncio.sleep(number * 0.25)
+        async with Session(app.url, template, query) as session:
+            series.opened.append(await session.open())
+            waiting[0] -= 1
+            if not waiting[0]:
+                arrived.set()
+            await arrived.wait()
+            await asyncio.sleep(thinking * chance.random())  # nobody acts in step
+            for turn in range(actions):
+                name, act = next_action(session, chance, number, turn)
+                series.runs[name].append(await act)
+                await asyncio.sleep(thinking * chance.uniform(0.6, 1.4))
+
+    async def clock() -> tuple[float, float, float]:
+        await arrived.wait()
+        return time.perf_counter(), app.cpu_seconds(), time.process_time()
+
+    timer = asyncio.create_task(clock())
+    async with asyncio.TaskGroup() as group:
+        for number in range(visitors):
+            group.create_task(one(number))
+    began, server, own = await timer
+    series.seconds = time.perf_counter() - began
+    series.server_cpu, series.own_cpu = app.cpu_seconds() - server, time.process_time() - own
+    series.resident = app.resident()
+    return series
+
+
+def next_action(
+    session: Session, chance: random.Random, number: int, turn: int
+) -> tuple[str, Coroutine[Any, Any, Run]]:
+    """What this visitor does next: its name, and the action itself."""
+    name = chance.choices(list(HABITS), weights=list(HABITS.values()))[0]
+    if name == "another head":
+        return name, session.open_head(chance.randrange(LAYERS), chance.randrange(HEADS))
+    if name == "a cell":
+        return name, session.select_cell(chance.randrange(TOKENS), chance.randrange(TOKENS))
+    return name, session.type_text(words(TOKENS, seed=100_000 + 1000 * number + turn))
+
+
+def figures(series: Series, visitors: int, thinking: float) -> Iterator[Figure]:
+    """The 95th percentile that the class is judged by, and what explains it."""
+    every = [run.seconds for run in series.all()]
+    what = f"{visitors} visitors, {thinking:g} s of thinking"
+    raw = {name: report.seconds(value) for name, value in spread(every).items()}
+    note = (
+        "The class is sessions that speak Streamlit's protocol as a browser does, not browsers: from a request to the "
+        "end of the script with all that it sends. The program that plays them runs on the same machine."
+    )
+    worst = percentile(every, 95)
+    yield Figure("load", f"{what}: 95th percentile", "", worst, TOKENS, "s", P95_SECONDS, raw=raw, note=note)
+    for name, runs in series.runs.items():
+        if runs:
+            taken = [run.seconds for run in runs]
+            raw = {key: report.seconds(value) for key, value in spread(taken).items()}
+            raw["received"] = report.megabytes(statistics.mean(run.received for run in runs))
+            yield Figure("load", f"{what}: {name}", "", percentile(taken, 95), TOKENS, "s", None, raw=raw)
+    raw = {
+        "share of one core": f"{series.server_cpu / series.seconds:.0%}",
+        "players' share": f"{series.own_cpu / series.seconds:.0%}",
+        "server's memory": report.megabytes(series.resident),
+    }
+    work = 1000 * series.server_cpu / len(every)
+    yield Figure("load", "server's work for one action", "", work, TOKENS, "ms", None, raw=raw)
+    opened = [run.seconds for run in series.opened]
+    raw = {name: report.seconds(value) for name, value in spread(opened).items()}
+    what = f"{visitors} visitors arrive, four a second"
+    yield Figure("load", what, "", percentile(opened, 95), TOKENS, "s", None, raw=raw)
+
+
+def percentile(values: Sequence[float], share: int) -> float:
+    """The smallest value that at least `share` % of all do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-share * len(ordered) // 100) - 1)]
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Median, 95th percentile and largest."""
+    return {"median": statistics.median(values), "p95": percentile(values, 95), "worst": max(values)}

@@ -1,0 +1,63 @@
+// Put into every page before its own scripts: tells when what a person waits for has been painted.
+//
+// Nothing in the app knows of this. A small map is on the screen when an image was drawn onto a canvas that is in the
+// document, so drawing is watched and what was drawn is summed up; a large map is a picture inside Plotly's SVG. Time
+// runs from the browser's own event (a key, a click) to the second frame after both show something else.
+(() => {
+  const sum = (data) => {
+    let value = 17;
+    for (let k = 0; k < data.length; k += 61) value = (value * 31 + data[k]) | 0;
+    return `${data.length}:${value}`;
+  };
+  for (const kind of ["OffscreenCanvasRenderingContext2D", "CanvasRenderingContext2D"]) {
+    const { putImageData, drawImage } = window[kind].prototype;
+    window[kind].prototype.putImageData = function (image, ...rest) {
+      this.canvas.__content = sum(image.data);
+      return putImageData.call(this, image, ...rest);
+    };
+    window[kind].prototype.drawImage = function (source, ...rest) {
+      if (source.__content !== undefined) this.canvas.__content = source.__content;
+      return drawImage.call(this, source, ...rest);
+    };
+  }
+
+  const text = (selector) => [...document.querySelectorAll(selector)].map((element) => element.textContent).join("|");
+  const states = {
+    grid: () => [...document.querySelectorAll("canvas")].map((canvas) => canvas.__content ?? "").join("|"),
+    map: () => [...document.querySelectorAll(".heatmaplayer image")].map((image) => image.getAttribute("xlink:href") ?? image.getAttribute("href")).join("|"),
+    heading: () => text("h1, h2, h3"),
+    lines: () => `${text("#vis svg text").length}:${document.querySelectorAll("#vis svg > g").length}:${document.querySelector("#vis svg line")?.getAttribute("stroke-opacity")}`,
+  };
+  const read = (names) => Object.fromEntries(names.map((name) => [name, states[name]()]));
+
+  // The second frame's task: the first one has by then been handed to the compositor.
+  const painted = (then) => requestAnimationFrame(() => requestAnimationFrame(() => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = then;
+    channel.port2.postMessage(0);
+  }));
+
+  // Arms the watch: from the next `trigger` event until all of `names` differ from now. The result comes from `finish`.
+  let result = null;
+  window.__arm = (trigger, names) => {
+    const before = read(names);
+    result = new Promise((resolve) => {
+      let began = null;
+      addEventListener(trigger, (event) => { began ??= event.timeStamp; }, { capture: true, once: true });
+      const look = () => {
+        if (began === null) { requestAnimationFrame(look); return; }
+        const now = read(names);
+        if (names.every((name) => now[name] && now[name] !== before[name])) painted(() => resolve(performance.now() - began));
+        else requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    });
+  };
+  window.__finish = () => result;
+
+  // From the start of the navigation until `selector` is in the page and painted.
+  window.__appeared = (selector) => new Promise((resolve) => {
+    const look = () => (document.querySelector(selector) ? painted(() => resolve(performance.now())) : requestAnimationFrame(look));
+    look();
+  });
+})();

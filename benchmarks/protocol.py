@@ -1,0 +1,187 @@
+"""A visitor without a browser: speaks Streamlit's protocol over a websocket, as its frontend does.
+
+Thirty Chromiums on the server's own two cores would measure Chromium. A session here sends what a real browser was seen
+to send (`Template`), changes one value, and reads every message up to the end of the run; like the frontend it keeps
+large messages by their hash, so that the server may answer with a reference.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+#: The frontend forgets a cached message after this many runs without it.
+KEPT_RUNS = 3
+
+
+@dataclass(frozen=True)
+class Template:
+    """What a real browser sends: its newest complete request to run the script."""
+
+    message: bytes
+
+    @classmethod
+    def from_frames(cls, frames: list[bytes]) -> Template:
+        """Of the frames that a browser sent, the one that knew most widgets.
+
+        Raises:
+            ValueError: none of them asks for a run.
+        """
+        runs = []
+        for frame in frames:
+            message = BackMsg.FromString(frame)
+            if message.WhichOneof("type") == "rerun_script":
+                runs.append((len(message.rerun_script.widget_states.widgets), frame))
+        if not runs:
+            raise ValueError("the browser sent no request to run the script")
+        return cls(max(runs, key=lambda run: run[0])[1])
+
+    def request(self) -> BackMsg:
+        """A fresh copy, without what belongs to one browser or one moment alone."""
+        message = BackMsg.FromString(self.message)
+        state = message.rerun_script
+        state.ClearField("cached_message_hashes")
+        widgets = state.widget_states.widgets
+        kept = [widget for widget in widgets if not widget.WhichOneof("value").endswith("trigger_value")]
+        del state.widget_states.widgets[:]
+        state.widget_states.widgets.extend(kept)
+        return message
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came back for one action: seconds to the first message and to the end of the script, bytes, messages."""
+
+    seconds: float
+    first: float
+    received: int
+    messages: int
+    references: int
+
+
+class Session:
+    """One visitor. Use as an async context manager."""
+
+    def __init__(self, url: str, template: Template, query: str) -> None:
+        parts = urlsplit(url)
+        self.url = f"ws://{parts.netloc}/_stcore/stream"
+        self.origin = f"{parts.scheme}://{parts.netloc}"
+        self.template = template
+        self.query = query
+        self.widgets: dict[str, Any] = {}
+        self.known: dict[str, int] = {}  # hash of a kept message -> the run that last used it
+        self.runs = 0
+        self.script_hash = ""
+
+    async def __aenter__(self) -> Session:
+        from websockets.asyncio.client import connect
+
+        self.socket = await connect(
+            self.url,
+            origin=self.origin,
+            subprotocols=["streamlit"],
+            max_size=None,
+            compression=None,
+            ping_interval=None,
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.socket.close()
+
+    async def open(self, timeout: float = 120) -> Run:
+        """The first run: the page as a browser asks for it, before it knows of any widget."""
+        message = self.template.request()
+        del message.rerun_script.widget_states.widgets[:]
+        message.rerun_script.query_string = self.query
+        run = await self._send(message, timeout)
+        for widget in self.template.request().rerun_script.widget_states.widgets:
+            self.widgets[widget.id] = widget
+        # What the template's browser had chosen is not what this visitor's link says.
+        for name, values in parse_qs(self.query).items():
+            self._put(name, values[0])
+        return run
+
+    async def type_text(self, text: str, timeout: float = 120) -> Run:
+        """Another sentence, as Enter in its box sends it."""
+        self._put("text", text)
+        return await self._rerun(None, timeout)
+
+    async def open_head(self, layer: int, head: int, timeout: float = 120) -> Run:
+        """A click on a head in the grid."""
+        event = {"event": "open", "layer": layer, "head": head, "shift": False, "id": time.time_ns() // 1_000_000}
+        return await self._trigger("grid", {"event": "grid", "value": event}, timeout)
+
+    async def select_cell(self, i: int, j: int, timeout: float = 120) -> Run:
+        """A click on a cell of the large map."""
+        value = {"axis": "cell", "i": i, "j": j, "trace": 0, "shift": False, "id": time.time_ns() // 1_000_000}
+        return await self._trigger("map", {"event": "click", "value": value}, timeout)
+
+    def _put(self, name: str, value: str) -> None:
+        for widget_id, widget in self.widgets.items():
+            if widget_id.endswith(f"view:{name}"):
+                kind = widget.WhichOneof("value")
+                setattr(widget, kind, type(getattr(widget, kind))(value))
+
+    async def _trigger(self, key: str, payload: dict[str, Any], timeout: float) -> Run:
+        base = next((widget_id for widget_id in self.widgets if widget_id.endswith(f"-{key}")), None)
+        if base is None:
+            raise LookupError(f"the template knows no component {key!r}")
+        return await self._rerun((f"$$STREAMLIT_INTERNAL_KEY_{base}__events", json.dumps([payload])), timeout)
+
+    async def _rerun(self, trigger: tuple[str, str] | None, timeout: float) -> Run:
+        message = self.template.request()
+        state = message.rerun_script
+        del state.widget_states.widgets[:]
+        state.widget_states.widgets.extend(self.widgets.values())
+        if trigger is not None:
+            state.widget_states.widgets.add(id=trigger[0], json_trigger_value=trigger[1])
+        state.query_string = self.query
+        state.cached_message_hashes.extend(self.known)
+        return await self._send(message, timeout)
+
+    async def _send(self, message: BackMsg, timeout: float) -> Run:
+        """Send, and read up to the end of the run.
+
+        Raises:
+            RuntimeError: the run ended with an exception on the page.
+            TimeoutError: no end within `timeout` seconds.
+        """
+        self.runs += 1
+        began = time.perf_counter()
+        await self.socket.send(message.SerializeToString())
+        first = 0.0
+        received = messages = references = 0
+        async with asyncio.timeout(timeout):
+            while True:
+                frame = await self.socket.recv()
+                first = first or time.perf_counter() - began
+                received += len(frame)
+                messages += 1
+                answer = ForwardMsg.FromString(frame)
+                kind = answer.WhichOneof("type")
+                if kind == "ref_hash":
+                    references += 1
+                    self.known[answer.ref_hash] = self.runs
+                elif answer.metadata.cacheable:
+                    self.known[answer.hash] = self.runs
+                if kind == "page_info_changed":
+                    self.query = answer.page_info_changed.query_string
+                elif kind == "delta" and answer.delta.new_element.WhichOneof("type") == "exception":
+                    raise RuntimeError(f"an exception on the page: {answer.delta.new_element.exception.message}")
+                elif kind == "script_finished" and answer.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                    break
+        self.known = {name: run for name, run in self.known.items() if run > self.runs - KEPT_RUNS}
+        return Run(time.perf_counter() - began, first, received, messages, references)
+
+
+def link(**values: Any) -> str:
+    """The query of a link to a view."""
+    return urlencode(values)

@@ -1,0 +1,141 @@
+"""What is measured: MiniLM's real weights here and in transformers, a random rotary encoder in both, and texts."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import encoder
+from encoder.load.bundled import bundled_folder
+from encoder.text import Tokenized
+
+#: Ordinary prose; it is repeated until a text is long enough.
+PROSE = (
+    "The harbour was quiet in the early morning, and only the gulls seemed to have anything to say. A woman in a grey "
+    "coat walked along the pier with a letter in her hand, which she had read so often that its folds had begun to "
+    "tear. Nobody had told her that the ferry no longer stopped here on Sundays. When the old clerk opened his window "
+    "at last, he shook his head before she could ask, offered her a cup of tea, and said that the next one would leave "
+    "on Tuesday, if the weather held. She laughed, because there was nothing else to do, and sat down to wait. "
+)
+
+#: The random rotary encoder: layers, heads, width and how many tokens it takes.
+LAYERS, HEADS, WIDTH, LONGEST = 6, 12, 384, 8192
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One model twice: ours, and transformers' with fused (SDPA) and with written-out (eager) attention."""
+
+    name: str
+    ours: encoder.TextEncoder
+    sdpa: Any
+    eager: Any
+
+    def sentence(self, n_tokens: int) -> Tokenized:
+        """Prose of exactly `n_tokens` tokens, special ones included."""
+        return sentence(self.ours, n_tokens)
+
+
+def sentence(model: encoder.TextEncoder, n_tokens: int) -> Tokenized:
+    """Prose of exactly `n_tokens` tokens, special ones included."""
+    text = PROSE * (n_tokens * 8 // len(PROSE) + 1)
+    found = model.tokenize(text, max_tokens=n_tokens)
+    if len(found) != n_tokens:
+        takes = model.config.max_tokens
+        raise ValueError(f"{n_tokens} tokens: {model.name} takes {takes}, the text gave {len(found)}.")
+    return found
+
+
+def ids(sentence: Tokenized) -> Tensor:
+    """[1, T]: the ids as every model takes them."""
+    return torch.tensor([sentence.ids])
+
+
+@cache
+def minilm() -> Pair:
+    """all-MiniLM-L6-v2, the same weights on both sides."""
+    from transformers import BertModel
+
+    folder = bundled_folder("minilm")
+    return _checked(
+        Pair(
+            "MiniLM",
+            encoder.load("minilm", device="cpu"),
+            reference(BertModel, folder, "sdpa", add_pooling_layer=False),
+            reference(BertModel, folder, "eager", add_pooling_layer=False),
+        )
+    )
+
+
+@contextlib.contextmanager
+def rotary_folder(
+    layers: int = LAYERS, heads: int = HEADS, width: int = WIDTH, longest: int = LONGEST
+) -> Iterator[Path]:
+    """A checkpoint of a random ModernBERT-shaped encoder, saved by transformers: rotary, pre-norm, no windows."""
+    from transformers import ModernBertConfig, ModernBertModel
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    tokenizer = encoder.load("minilm", device="cpu").tokenizer
+    config = ModernBertConfig(
+        vocab_size=tokenizer.vocab_size,
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=4 * width,
+        max_position_embeddings=longest,
+        global_attn_every_n_layers=1,
+        pad_token_id=tokenizer.pad_id,
+        **dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")),
+    )
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        torch.manual_seed(0)
+        ModernBertModel(config).save_pretrained(folder)
+        (folder / "tokenizer.json").write_bytes((bundled_folder("minilm") / "tokenizer.json").read_bytes())
+        yield folder
+
+
+@cache
+def rotary(layers: int = LAYERS, heads: int = HEADS, width: int = WIDTH, longest: int = LONGEST) -> Pair:
+    """The random rotary encoder, loaded by us and by transformers."""
+    from transformers import ModernBertModel
+
+    with rotary_folder(layers, heads, width, longest) as folder:
+        return _checked(
+            Pair(
+                f"rotary, {layers} layers of width {width}",
+                encoder.load(str(folder), device="cpu"),
+                reference(ModernBertModel, folder, "sdpa"),
+                reference(ModernBertModel, folder, "eager"),
+            )
+        )
+
+
+def reference(kind: Any, folder: Path, attention: str, **options: Any) -> Any:
+    """A model of transformers, without its progress bar and its report on weights that nobody asked for."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    return kind.from_pretrained(folder, attn_implementation=attention, **options).eval()
+
+
+def _checked(pair: Pair) -> Pair:
+    """The pair, if it is one: a comparison of speeds means nothing between models that compute different things."""
+    short = pair.sentence(16)
+    with torch.no_grad():
+        ours = pair.ours.encoder(ids(short))
+        for other in (pair.sdpa, pair.eager):
+            difference = (other(input_ids=ids(short)).last_hidden_state - ours).abs().max().item()
+            if difference > 1e-4:
+                raise ValueError(f"{pair.name}: the sides differ by {difference:.2g}; their speeds cannot be compared.")
+    return pair
