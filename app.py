@@ -32,7 +32,9 @@ PAGES = {
         ("predict", "Fill the blank", ":material/edit_square:"),
     ],
     "Change": [
+        ("compare", "Compare", ":material/difference:"),
         ("prepost", "Pre / post, side by side", ":material/compare:"),
+        ("gradients", "Gradients at initialisation", ":material/show_chart:"),
         ("training", "Train them yourself", ":material/model_training:"),
     ],
     "Learn": [

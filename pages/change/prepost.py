@@ -36,10 +36,11 @@ def main() -> None:
     confusion()
 
 
-def named(placement: str) -> str:
-    """The placement in its colour, for Markdown with HTML switched off: a coloured square and the name."""
-    square = {"pre": "●", "post": "■"}[placement]
-    return f"{square} {NAMES[placement]}"
+def named(placement: str) -> None:
+    """The placement as a heading, with its sign in its colour."""
+    sign = {"pre": "●", "post": "■"}[placement]
+    colour = drawn.PLACEMENT_COLOURS[placement]
+    st.markdown(f'<span style="color:{colour}">{sign}</span> **{NAMES[placement]}**', unsafe_allow_html=True)
 
 
 def introduction(sides: prepost.Sides) -> None:
@@ -96,7 +97,7 @@ def attention(sides: prepost.Sides) -> None:
 
 def grid(sides: prepost.Sides, placement: str, apart: np.ndarray) -> None:
     trace = sides.trace(placement)
-    st.subheader(named(placement), anchor=False)
+    named(placement)
     head_grid(
         sides.thumbnails(placement),
         layers=trace.config.n_layers,
@@ -128,7 +129,7 @@ def one_head(sides: prepost.Sides, apart: np.ndarray) -> None:
     places = st.columns(3, gap="small")
     for place, placement in zip(places, prepost.PLACEMENTS, strict=False):
         with place:
-            st.markdown(f"**{named(placement)}**")
+            named(placement)
             weights = {"pre": found.pre, "post": found.post}[placement]
             figure = figures.attention_heatmap(weights, labels, colours=view.colours, selected=selected, **size)
             plot(

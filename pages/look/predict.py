@@ -56,7 +56,7 @@ def no_head() -> None:
 
 def choose_word(mask: str) -> None:
     """Hide a word by a click; put it back."""
-    offered = blanks.words(view.trace)
+    offered = blanks.words(view.trace, mask)
     hidden = state.get("hidden") if mask in view.text else ""
     if offered:
         names = dict(enumerate(offered))
@@ -74,7 +74,7 @@ def hide(key: str, mask: str) -> None:
     place = st.session_state.get(key)
     if place is None:
         return
-    word = blanks.words(view.trace)[place]
+    word = blanks.words(view.trace, mask)[place]
     text, before = blanks.hide(view.text, word, "\0"), state.get("hidden")
     if before and mask in text:
         text = text.replace(mask, before, 1)

@@ -22,16 +22,17 @@ class Word:
     pieces: int
 
 
-def words(trace: encoder.Trace) -> list[Word]:
+def words(trace: encoder.Trace, mask: str) -> list[Word]:
     """The words of the (first) sentence in order, special tokens and blanks left out."""
     source = trace.source
     if source is None:
         return []
     spans: dict[int, list[tuple[int, int]]] = {}
-    for word, segment, special, offset in zip(
-        source.words, source.segments, source.special, source.offsets, strict=True
+    for token, word, segment, special, offset in zip(
+        source.tokens, source.words, source.segments, source.special, source.offsets, strict=True
     ):
-        if word >= 0 and not special and offset[1] > offset[0] and (source.pair is None or segment == 0):
+        here = source.pair is None or segment == 0
+        if word >= 0 and not special and token != mask and offset[1] > offset[0] and here:
             spans.setdefault(word, []).append(offset)
     found = []
     for offsets in spans.values():

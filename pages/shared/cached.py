@@ -204,9 +204,17 @@ def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Ca
     return _store().get(name, lambda: make(trace(key, text, pair)), value_bytes)
 
 
-def computed(what: Hashable, make: Callable[[], Any]) -> Any:
-    """Something that depends on no text, computed once for all sessions. what: names it and every option."""
-    return _store().get(("computed", what), make, value_bytes)
+def computed(what: Hashable, make: Callable[[], Any], *, heavy: bool = False) -> Any:
+    """Something that depends on no single text, computed once for all sessions. what: names it and every option.
+
+    heavy: it takes as long as a forward pass, and waits for its turn among those; `make` then asks for no trace.
+    """
+
+    def in_turn() -> Any:
+        with _forward_slots():
+            return make()
+
+    return _store().get(("computed", what), in_turn if heavy else make, value_bytes)
 
 
 def trace_bytes(trace: Trace) -> int:

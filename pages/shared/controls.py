@@ -93,6 +93,7 @@ def model_controls() -> None:
         "norm",
         "Norm placement",
         options,
+        width="stretch",
         required=True,
         format_func={"trained": "trained", "pre": "pre", "post": "post", "both": "both"}.get,
         help="Post-norm: x = norm(x + f(x)), the original Transformer and BERT. Pre-norm: x = x + f(norm(x)). "

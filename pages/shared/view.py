@@ -10,7 +10,9 @@ from encoder.device import DEVICES, DTYPES
 from pages.shared import (
     beyond_params,
     cached,
+    compare_params,
     find_params,
+    gradients_params,
     heads_params,
     learn_params,
     predict_params,
@@ -80,12 +82,14 @@ PARAMS = (
     # LayerNorm: which norm and which component of a vector.
     Param("at", ""),
     whole_number("component", None),
+    *compare_params.PARAMS,
     *heads_params.PARAMS,
     *find_params.PARAMS,
     *beyond_params.PARAMS,
     *learn_params.PARAMS,
     *predict_params.PARAMS,
     *prepost_params.PARAMS,
+    *gradients_params.PARAMS,
     *training_params.PARAMS,
 )
 

@@ -1,0 +1,110 @@
+"""Gradients at initialisation over depth and layer, and the stream's squared norm, in both placements of the norms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import neutral_layout, plain_axis
+from encoder.figures.placements import LEGEND, PLACEMENT_COLOURS, PLACEMENT_NAMES
+
+_SYMBOLS = {"pre": "circle", "post": "square"}
+
+
+def last_layer_gradients(frame: pd.DataFrame, theory: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> go.Figure:
+    """Gradient norm of the last layer over depth, both logarithmic: a point a seed, a line through their means.
+
+    Args:
+        frame: one row a layer with placement, depth, seed, layer, gradient_norm; the last layer's rows are drawn.
+        theory: placement -> (depths, values) of the dotted lines; empty where theory says nothing of the setting.
+    """
+    last = frame[frame.layer == frame.depth - 1]
+    figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))
+    for placement, rows in last.groupby("placement", sort=False):
+        name, shade = PLACEMENT_NAMES[str(placement)], PLACEMENT_COLOURS[str(placement)]
+        means = rows.groupby("depth").gradient_norm.mean()
+        figure.add_scatter(
+            x=rows.depth.to_numpy(), y=rows.gradient_norm.to_numpy(), mode="markers", showlegend=False,
+            marker={"color": colour.faded(shade, 0.45), "symbol": _SYMBOLS[str(placement)], "size": 6},
+            customdata=rows.seed.to_numpy(),
+            hovertemplate=f"{name}, %{{x}} layers, seed %{{customdata}}: %{{y:.4g}}<extra></extra>",
+        )  # fmt: skip
+        figure.add_scatter(
+            x=means.index.to_numpy(), y=means.to_numpy(), name=name, mode="lines+markers",
+            marker={"symbol": _SYMBOLS[str(placement)], "size": 9}, line={"color": shade, "width": 2},
+            hovertemplate=f"{name}, %{{x}} layers, mean: %{{y:.4g}}<extra></extra>",
+        )  # fmt: skip
+    for placement, (depths, values) in theory.items():
+        figure.add_scatter(
+            x=list(depths), y=list(values), name=f"theory, {PLACEMENT_NAMES[placement]}", mode="lines",
+            line={"color": PLACEMENT_COLOURS[placement], "width": 1.5, "dash": "dot"}, hoverinfo="skip",
+        )  # fmt: skip
+    depths = sorted(set(frame.depth))
+    figure.update_xaxes(plain_axis("layers L"), type="log", tickvals=depths, ticktext=[str(d) for d in depths])
+    figure.update_yaxes(plain_axis("gradient norm, last layer"), **_log_axis(last.gradient_norm))
+    return figure
+
+
+def layer_gradients(frame: pd.DataFrame) -> go.Figure:
+    """Gradient norm of every layer of encoders of one depth, means over the seeds, on a logarithmic axis."""
+    figure = _by_layer(frame, "gradient_norm", "gradient norm of W_out")
+    figure.update_yaxes(**_log_axis(frame.gradient_norm))
+    return figure
+
+
+def squared_norms(frame: pd.DataFrame, *, bounds: bool) -> go.Figure:
+    """Squared norm over D of the stream after every layer, means over the seeds, with Lemma 2's bounds behind.
+
+    frame: with placement, layer, squared_norm, lower, upper. bounds: whether the lemma is about this setting.
+    """
+    figure = _by_layer(frame, "squared_norm", "squared norm / d")
+    figure.update_yaxes(rangemode="tozero")
+    if not bounds:
+        return figure
+    for placement, rows in frame.groupby("placement", sort=False):
+        shade = PLACEMENT_COLOURS[str(placement)]
+        means = rows.groupby("layer")[["lower", "upper"]].mean()
+        name = f"Lemma 2, {PLACEMENT_NAMES[str(placement)]}"
+        if placement == "post":
+            figure.add_scatter(
+                x=means.index.to_numpy(), y=means.lower.to_numpy(), name=name, mode="lines", hoverinfo="skip",
+                line={"color": shade, "width": 1.5, "dash": "dot"},
+            )  # fmt: skip
+            continue
+        around = np.concatenate([means.upper.to_numpy(), means.lower.to_numpy()[::-1]])
+        figure.add_scatter(
+            x=np.concatenate([means.index.to_numpy(), means.index.to_numpy()[::-1]]), y=around, name=name, mode="lines",
+            fill="toself", fillcolor=colour.faded(shade, 0.15), line={"width": 0}, hoverinfo="skip",
+        )  # fmt: skip
+    return figure
+
+
+def _log_axis(values: pd.Series) -> dict[str, object]:
+    """A logarithmic axis that never shows less than one power of ten: a flat line looks flat. Labels 1, 2, 5 each."""
+    low, high = (float(np.log10(end)) for end in (values.min(), values.max()))
+    margin = max(0.08 * (high - low), (1.0 - (high - low)) / 2)
+    low, high = low - margin, high + margin
+    steps = (1, 2, 5) if high - low < 2.5 else (1,)
+    ticks = [step * 10.0**power for power in range(int(low) - 2, int(high) + 2) for step in steps]
+    ticks = [tick for tick in ticks if low <= np.log10(tick) <= high]
+    return {"type": "log", "range": [low, high], "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
+
+
+def _by_layer(frame: pd.DataFrame, what: str, title: str) -> go.Figure:
+    figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))
+    for placement, rows in frame.groupby("placement", sort=False):
+        name = PLACEMENT_NAMES[str(placement)]
+        means = rows.groupby("layer")[what].mean()
+        figure.add_scatter(
+            x=means.index.to_numpy(), y=means.to_numpy(), name=name, mode="lines+markers",
+            marker={"symbol": _SYMBOLS[str(placement)], "size": 7},
+            line={"color": PLACEMENT_COLOURS[str(placement)], "width": 2},
+            hovertemplate=f"{name}, L%{{x}}: %{{y:.4g}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(plain_axis("layer"), dtick=max(1, -(-int(frame.layer.max() + 1) // 12)), showgrid=False)
+    figure.update_yaxes(plain_axis(title))
+    return figure
