@@ -20,6 +20,7 @@ from encoder.figures import attention_heatmap
 from encoder.figures.report import Section, document, grid_picture
 from encoder.measure import aggregate, ranking, window
 from encoder.measure.aggregate import SpecialTokens
+from encoder.measure.align import Cell, Comparison
 from encoder.pipeline import TextEncoder
 from encoder.trace import Trace, pooling_block
 
@@ -97,9 +98,13 @@ def python_lines(origin: Origin, text: str, pair: str | None = None, result: str
 
     result: uses the names `model` and `trace`.
     """
-    sentences = _quoted(text) + ("" if pair is None else f", {_quoted(pair)}")
-    lines = ["import encoder", model_lines(origin), f"trace = model.trace({sentences})"]
+    lines = ["import encoder", model_lines(origin), f"trace = {trace_call('model', text, pair)}"]
     return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
+
+
+def trace_call(model: str, text: str, pair: str | None = None) -> str:
+    """The Python expression that runs a text; model: the name of the variable that holds the model."""
+    return f"{model}.trace({_quoted(text)}" + (")" if pair is None else f", {_quoted(pair)})")
 
 
 def attention_lines(layer: int, head: int, special: SpecialTokens = "show", n_tokens: int = 0) -> str:
@@ -163,6 +168,44 @@ def attention_frame(
             "key_first": columns,
             "key_last": np.minimum(columns + block, len(keys)) - 1,
             "largest_weight": array.ravel(),
+        }
+    )
+
+
+def comparison_frame(found: Comparison, first: Sequence[str], second: Sequence[str]) -> pd.DataFrame:
+    """Two maps and their difference, b - a, as a table: a row a pair of steps, of a long text a pair of blocks.
+
+    first, second [A]: what each step is called on either side. A weight is empty where a side has no such token.
+    """
+    import pandas as pd
+
+    shape = found.difference.shape
+    rows, columns = (found.block * part.ravel() for part in np.indices(shape))
+    weights = {
+        name: part.numpy().ravel()
+        for name, part in (("a", found.first), ("b", found.second), ("difference", found.difference))
+    }
+    names = {"a": np.array(first, dtype=object), "b": np.array(second, dtype=object)}
+    places: dict[str, np.ndarray] = {}
+    for axis, steps in (("query", rows), ("key", columns)):
+        if found.block == 1:
+            places |= {f"{axis}_step": steps} | {f"{axis}_{side}": told[steps] for side, told in names.items()}
+        else:
+            places |= {f"{axis}_first": steps, f"{axis}_last": np.minimum(steps + found.block, len(first)) - 1}
+    return pd.DataFrame(places | weights)
+
+
+def cells_frame(cells: Sequence[Cell], labels: Sequence[str]) -> pd.DataFrame:
+    """The cells in which two maps differ, as a table; labels: of the steps."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "query": [labels[cell.query] for cell in cells],
+            "key": [labels[cell.key] for cell in cells],
+            "A": [cell.first for cell in cells],
+            "B": [cell.second for cell in cells],
+            "B - A": [cell.difference for cell in cells],
         }
     )
 

@@ -1,0 +1,176 @@
+"""Two attention maps held against each other: their difference around 0, the steps that only one of them has.
+
+Shapes: A steps of an alignment downwards (queries) and to the right (keys).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.attention import SQUARE_UP_TO, THIN_ABOVE, block_names
+from encoder.figures.axes import (
+    as_array,
+    band,
+    check_labels,
+    colour_bar,
+    component_axis,
+    neutral_layout,
+    pill,
+    shown_label,
+    token_axis,
+)
+from encoder.figures.vectors import symmetric_limit
+
+#: The two ends of the signed colourscale: what has more in the difference. Each side keeps its own everywhere.
+LESS, MORE = colour.SIGNED["signed"]
+#: Up to so many steps a label of a cell says both weights, beyond only their difference.
+BOTH_WEIGHTS = 128
+
+
+def attention_difference(
+    difference: object,
+    labels: Sequence[str],
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    weights: tuple[object, object] | None = None,
+    limit: float | None = None,
+    selected: tuple[int | None, int | None] | None = None,
+    block: int = 1,
+) -> go.Figure:
+    """The second map minus the first: teal where the second attends more, orange where the first does.
+
+    Args:
+        difference: [S, S]; NaN, where a side has no such query or key, is left empty.
+        labels: one a step of the alignment.
+        names: what the two sides are called in labels and on the colour bar.
+        weights: both maps [S, S], for the label of a cell.
+        limit: the difference that gets the full colour, at both ends; by default the largest.
+        selected: (query step, key step), either may be None: framed.
+        block: steps that a cell stands for, each way; its value is then the difference farthest from 0.
+
+    Raises:
+        ValueError: shapes or labels that do not fit.
+    """
+    values = as_array(difference, name="difference", ndim=2)
+    n_rows, n_columns = values.shape
+    labels = check_labels(labels, (max(values.shape) - 1) * block + 1, "labels")
+    limit = symmetric_limit(values) if limit is None else float(limit)
+    unit = "" if block == 1 else f", {block} tokens a cell"
+    ticks = block_names(labels, block)
+    across = token_axis(ticks, 0, n_columns, title="attends to (key)" + unit)
+    down = token_axis(ticks, 0, n_rows, title="attends from (query)" + unit, downwards=True)
+    if max(values.shape) <= SQUARE_UP_TO:
+        across |= {"constrain": "domain", "constraintoward": "left"}
+        down |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
+    first, second = (shown_label(name) for name in names)
+    figure = go.Figure(
+        go.Heatmap(
+            z=values,
+            x=np.arange(n_columns, dtype=np.int32),
+            y=np.arange(n_rows, dtype=np.int32),
+            zmin=-limit,
+            zmax=limit,
+            colorscale=colour.diverging("signed"),
+            colorbar=colour_bar(f"{first} more ← → {second} more", nticks=5),
+            hovertemplate=f"%{{y}} to %{{x}}: {second} − {first} = %{{z:+.3f}}<extra></extra>",
+            hoverongaps=False,
+        ),
+        neutral_layout(
+            margin={"l": 8, "r": 8, "t": 60, "b": 8}, xaxis=across, yaxis=down, uirevision=f"{n_rows}/{block}"
+        ),
+    )
+    if weights is not None and block == 1 and max(values.shape) <= BOTH_WEIGHTS:
+        both = np.stack([as_array(one, name="weights", ndim=2) for one in weights], axis=-1)
+        label = f"{first} %{{customdata[0]:.3f}}, {second} %{{customdata[1]:.3f}}, difference %{{z:+.3f}}"
+        figure.update_traces(customdata=both, hovertemplate=f"%{{y}} to %{{x}}: {label}<extra></extra>")
+    mark_steps(figure, ticks, selected, block, upright=across["tickangle"] != 0)
+    return figure
+
+
+def mark_steps(
+    figure: go.Figure,
+    ticks: Sequence[str],
+    selected: tuple[int | None, int | None] | None,
+    block: int = 1,
+    *,
+    upright: bool = True,
+) -> None:
+    """Frame the row and the column of the selected steps."""
+    row, column = (None if step is None else step // block for step in selected or (None, None))
+    thin = len(ticks) > THIN_ABOVE
+    shapes: list[dict] = []
+    if row is not None and row < len(ticks):
+        shapes += band(row=row, colour=colour.QUERY, thin=thin)
+        figure.add_annotation(pill(ticks[row], row=row, colour=colour.QUERY_LABEL))
+    if column is not None and column < len(ticks):
+        shapes += band(column=column, colour=colour.KEY, thin=thin)
+        figure.add_annotation(pill(ticks[column], column=column, colour=colour.KEY_LABEL, upright=upright))
+    figure.update_layout(shapes=[*figure.layout.shapes, *shapes])
+
+
+def show_gaps(figure: go.Figure, rows: Sequence[int], columns: Sequence[int] | None = None) -> go.Figure:
+    """Grey out the rows and columns at which a map has no token; neighbours are drawn as one. columns: as the rows."""
+    shade = {"type": "rect", "layer": "below", "line": {"width": 0}, "fillcolor": colour.faded(colour.NEUTRAL, 0.22)}
+    across = {"x0": 0, "x1": 1, "xref": "x domain", "yref": "y"}
+    down = {"y0": 0, "y1": 1, "yref": "y domain", "xref": "x"}
+    bands = [{**shade, **across, "y0": low - 0.5, "y1": high + 0.5} for low, high in runs(rows)]
+    places = runs(rows if columns is None else columns)
+    bands += [{**shade, **down, "x0": low - 0.5, "x1": high + 0.5} for low, high in places]
+    figure.update_traces(hoverongaps=False, selector={"type": "heatmap"})
+    return figure.update_layout(shapes=[*bands, *figure.layout.shapes])
+
+
+def runs(places: Sequence[int]) -> list[tuple[int, int]]:
+    """Ascending places -> (first, last) of each run of neighbours."""
+    found: list[tuple[int, int]] = []
+    for place in places:
+        if found and place == found[-1][1] + 1:
+            found[-1] = (found[-1][0], place)
+        else:
+            found.append((place, place))
+    return found
+
+
+def heads_heatmap(
+    values: object,
+    *,
+    title: str,
+    hover: str,
+    selected: tuple[int, int] | None = None,
+    limit: float | None = None,
+    colours: str = "viridis",
+) -> go.Figure:
+    """A number from 0 on for every head: layers downwards, heads to the right, both counted from 0.
+
+    values: [L, H]; title: of the colour bar; hover: a label with %{y} (layer), %{x} (head) and %{z}; selected: the
+    (layer, head) that is framed; limit: the number that gets the full colour, by default the largest.
+    """
+    numbers = as_array(values, name="values", ndim=2)
+    n_layers, n_heads = numbers.shape
+    figure = go.Figure(
+        go.Heatmap(
+            z=numbers,
+            x=np.arange(n_heads, dtype=np.int32),
+            y=np.arange(n_layers, dtype=np.int32),
+            zmin=0,
+            zmax=symmetric_limit(numbers) if limit is None else float(limit),
+            xgap=1,
+            ygap=1,
+            colorscale=colour.sequential(colours),
+            colorbar=colour_bar(title, nticks=4),
+            hovertemplate=f"{hover}<extra></extra>",
+        ),
+        neutral_layout(
+            margin={"l": 8, "r": 8, "t": 60, "b": 8},
+            xaxis=component_axis(n_heads, title="head"),
+            yaxis=component_axis(n_layers, title="layer") | {"range": [n_layers - 0.5, -0.5]},
+            uirevision=f"{n_layers}x{n_heads}",
+        ),
+    )
+    if selected is not None:
+        figure.update_layout(shapes=band(row=selected[0], column=selected[1], colour=colour.EMPHASIS))
+    return figure

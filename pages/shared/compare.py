@@ -1,0 +1,266 @@
+"""The two sides that the page "Compare" holds against each other: which they are, their tokens, their maps."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+import encoder
+from encoder import report
+from encoder.config import NORM_PLACEMENTS
+from encoder.errors import LoadError
+from encoder.measure import align
+from encoder.measure.aggregate import SpecialTokens
+from encoder.trace import Trace
+from pages.shared import cached, controls, sources, take_away
+from pages.shared.view import View, scratch_config, state
+
+#: Longest text, in tokens, of which every head is compared.
+EVERY_HEAD = 1_024
+#: Up to so many steps of the alignment a map is drawn cell by cell.
+EXACT_STEPS = 256
+
+RIVER, MONEY = "We walked along the bank of the river.", "We walked to the bank to get our money."
+
+#: Title -> values of the view.
+EXAMPLES: Mapping[str, Mapping[str, object]] = {
+    "“bank” of a river and of money": {
+        "compare": "sentences", "text": RIVER, "text_b": MONEY, "pair": "", "model": "minilm", "norm": "trained",
+        "layer": 1, "head": 8,
+    },
+    "too tired or too wide": {
+        "compare": "sentences", "text": "The animal didn't cross the street because it was too tired.",
+        "text_b": "The animal didn't cross the street because it was too wide.", "pair": "", "model": "minilm",
+        "norm": "trained",
+    },
+    "the token before, the token after": {
+        "compare": "heads", "model": "minilm", "norm": "trained", "layer": 0, "head": 2, "layer_b": 1, "head_b": 8,
+    },
+    "the twins: pre-norm and post-norm": {
+        "compare": "models", "model": "twin-pre", "norm": "trained", "model_b": "twin-post", "layer": 0, "head": 0,
+        "layer_b": None, "head_b": None,
+    },
+    "MiniLM with its norms moved": {
+        "compare": "models", "model": "minilm", "norm": "trained", "model_b": "moved", "layer_b": None,
+        "head_b": None,
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Side:
+    """One head of one model on one text. name: "A" or "B"; title: what it is, without the name."""
+
+    name: str
+    model: cached.ModelKey
+    text: str
+    pair: str | None
+    layer: int
+    head: int
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of this side's text, computed once."""
+        return cached.trace(self.model, self.text, self.pair)
+
+    @property
+    def loaded(self) -> encoder.TextEncoder:
+        """Its model."""
+        return cached.model(self.model)
+
+    @property
+    def measured(self) -> align.Side:
+        """What the engine compares."""
+        return align.Side(self.trace, self.layer, self.head)
+
+    @property
+    def head_name(self) -> str:
+        """ "L2 H3"."""
+        return f"L{self.layer} H{self.head}"
+
+    @property
+    def model_name(self) -> str:
+        """The model's name, and where its norms stand when it is shown elsewhere than it was trained."""
+        moved = f", moved to {self.loaded.config.norm_placement}-norm" if self.loaded.notes else ""
+        seed = f", seed {self.model.seed}" if self.model.scratch is not None else ""
+        return f"{self.loaded.name}{seed}{moved}"
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides. what: "heads", "sentences" or "models"."""
+
+    what: str
+    first: Side
+    second: Side
+
+    @property
+    def ends(self) -> tuple[Side, Side]:
+        """The sides in the difference map's colours, orange and teal: A and B, but pre-norm is teal on every page."""
+        placements = tuple(side.loaded.config.norm_placement for side in (self.first, self.second))
+        flipped = self.what == "models" and placements == ("pre", "post")
+        return (self.second, self.first) if flipped else (self.first, self.second)
+
+    @property
+    def alignment(self) -> align.Alignment:
+        """Their tokens, step by step."""
+        first, second = self.first, self.second
+        key = ("alignment", second.model, second.text, second.pair)
+        return cached.derived(
+            first.model, first.text, first.pair, key, lambda trace: align.align_traces(trace, second.trace)
+        )
+
+    def compared(self, special: SpecialTokens) -> align.Comparison:
+        """Both maps and their difference, computed once."""
+        first, second = self.first, self.second
+        key = ("compared", second, first.layer, first.head, special)
+        return cached.derived(
+            first.model,
+            first.text,
+            first.pair,
+            key,
+            lambda _: align.compare(first.measured, second.measured, self.alignment, special=special, size=EXACT_STEPS),
+        )
+
+    def by_head(self, special: SpecialTokens) -> np.ndarray | None:
+        """[L, H]: how much of its attention each head moves from side to side; None where that would take long."""
+        first, second = self.first, self.second
+        if max(first.trace.n_tokens, second.trace.n_tokens) > EVERY_HEAD:
+            return None
+        head = (first.layer, first.head) if self.what == "heads" else None
+        key = ("moved by head", second.model, second.text, second.pair, head, special)
+
+        def make(_: Trace) -> np.ndarray:
+            with st.spinner("Comparing every head …", show_time=False):
+                return align.moved_by_head(first.trace, second.trace, self.alignment, special=special, head=head)
+
+        return cached.derived(first.model, first.text, first.pair, key, make)
+
+
+def sides(view: View) -> Sides:
+    """Both sides as the view and the page's own values say. Raises EncoderError where the other one cannot be."""
+    what = state.get("compare")
+    first = Side("A", view.model, view.text, view.pair, view.layer, view.head)
+    model, text = view.model, view.text
+    if what == "sentences":
+        text = state.get("text_b")
+    elif what == "models":
+        model = other_model(view)
+    layer, head = other_head(what, view, cached.model(model).config)
+    return Sides(what, first, Side("B", model, text, view.pair, layer, head))
+
+
+def other_head(what: str, view: View, config: encoder.EncoderConfig) -> tuple[int, int]:
+    """Layer and head of side B: of a sentence the same as A's, otherwise as chosen, or the nearest that there is."""
+    if what == "sentences":
+        return view.layer, view.head
+    layer, head = state.get("layer_b"), state.get("head_b")
+    layer = view.layer if layer is None else layer
+    if head is None:
+        head = (view.head + 1) % config.n_heads if what == "heads" else view.head
+    for name, value, count in (("layer_b", layer, config.n_layers), ("head_b", head, config.n_heads)):
+        if value >= count and state.get(name) is not None:
+            kind = name.removesuffix("_b")
+            state.note(f"{name}={value}: side B has {kind}s 0 to {count - 1}. Shown: {count - 1}.")
+    return min(layer, config.n_layers - 1), min(head, config.n_heads - 1)
+
+
+def other_model(view: View) -> cached.ModelKey:
+    """The model of side B."""
+    chosen, key = state.get("model_b"), view.model
+    place = {"device": key.device, "dtype": key.dtype}
+    if chosen == "moved":
+        own = view.loaded.config.norm_placement
+        other = next(placement for placement in NORM_PLACEMENTS if placement != own)
+        if key.scratch is not None:
+            return dataclasses.replace(key, scratch=key.scratch.replace(norm_placement=other, final_norm=None))
+        return dataclasses.replace(key, norm="trained" if key.norm == own else other)
+    if chosen == "scratch":
+        # Beside an encoder from scratch, another draw of the same one: what chance alone does.
+        seed = key.seed + 1 if key.scratch is not None else state.get("seed")
+        return cached.ModelKey(source="scratch", scratch=scratch_config(), seed=seed, **place)
+    source = chosen
+    if chosen == "other":
+        if not state.get("source_b").strip():
+            raise LoadError("Type the folder or Hub id of model B above, or choose another one.")
+        source = sources.allowed_source(state.get("source_b"))
+    return cached.ModelKey(source=source, **place)
+
+
+def selected_steps(view: View, steps: align.Alignment) -> tuple[int | None, int | None]:
+    """The steps of the selected query and key: of the view's tokens, or else of side B's own."""
+    return steps.step_of(view.i, state.get("i_b")), steps.step_of(view.j, state.get("j_b"))
+
+
+def select_step(name: str, step: int | None, steps: align.Alignment) -> None:
+    """Select the query ("i") or key ("j") at a step; of a step that side A has not, side B's token. For callbacks."""
+    first = None if step is None else steps.first[step]
+    state.put(name, first)
+    state.put(f"{name}_b", None if step is None or first is not None else steps.second[step])
+
+
+def from_click(steps: align.Alignment, block: int) -> Callable[[dict], None]:
+    """What takes a click on any of the maps over as the one selection of all of them."""
+
+    def take(event: dict) -> None:
+        if event.get("event") != "click":
+            return
+        axis = event["axis"]
+        if axis == "clear":
+            select_step("i", None, steps)
+            select_step("j", None, steps)
+        for name, axes in (("i", ("cell", "y")), ("j", ("cell", "x"))):
+            if axis in axes and block == 1 and event[name] < len(steps):
+                select_step(name, event[name], steps)
+
+    return take
+
+
+def clear_selection() -> None:
+    """Select nothing. For callbacks."""
+    for name in ("i", "j", "i_b", "j_b"):
+        state.put(name, None)
+
+
+def open_from(what: str) -> Callable[[dict], None]:
+    """What takes a click on the map of all heads: of two heads it chooses B, otherwise the head of both sides."""
+
+    def take(event: dict) -> None:
+        if event.get("event") != "click" or event["axis"] != "cell":
+            return
+        if what == "heads":
+            state.put("layer_b", event["i"])
+            state.put("head_b", event["j"])
+        else:
+            controls.open_head(event["i"], event["j"])
+            state.put("layer_b", None)
+            state.put("head_b", None)
+
+    return take
+
+
+def python_lines(sides: Sides, special: SpecialTokens) -> str:
+    """Python that gives the comparison as `found`, below the lines that make `model` and `trace`."""
+    first, second = sides.first, sides.second
+    lines, other = ["from encoder.measure import align"], "trace"
+    if sides.what != "heads":
+        other = "other"
+        model = "model"
+        if sides.what == "models":
+            model = "model_b"
+            key, remark = take_away.origin(second.model, "source_b")
+            lines += [*remark.splitlines(), report.model_lines(key, model)]
+        lines.append(f"other = {report.trace_call(model, second.text, second.pair)}")
+    options = "" if special == "show" else f', special="{special}"'
+    lines += [
+        f"steps = align.align_traces(trace, {other})",
+        f"first, second = align.Side(trace, {first.layer}, {first.head}), "
+        f"align.Side({other}, {second.layer}, {second.head})",
+        f"found = align.compare(first, second, steps{options})",
+        "found.difference",
+    ]
+    return "\n".join(lines)
