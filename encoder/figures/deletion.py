@@ -48,6 +48,6 @@ def deletion_curves(counts: Sequence[int], by_attention: object, by_moved: objec
     figure.update_layout(
         xaxis=plain_axis("tokens hidden") | {"tickvals": x, "tickangle": 0},
         yaxis=plain_axis("change of the embedding") | {"rangemode": "tozero"},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
     )
     return figure

@@ -11,8 +11,10 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import check_labels, neutral_layout, plain_axis, shown_label
 
-#: Up to this many tokens each point is named; of more, those that are selected and their strongest keys.
-NAMED_UP_TO = 24
+#: Up to this many tokens each point is named where there is room; of more, those selected and the strongest keys.
+NAMED_UP_TO = 40
+#: Room that labels are laid out for, in pixels: less than on a projector, so that there none overlap.
+WIDTH, HEIGHT, LETTER, LINE = 620, 400, 7.5, 15
 QUERIES, KEYS = 1, 2  # the numbers of the two traces
 
 
@@ -54,14 +56,16 @@ def qk_plane(
     figure.add_trace(_lines(q, k, pairs, colour.faded(colour.NEUTRAL, 0.55), 1.0))
     chosen_q, chosen_k = (None if token is None else token - first for token in selected)
     named = _named(len(q), pairs, chosen_q, chosen_k)
+    q_texts, k_texts = ([shown_label(name) for name in names[first : first + len(q)]] for _ in "qk")
+    q_places, k_places = _lay_out(q, k, q_texts, k_texts, named, first=(chosen_q, chosen_k))
     hovers = [
         f"query of {shown_label(names[first + n])} ({first + n}): most to {shown_label(names[int(key)])} ({int(key)}), "
         f"{weight:.3g}"
         for n, (key, weight) in enumerate(zip(strongest, weights, strict=True))
     ]
-    figure.add_trace(_points(q, names, first, "queries", "circle", colour.QUERY, "bottom center", named[0], hovers))
+    figure.add_trace(_points(q, q_texts, q_places, "queries", "circle", colour.QUERY, hovers))
     hovers = [f"key of {shown_label(names[first + n])} ({first + n})" for n in range(len(k))]
-    figure.add_trace(_points(k, names, first, "keys", "diamond", colour.KEY, "top center", named[1], hovers))
+    figure.add_trace(_points(k, k_texts, k_places, "keys", "diamond", colour.KEY, hovers))
     if chosen_q is not None and 0 <= chosen_q < len(q):
         own = [pair for pair in pairs if pair[0] == chosen_q]
         figure.add_trace(_lines(q, k, own, colour.QUERY, 2.5))
@@ -101,17 +105,54 @@ def _lines(q: np.ndarray, k: np.ndarray, pairs: list[tuple[int, int]], shade: st
     )  # fmt: skip
 
 
+def _lay_out(
+    q: np.ndarray,
+    k: np.ndarray,
+    q_texts: Sequence[str],
+    k_texts: Sequence[str],
+    named: tuple[set[int], set[int]],
+    first: tuple[int | None, int | None],
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Query and key -> on which side of its point its label has room; points whose label has none are left out."""
+    both = np.concatenate((q, k))
+    low, spread = both.min(axis=0), np.ptp(both, axis=0)
+    unit = min(WIDTH / (spread[0] or 1), HEIGHT / (spread[1] or 1))
+    at = (both - low) * unit
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in at]
+    wanted = [(n in first[:1], n, n, q_texts[n]) for n in sorted(named[0])]
+    wanted += [(n in first[1:], len(q) + n, n, k_texts[n]) for n in sorted(named[1])]
+    placed: tuple[dict[int, str], dict[int, str]] = ({}, {})
+    for _, row, n, text in sorted(wanted, key=lambda entry: not entry[0]):  # what is selected is named first
+        x, y = at[row]
+        width = LETTER * len(text) + 2
+        boxes = {
+            "top center": (x - width / 2, y + 6, x + width / 2, y + 6 + LINE),
+            "bottom center": (x - width / 2, y - 6 - LINE, x + width / 2, y - 6),
+            "middle right": (x + 6, y - LINE / 2, x + 6 + width, y + LINE / 2),
+            "middle left": (x - 6 - width, y - LINE / 2, x - 6, y + LINE / 2),
+        }
+        free = [side for side, box in boxes.items() if not any(_overlap(box, other) for other in taken)]
+        if free or n == first[int(row >= len(q))]:
+            side = free[0] if free else "top center"
+            placed[int(row >= len(q))][n] = side
+            taken.append(boxes[side])
+    return placed
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
 def _points(
-    at: np.ndarray, labels: Sequence[str], first: int, name: str, symbol: str, shade: str, where: str,
-    named: set[int], hovers: list[str],
-) -> go.Scatter:  # fmt: skip
+    at: np.ndarray, texts: Sequence[str], places: dict[int, str], name: str, symbol: str, shade: str, hovers: list[str]
+) -> go.Scatter:
     return go.Scatter(
         x=at[:, 0],
         y=at[:, 1],
-        mode="markers+text" if named else "markers",
+        mode="markers+text" if places else "markers",
         name=name,
-        text=[shown_label(labels[first + n]) if n in named else "" for n in range(len(at))],
-        textposition=where,
+        text=[text if n in places else "" for n, text in enumerate(texts)],
+        textposition=[places.get(n, "top center") for n in range(len(at))],
         textfont={"color": shade, "size": 12},
         hovertext=hovers,
         hovertemplate="%{hovertext}<extra></extra>",

@@ -20,6 +20,13 @@ from pages.shared import attention_view, cached, controls, head_measures
 from pages.shared.components import head_grid, plot
 from pages.shared.view import View, state
 
+#: The columns from left to right, each with a name that fits; the full title stands in its help.
+COLUMNS = {
+    "previous": "Previous", "next": "Next", "self": "Itself", "cls": "Opening", "sep": "[SEP]", "entropy": "Entropy",
+    "relative_entropy": "of max.", "distance": "Distance", "maximum": "Maximum", "strong": "Strong",
+    "punctuation": "Punct.", "same_token": "Same", "own_word": "Word", "top_previous": "Top prev.",
+    "top_self": "Top self", "top_next": "Top next",
+}  # fmt: skip
 FORMATS = {"share": "%.3f", "nats": "%.2f", "tokens": "%.1f"}
 #: Rows of the table that are seen at once.
 TABLE_HEIGHT = 470
@@ -153,6 +160,7 @@ def table(view: View, found: Heads) -> None:
             "roles": st.column_config.TextColumn("Roles", pinned=True, width=80),
             **{one.name: _column(one) for one in HEAD_MEASURES},
         },
+        column_order=["name", "roles", *COLUMNS],
         key="find-table",
         on_select=lambda: _take_row(found, list(rows.index)),
         selection_mode="single-row",
@@ -167,11 +175,12 @@ def table(view: View, found: Heads) -> None:
 
 
 def _column(one: Definition) -> object:
-    unit = {"share": "", "nats": ", nats", "tokens": ", tokens"}[one.unit]
+    unit = {"share": "a share, 0 to 1", "nats": "in nats", "tokens": "in tokens"}[one.unit]
     return st.column_config.NumberColumn(
-        one.title + unit,
-        help=f"{one.sentence}\n\n${one.formula}$\n\nSource: {one.source}.",
+        COLUMNS[one.name],
+        help=f"**{one.title}** ({unit}). {one.sentence}\n\n${one.formula}$\n\nSource: {one.source}.",
         format=FORMATS[one.unit],
+        width=84,
     )
 
 

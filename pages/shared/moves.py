@@ -8,7 +8,7 @@ import streamlit as st
 
 from encoder import figures
 from encoder.figures.moved import moved_heatmap, shares_by_layer, shares_by_token
-from encoder.measure import norm_weighted, ranking, tokens
+from encoder.measure import norm_weighted, ranking
 from encoder.measure.norm_weighted import LayerShares
 from encoder.trace import pooling_block
 from pages.shared import attention_view, cached, controls, formulas, learn, token_rows
@@ -26,26 +26,26 @@ RULE = (
 
 
 def show(view: View) -> None:
-    """The whole part of the page."""
+    """The whole part of the page: all layers, one layer, one head, one query."""
     st.markdown(
-        f"**L{view.layer} H{view.head}.** A weight says how much a token is looked at; what arrives also depends on "
-        "how long the vector is that is fetched there. Left the weights, right the weights times those lengths "
-        "(Kobayashi et al. 2020)."
+        "A weight says how much a token is looked at. What arrives also depends on how long the vector is that is "
+        "fetched there: weight × length is what attention really moves (Kobayashi et al. 2020)."
     )
-    _controls(view)
+    _layers(view)
+    st.subheader(f"L{view.layer} H{view.head}, weight by weight", anchor=False)
+    _controls()
     _maps(view)
     st.caption(_of_head(view))
     _of_token(view)
-    _layers(view)
     with st.expander("The formula"):
         formulas.show(RULE)
         st.markdown(
-            "The length of $f(x_j)$ depends on the token $j$ alone, not on who looks. The bias of the values is "
-            "part of it; the bias of $W^O$ comes from no token and is left out."
+            "The length of $f(x_j)$ depends on the token $j$ alone, not on who looks. The bias of the values is part "
+            "of it; the bias of $W^O$ comes from no token and is left out."
         )
 
 
-def _controls(view: View) -> None:
+def _controls() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         state.bound(
             st.segmented_control,
@@ -200,49 +200,51 @@ def _of_token(view: View) -> None:
 
 
 def _layers(view: View) -> None:
-    """The opening token against an average word: this layer token by token, and all layers."""
-    labels = view.trace.labels
-    found = all_shares(view)
+    """The opening token against an average word: all layers, and this layer token by token."""
+    labels, found = view.trace.labels, all_shares(view)
     here = found[view.layer]
-    name = figures_name(view)
-    st.subheader(f"Layer {view.layer}, all heads", anchor=False)
-    st.markdown(_layer_sentence(view, here, name))
-    part = token_rows.part(view.trace.n_real, view.j, "moves")
-    plot(
-        shares_by_token(here.attention_share[part], here.moved_share[part], labels, first=part.start, selected=view.j),
-        key="moves-tokens",
-        alt=f"Two bars for each token: its share of the attention of layer {view.layer} and of what is moved.",
-        height=330,
-        on_event=lambda event: _take_token(event, part.start),
-    )
-    if here.on_opening() is None or here.on_average_word() is None:
-        return
-    st.subheader("Layer by layer", anchor=False)
-    opening = np.array([one.on_opening() for one in found])  # [L, 2]
-    word = np.array([one.on_average_word() for one in found])
-    st.markdown(_all_layers_sentence(opening, word, name))
-    plot(
-        shares_by_layer(opening[:, 0], opening[:, 1], word[:, 1], selected=view.layer, opening=labels[here.opening]),
-        key="moves-layers",
-        alt=f"Three curves over {len(found)} layers: attention on {name}, what it moves, what an average word moves.",
-        height=330,
-        on_event=_take_layer,
-    )
+    compared = here.on_opening() is not None and here.on_average_word() is not None
+    left, right = st.columns(2, gap="medium") if compared else (st.container(), st.container())
+    if compared:
+        name = controls.plain(labels[here.opening])
+        opening = np.array([one.on_opening() for one in found])  # [L, 2]
+        word = np.array([one.on_average_word() for one in found])
+        with left:
+            st.subheader("Layer by layer", anchor=False)
+            plot(
+                shares_by_layer(
+                    opening[:, 0], opening[:, 1], word[:, 1], selected=view.layer, opening=labels[here.opening]
+                ),
+                key="moves-layers",
+                alt=f"Three curves over {len(found)} layers: the attention on {labels[here.opening]}, what it moves, "
+                "and what an average word moves.",
+                height=330,
+                on_event=_take_layer,
+            )
+            st.markdown(_all_layers_sentence(opening, word, name))
+    with right:
+        st.subheader(f"Layer {view.layer}, all heads", anchor=False)
+        part = token_rows.part(view.trace.n_real, view.j, "moves")
+        plot(
+            shares_by_token(
+                here.attention_share[part], here.moved_share[part], labels, first=part.start, selected=view.j
+            ),
+            key="moves-tokens",
+            alt=f"Two bars for each token: its share of the attention of layer {view.layer} and of what is moved.",
+            height=330,
+            on_event=lambda event: _take_token(event, part.start),
+        )
+        st.markdown(_layer_sentence(view, here))
     st.caption("Click a point to look at its layer, a bar to select its token.")
 
 
-def figures_name(view: View) -> str:
-    """What the opening token is called here."""
-    opening = tokens.special_position(view.trace, "cls")
-    return _token(view.trace.labels, opening.index(True)) if True in opening else ""
-
-
-def _layer_sentence(view: View, here: LayerShares, name: str) -> str:
+def _layer_sentence(view: View, here: LayerShares) -> str:
     opening, word = here.on_opening(), here.on_average_word()
     if opening is None:
         return "This tokenizer opens no text with a special token, so there is no sink of that kind to weigh."
     if word is None:
         return "Nothing is typed, so there is no word to compare the special tokens with."
+    name = controls.plain(view.trace.labels[here.opening])
     compared = "**less than one average word**" if opening[1] < word[1] else "more than one average word"
     return (
         f"All heads of layer {view.layer} together, averaged over queries: **{name}** takes **{opening[0]:.1%}** "

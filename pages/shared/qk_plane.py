@@ -59,7 +59,8 @@ def show(view: View) -> None:
 def _what_is_seen(view: View, space: QKSpace) -> str:
     labels = view.trace.labels
     hits, of = space.nearest_is_strongest()
-    text = f"For {hits} of {of} queries the nearest key on the screen is the one that they attend to most."
+    text = "A point without room for its name says it when pointed at. "
+    text += f"For {hits} of {of} queries the nearest key on the screen is the one that they attend to most."
     if view.i is not None and view.i < len(space.strongest):
         key = int(space.strongest[view.i])
         text += (
