@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
+from encoder import figures
 from encoder.measure import ranking, sinks, tokens
 from encoder.measure.head_map import HeadMap
 from encoder.measure.sinks import Sink
@@ -28,15 +29,18 @@ def what_is_seen(view: View, options: Options, shown: HeadMap, held: Held) -> No
     if rows:
         weights = shown.from_rows(rows)
         st.markdown(f"What {_those(shown.query_labels, rows)} to most in {name}{_summed(rows)}:")
-        _bars([(shown.key_labels[place], place, weight) for place, weight in ranking.strongest(weights, LISTED)])
+        labels = [figures.isolated(label) for label in shown.key_labels]
+        _bars([(labels[place], place, weight) for place, weight in ranking.strongest(weights, LISTED)])
     elif columns:
         weights = shown.to_columns(columns)
         st.markdown(f"Who attends most to {_names(shown.key_labels, columns)} in {name}{_summed(columns)}:")
-        _bars([(shown.query_labels[place], place, weight) for place, weight in ranking.strongest(weights, LISTED)])
+        labels = [figures.isolated(label) for label in shown.query_labels]
+        _bars([(labels[place], place, weight) for place, weight in ranking.strongest(weights, LISTED)])
     else:
         st.markdown(f"The strongest weights of {name}. Select a cell or a token to see what it attends to.")
         cells = shown.strongest(LISTED)
-        _bars([(f"{shown.query_labels[row]} → {shown.key_labels[column]}", row, w) for row, column, w in cells])
+        names = [figures.arrow(shown.query_labels[row], shown.key_labels[column]) for row, column, _ in cells]
+        _bars([(name, row, w) for name, (row, _, w) in zip(names, cells, strict=True)])
     _hidden(held, rows, columns)
     _buttons(options, held, rows, columns)
 
