@@ -9,10 +9,14 @@ from encoder.figures.axes import arrow, isolated
 from encoder.figures.colours import THEMES, thumbnails_lut
 from encoder.figures.norms import (
     OUTLIER,
+    component_sizes,
     gain_bias,
+    norm_deviations,
     norm_label,
-    norm_statistics,
+    norm_means,
     norm_steps,
+    norm_tick,
+    outlier_map,
     outliers,
     token_statistics,
     token_steps,
@@ -39,8 +43,9 @@ from encoder.figures.windows import attention_window
 
 __all__ = [
     "OUTLIER", "THEMES", "DotProduct", "angles", "arrow", "attention_cells", "attention_heatmap",
-    "attention_window", "distance_curve", "dot_product_bars", "dot_product_summary", "dot_product_terms",
-    "gain_bias", "isolated", "norm_label", "norm_statistics", "norm_steps", "outliers", "position_dot_products",
-    "position_heatmap", "position_products", "products_by_distance", "robust_limit", "rotary_angles",
-    "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap",
+    "attention_window", "component_sizes", "distance_curve", "dot_product_bars", "dot_product_summary",
+    "dot_product_terms", "gain_bias", "isolated", "norm_deviations", "norm_label", "norm_means", "norm_steps",
+    "norm_tick", "outlier_map", "outliers", "position_dot_products", "position_heatmap", "position_products",
+    "products_by_distance", "robust_limit", "rotary_angles", "symmetric_limit", "thumbnails_lut",
+    "token_statistics", "token_steps", "vectors_heatmap",
 ]  # fmt: skip

@@ -159,7 +159,7 @@ def colour_bar(title: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def logarithmic_bar(title: str, largest: float, theme: str, decades: int, **more: Any) -> go.Scatter:
+def logarithmic_bar(title: str, largest: float, theme: str, decades: float, **more: Any) -> go.Scatter:
     """The colour bar of a map coloured by `colours.logarithmic`: from `largest` down by so many powers of ten.
 
     A map's own bar is linear in its values, so a trace without points carries one that is linear in log10.
@@ -168,7 +168,7 @@ def logarithmic_bar(title: str, largest: float, theme: str, decades: int, **more
     low = top - decades
     tens = np.arange(np.ceil(low - 1e-9), np.floor(top + 1e-9) + 1)
     ticks = np.union1d(tens[(tens > low + 0.4) & (tens < top - 0.4)], [low, top])
-    texts = [f"{10**tick:.2g}" for tick in ticks]
+    texts = [f"{10**tick:.2g}" if tick < 2 else f"{10**tick:,.0f}" for tick in ticks]
     texts[0] = f"≤ {texts[0]}"
     return go.Scatter(
         x=[None],

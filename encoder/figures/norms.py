@@ -38,111 +38,214 @@ def norm_label(name: str) -> str:
     return f"L{parts[1]} {last}" if parts[0] == "layers" and len(parts) == 3 else last
 
 
-def norm_statistics(
+def norm_tick(name: str) -> str:
+    """`norm_label`, short enough for the axis of a map on a telephone: "L3 attn"."""
+    return norm_label(name).replace("attention", "attn")
+
+
+def norm_means(
     mean: object,
+    names: Sequence[str],
+    labels: Sequence[str],
+    *,
+    limit: float | None = None,
+    zero_below: float = 0.0,
+    selected: tuple[int | None, int | None] | None = None,
+    first: int = 0,
+) -> go.Figure:
+    """The mean of every token's vector at every norm: a map, norms downwards, coloured around 0.
+
+    Args:
+        mean: [N, T], before or after the norms.
+        names: of the norms, as in a trace.
+        labels: one a token of the whole text.
+        limit: the value of the full colour; the largest absolute mean by default.
+        zero_below: where no mean is larger than this, all are 0 but for rounding. They are then drawn as 0, on a scale
+            from -1 to 1, and the bar says so.
+        selected: (norm, token), either may be None: row and column are framed.
+        first: the token of the first column, when a part of a longer text is drawn.
+
+    Raises:
+        ValueError: shapes or labels that do not fit.
+    """
+    means = as_array(mean, name="mean", ndim=2)
+    rounded = bool(np.abs(means).max() <= zero_below)
+    limit = 1.0 if rounded else limit or symmetric_limit(means)
+    heatmap = go.Heatmap(
+        z=means,
+        zmin=-limit,
+        zmax=limit,
+        colorscale=colour.diverging("residual"),
+        colorbar=colour_bar("mean: 0 up to rounding" if rounded else "mean", nticks=5),
+        hovertemplate="%{y}, %{x}: mean %{z:.4g}<extra></extra>",
+    )
+    return _norm_map([heatmap], names, labels, selected, first)
+
+
+def norm_deviations(
     std: object,
     names: Sequence[str],
     labels: Sequence[str],
     *,
     colours: str = "viridis",
     log: bool = False,
-    limits: tuple[float, float] | None = None,
+    limit: float | None = None,
     selected: tuple[int | None, int | None] | None = None,
     first: int = 0,
 ) -> go.Figure:
-    """Mean and standard deviation of every token's vector at every norm: two maps side by side, norms downwards.
+    """The standard deviation of every token's vector at every norm: a map, norms downwards, coloured from 0.
 
-    Args:
-        mean, std: [N, T] each, before or after the norms.
-        names: of the norms, as in a trace.
-        labels: one a token of the whole text.
-        colours: the theme of the map of standard deviations, which start at 0; the means are coloured around 0.
-        log: the standard deviations are coloured by their logarithm, over three powers of ten.
-        limits: the largest absolute mean and the largest std on the colour scales; those of the arrays by default.
-        selected: (norm, token), either may be None: row and column are framed in both maps.
-        first: the token of the first column, when a part of a longer text is drawn.
-
-    Raises:
-        ValueError: shapes or labels that do not fit.
+    std: [N, T]; log: coloured by the logarithm, over three powers of ten; the rest as in `norm_means`.
     """
-    means, stds = as_array(mean, name="mean", ndim=2), as_array(std, name="std", ndim=2)
-    if means.shape != stds.shape or len(names) != len(means):
-        raise ValueError(
-            f"mean is {list(means.shape)}, std is {list(stds.shape)}, for {len(names)} norms: all need one row a norm."
-        )
-    n_norms, n_tokens = means.shape
-    labels = check_labels(labels, first + n_tokens, "labels")
-    shown = [norm_label(name) for name in names]
-    limits = limits or (symmetric_limit(means), symmetric_limit(stds))
-    figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.04)
-    figure.update_layout(
-        neutral_layout(margin={"l": 8, "r": 8, "t": 60, "b": 8}, uirevision=f"{n_norms}x{n_tokens}+{first}")
+    stds = as_array(std, name="std", ndim=2)
+    limit = limit or symmetric_limit(stds)
+    title = "standard deviation"
+    heatmap = go.Heatmap(
+        z=stds,
+        zmin=0,
+        zmax=limit,
+        colorscale=colour.logarithmic(colours, 10.0**-LOG_DECADES) if log else colour.sequential(colours),
+        showscale=not log,
+        colorbar=colour_bar(title, nticks=5),
+        hovertemplate="%{y}, %{x}: standard deviation %{z:.4g}<extra></extra>",
     )
-    places = {"x": first + np.arange(n_tokens, dtype=np.int32), "y": np.arange(n_norms, dtype=np.int32)}
-    figure.add_trace(_mean_map(means, limits[0], places), row=1, col=1)
-    figure.add_traces(_std_maps(stds, limits[1], places, colours, log), rows=1, cols=2)
-    for column in (1, 2):
-        figure.update_xaxes(token_axis(labels, first, n_tokens, title="token"), row=1, col=column)
-        figure.update_yaxes(token_axis(shown, 0, n_norms, title="", downwards=True), row=1, col=column)
-    figure.update_layout(yaxis2={"matches": "y", "showticklabels": False}, xaxis2={"matches": "x"})
+    bar = [logarithmic_bar(title, limit, colours, LOG_DECADES)] if log else []
+    return _norm_map([heatmap, *bar], names, labels, selected, first)
+
+
+def _norm_map(
+    traces: list[go.Heatmap | go.Scatter],
+    names: Sequence[str],
+    labels: Sequence[str],
+    selected: tuple[int | None, int | None] | None,
+    first: int,
+) -> go.Figure:
+    """A map norms x tokens, as its first trace has it, in its place among the tokens; row and column framed."""
+    n_norms, n_tokens = traces[0].z.shape
+    if len(names) != n_norms:
+        raise ValueError(f"The map is {[n_norms, n_tokens]}, for {len(names)} norms: it needs one row a norm.")
+    labels = check_labels(labels, first + n_tokens, "labels")
+    shown = [norm_tick(name) for name in names]
+    traces[0].update(x=first + np.arange(n_tokens, dtype=np.int32), y=np.arange(n_norms, dtype=np.int32))
+    layout = neutral_layout(
+        margin={"l": 8, "r": 8, "t": 60, "b": 8},
+        xaxis=token_axis(labels, first, n_tokens, title="token"),
+        yaxis=token_axis(shown, 0, n_norms, title="norm", downwards=True),
+        uirevision=f"{n_norms}x{n_tokens}+{first}",
+    )
+    figure = go.Figure(traces, layout)
     norm, token = selected or (None, None)
     _mark(figure, shown, labels, norm, token if token in range(first, first + n_tokens) else None)
     return figure
 
 
-def _mean_map(means: np.ndarray, limit: float, places: dict[str, np.ndarray]) -> go.Heatmap:
-    return go.Heatmap(
-        z=means,
-        zmin=-limit,
-        zmax=limit,
-        colorscale=colour.diverging("residual"),
-        colorbar=colour_bar("mean", nticks=5, x=0, len=0.4, lenmode="fraction"),
-        hovertemplate="%{y}, %{x}: mean %{z:.4g}<extra></extra>",
-        **places,
-    )
-
-
-def _std_maps(
-    stds: np.ndarray, limit: float, places: dict[str, np.ndarray], theme: str, log: bool
-) -> list[go.Heatmap | go.Scatter]:
-    where = {"x": 0.52, "len": 0.4, "lenmode": "fraction"}
-    heatmap = go.Heatmap(
-        z=stds,
-        zmin=0,
-        zmax=limit,
-        colorscale=colour.logarithmic(theme, 10.0**-LOG_DECADES) if log else colour.sequential(theme),
-        showscale=not log,
-        colorbar=colour_bar("standard deviation", nticks=5, **where),
-        hovertemplate="%{y}, %{x}: standard deviation %{z:.4g}<extra></extra>",
-        **places,
-    )
-    bar = logarithmic_bar("standard deviation", limit, theme, LOG_DECADES, **where)
-    return [heatmap, bar] if log else [heatmap]
-
-
 def _mark(figure: go.Figure, names: Sequence[str], labels: Sequence[str], norm: int | None, token: int | None) -> None:
-    """Frame the row of a norm and the column of a token in both maps."""
+    """Frame the row of a norm and the column of a token."""
     thin = len(figure.data[0].x) > 60
-    for axes in (("x", "y"), ("x2", "y2")):
-        if norm is not None:
-            for shape in band(row=norm, colour=colour.EMPHASIS, axes=axes, thin=len(names) > 60):
-                figure.add_shape(shape)
-        if token is not None:
-            for shape in band(column=token, colour=colour.EMPHASIS, axes=axes, thin=thin):
-                figure.add_shape(shape)
-            upright = figure.layout.xaxis.tickangle != 0
-            mark = pill(labels[token], column=token, colour=colour.EMPHASIS_LABEL, upright=upright)
-            figure.add_annotation(mark | {"xref": axes[0], "yref": f"{axes[1]} domain"})
     if norm is not None:
+        for shape in band(row=norm, colour=colour.EMPHASIS, thin=len(names) > 60):
+            figure.add_shape(shape)
         figure.add_annotation(pill(names[norm], row=norm, colour=colour.EMPHASIS_LABEL))
+    if token is not None:
+        for shape in band(column=token, colour=colour.EMPHASIS, thin=thin):
+            figure.add_shape(shape)
+        upright = figure.layout.xaxis.tickangle != 0
+        figure.add_annotation(pill(labels[token], column=token, colour=colour.EMPHASIS_LABEL, upright=upright))
+
+
+def component_sizes(
+    ratio: object,
+    *,
+    threshold: float,
+    chance: float,
+    named: Sequence[int] = (),
+    selected: int | None = None,
+) -> go.Figure:
+    """How large each component becomes, in units of the median: a bar a component on a logarithmic axis.
+
+    ratio: [D], the largest |x| of the component over all tokens; chance: what random numbers reach, a dotted line;
+    threshold: beyond it a component is an outlier, in the strong colour; named: these components have their number.
+    """
+    values = as_array(ratio, name="ratio", ndim=1)
+    places = np.arange(len(values), dtype=np.int32)
+    figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 30, "b": 8}, barmode="overlay"))
+    for name, chosen, shade in (
+        ("outlier", values > threshold, colour.EMPHASIS),
+        ("any other", values <= threshold, colour.NEUTRAL),
+    ):
+        figure.add_bar(
+            x=places[chosen],
+            y=values[chosen],
+            name=name,
+            width=1,
+            marker={"color": shade, "line": {"width": 0}},
+            hovertemplate="component %{x}: %{y:.3g} × the median<extra></extra>",
+        )
+    figure.update_layout(
+        xaxis=component_axis(len(values), title="component"),
+        yaxis=plain_axis("largest |x| / median") | {"type": "log", "dtick": "D2"},
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+        uirevision=f"{len(values)}",
+    )
+    figure.add_hline(y=chance, line={"color": colour.NEUTRAL, "width": 1.5, "dash": "dot"})
+    for component in named:
+        # On a logarithmic axis an annotation's place is the exponent.
+        figure.add_annotation(
+            text=str(component),
+            x=component,
+            y=float(np.log10(values[component])),
+            showarrow=False,
+            yanchor="bottom",
+            font={"size": 11},
+        )
+    if selected is not None:
+        figure.add_vline(x=selected, line={"color": colour.EMPHASIS, "width": 1.5})
+    return figure
+
+
+def outlier_map(
+    ratios: object,
+    names: Sequence[str],
+    components: Sequence[int],
+    *,
+    colours: str = "viridis",
+    selected: tuple[int | None, int | None] | None = None,
+) -> go.Figure:
+    """How large some components are before every norm: ratios [N, C] to the median, coloured by their logarithm.
+
+    names: of the N norms; components: the numbers of the C components; selected: (norm, component), framed.
+    """
+    values = as_array(ratios, name="ratios", ndim=2)
+    largest = max(symmetric_limit(values), 2.0)
+    decades = float(np.log10(largest))  # from the median itself upwards
+    title = "largest |x| / median"
+    heatmap = go.Heatmap(
+        z=values,
+        zmin=0,
+        zmax=largest,
+        colorscale=colour.logarithmic(colours, 1 / largest),
+        showscale=False,
+        hovertemplate="%{y}, component %{x}: %{z:.3g} × the median<extra></extra>",
+    )
+    traces = [heatmap, logarithmic_bar(title, largest, colours, decades)]
+    norm, component = selected or (None, None)
+    column = list(components).index(component) if component in components else None
+    figure = _norm_map(traces, names, [str(component) for component in components], (norm, column), 0)
+    figure.update_xaxes(title={"text": "component"})
+    return figure
 
 
 def token_statistics(
-    statistics: Mapping[str, tuple[object, object]], labels: Sequence[str], *, selected: int | None = None
+    statistics: Mapping[str, tuple[object, object]],
+    labels: Sequence[str],
+    *,
+    selected: int | None = None,
+    first: int = 0,
 ) -> go.Figure:
     """Mean and standard deviation of each token's vector under several norms, one curve a norm, means above.
 
-    statistics: what is drawn -> (mean [T], std [T]); labels: one a token; selected: the token that is marked.
+    statistics: what is drawn -> (mean [T], std [T]); labels: one a token of the whole text; selected: the token that is
+    marked; first: the token of the first point, when a part of a longer text is drawn.
     Raises ValueError for shapes or labels that do not fit, and where there is nothing to draw.
     """
     if not statistics:
@@ -153,14 +256,14 @@ def token_statistics(
         raise ValueError(f"The curves have {sorted(lengths)} tokens: they need as many.")
     (n_tokens,) = lengths
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
-    figure.update_layout(neutral_layout(margin={"l": 8, "r": 8, "t": 40, "b": 8}, uirevision=f"{n_tokens}"))
+    figure.update_layout(neutral_layout(margin={"l": 8, "r": 8, "t": 40, "b": 8}, uirevision=f"{n_tokens}+{first}"))
     figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"})
-    across = token_axis(check_labels(labels, n_tokens, "labels"), 0, n_tokens, title="token")
+    across = token_axis(check_labels(labels, first + n_tokens, "labels"), first, n_tokens, title="token")
     symbols = ("circle", "square", "diamond", "cross", "x", "star")
     for row, what in enumerate(("mean", "standard deviation"), start=1):
         for number, (name, pair) in enumerate(drawn.items()):
             figure.add_scatter(
-                x=np.arange(n_tokens, dtype=np.int32),
+                x=first + np.arange(n_tokens, dtype=np.int32),
                 y=pair[row - 1],
                 name=name,
                 legendgroup=name,
@@ -176,7 +279,7 @@ def token_statistics(
         figure.update_xaxes(
             across | {"showticklabels": row == 2, "title": {"text": "token" if row == 2 else ""}}, row=row
         )
-        if selected is not None and 0 <= selected < n_tokens:
+        if selected is not None and first <= selected < first + n_tokens:
             figure.add_vline(x=selected, line={"color": colour.EMPHASIS, "width": 1.5}, row=row, col=1)
     return figure
 
@@ -226,9 +329,7 @@ def _component_rows(rows: list[tuple[str, np.ndarray, float]], selected: int | N
         vertical_spacing=0.28 / len(rows),
         subplot_titles=[row[0] for row in rows],
     )
-    figure.update_layout(
-        neutral_layout(margin={"l": 8, "r": 8, "t": 30, "b": 8}, bargap=0, barmode="overlay", showlegend=False)
-    )
+    figure.update_layout(neutral_layout(margin={"l": 8, "r": 8, "t": 30, "b": 8}, barmode="overlay", showlegend=False))
     figure.update_annotations(x=0, xanchor="left", xref="paper", font={"size": 13})
     for number, (_, values, base) in enumerate(rows, start=1):
         bars = signed_bars(

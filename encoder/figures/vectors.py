@@ -193,7 +193,6 @@ def dot_product_bars(
     figure = go.Figure(_product_traces(terms, scale), neutral_layout(xaxis=across, yaxis=plain_axis("product, sum")))
     figure.update_layout(
         barmode="overlay",
-        bargap=0.15,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
         uirevision=f"{len(terms)}",
         hovermode="closest",
@@ -212,6 +211,7 @@ def _product_traces(terms: pd.DataFrame, scale: float | None) -> list[go.Bar | g
         "signed",
         customdata=terms[["component", "q", "k"]].to_numpy(),
         names=("product below 0", "product above 0"),
+        width=0.85,
         hovertemplate="component %{customdata[0]:d}: "
         "%{customdata[1]:.3f} × %{customdata[2]:.3f} = %{y:.3f}<extra></extra>",
     )
@@ -239,8 +239,12 @@ def signed_bars(
     hovertemplate: str,
     names: tuple[str, str] = ("negative", "positive"),
     base: float = 0.0,
+    width: float = 1.0,
 ) -> list[go.Bar]:
-    """values [K] as bars from `base`, in two traces: a bar has the colour of its sign. For `barmode="overlay"`."""
+    """values [K] as bars from `base`, in two traces: a bar has the colour of its sign. For `barmode="overlay"`.
+
+    width: of a bar; left to Plotly it would be the smallest gap between the bars of one sign.
+    """
     below = values < base
     places = np.arange(len(values), dtype=np.int32)
     return [
@@ -248,6 +252,7 @@ def signed_bars(
             x=places[chosen],
             y=(values - values.dtype.type(base))[chosen],
             base=base,
+            width=width,
             name=name,
             customdata=customdata[chosen],
             marker={"color": shade, "line": {"width": 0}},

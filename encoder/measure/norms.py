@@ -1,4 +1,4 @@
-"""What the norms of an encoder do to a sentence: mean and standard deviation of every token, before and after.
+"""What the norms of an encoder do to a sentence: means and standard deviations, gains and biases, outlier dimensions.
 
 Shapes: N norms in the order in which they act, T tokens, D d_model.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 import torch
@@ -14,14 +16,21 @@ from torch import Tensor
 
 from encoder.trace import Trace
 
+#: A component is an outlier where it is this many times as large as chance alone would make one.
+TIMES_CHANCE = 2.0
+
 
 @dataclass(frozen=True, eq=False)
 class NormStatistics:
-    """names of the norms; before, after: (mean, population standard deviation), each [N, T] float32."""
+    """names of the norms; before, after: (mean, population standard deviation), each [N, T] float32.
+
+    rounding: means up to this share of the largest standard deviation are 0 but for the rounding of the number type.
+    """
 
     names: tuple[str, ...]
     before: tuple[np.ndarray, np.ndarray]
     after: tuple[np.ndarray, np.ndarray]
+    rounding: float = 0.0
 
     @property
     def nbytes(self) -> int:
@@ -49,6 +58,7 @@ def statistics(trace: Trace) -> NormStatistics:
         names=tuple(norms),
         before=_moments(norm.input for norm in norms.values()),
         after=_moments(norm.output for norm in norms.values()),
+        rounding=4 * torch.finfo(trace.output.dtype).eps,
     )
 
 
@@ -59,3 +69,126 @@ def _moments(vectors: Iterable[Tensor]) -> tuple[np.ndarray, np.ndarray]:
         mean.append(x.float().mean(dim=-1).cpu())
         std.append(x.float().std(dim=-1, correction=0).cpu())
     return torch.stack(mean).numpy(), torch.stack(std).numpy()
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The gain and the bias of a norm in a few numbers.
+
+    gain, bias: ((component, smallest), (component, largest)), bias None where the norm has none; mean_gain; plain:
+    every gain is 1 and every bias 0, so that they change nothing.
+    """
+
+    gain: tuple[tuple[int, float], tuple[int, float]]
+    bias: tuple[tuple[int, float], tuple[int, float]] | None
+    mean_gain: float
+    plain: bool
+
+
+def parameters(trace: Trace, name: str) -> Parameters:
+    """Gain and bias of the norm `name`."""
+    norm = trace.norms[name]
+    bias = None if norm.bias is None else norm.bias.float()
+    gain = norm.gain.float()
+    return Parameters(
+        gain=_ends(gain),
+        bias=None if bias is None else _ends(bias),
+        mean_gain=float(gain.mean()),
+        plain=bool((gain == 1).all()) and (bias is None or bool((bias == 0).all())),
+    )
+
+
+def _ends(x: Tensor) -> tuple[tuple[int, float], tuple[int, float]]:
+    low, high = int(x.argmin()), int(x.argmax())
+    return (low, float(x[low])), (high, float(x[high]))
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """How large each component of the vectors before one norm becomes.
+
+    largest [D]: the largest |x| of the component at any real token; token [D]: at which; median: of |x| over all tokens
+    and components; chance: the ratio to the median that the largest of as many normally distributed numbers reaches.
+    """
+
+    name: str
+    largest: np.ndarray
+    token: np.ndarray
+    median: float
+    chance: float
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.largest.nbytes + self.token.nbytes
+
+    @cached_property
+    def ratio(self) -> np.ndarray:
+        """[D] float32: `largest` in units of the median."""
+        return (self.largest / self.median).astype(np.float32)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Components, the largest first."""
+        return tuple(int(component) for component in np.argsort(-self.ratio, kind="stable"))
+
+    @property
+    def outliers(self) -> tuple[int, ...]:
+        """The components beyond TIMES_CHANCE times chance, the largest first."""
+        return tuple(component for component in self.order if self.ratio[component] > TIMES_CHANCE * self.chance)
+
+
+@dataclass(frozen=True, eq=False)
+class OutlierDimensions:
+    """The outlier dimensions of a sentence before every norm: a few components of the stream, the same at many tokens,
+    that are far larger than all others (Kovaleva et al. 2021; Timkey and van Schijndel 2021; Sun et al. 2024).
+
+    by_norm: the norms in the order in which they act.
+    """
+
+    by_norm: tuple[Extremes, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(extremes.nbytes for extremes in self.by_norm)
+
+    def at(self, name: str) -> Extremes:
+        """Those before the norm `name`."""
+        return next(extremes for extremes in self.by_norm if extremes.name == name)
+
+    def across(self, name: str, most: int = 12) -> tuple[tuple[str, ...], tuple[int, ...], np.ndarray]:
+        """(names [N'], components [C], ratios [N', C]) of the norms that are as wide as `name`.
+
+        The components: every norm's two largest and its outliers; of these up to `most`, the largest first.
+        """
+        width = len(self.at(name).largest)
+        alike = [extremes for extremes in self.by_norm if len(extremes.largest) == width]
+        chosen = {component for extremes in alike for component in (*extremes.order[:2], *extremes.outliers)}
+        peak = np.max([extremes.ratio for extremes in alike], axis=0)
+        components = tuple(sorted(chosen, key=lambda component: -peak[component])[:most])
+        ratios = np.stack([extremes.ratio[list(components)] for extremes in alike])
+        return tuple(extremes.name for extremes in alike), components, ratios
+
+    def leaders(self) -> dict[int, int]:
+        """Component -> at how many norms it is the largest of all, the most frequent first."""
+        first = [extremes.order[0] for extremes in self.by_norm]
+        return dict(sorted(((one, first.count(one)) for one in dict.fromkeys(first)), key=lambda item: -item[1]))
+
+
+@torch.no_grad()
+def outlier_dimensions(trace: Trace) -> OutlierDimensions:
+    """How large each component becomes before each norm; one norm at a time in memory."""
+    return OutlierDimensions(
+        tuple(_extremes(name, norm.input[: trace.n_real].float().abs()) for name, norm in trace.norms.items())
+    )
+
+
+def _extremes(name: str, size: Tensor) -> Extremes:
+    """size [T, D]: absolute values."""
+    largest, token = size.max(dim=0)
+    # An even number of values has two in the middle; torch takes the lower one. 1 where more than half of all are 0.
+    median = float(size.median()) or 1.0
+    normal = NormalDist()
+    chance = normal.inv_cdf(1 - 0.5 / size.numel()) / normal.inv_cdf(0.75)
+    return Extremes(name, largest.cpu().numpy(), token.cpu().numpy(), median, chance)

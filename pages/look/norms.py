@@ -1,7 +1,9 @@
-"""LayerNorm: every token's mean and standard deviation at every norm, before and after; one norm in full detail."""
+"""LayerNorm: every token's mean and standard deviation at every norm, before and after; one norm in full detail: a
+token's arithmetic, the outlier dimensions, gain and bias, and RMSNorm and BatchNorm beside it."""
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from encoder import figures, steps
@@ -12,28 +14,52 @@ from pages.shared.components import plot
 from pages.shared.frame import current_view
 from pages.shared.view import state
 
+#: Joins the sentence in one batch, to show which norm lets it.
+NEIGHBOUR = "The old wooden cabinet fell into the river."
+KINDS = {"input": "before", "layer": "LayerNorm", "rms": "RMSNorm", "batch": "BatchNorm"}
+
+#: Room kept for the formulas: the page below stays where it is when another token is chosen, and when the formulas'
+#: script arrives late.
+STYLE = ".st-key-norm-derivation { min-height: 27rem; }"
+
 view = current_view()
 trace, config, labels = view.trace, view.loaded.config, view.trace.labels
+#: Drawn at random from a seed, and nothing learned since.
+untrained = view.model.source == "scratch"
 statistics = cached.derived(view.model, view.text, view.pair, "norm statistics", norms.statistics)
+number = formulas.number
 
 
 def main() -> None:
+    st.html(f"<style>{STYLE}</style>")
     st.header("LayerNorm", anchor=False)
+    st.markdown(introduction())
+    name = chosen_norm()
+    overview(name)
+    in_detail(name, view.i if view.i is not None else min(1, trace.n_tokens - 1))
+    outlier_dimensions(name)
+    gain_and_bias(name)
+    three_norms(name)
+
+
+def introduction() -> str:
+    """What a norm does, and where they stand in this model."""
     where = (
         "after each sublayer's sum, x ← norm(x + f(x)): **post-norm**"
         if config.norm_placement == "post"
         else "before each sublayer, x ← x + f(norm(x)): **pre-norm**"
     )
-    st.markdown(
-        f"**{view.loaded.name}** has {len(statistics.names)} norms, {where}. Each takes the mean off a token's vector, "
-        "divides it by its standard deviation, then scales and shifts every component by a learned gain and bias. "
-        "Click a cell to choose a norm and a token."
+    own = "gain and bias" if config.norm_bias else "gain"
+    origin = (
+        f"{own}. Nothing is trained here: every gain is still 1{' and every bias 0' * config.norm_bias}."
+        if untrained
+        else f"{own}, which training has found."
     )
-    name = chosen_norm()
-    overview(name)
-    in_detail(name, view.i if view.i is not None else min(1, trace.n_tokens - 1))
-    gain_and_bias(name)
-    three_norms(name)
+    return (
+        f"**{view.loaded.name}** has {len(statistics.names)} norms, {where}. Each takes the mean off a token's vector "
+        f"and divides it by its standard deviation; then every component gets its own {origin} Click a cell to choose "
+        "a norm and a token."
+    )
 
 
 def chosen_norm() -> str:
@@ -60,8 +86,16 @@ def take_over_slider() -> None:
     state.put("at", st.session_state["norm-slider"])
 
 
+def quoted(token: int) -> str:
+    """A token in a sentence."""
+    return f"“{controls.plain(labels[token])}”"
+
+
+# --- All norms -----------------------------------------------------------------------------------------------------
+
+
 def overview(name: str) -> None:
-    """The maps of all norms, before and after."""
+    """The maps of all norms: means and standard deviations, before and after."""
     part = token_rows.part(trace.n_tokens, view.i, "norms")
     scale = state.bound(
         st.segmented_control,
@@ -71,37 +105,55 @@ def overview(name: str) -> None:
         required=True,
         help="Logarithmic colours show the small ones beside an outlier.",
     )
+    place = {"selected": (statistics.names.index(name), view.i), "first": part.start}
     moments = {"before": ("Before the norms", statistics.before), "after": ("After them", statistics.after)}
     for moment, (title, (mean, std)) in moments.items():
         st.subheader(title, anchor=False)
-        figure = figures.norm_statistics(
-            mean[:, part],
-            std[:, part],
-            statistics.names,
-            labels,
-            colours=view.colours,
-            log=scale == "log",
-            selected=(statistics.names.index(name), view.i),
-            first=part.start,
-        )
-        plot(
-            figure,
-            key=f"norms-{moment}",
-            alt=f"{title}: mean and standard deviation of each token's vector. One row a norm, one column a token.",
-            height=token_rows.height(len(statistics.names), pitch=18, frame=150),
-            on_event=select_cell,
-        )
-    st.caption(what_is_seen())
+        maps = {
+            "mean": figures.norm_means(
+                mean[:, part], statistics.names, labels, zero_below=statistics.rounding * float(std.max()), **place
+            ),
+            "standard deviation": figures.norm_deviations(
+                std[:, part], statistics.names, labels, colours=view.colours, log=scale == "log", **place
+            ),
+        }
+        for column, (what, figure) in zip(st.columns(2), maps.items(), strict=True):
+            with column:
+                plot(
+                    figure,
+                    key=f"norms-{moment}-{what.split()[-1]}",
+                    alt=f"{title}: {what} of each token's vector. One row a norm, one column a token.",
+                    height=token_rows.height(len(statistics.names), pitch=18, frame=150),
+                    on_event=select_cell,
+                )
+        st.caption(before_in_words() if moment == "before" else after_in_words())
+    if said := token_rows.which(part, trace.n_tokens, view.i):
+        st.caption(said.strip())
 
 
-def what_is_seen() -> str:
-    """Where the vectors are widest before a norm, in words."""
+def before_in_words() -> str:
+    """Where the vectors are widest before a norm."""
     norm, token = statistics.widest
     mean, std = (values[norm, token] for values in statistics.before)
     return (
-        f"The widest vector before a norm is that of {controls.plain(labels[token])} (token {token}) at "
-        f"{figures.norm_label(statistics.names[norm])}: standard deviation {std:.3g}, mean {mean:.3g}. After a norm "
-        "each mean would be 0 and each standard deviation 1, but for gain and bias."
+        f"The widest vector before a norm is that of {quoted(token)} (token {token}) at "
+        f"{figures.norm_label(statistics.names[norm])}: standard deviation {std:.3g}, mean {number(float(mean))}."
+    )
+
+
+def after_in_words() -> str:
+    """What gain and bias leave of mean 0 and standard deviation 1."""
+    mean, std = statistics.after
+    largest = float(np.abs(mean).max())
+    if largest <= statistics.rounding * float(std.max()):
+        return (
+            f"With gain 1 and bias 0 each mean is 0 up to rounding (the largest is {number(largest)}) and each "
+            f"standard deviation 1 (they run from {std.min():.4f} to {std.max():.4f})."
+        )
+    return (
+        f"Without gain and bias each mean would be 0 and each standard deviation 1. With them the means run from "
+        f"{number(float(mean.min()))} to {number(float(mean.max()))}, the standard deviations from "
+        f"{number(float(std.min()))} to {number(float(std.max()))}."
     )
 
 
@@ -117,34 +169,50 @@ def select_cell(event: dict) -> None:
         state.put("i", event["j"])
 
 
+# --- One token at one norm -----------------------------------------------------------------------------------------
+
+
 def in_detail(name: str, token: int) -> None:
     """One token through one norm: numbers, formula, bars, table."""
     st.subheader(f"{controls.plain(labels[token])} (token {token}) at {figures.norm_label(name)}", anchor=False)
     component = chosen_component(name, token)
     step = steps.normalised(trace, name, token, component)
-    numbers = {
-        "Mean before": step.mean,
-        "Standard deviation before": step.variance**0.5,
-        "ε": step.eps,
-        "Mean after": float(statistics.after[0][statistics.names.index(name), token]),
-        "Standard deviation after": float(statistics.after[1][statistics.names.index(name), token]),
-    }
-    st.markdown(" · ".join(f"{what} **{value:.4g}**" for what, value in numbers.items()).replace("-", "−"))
-    formulas.show_step(step.formula)
-    plot(
-        figures.norm_steps(step.input, step.normalised, step.output, selected=component),
-        key="norm-steps",
-        alt=f"The {len(step.input)} components of one token before the norm, normalised, and after gain and bias.",
-        height=460,
-        on_event=select_component,
-    )
-    st.caption(f"The formula shows component {component}; click a bar for another. {outlier_sentence(step)}")
+    left, right = st.columns([2, 3], gap="medium")
+    with left, st.container(key="norm-derivation"):
+        formulas.show_step(step.formula)
+        st.markdown(moments_table(name, token, step))
+    with right:
+        plot(
+            figures.norm_steps(step.input, step.normalised, step.output, selected=component),
+            key="norm-steps",
+            alt=f"The {len(step.input)} components of one token before the norm, normalised, and after gain and bias.",
+            height=460,
+            on_event=select_component,
+        )
+        st.caption(f"The formula shows component {component}; click a bar for another. {outlier_sentence(step)}")
     with st.expander(f"All {len(step.input)} components as a table"):
         st.dataframe(
             figures.token_steps(step.input, step.normalised, step.gain, step.bias, step.output, step.mean),
             hide_index=True,
             height=320,
         )
+
+
+def moments_table(name: str, token: int, step: steps.Normalised) -> str:
+    """Mean and standard deviation of the token along the norm, as a table in Markdown."""
+    row = statistics.names.index(name)
+    after = "after × gain" + " + bias" * (step.bias is not None)
+    rows = {
+        "before": (step.mean, step.variance**0.5),
+        "normalised": (float(step.normalised.mean()), float(step.normalised.std())),
+        after: tuple(float(values[row, token]) for values in statistics.after),
+    }
+    # A mean that is nothing but rounding reads 0.
+    lines = [
+        f"| {what} | {number(mean if abs(mean) > statistics.rounding * std else 0.0)} | {number(std)} |"
+        for what, (mean, std) in rows.items()
+    ]
+    return "\n".join(["| | mean | std |", "|---|---:|---:|", *lines, "", f"ε is {number(step.eps)}."])
 
 
 def chosen_component(name: str, token: int) -> int:
@@ -175,39 +243,198 @@ def outlier_sentence(step: steps.Normalised) -> str:
     )
 
 
+# --- Outlier dimensions --------------------------------------------------------------------------------------------
+
+
+def outlier_dimensions(name: str) -> None:
+    """Which components of the vectors before the norms are far larger than all others, here and at every norm."""
+    st.subheader(f"Outlier dimensions before {figures.norm_label(name)}", anchor=False)
+    found = cached.derived(view.model, view.text, view.pair, "outlier dimensions", norms.outlier_dimensions)
+    here = found.at(name)
+    st.markdown(outliers_in_words(here))
+    at_norm, everywhere = st.columns(2, gap="medium")
+    with at_norm:
+        plot(
+            figures.component_sizes(
+                here.ratio,
+                threshold=norms.TIMES_CHANCE * here.chance,
+                chance=here.chance,
+                named=here.outliers[:4],
+                selected=state.get("component"),
+            ),
+            key="component-sizes",
+            alt=f"The largest size of each of {len(here.ratio)} components over all tokens, to the median.",
+            height=400,
+            on_event=select_component,
+        )
+        st.caption(
+            "Each bar is one component: the largest |x| it has at any token, divided by the median of all, "
+            f"{number(here.median)}. The dotted line, {here.chance:.1f}, is what as many random (normal) numbers "
+            "would reach."
+        )
+    names, components, ratios = found.across(name)
+    with everywhere:
+        plot(
+            figures.outlier_map(
+                ratios,
+                names,
+                components,
+                colours=view.colours,
+                selected=(names.index(name), state.get("component")),
+            ),
+            key="outlier-map",
+            alt=f"The largest size of {len(components)} components before each of {len(names)} norms, to the median.",
+            height=400,
+            on_event=lambda event: select_outlier(event, names, components),
+        )
+        st.caption(leaders_in_words(found))
+
+
+def outliers_in_words(here: norms.Extremes) -> str:
+    """The outliers before one norm, with their tokens."""
+    threshold = norms.TIMES_CHANCE * here.chance
+    if not here.outliers:
+        top = here.order[0]
+        return (
+            f"No component stands out: the largest, component {top}, reaches {here.ratio[top]:.1f} times the "
+            f"median of all sizes (at {quoted(here.token[top])}), and as many random numbers would reach "
+            f"{here.chance:.1f}. Counted as outliers are those beyond {threshold:.0f}."
+        )
+    said = [
+        f"**component {one}** with |x| = {here.largest[one]:.3g} at {quoted(here.token[one])}, "
+        f"{here.ratio[one]:.0f} times the median"
+        for one in here.outliers[:4]
+    ]
+    more = len(here.outliers) - len(said)
+    return (
+        f"{len(here.outliers)} of {len(here.ratio)} components stand out, beyond {threshold:.0f} times the median "
+        f"of all sizes: {'; '.join(said)}{f'; and {more} more' if more else ''}. A norm divides by a standard "
+        "deviation that these few components make, and their gain decides what is left of them."
+    )
+
+
+def leaders_in_words(found: norms.OutlierDimensions) -> str:
+    """Which component is the largest, norm after norm."""
+    leaders, total = found.leaders(), len(found.by_norm)
+    first, times = next(iter(leaders.items()))
+    others = [f"component {one} at {count}" for one, count in list(leaders.items())[1:4]]
+    rest = f", {', '.join(others)}" if others else ""
+    return (
+        f"The same before every norm. Component {first} is the largest at {times} of {total} norms{rest}. "
+        "Click a cell to choose the norm and the component."
+    )
+
+
+def select_outlier(event: dict, names: tuple[str, ...], components: tuple[int, ...]) -> None:
+    """A click on a cell selects its norm and its component, on a label either of them."""
+    if event.get("event") != "click":
+        return
+    if event["axis"] == "clear":
+        state.put("component", None)
+    if event["axis"] in ("cell", "y"):
+        state.put("at", names[event["i"]])
+    if event["axis"] in ("cell", "x"):
+        state.put("component", components[event["j"]])
+
+
+# --- Gain and bias -------------------------------------------------------------------------------------------------
+
+
 def gain_and_bias(name: str) -> None:
-    """The learned part of a norm."""
-    norm = trace.norms[name]
-    st.subheader(f"Gain and bias of {figures.norm_label(name)}", anchor=False)
+    """The norm's own parameters."""
+    norm, found = trace.norms[name], norms.parameters(trace, name)
+    own = "Gain" if norm.bias is None else "Gain and bias"
+    st.subheader(f"{own} of {figures.norm_label(name)}", anchor=False)
+    if found.plain:
+        st.markdown(plain_in_words(found))
+        return
     st.plotly_chart(
-        figures.gain_bias(array(norm.gain), None if norm.bias is None else array(norm.bias)),
-        height=320,
+        figures.gain_bias(
+            array(norm.gain), None if norm.bias is None else array(norm.bias), selected=state.get("component")
+        ),
+        height=320 if found.bias else 200,
         key="gain-bias",
-        alt=f"Gain{'' if norm.bias is None else ' and bias'} of {figures.norm_label(name)}, one bar a component.",
+        alt=f"{own} of {figures.norm_label(name)}, one bar a component.",
     )
-    st.caption(
-        "They are the same for every token. Gains are drawn from 1 and biases from 0: those change nothing. "
-        "Components that stand out are numbered."
+    st.caption(parameters_in_words(found))
+
+
+def plain_in_words(found: norms.Parameters) -> str:
+    """A norm whose gain and bias change nothing."""
+    biases = "" if found.bias is None else " and every bias 0"
+    reason = "as drawn: an encoder from scratch has learned nothing yet" if untrained else "so they change nothing"
+    return f"Every gain is 1{biases}, {reason}. What leaves the norm has mean 0 and standard deviation 1."
+
+
+def parameters_in_words(found: norms.Parameters) -> str:
+    """The range of gain and bias."""
+    (low, smallest), (high, largest) = found.gain
+    said = (
+        f"The same for every token. Gains are drawn from 1, which changes nothing: they run from {number(smallest)} "
+        f"(component {low}) to {number(largest)} (component {high}), {number(found.mean_gain)} on average."
     )
+    if found.bias is not None:
+        (low, smallest), (high, largest) = found.bias
+        said += (
+            f" Biases are drawn from 0: from {number(smallest)} (component {low}) to {number(largest)} "
+            f"(component {high})."
+        )
+    return said + " Components that stand out are numbered."
+
+
+# --- Three norms ---------------------------------------------------------------------------------------------------
 
 
 def three_norms(name: str) -> None:
     """The same input through LayerNorm, RMSNorm and BatchNorm."""
     st.subheader("LayerNorm, RMSNorm, BatchNorm", anchor=False)
     st.markdown(
-        "The same vectors through three norms, without gain and bias. **LayerNorm** looks at one token at a time and "
-        "sets its mean to 0 and its standard deviation to 1. **RMSNorm** leaves the mean in. **BatchNorm** looks at "
-        "one component across all tokens, so what becomes of a token depends on its neighbours."
+        f"The vectors before {figures.norm_label(name)} through three norms, without gain and bias. **LayerNorm** "
+        "looks at one token at a time and sets its mean to 0 and its standard deviation to 1. **RMSNorm** divides"
+        " by the root of the mean square and leaves the mean in. **BatchNorm** looks at one component across all "
+        "tokens, so what becomes of a token depends on its neighbours."
     )
     compared = steps.compare_norms([trace], name)
-    names = {"input": "before", "layer": "LayerNorm", "rms": "RMSNorm", "batch": "BatchNorm"}
+    moments = {kind: compared.token_statistics(kind) for kind in KINDS}
+    part = token_rows.part(len(compared.labels), view.i, "three-norms")
     st.plotly_chart(
         figures.token_statistics(
-            {title: compared.token_statistics(kind) for kind, title in names.items()}, compared.labels, selected=view.i
+            {title: tuple(values[part] for values in moments[kind]) for kind, title in KINDS.items()},
+            compared.labels,
+            selected=view.i,
+            first=part.start,
         ),
         height=420,
         key="three-norms",
         alt="Mean and standard deviation of each token's vector before and after LayerNorm, RMSNorm and BatchNorm.",
+    )
+    if said := token_rows.which(part, len(compared.labels), view.i):
+        st.caption(said.strip())
+    st.markdown(norms_in_words(moments))
+    st.markdown(neighbours_in_words(name))
+
+
+def norms_in_words(moments: dict) -> str:
+    """What each of the three makes of the tokens' means and standard deviations."""
+    before, rms, batch = (moments[kind] for kind in ("input", "rms", "batch"))
+    narrow, wide = int(batch[1].argmin()), int(batch[1].argmax())
+    return (
+        f"Before, the standard deviations run from {number(float(before[1].min()))} to "
+        f"{number(float(before[1].max()))}. After LayerNorm all are 1 and all means 0. After RMSNorm the means run"
+        f" from {number(float(rms[0].min()))} to {number(float(rms[0].max()))}. After BatchNorm the tokens still "
+        f"differ: {quoted(narrow)} has standard deviation {number(float(batch[1][narrow]))}, {quoted(wide)} "
+        f"{number(float(batch[1][wide]))}."
+    )
+
+
+def neighbours_in_words(name: str) -> str:
+    """What a second sentence in the batch does to the first one's outputs."""
+    other = cached.trace(view.model, NEIGHBOUR)
+    moved = steps.compare_norms([trace, other], name).apart
+    return (
+        f"Let “{NEIGHBOUR}” join the batch: LayerNorm's numbers for this sentence move by {number(moved['layer'])}, "
+        f"RMSNorm's by {number(moved['rms'])}, BatchNorm's by up to **{number(moved['batch'])}**. That is why an "
+        "encoder of sentences takes LayerNorm or RMSNorm."
     )
 
 

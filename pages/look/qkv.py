@@ -26,7 +26,7 @@ NAMES = {
 STYLE = """
 .st-key-pair-sentence { min-height: 5rem; }
 .st-key-derivation { min-height: 40rem; }
-@media (max-width: 640px) { .st-key-pair-sentence { min-height: 13rem; } }
+@media (max-width: 640px) { .st-key-pair-sentence { min-height: 11rem; } }
 """
 
 view = current_view()

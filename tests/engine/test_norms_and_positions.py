@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -40,6 +41,71 @@ def test_largest_component_is_the_farthest_from_the_mean(minilm: TextEncoder):
     trace = minilm.trace("The cat sat")
     x = trace.norms["layers.1.ffn_norm"].input[2].double().numpy()
     assert norms.largest_component(trace, "layers.1.ffn_norm", 2) == np.abs(x - x.mean()).argmax()
+
+
+def untrained(minilm: TextEncoder, **fields: object) -> TextEncoder:
+    """Gains 1, biases 0; it reads with MiniLM's tokenizer."""
+    config = EncoderConfig(**(SIZES | {"vocab_size": minilm.config.vocab_size} | fields))  # type: ignore[arg-type]
+    return encoder.build(config, minilm.tokenizer, seed=0)
+
+
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_means_after_plain_norms_are_zero_up_to_rounding(minilm: TextEncoder, placement: str):
+    found = norms.statistics(untrained(minilm, norm_placement=placement).trace("the cat sat"))
+    assert np.abs(found.after[0]).max() <= found.rounding * found.after[1].max()
+    assert np.abs(found.before[0]).max() > found.rounding * found.before[1].max()
+
+
+def test_gain_and_bias_in_a_few_numbers(minilm: TextEncoder):
+    trace = minilm.trace("The cat sat")
+    norm, found = trace.norms["embedding_norm"], norms.parameters(trace, "embedding_norm")
+    assert not found.plain
+    (low, smallest), (high, largest) = found.gain
+    assert (smallest, largest) == (float(norm.gain.min()), float(norm.gain.max()))
+    assert (float(norm.gain[low]), float(norm.gain[high])) == (smallest, largest)
+    assert found.bias[0][1] == float(norm.bias.min())
+    plain = norms.parameters(untrained(minilm, norm_bias=False).trace("cat"), "layers.0.ffn_norm")
+    assert plain.plain
+    assert plain.bias is None
+
+
+def test_outlier_dimensions_by_hand(make_tiny: Callable[..., TextEncoder]):
+    trace = make_tiny().trace("the cat sat on the mat")
+    name = "layers.1.ffn_norm"
+    x = trace.values[f"{name}.input"]
+    values = dict(trace.values)
+    values[f"{name}.input"] = spiked = x.clone()
+    spiked[2, 5], spiked[3, 1] = -500.0, 100.0
+    found = norms.outlier_dimensions(dataclasses.replace(trace, values=values)).at(name)
+    assert found.outliers == (5, 1)
+    assert (found.largest[5], found.token[5]) == (500, 2)
+    assert (found.largest[1], found.token[1]) == (100, 3)
+    assert found.median == float(spiked.abs().median())
+    assert found.ratio[5] == pytest.approx(500 / found.median)
+
+
+def test_chance_is_what_random_numbers_reach():
+    draws = np.random.default_rng(0).normal(size=(300, 20, 50))
+    reached = np.abs(draws).max(axis=(1, 2)) / np.median(np.abs(draws), axis=(1, 2))
+    found = norms._extremes("", torch.randn(20, 50, generator=torch.Generator().manual_seed(0)).abs())
+    assert found.chance == pytest.approx(np.median(reached), rel=0.1)
+    assert not found.outliers
+
+
+def test_minilm_has_outlier_dimensions_at_cls(minilm: TextEncoder):
+    """Component 99 of [CLS] stands out before most norms, by hundreds of times the median; random weights have none."""
+    trace = minilm.trace("The animal didn't cross the street because it was too tired.")
+    found = norms.outlier_dimensions(trace)
+    widest = found.at("layers.0.ffn_norm")
+    assert widest.outliers[0] == 99
+    assert widest.token[99] == 0
+    assert widest.ratio[99] > 400
+    assert next(iter(found.leaders())) == 99
+    assert sum(found.leaders().values()) == 13
+    names, components, ratios = found.across("layers.0.ffn_norm", most=5)
+    assert components[0] == 99
+    assert ratios.shape == (13, 5)
+    assert ratios[names.index("layers.0.ffn_norm"), 0] == widest.ratio[99]
 
 
 @pytest.mark.parametrize("kind", ["learned", "sinusoidal"])

@@ -79,11 +79,18 @@ MAKERS = {
         {"learned": curve(n), "sinusoidal": curve(n)[["distance", "mean"]]}
     ),
     "rotary angles": lambda labels, n: figures.rotary_angles(np.abs(rows_of(n, K)), selected=0),
-    "norm statistics": lambda labels, n: figures.norm_statistics(
-        rows_of(N, n), np.abs(rows_of(N, n)), norm_names(), labels, selected=(N - 1, n - 1)
+    "norm means": lambda labels, n: figures.norm_means(rows_of(N, n), norm_names(), labels, selected=(N - 1, n - 1)),
+    "norm deviations": lambda labels, n: figures.norm_deviations(
+        np.abs(rows_of(N, n)), norm_names(), labels, selected=(0, None)
     ),
-    "norm statistics, log": lambda labels, n: figures.norm_statistics(
-        rows_of(N, n), np.abs(rows_of(N, n)), norm_names(), labels, log=True, colours="magma"
+    "norm deviations, log": lambda labels, n: figures.norm_deviations(
+        np.abs(rows_of(N, n)), norm_names(), labels, log=True, colours="magma"
+    ),
+    "component sizes": lambda labels, n: figures.component_sizes(
+        np.abs(rows_of(1, n)[0]), threshold=1.0, chance=0.5, named=[0, n - 1], selected=n - 1
+    ),
+    "outliers by norm, log": lambda labels, n: figures.outlier_map(
+        np.abs(rows_of(N, n)), norm_names(), range(100, 100 + n), selected=(2, 100)
     ),
     "token statistics": lambda labels, n: figures.token_statistics(
         {name: (rows_of(n, 2)[:, 0], rows_of(n, 3)[:, 1]) for name in ("before", "LayerNorm", "RMSNorm")},
@@ -140,7 +147,7 @@ def test_every_map_names_its_axes(name: str):
     if not isinstance(figure.data[0], go.Heatmap):
         return
     assert figure.layout.xaxis.title.text
-    assert figure.layout.yaxis.title.text or name == "norm statistics"  # its norms speak for themselves
+    assert figure.layout.yaxis.title.text  # its norms speak for themselves
     low, high = figure.layout.yaxis.range
     assert low > high, "rows run downwards"
 
@@ -287,9 +294,12 @@ def test_a_part_of_a_long_text_keeps_its_places():
     assert figure.layout.yaxis.type == "linear"
     long = figures.vectors_heatmap(rows_of(300, 3), ["t"] * 900, "q", first=400).layout.yaxis
     assert (long.tickmode, long.tick0, long.dtick, len(long.labelalias)) == ("linear", 400, 15, 300)
-    both = figures.norm_statistics(rows_of(N, 10), rows_of(N, 10), norm_names(), labels, first=40, selected=(None, 49))
-    assert list(both.data[1].x) == list(range(40, 50))
-    assert {note.text for note in both.layout.annotations} == {"t49"}
+    means = figures.norm_means(rows_of(N, 10), norm_names(), labels, first=40, selected=(None, 49))
+    assert list(means.data[0].x) == list(range(40, 50))
+    assert {note.text for note in means.layout.annotations} == {"t49"}
+    curves = figures.token_statistics({"before": rows_of(2, 10)}, labels, first=40, selected=3)
+    assert list(curves.data[0].x) == list(range(40, 50))
+    assert not curves.layout.shapes, "token 3 is not drawn"
 
 
 def test_dot_product_terms_add_up():
@@ -334,26 +344,56 @@ def test_angles_run_from_zero_to_a_whole_turn():
     assert scale[0][1] == scale[-1][1], "cyclic"
 
 
-def test_norm_statistics_lie_beside_each_other():
+def test_norm_maps():
     mean, std = rows_of(N, 4), np.abs(rows_of(N, 4))
-    figure = figures.norm_statistics(mean, std, norm_names(), WORDS, selected=(2, 3))
-    assert np.array_equal(figure.data[0].z, mean)
-    assert np.array_equal(figure.data[1].z, std)
-    assert figure.data[1].zmin == 0
-    assert figure.layout.yaxis.labelalias["2"] == "L0 FFN"
-    assert [figures.norm_label(name) for name in ("embedding_norm", "layers.11.attention_norm", "final_norm")] == [
-        "embedding",
-        "L11 attention",
-        "final",
-    ]
-    assert {note.text for note in figure.layout.annotations} == {"L0 FFN", "&lt;/s&gt;"}
+    means = figures.norm_means(mean, norm_names(), WORDS, selected=(1, 3))
+    assert np.array_equal(means.data[0].z, mean)
+    assert means.data[0].zmax == -means.data[0].zmin == np.abs(mean).max()
+    assert means.layout.yaxis.labelalias["2"] == "L0 FFN"
+    assert {note.text for note in means.layout.annotations} == {"L0 attn", "&lt;/s&gt;"}
+    deviations = figures.norm_deviations(std, norm_names(), WORDS)
+    assert np.array_equal(deviations.data[0].z, std)
+    assert deviations.data[0].zmin == 0
+
+
+def test_names_of_norms():
+    names = ("embedding_norm", "layers.11.attention_norm", "layers.0.ffn_norm", "final_norm")
+    assert [figures.norm_label(name) for name in names] == ["embedding", "L11 attention", "L0 FFN", "final"]
+    ticks = [figures.norm_tick(name) for name in names]
+    assert ticks == ["embedding", "L11 attn", "L0 FFN", "final"]
+    assert max(map(len, ticks)) <= 10, "longer labels are cut on a telephone"
+
+
+def test_rounding_is_not_coloured():
+    noise = rows_of(N, 4) * 1e-8
+    figure = figures.norm_means(noise, norm_names(), WORDS, zero_below=1e-6)
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (-1, 1)
+    assert figure.data[0].colorbar.title.text == "mean: 0 up to rounding"
+    assert np.array_equal(figure.data[0].z, noise.astype(np.float32)), "the hover text says what was computed"
+    assert figures.norm_means(noise, norm_names(), WORDS, zero_below=1e-12).data[0].zmax == np.abs(noise).max()
 
 
 def test_log_scale_of_standard_deviations():
     std = np.full((N, 4), 10.0)
-    figure = figures.norm_statistics(np.zeros((N, 4)), std, norm_names(), WORDS, log=True)
-    assert np.array_equal(figure.data[1].z, std)
-    assert list(figure.data[2].marker.colorbar.ticktext) == ["≤ 0.01", "0.1", "1", "10"]
+    figure = figures.norm_deviations(std, norm_names(), WORDS, log=True)
+    assert np.array_equal(figure.data[0].z, std)
+    assert list(figure.data[1].marker.colorbar.ticktext) == ["≤ 0.01", "0.1", "1", "10"]
+
+
+def test_outliers_are_told_apart_by_colour():
+    figure = figures.component_sizes([1.0, 30.0, 5.0, 400.0], threshold=12, chance=6, named=[3, 1])
+    outlier, other = figure.data
+    assert (list(outlier.x), list(outlier.y)) == ([1, 3], [30, 400])
+    assert list(other.x) == [0, 2]
+    assert outlier.marker.color != other.marker.color
+    notes = [(note.text, note.y) for note in figure.layout.annotations]
+    assert notes == [("3", pytest.approx(np.log10(400))), ("1", pytest.approx(np.log10(30)))]
+
+
+def test_outliers_by_norm_name_their_components():
+    figure = figures.outlier_map(np.full((2, 3), 500.0), ["final_norm", "embedding_norm"], [99, 7, 12], selected=(1, 7))
+    assert figure.layout.xaxis.labelalias == {"0": "99", "1": "7", "2": "12"}
+    assert {note.text for note in figure.layout.annotations} == {"embedding", "7"}
 
 
 def test_outliers():
@@ -392,7 +432,7 @@ def test_token_steps():
         (lambda: figures.dot_product_bars([1], [1], order="random"), "order='random'"),
         (lambda: figures.products_by_distance(np.ones((2, 3))), "are square"),
         (lambda: figures.distance_curve({}), "at least one curve"),
-        (lambda: figures.norm_statistics(np.eye(2), np.eye(2), ["final_norm"], ["a", "b"]), "for 1 norms"),
+        (lambda: figures.norm_means(np.eye(2), ["final_norm"], ["a", "b"]), "for 1 norms"),
         (lambda: figures.token_statistics({}, ["a"]), "at least one norm"),
         (lambda: figures.token_statistics({"a": ([1], [1, 2])}, ["a", "b"]), r"\[1, 2\] tokens"),
         (lambda: figures.gain_bias([1, 2], [1]), "gain has 2 components and bias 1"),

@@ -227,11 +227,12 @@ def test_a_norm_in_detail(minilm: encoder.TextEncoder) -> None:
     app = visit("look/norms", text=text, at=name, i=str(token))
     assert_well(app)
     norm = minilm.trace(text).norms[name]
-    shown = written(app).replace("−", "-")
+    shown, number = written(app), formulas.number
     assert "cat (token 2) at L2 FFN" in shown
-    assert f"Mean before **{float(norm.mean[token]):.4g}**" in shown
-    assert f"Standard deviation before **{float(norm.std[token]):.4g}**" in shown
-    assert f"Mean after **{float(norm.output[token].mean()):.4g}**" in shown
+    assert f"| before | {number(float(norm.mean[token]))} | {number(float(norm.std[token]))} |" in shown
+    assert "| normalised | 0.000 | 1.000 |" in shown
+    mean, std = float(norm.output[token].mean()), float(norm.output[token].std(correction=0))
+    assert f"| after × gain + bias | {number(mean)} | {number(std)} |" in shown
     table = app.dataframe[0].value
     assert table["output"].to_numpy() == pytest.approx(norm.output[token].numpy(), abs=1e-5)
     assert table["normalised"].to_numpy() == pytest.approx(norm.normalised[token].numpy(), abs=1e-5)
@@ -270,3 +271,53 @@ def test_pre_norm_has_a_final_norm() -> None:
     assert_well(app)
     assert "**pre-norm**" in written(app)
     assert "at final" in written(app)
+
+
+def test_gain_and_bias_in_words(minilm: encoder.TextEncoder) -> None:
+    app = visit("look/norms", text="The cat sat", at="layers.2.ffn_norm")
+    norm, number = minilm.trace("The cat sat").norms["layers.2.ffn_norm"], formulas.number
+    gain = f"from {number(float(norm.gain.min()))} (component {int(norm.gain.argmin())})"
+    assert gain in written(app)
+    assert f"(component {int(norm.bias.argmax())}). Components that stand out" in written(app)
+    assert "which training has found" in written(app)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_an_encoder_from_scratch_has_learned_nothing(norm: str) -> None:
+    app = visit("look/norms", model="scratch", norm=norm, text="The cat sat")
+    assert_well(app)
+    shown = written(app)
+    assert "Nothing is trained here: every gain is still 1 and every bias 0." in shown
+    assert "Every gain is 1 and every bias 0, as drawn" in shown
+    assert "each mean is 0 up to rounding" in shown
+    assert "No component stands out" in shown
+    assert "training has found" not in shown
+
+
+def test_outlier_dimensions_in_words(minilm: encoder.TextEncoder) -> None:
+    text = "The animal didn't cross the street because it was too tired."
+    app = visit("look/norms", text=text, at="layers.0.ffn_norm")
+    x = minilm.trace(text).norms["layers.0.ffn_norm"].input.abs()
+    ratio = float(x[0, 99] / x.median())
+    assert f"**component 99** with |x| = {float(x[0, 99]):.3g} at “[CLS]”, {ratio:.0f} times the median" in written(app)
+    assert "Component 99 is the largest at 11 of 13 norms" in written(app)
+
+
+def test_three_norms_in_words(minilm: encoder.TextEncoder) -> None:
+    app = visit("look/norms", text="The cat sat on the mat", at="layers.1.ffn_norm")
+    x = minilm.trace("The cat sat on the mat").norms["layers.1.ffn_norm"].input.double()
+    rms = x / (x**2).mean(dim=1, keepdim=True).sqrt()
+    batch = ((x - x.mean(dim=0)) / x.std(dim=0, correction=0)).std(dim=1, correction=0)
+    means, number, shown = rms.mean(dim=1), formulas.number, written(app)
+    assert f"After RMSNorm the means run from {number(float(means.min()))} to {number(float(means.max()))}" in shown
+    labels = minilm.trace("The cat sat on the mat").labels
+    assert f"“{labels[int(batch.argmax())]}” {number(float(batch.max()))}." in shown
+    assert "LayerNorm's numbers for this sentence move by 0.000, RMSNorm's by 0.000" in shown
+
+
+@pytest.mark.parametrize("model", ["twin-pre", "twin-post"])
+def test_the_twins(model: str) -> None:
+    app = visit("look/norms", model=model, text="The cat sat", at="layers.3.ffn_norm", scale="log")
+    assert_well(app)
+    assert f"**{model.replace('twin-', '')}-norm**" in written(app)
+    assert "Gain and bias of L3 FFN" in written(app)
