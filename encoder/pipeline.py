@@ -6,7 +6,7 @@ Shapes: N texts, T tokens, D d_model.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -19,8 +19,17 @@ from encoder.errors import EncoderError, OutOfMemory, TextError
 from encoder.mlm import MaskedPrediction, MLMHead
 from encoder.model import Encoder, unfilled
 from encoder.pooling import Dense, Pooling, pool
-from encoder.text import Tokenized, Tokenizer
+from encoder.text import TextWindow, Tokenized, Tokenizer
 from encoder.trace import Trace, split_batch
+
+
+@dataclass(frozen=True, eq=False)
+class TraceWindow:
+    """The trace of a stretch of a long text; `tokens` and `characters` say which, as in encoder.text.TextWindow."""
+
+    trace: Trace
+    tokens: tuple[int, int]
+    characters: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +78,14 @@ class TextEncoder:
         Raises TextError for a token that the tokenizer knows and the encoder's table does not.
         """
         limit = self.config.max_tokens
-        sentence = self.tokenizer.encode(text, pair, limit if max_tokens is None else min(limit, max_tokens))
+        return self._known(self.tokenizer.encode(text, pair, limit if max_tokens is None else min(limit, max_tokens)))
+
+    def _known(self, sentence: Tokenized) -> Tokenized:
+        if not sentence.ids:
+            raise TextError(
+                f"The text is empty, and the tokenizer of {self.name} adds no token of its own: type at least one "
+                "symbol."
+            )
         size = self.config.vocab_size
         for token, token_id in zip(sentence.tokens, sentence.ids, strict=True):
             if token_id >= size:
@@ -101,6 +117,35 @@ class TextEncoder:
     def trace_tokens(self, sentence: Tokenized, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
         """Like `trace`, for a text that is tokenized already."""
         return self._run((sentence,), tuple(edits), tuple(request))[0]
+
+    def windows(self, text: str, *, stride: int | None = None, max_tokens: int | None = None) -> list[TextWindow]:
+        """A text of any length as overlapping windows of `max_tokens` tokens, by default what the model takes.
+
+        stride: tokens from the start of a window to that of the next, by default half a window. Raises TextError for a
+        stride that would leave tokens out.
+        """
+        limit = self.config.max_tokens if max_tokens is None else min(max_tokens, self.config.max_tokens)
+        found = self.tokenizer.windows(text, limit, stride)
+        for window in found:
+            self._known(window.sentence)
+        return found
+
+    def trace_windows(
+        self,
+        text: str,
+        *,
+        stride: int | None = None,
+        max_tokens: int | None = None,
+        edits: Sequence[Edit] = (),
+        request: Sequence[str] = (),
+    ) -> Iterator[TraceWindow]:
+        """Run a text of any length window by window (`windows`), one after the other as they are asked for.
+
+        No window sees another: each is a text of its own to the model, its positions counted from 0.
+        """
+        for window in self.windows(text, stride=stride, max_tokens=max_tokens):
+            trace = self.trace_tokens(window.sentence, edits=edits, request=request)
+            yield TraceWindow(trace, window.tokens, window.characters)
 
     def embed(self, texts: Sequence[str] | str, batch_size: int = 32) -> Tensor:
         """Texts -> [N, D], pooled (and brought to length 1) as the checkpoint says. A single text gives [1, D]."""

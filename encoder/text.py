@@ -50,6 +50,19 @@ class Tokenized:
 
 
 @dataclass(frozen=True)
+class TextWindow:
+    """A stretch of a long text, tokenized: special tokens are put around it, and its words count from 0.
+
+    tokens: (first, one past the last) among the whole text's tokens, special ones not counted; characters: the same
+    among its characters. The sentence's own offsets are characters of the whole text, too.
+    """
+
+    sentence: Tokenized
+    tokens: tuple[int, int]
+    characters: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Batch:
     """Padded inputs: ids, segments [B, T] long; mask [B, T] bool, True: a real token; None where nothing is padded."""
 
@@ -140,6 +153,34 @@ class Tokenizer:
         n_first = len(first)
         places = [*first.offsets, *(second.offsets if second is not None else ())]
         return self._finish(self.backend.post_process(first, second, True), places, text, pair, n_first, n_full)
+
+    def windows(self, text: str, max_tokens: int, stride: int | None = None) -> list[TextWindow]:
+        """A text of any length -> windows of `max_tokens` tokens, special ones included, `stride` after one another.
+
+        stride: in tokens of text, by default half of what a window holds. Every token of the text is in a window; the
+        last window may be shorter; a text that fits, and an empty one, gives one window.
+        Raises TextError for a stride that leaves tokens out or does not move, and where there is no room for text.
+        """
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        n_special = self.backend.num_special_tokens_to_add(False)
+        room = max_tokens - n_special
+        if room < 1:
+            raise TextError(f"max_tokens={max_tokens} leaves no room beside {n_special} special tokens.")
+        stride = max(1, room // 2) if stride is None else stride
+        if not 1 <= stride <= room:
+            raise TextError(f"stride={stride}: choose 1 to {room}, the tokens of text that a window holds.")
+        whole = self.backend.encode(text, add_special_tokens=False)
+        n_full = len(whole) + n_special
+        whole.truncate(room, stride=room - stride)  # what this library calls stride is the overlap
+        found = []
+        for index, part in enumerate((whole, *whole.overflowing)):
+            places = list(part.offsets)  # taken before post-processing, as in `encode`
+            encoding = self.backend.post_process(part, None, True)
+            sentence = self._finish(encoding, places, text, None, len(places), n_full)
+            first = index * stride
+            characters = (places[0][0], places[-1][1]) if places else (0, 0)
+            found.append(TextWindow(sentence, (first, first + len(places)), characters))
+        return found
 
     def _finish(
         self,

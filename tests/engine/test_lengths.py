@@ -1,0 +1,127 @@
+"""Long texts in bounded memory, measured in a process of its own, and texts longer than the model takes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from encoder import TextEncoder, TextError
+from tests.conftest import ROOT
+from tests.engine.conftest import tiny
+
+#: A random rotary encoder on a long text: MB of growth of the process while it does what `steps` says.
+PROGRAM = """
+import ast, json, resource, sys
+import torch
+import encoder
+from encoder import EncoderConfig
+from encoder.measure.heads import head_measures
+from tests.engine.conftest import tiny_tokenizer
+
+def peak():  # of this process, in MB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+n_tokens, fields = ast.literal_eval(sys.argv[1])
+config = EncoderConfig(vocab_size=30, d_model=96, n_layers=2, n_heads=6, d_ffn=192, max_positions=n_tokens, **fields)
+
+model = encoder.build(config, tiny_tokenizer(), seed=0)
+model.trace("the cat sat").thumbnails(8)  # the libraries' own memory is there before counting starts
+start = peak()
+trace = model.trace("cat " * (n_tokens - 2))
+assert trace.n_tokens == n_tokens
+grown = {"trace": peak() - start}
+assert trace.thumbnails(64).shape[-1] <= 64
+assert trace.pooled_attention(1, 3, 256).shape == (256, 256)
+assert trace.attention(1, 3, slice(100, 200), slice(0, 50)).shape == (100, 50)
+grown["maps"] = peak() - start
+measures = head_measures(trace)
+grown["measures"] = peak() - start
+print(json.dumps(grown))
+"""
+
+ARCHITECTURES = {
+    "rotary": {"position": "rotary"},
+    "windows": {"position": "rotary", "attention_window": (None, 64)},
+    "causal": {"position": "none", "causal": True},
+    "relative bias": {"position": "none", "relative_buckets": 32},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(ARCHITECTURES))
+def test_a_long_text_takes_memory_for_its_tokens_not_for_their_pairs(name: str):
+    """At T = 4,096 one map of all pairs is 64 MiB, the maps of all 12 heads 768 MiB; what is captured is 20 MiB."""
+    asked = repr((4096, ARCHITECTURES[name]))
+    answer = subprocess.run(
+        [sys.executable, "-c", PROGRAM, asked], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+    grown = json.loads(answer.stdout)
+    # A bias by distance is made for 256 queries at a time, with its indices; whole it would be 384 MiB and more.
+    assert grown["trace"] < (300 if name == "relative bias" else 110), grown
+    assert grown["measures"] < (300 if name == "relative bias" else 150), grown
+
+
+WORDS = ("the cat sat on a mat and the dog ran to the big red bus ! " * 9).split()
+
+
+@pytest.mark.parametrize(("max_tokens", "stride"), [(61, None), (20, 18), (20, 9), (20, 1), (3, 1), (500, 7)])
+@pytest.mark.parametrize("n_words", [0, 1, 17, 18, 19, 135])
+def test_windows_cover_the_whole_text(max_tokens: int, stride: int | None, n_words: int):
+    model = tiny()
+    words = WORDS[:n_words]
+    text = " ".join(words)
+    windows = list(model.trace_windows(text, max_tokens=max_tokens, stride=stride))
+    covered: set[int] = set()
+    for window in windows:
+        first, stop = window.tokens
+        assert window.trace.n_tokens == stop - first + 2 <= max_tokens
+        assert window.trace.tokens == ("[CLS]", *words[first:stop], "[SEP]")
+        assert text[slice(*window.characters)] == " ".join(words[first:stop])
+        assert window.trace.source.words == (-1, *range(stop - first), -1)
+        assert window.trace.source.n_full == n_words + 2
+        covered |= set(range(first, stop))
+    assert covered == set(range(n_words))
+    starts = [window.tokens[0] for window in windows]
+    assert starts == sorted(set(starts))
+    if stride is not None and len(starts) > 1:
+        assert starts == list(range(0, starts[-1] + 1, stride))
+    assert windows[-1].tokens[1] == n_words
+    assert all(window.tokens[1] < n_words for window in windows[:-1])  # none is there for nothing
+
+
+def test_a_window_is_the_trace_of_its_words():
+    model = tiny()
+    window = list(model.trace_windows(" ".join(WORDS), max_tokens=20, stride=9))[2]
+    alone = model.trace(" ".join(WORDS[18:36]))
+    assert torch.equal(window.trace.output, alone.output)
+
+
+def test_windows_of_a_real_text(minilm: TextEncoder, prose: str):
+    text = " ".join([prose] * 20)
+    windows = list(minilm.trace_windows(text))
+    assert all(window.trace.n_tokens <= 512 for window in windows)
+    assert windows[0].tokens == (0, 510)
+    assert windows[1].tokens[0] == 255
+    assert windows[-1].characters[1] == len(text)
+    for before, after in itertools.pairwise(windows):
+        assert after.characters[0] < before.characters[1]  # they overlap
+    assert next(minilm.trace_windows(prose)).trace.tokens == minilm.trace(prose).tokens
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"stride": 0}, "stride=0: choose 1 to 59"),
+        ({"stride": 60}, "stride=60: choose 1 to 59"),
+        ({"max_tokens": 2}, "max_tokens=2 leaves no room beside 2 special tokens"),
+    ],
+)
+def test_windows_that_cannot_be(options: dict[str, int], message: str):
+    with pytest.raises(TextError, match=message):
+        tiny().windows("the cat", **options)
