@@ -38,6 +38,8 @@ SENTENCE_SECONDS, SWITCH_SECONDS = 2.0, 0.5
 
 GRID = 'canvas[aria-roledescription="grid of attention maps"]'
 WAIT_MS = 300_000
+#: What an action may take before it counts as one that does nothing; 8,192 tokens on a busy machine take their time.
+PATIENCE_MS = 180_000
 
 
 def run(
@@ -75,6 +77,7 @@ class Visitor:
         self.context.add_init_script(path=Path(__file__).parent / "probe.js")
         self.page = self.context.new_page()
         self.complaints: list[str] = []
+        self.been_in_grid = False
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         if on_websocket is not None:
@@ -116,7 +119,7 @@ class Visitor:
 
     def measured(self, trigger: str, names: Sequence[str], act: Callable[[], None]) -> float:
         """Seconds from the event `trigger`, which `act` causes, until all `names` (see probe.js) are painted anew."""
-        self.page.evaluate("([trigger, names]) => __arm(trigger, names)", [trigger, list(names)])
+        self.page.evaluate("(given) => __arm(...given)", [trigger, list(names), PATIENCE_MS])
         act()
         taken = self.page.evaluate("__finish()") / 1000
         self.settle()
@@ -132,6 +135,9 @@ class Visitor:
         """Seconds from choosing the neighbour of the chosen head in the grid to its map painted."""
         grid = self.page.locator(GRID)
         grid.focus()
+        if not self.been_in_grid:
+            grid.press(key)  # the first key in the grid only shows where the focus is: on the chosen head
+            self.been_in_grid = True
         grid.press(key)
         return self.measured("keydown", ("heading", "map"), lambda: grid.press("Enter"))
 
@@ -311,7 +317,7 @@ def opened(browser: Any, name: str, n_tokens: int) -> Iterator[Any]:
 
 def switch_layer(page: Any, layer: int) -> float:
     """Seconds until bertviz' head view shows another layer."""
-    page.evaluate("() => __arm('change', ['lines'])")
+    page.evaluate("(patience) => __arm('change', ['lines'], patience)", PATIENCE_MS)
     page.select_option("#layer", str(layer))
     return page.evaluate("__finish()") / 1000
 

@@ -39,9 +39,13 @@
 
   // Arms the watch: from the next `trigger` event until all of `names` differ from now. The result comes from `finish`.
   let result = null;
-  window.__arm = (trigger, names) => {
+  window.__arm = (trigger, names, patience) => {
     const before = read(names);
-    result = new Promise((resolve) => {
+    result = new Promise((resolve, reject) => {
+      const late = () => reject(new Error(
+        began === null ? `no ${trigger} in ${patience} ms`
+          : `after ${patience} ms still as before: ${names.filter((name) => states[name]() === before[name])}`));
+      setTimeout(late, patience);
       let began = null;
       addEventListener(trigger, (event) => { began ??= event.timeStamp; }, { capture: true, once: true });
       const look = () => {
