@@ -46,7 +46,7 @@ def draw_map(view: View, options: Options, shown: HeadMap, held: Held, key: str 
         f"{len(shown.key_labels)} key tokens to the right.",
         height=320,
         fill=True,
-        selected=None,
+        reserve=24 + 23 * math.ceil(len(caption) / 62),
         on_event=lambda event: take_click(event, view, options, shown, held, key),
     )
     st.caption(caption)

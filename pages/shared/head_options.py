@@ -55,24 +55,15 @@ def is_whole(view: View) -> bool:
 def choose(view: View) -> Options:
     """Draw the widgets and return what is chosen; what this text does not allow is off, and the page says so."""
     whole, padded = is_whole(view), view.trace.n_real < view.trace.n_tokens
-    left, right = st.columns(2, gap="medium")
+    special = state.bound(
+        st.segmented_control, "special", "Special tokens", list(_SPECIAL), required=True, format_func=_SPECIAL.get,
+        help="[CLS] and [SEP] take much of the attention in many heads. Zeroed: their rows and columns are 0. Left "
+        "out: then the rest of each row is scaled to sum to 1. The model itself always sees them.",
+    )  # fmt: skip
+    left, right = st.columns(2, gap="small")
     with left:
-        special = state.bound(
-            st.segmented_control, "special", "Special tokens", list(_SPECIAL), required=True,
-            format_func=_SPECIAL.get,
-            help="[CLS] and [SEP] take much of the attention in many heads. Zeroed: their rows and columns are 0. Left "
-            "out: then the rest of each row is scaled to sum to 1. The model itself always sees them.",
-        )  # fmt: skip
-        words = state.bound(
-            st.toggle, "words", "Whole words", disabled=not whole,
-            help="Weights to the pieces of a word are summed, weights from them averaged, so rows still sum to 1 "
-            "(Clark et al. 2019, section 4.1).",
-        )  # fmt: skip
-        padding = padded and state.bound(
-            st.toggle, "padding", "Padding", help="Show padding's rows and columns. Its rows sum to 1, too."
-        )
-    with right:
         log = state.bound(st.segmented_control, "scale", "Colour", ["linear", "log"], required=True) == "log"
+    with right:
         own = state.bound(
             st.segmented_control, "range", "Range", ["fixed", "head"], required=True,
             format_func={"fixed": "0 to 1", "head": "this map"}.get,
@@ -91,6 +82,14 @@ def choose(view: View) -> Options:
             format_func=_BETWEEN.get, disabled=not whole,
             help="A is the first sentence, B the second. A special token counts to the sentence before it.",
         )  # fmt: skip
+    words = state.bound(
+        st.toggle, "words", "Whole words", disabled=not whole,
+        help="Weights to the pieces of a word are summed, weights from them averaged, so rows still sum to 1 "
+        "(Clark et al. 2019, section 4.1).",
+    )  # fmt: skip
+    padding = padded and state.bound(
+        st.toggle, "padding", "Padding", help="Show padding's rows and columns. Its rows sum to 1, too."
+    )
     for sentence in _not_offered(view):
         st.caption(sentence)
     if not whole:

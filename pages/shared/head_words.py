@@ -24,45 +24,54 @@ def what_is_seen(view: View, options: Options, shown: HeadMap, held: Held) -> No
     """What the selected tokens attend to most, or who attends to them, or the map's strongest weights."""
     rows, columns = held.rows(shown), held.columns(shown)
     name = head_options.name(view, options)
+    queries = _names([(shown.query_labels[row], shown.query_tokens(row)[0]) for row in rows])
+    keys = _names([(shown.key_labels[column], shown.key_tokens(column)[0]) for column in columns])
     if rows and columns:
-        _pair(shown, rows, columns)
+        weight = float(shown.from_rows(rows)[columns].sum())
+        verb = "attends" if len(rows) == 1 else "together attend"
+        said = f"{queries} {verb} to {keys}"
+        if len(rows) == len(columns) == 1:
+            said = f"{_bold(shown.query_labels[rows[0]])} attends to {_bold(shown.key_labels[columns[0]])}"
+        st.markdown(f"{said} with **{three_digits(weight)}**.")
     if rows:
         weights = shown.from_rows(rows)
-        st.markdown(f"What {_those(shown.query_labels, rows)} to most in {name}{_summed(rows)}:")
-        labels = [figures.isolated(label) for label in shown.key_labels]
-        _bars([(labels[place], place, weight) for place, weight in ranking.strongest(weights, LISTED)])
+        verb = "attends" if len(rows) == 1 else "attend"
+        st.markdown(f"What {queries} {verb} to most in {name}{_summed(rows)}:")
+        _bars(
+            [
+                (figures.isolated(shown.key_labels[at]), shown.key_tokens(at)[0], w)
+                for at, w in ranking.strongest(weights, LISTED)
+            ]
+        )
     elif columns:
         weights = shown.to_columns(columns)
-        st.markdown(f"Who attends most to {_names(shown.key_labels, columns)} in {name}{_summed(columns)}:")
-        labels = [figures.isolated(label) for label in shown.query_labels]
-        _bars([(labels[place], place, weight) for place, weight in ranking.strongest(weights, LISTED)])
+        st.markdown(f"Who attends most to {keys} in {name}{_summed(columns)}:")
+        _bars(
+            [
+                (figures.isolated(shown.query_labels[at]), shown.query_tokens(at)[0], w)
+                for at, w in ranking.strongest(weights, LISTED)
+            ]
+        )
     else:
         st.markdown(f"The strongest weights of {name}. Select a cell or a token to see what it attends to.")
         cells = shown.strongest(LISTED)
-        names = [figures.arrow(shown.query_labels[row], shown.key_labels[column]) for row, column, _ in cells]
-        _bars([(name, row, w) for name, (row, _, w) in zip(names, cells, strict=True)])
+        _bars(
+            [
+                (figures.arrow(shown.query_labels[row], shown.key_labels[column]), shown.query_tokens(row)[0], weight)
+                for row, column, weight in cells
+            ]
+        )
     _hidden(held, rows, columns)
     _buttons(options, held, rows, columns)
 
 
-def _pair(shown: HeadMap, rows: list[int], columns: list[int]) -> None:
-    weight = float(shown.from_rows(rows)[columns].sum())
-    verb = "attends" if len(rows) == 1 else "together attend"
-    st.markdown(
-        f"{_names(shown.query_labels, rows)} {verb} to {_names(shown.key_labels, columns)} "
-        f"with **{three_digits(weight)}**."
-    )
+def _names(tokens: Sequence[tuple[str, int]]) -> str:
+    """Tokens, given as (label, position), in bold."""
+    return " + ".join(f"{_bold(label)} ({position})" for label, position in tokens)
 
 
-def _names(labels: Sequence[str], places: list[int]) -> str:
-    """The tokens in bold, each with its position where several are named."""
-    if len(places) == 1:
-        return f"**{controls.plain(labels[places[0]])}** ({places[0]})"
-    return " + ".join(f"**{controls.plain(labels[place])}** ({place})" for place in places)
-
-
-def _those(labels: Sequence[str], places: list[int]) -> str:
-    return _names(labels, places) + (" attends" if len(places) == 1 else " attend")
+def _bold(label: str) -> str:
+    return f"**{controls.plain(label)}**"
 
 
 def _summed(places: list[int]) -> str:

@@ -35,7 +35,8 @@ def passage(trace: Trace, units: Sequence[tuple[int, ...]]) -> Passage:
             which = 1  # padding follows the second sentence
         if source is None or not real[group[0]]:
             special.append(unit)
-            paragraphs[which] += [(trace.labels[group[0]], unit), (" ", -1)]
+            apart = [(" ", -1)] if paragraphs[which] and paragraphs[which][-1] != (" ", -1) else []
+            paragraphs[which] += [*apart, (trace.labels[group[0]], unit), (" ", -1)]
             continue
         start, end = source.offsets[group[0]][0], source.offsets[group[-1]][1]
         before, own = _parted(texts[which][at[which] : end], start - at[which])

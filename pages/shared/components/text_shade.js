@@ -41,6 +41,7 @@ class TextView {
       this.root.style.setProperty("--enc-from", from);
       this.hue = rgb(to);
       this.ground = rgb(this.theme.background);
+      this.text = rgb(this.theme.text);
       this.body.setAttribute("aria-label", `${header.alt} Arrow keys move over the words, Enter holds one, Shift with Enter adds one, Escape clears.`);
       this.fillBody();
       this.shade();
@@ -118,6 +119,13 @@ class TextView {
     return this.ground.map((channel, k) => Math.round(channel + (this.hue[k] - channel) * strength));
   }
 
+  // The theme's own text colour while it can be read there, else black or white.
+  ink(colour) {
+    const [text, ground] = [lightness(this.text), lightness(colour)];
+    if ((Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05) >= 4.5) return "";
+    return ground > 0.179 ? "#111" : "#fff";
+  }
+
   shade() {
     if (!this.header || !this.root.isConnected) return;
     const values = this.shown();
@@ -126,7 +134,7 @@ class TextView {
       const strength = this.strength(values[unit], top);
       const colour = this.colour(strength);
       element.style.backgroundColor = strength > 0.005 ? `rgb(${colour})` : "";
-      element.style.color = strength > 0.005 ? readable(colour) : "";
+      element.style.color = strength > 0.005 ? this.ink(colour) : "";
       element.classList.toggle("enc-held", this.held.has(unit));
       element.classList.toggle("enc-at", this.cursor === unit && this.body.matches(":focus-visible"));
     });
@@ -277,11 +285,10 @@ function rgb(colour) {
   return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
 }
 
-// Black or white, whichever has more contrast to the colour [red, green, blue] (WCAG 2).
-function readable(channels) {
+// Relative luminance (WCAG 2) of [red, green, blue].
+function lightness(channels) {
   const linear = channels.map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
-  const light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
-  return light > 0.179 ? "#111" : "#fff";
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
 }
 
 export default mounted(TextView);
