@@ -174,13 +174,13 @@ def residual_stream(sides: prepost.Sides) -> None:
     """Lengths, updates, cosines, entropies by layer; every norm's mean, std and gain."""
     found = {p: sides.of_one(p, "stream", stream.measure) for p in prepost.PLACEMENTS}
     entropy = {p: sides.entropy(p) for p in prepost.PLACEMENTS}
-    left, right = st.columns(2, gap="medium")
-    with left:
-        lengths(found)
-        cosines(found)
-    with right:
-        updates(found)
-        entropies(entropy, sides.trace("pre").n_real)
+    for left, right in (
+        (lambda: lengths(found), lambda: updates(found)),
+        (lambda: cosines(found), lambda: entropies(entropy, sides.trace("pre").n_real)),
+    ):
+        for column, draw in zip(st.columns(2, gap="medium"), (left, right), strict=True):
+            with column:
+                draw()
     norms(found)
 
 

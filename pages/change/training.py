@@ -129,9 +129,9 @@ def cannot_be() -> str:
 
 def live(mine: training.Group, was_active: bool) -> None:
     """Curves and attention of the runs as they are now; runs that stopped for want of a look go on."""
-    views = mine.poll()
     if was_active and not mine.by_hand and not mine.ended and not mine.active:
         mine.start()  # this page is looked at: a busy machine was late
+    views = mine.poll()
     if mine.active != was_active:
         st.rerun()
     progress(views)
@@ -207,7 +207,7 @@ def over_time(mine: training.Group, views: dict[str, View]) -> None:
     st.subheader("Attention while it learned", anchor=False)
     steps = sorted({frame.step for view in views.values() for frame in view.frames})
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        step = time_slider(steps)
+        step = time_slider(steps, running=mine.active)
         layer, head = which_head(mine)
     for column, (name, view) in zip(st.columns(len(views), gap="medium"), views.items(), strict=True):
         if view.frames:
@@ -215,20 +215,15 @@ def over_time(mine: training.Group, views: dict[str, View]) -> None:
                 one_map(mine, name, view, step, layer, head)
 
 
-def time_slider(steps: list[int]) -> int:
-    """The step that is looked at; the newest until another one is chosen."""
-    key = "training-time"
-    if len(steps) < 2:
+def time_slider(steps: list[int], *, running: bool) -> int:
+    """The step that is looked at: the newest while the runs are at work, then the one that is chosen."""
+    if running or len(steps) < 2:
+        st.caption(f"Now: step {steps[-1]:,}. Once training ends or is stopped, a slider goes back through all of it.")
         return steps[-1]
-    if st.session_state.get("training-time-newest", True) or st.session_state.get(key) not in steps:
-        st.session_state[key] = steps[-1]
+    # A key for each end: runs that went on bring a longer slider, which begins at their newest step.
     return st.select_slider(
-        "Training time, in steps", steps, key=key, on_change=hold_time, args=(steps[-1],), width=420
+        "Training time, in steps", steps, value=steps[-1], key=f"training-time-{len(steps)}-{steps[-1]}", width=420
     )
-
-
-def hold_time(newest: int) -> None:
-    st.session_state["training-time-newest"] = st.session_state["training-time"] == newest
 
 
 def which_head(mine: training.Group) -> tuple[int, int]:
