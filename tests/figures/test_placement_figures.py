@@ -1,0 +1,135 @@
+"""Figures of placements, words, training and gradients: their numbers where they belong, one colour a placement."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from encoder.figures import gradients, placements, words
+from encoder.figures.colours import contrast
+
+COLOURS = placements.PLACEMENT_COLOURS
+
+
+def named(figure: go.Figure, name: str) -> go.Scatter:
+    (found,) = [trace for trace in figure.data if trace.name == name]
+    return found
+
+
+def gradient_frame(depths: tuple[int, ...] = (2, 4), seeds: tuple[int, ...] = (0, 1)) -> pd.DataFrame:
+    rows = [
+        {
+            "placement": placement, "depth": depth, "seed": seed, "layer": layer,
+            "gradient_norm": (1 + seed) * (depth**-0.5 if placement == "pre" else 1.0),
+            "squared_norm": 1.5 + (layer if placement == "pre" else 0), "lower": 1 + layer / 2, "upper": 2 + layer,
+        }
+        for placement in COLOURS for depth in depths for seed in seeds for layer in range(depth)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_two_colours_that_are_seen_on_both_grounds_and_belong_to_no_vector() -> None:
+    for colour in COLOURS.values():
+        assert contrast(colour, "#ffffff") >= 3
+        assert contrast(colour, "#121217") >= 3
+    from encoder.figures.colours import KEY, QUERY, VALUE
+
+    assert not set(COLOURS.values()) & {QUERY, KEY, VALUE}
+
+
+@pytest.mark.parametrize("n_layers", [1, 2, 24])
+def test_layer_curves(n_layers: int) -> None:
+    values = np.linspace(1, 2, n_layers)
+    figure = placements.layer_curves(
+        {"pre": {"attention": values, "FFN": values * 2}, "post": {"attention": values * 3}}, "size", low=0.0
+    )
+    line = named(figure, "pre-norm · FFN")
+    assert line.y == pytest.approx(values * 2)
+    assert line.line.color == COLOURS["pre"]
+    assert line.line.dash != named(figure, "pre-norm · attention").line.dash
+    assert named(figure, "post-norm · attention").line.color == COLOURS["post"]
+    assert figure.layout.yaxis.range[0] == 0.0
+    assert len(figure.layout.xaxis.tickvals) <= 16
+    with pytest.raises(ValueError, match="middle"):
+        placements.layer_curves({"middle": {"": values}}, "size")
+    below = placements.layer_curves({"pre": {"": values - 3}}, "cosine", low=0.0)
+    assert below.layout.yaxis.range[0] <= -2  # nothing is cut off
+
+
+@pytest.mark.parametrize("labels", [("a",), ("the", "cat", "the"), tuple("ab" * 40)])
+def test_the_difference_keeps_its_place_and_its_sign(labels: tuple[str, ...]) -> None:
+    n = len(labels)
+    difference = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
+    figure = placements.difference_heatmap(difference, labels, selected=(n - 1, 0))
+    heatmap = figure.data[0]
+    assert np.asarray(heatmap.z) == pytest.approx(difference)
+    assert heatmap.zmin == -heatmap.zmax
+    assert heatmap.zmax == pytest.approx(np.abs(difference).max())
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # queries downwards
+    assert list(figure.layout.xaxis.ticktext) == list(labels)
+
+
+def test_a_difference_in_blocks() -> None:
+    figure = placements.difference_heatmap(np.eye(3), ["t"] * 6, selected=(5, 0), block=2)
+    assert "2 tokens a cell" in figure.layout.xaxis.title.text
+    assert list(figure.layout.xaxis.ticktext) == ["0", "2", "4"]
+    with pytest.raises(ValueError, match="labels"):
+        placements.difference_heatmap(np.eye(3), ["t"] * 4, block=2)
+
+
+def test_norm_curves_leave_a_gap_where_a_placement_has_no_such_norm() -> None:
+    names = ["embedding", "L0 attention", "L0 FFN"]
+    figure = placements.norm_curves(
+        {"post": (names, [1, 2, 3], None), "pre": ([*names, "final"], [4, 5, 6, 7], [0.1] * 4)}, "mean"
+    )
+    assert list(named(figure, "post-norm").x) == [0, 1, 2]
+    assert list(named(figure, "pre-norm").x) == [0, 1, 2, 3]
+    assert list(named(figure, "pre-norm").error_y.array) == pytest.approx([0.1] * 4)
+    with pytest.raises(ValueError, match="2 values for 3 norms"):
+        placements.norm_curves({"pre": (names, [1, 2], None)}, "mean")
+
+
+def test_recorded_curves_bridge_gaps() -> None:
+    figure = placements.recorded_curves({"a run": ("post", "dash", [0, 25, 50], [3.0, np.nan, 2.0])}, "loss", log=True)
+    assert list(figure.data[0].x) == [0, 50]
+    assert (figure.data[0].line.color, figure.data[0].line.dash) == (COLOURS["post"], "dash")
+    assert figure.layout.yaxis.type == "log"
+    with pytest.raises(ValueError, match="as many"):
+        placements.recorded_curves({"a run": ("pre", "dash", [0, 1], [3.0])}, "loss")
+
+
+def test_gradients_over_depth() -> None:
+    theory = {"pre": ((2, 4), (1.0, 0.7))}
+    figure = gradients.last_layer_gradients(gradient_frame(), theory)
+    assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
+    assert named(figure, "pre-norm").y == pytest.approx([1.5 * 2**-0.5, 1.5 * 4**-0.5])  # means over two seeds
+    assert named(figure, "theory, pre-norm").y == (1.0, 0.7)
+    low, high = figure.layout.yaxis.range
+    assert high - low >= 1  # a power of ten at least
+    assert all(low <= np.log10(tick) <= high for tick in figure.layout.yaxis.tickvals)
+    assert len(figure.layout.yaxis.tickvals) >= 2
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_gradients_and_norms_by_layer(depth: int) -> None:
+    frame = gradient_frame((depth,))
+    assert named(gradients.layer_gradients(frame), "post-norm").y == pytest.approx([1.5] * depth)
+    with_bounds = gradients.squared_norms(frame, bounds=True)
+    band = named(with_bounds, "Lemma 2, pre-norm")
+    assert sorted(band.y) == pytest.approx(sorted([*(2 + np.arange(depth)), *(1 + np.arange(depth) / 2)]))
+    assert len(gradients.squared_norms(frame, bounds=False).data) == 2
+
+
+def test_words_as_bars() -> None:
+    figure = words.word_bars(["<s>", "cat", "cat"], [0.5, 0.25, 1e-5], placement="pre", largest=0.8, marked="cat")
+    bars = figure.data[0]
+    assert list(bars.x) == pytest.approx([0.5, 0.25, 1e-5])
+    assert list(bars.y) == [0, 1, 2]  # the same word twice stays two bars
+    assert bars.customdata[0] == "&lt;s&gt;"
+    assert list(bars.text) == ["0.500", "0.250", "1e-05"]
+    assert figure.layout.xaxis.range[1] == pytest.approx(0.816)
+    assert list(bars.marker.line.width) == [0, 2.5, 2.5]
+    with pytest.raises(ValueError, match="each needs one"):
+        words.word_bars(["a"], [0.1, 0.2])
