@@ -282,7 +282,12 @@ def facts(model: TextEncoder, trace: Trace, **more: object) -> dict[str, str]:
         said["Tokens"] = f"the first {len(source):,} of {source.n_full:,}; the model takes {config.max_tokens:,}"
     if model.notes:
         said["Note"] = " ".join(model.notes)
-    return said | {name.replace("_", " ").capitalize(): str(value) for name, value in more.items()}
+    return said | {_heading(name): str(value) for name, value in more.items()}
+
+
+def _heading(name: str) -> str:
+    """ "special_tokens" -> "Special tokens"."""
+    return name[:1].upper() + name[1:].replace("_", " ")
 
 
 def typed(trace: Trace) -> str:

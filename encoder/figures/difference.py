@@ -5,6 +5,7 @@ Shapes: A steps of an alignment downwards (queries) and to the right (keys).
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,7 @@ from encoder.figures.axes import (
     check_labels,
     colour_bar,
     component_axis,
+    heading,
     neutral_layout,
     pill,
     shown_label,
@@ -27,6 +29,8 @@ from encoder.figures.vectors import symmetric_limit
 
 #: The two ends of the signed colourscale: what has more in the difference. Each side keeps its own everywhere.
 LESS, MORE = colour.SIGNED["signed"]
+#: Characters of what stands above a map.
+LONGEST_TITLE = 34
 #: Up to so many steps a label of a cell says both weights, beyond only their difference.
 BOTH_WEIGHTS = 128
 
@@ -80,7 +84,7 @@ def attention_difference(
             hoverongaps=False,
         ),
         neutral_layout(
-            margin={"l": 8, "r": 8, "t": 60, "b": 8}, xaxis=across, yaxis=down, uirevision=f"{n_rows}/{block}"
+            margin={"l": 8, "r": 8, "t": 8, "b": 8}, xaxis=across, yaxis=down, uirevision=f"{n_rows}/{block}"
         ),
     )
     if weights is not None and block == 1 and max(values.shape) <= BOTH_WEIGHTS:
@@ -109,19 +113,29 @@ def mark_steps(
     if column is not None and column < len(ticks):
         shapes += band(column=column, colour=colour.KEY, thin=thin)
         figure.add_annotation(pill(ticks[column], column=column, colour=colour.KEY_LABEL, upright=upright))
-    figure.update_layout(shapes=[*figure.layout.shapes, *shapes])
+    figure.layout.shapes = (*figure.layout.shapes, *shapes)
 
 
 def show_gaps(figure: go.Figure, rows: Sequence[int], columns: Sequence[int] | None = None) -> go.Figure:
     """Grey out the rows and columns at which a map has no token; neighbours are drawn as one. columns: as the rows."""
-    shade = {"type": "rect", "layer": "below", "line": {"width": 0}, "fillcolor": colour.faded(colour.NEUTRAL, 0.22)}
+    shade = {"type": "rect", "layer": "above", "line": {"width": 0}, "fillcolor": colour.faded(colour.NEUTRAL, 0.22)}
     across = {"x0": 0, "x1": 1, "xref": "x domain", "yref": "y"}
     down = {"y0": 0, "y1": 1, "yref": "y domain", "xref": "x"}
     bands = [{**shade, **across, "y0": low - 0.5, "y1": high + 0.5} for low, high in runs(rows)]
     places = runs(rows if columns is None else columns)
     bands += [{**shade, **down, "x0": low - 0.5, "x1": high + 0.5} for low, high in places]
     figure.update_traces(hoverongaps=False, selector={"type": "heatmap"})
-    return figure.update_layout(shapes=[*bands, *figure.layout.shapes])
+    # Set, not updated: an update would merge each new shape into the old one at its place.
+    figure.layout.shapes = (*bands, *figure.layout.shapes)
+    return figure
+
+
+def name_side(figure: go.Figure, name: str, text: str = "", shade: str | None = None) -> go.Figure:
+    """Write above a map which side it is: a dot in its colour, its name, what it shows, cut where it is long."""
+    cut = text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1]}…"
+    dot = "" if shade is None else f'<span style="color:{shade}">●</span> '
+    words = f"{dot}<b>{html.escape(name, quote=False)}</b> {html.escape(cut, quote=False)}"
+    return figure.add_annotation(heading("") | {"text": words, "font": {"size": 14}})
 
 
 def runs(places: Sequence[int]) -> list[tuple[int, int]]:
@@ -165,9 +179,9 @@ def heads_heatmap(
             hovertemplate=f"{hover}<extra></extra>",
         ),
         neutral_layout(
-            margin={"l": 8, "r": 8, "t": 60, "b": 8},
-            xaxis=component_axis(n_heads, title="head"),
-            yaxis=component_axis(n_layers, title="layer") | {"range": [n_layers - 0.5, -0.5]},
+            margin={"l": 8, "r": 8, "t": 8, "b": 8},
+            xaxis=component_axis(n_heads, title="") | {"tickprefix": "H"},
+            yaxis=component_axis(n_layers, title="") | {"tickprefix": "L", "range": [n_layers - 0.5, -0.5]},
             uirevision=f"{n_layers}x{n_heads}",
         ),
     )

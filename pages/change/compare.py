@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 
 import numpy as np
@@ -32,7 +31,7 @@ HEIGHT = 400
 
 def main() -> None:
     st.header("Compare", anchor=False)
-    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         state.bound(
             st.segmented_control, "compare", "What to compare", list(WHAT), required=True, format_func=WHAT.get,
             label_visibility="collapsed", width="content",
@@ -41,7 +40,9 @@ def main() -> None:
             "Example", list(compare.EXAMPLES), index=None, key="compare:example", placeholder="Try an example …",
             label_visibility="collapsed", on_change=_use_example, width=300,
         )  # fmt: skip
-    special, span = other_side()
+        options = st.popover("Options", icon=":material/tune:", width="content")
+    other_side()
+    special, span = _options(options)
     try:
         with st.spinner("Comparing …", show_time=False):
             sides = compare.sides(view)
@@ -65,8 +66,8 @@ def _use_example() -> None:
 # --- what side B is, and how it is drawn -----------------------------------------------------------------------------
 
 
-def other_side() -> tuple[SpecialTokens, str]:
-    """The widgets that choose side B, and the options. Side A is what the sidebar says."""
+def other_side() -> None:
+    """The widgets that choose side B. Side A is what the sidebar says."""
     what = state.get("compare")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if what == "sentences":
@@ -78,7 +79,6 @@ def other_side() -> tuple[SpecialTokens, str]:
             _choose_model()
         if what != "sentences":
             _choose_head(what)
-        return _options(st.popover("Options", icon=":material/tune:", width="content"))
 
 
 def _choose_model() -> None:
@@ -145,11 +145,11 @@ def show(sides: Sides, found: align.Comparison, special: SpecialTokens, span: st
     steps = sides.alignment
     names = align.step_labels(sides.first.trace, sides.second.trace, steps)
     selected = compare.selected_steps(view, steps)
-    st.markdown(what_differs(sides, found, names[2]))
+    st.markdown(what_differs(sides, found, names[2], selected[0]))
     drawn = maps(sides, found, names, selected, span)
-    draw(sides, found, drawn)
+    beside = draw(sides, found, drawn)
     st.caption(how_to_read(sides, found, special))
-    left, right = st.columns([1, 1], gap="medium")
+    left, right = st.columns(2, gap="medium") if beside is None else (beside, st.container())
     with left:
         largest(sides, found, names[2], selected, special)
     with right:
@@ -188,6 +188,7 @@ def maps(
     drawn = {}
     for (side, weights, labels), gaps in zip(pairs, sides.alignment.gaps, strict=True):
         figure = figures.attention_heatmap(weights, labels, block=found.block, colours=view.colours, selected=selected)
+        figure.update_layout(margin_t=8)  # the colour bar makes itself the room that it needs
         if span == "head":
             figure.update_traces(zmax=found.top, selector={"type": "heatmap"})
         drawn[side.name] = difference.show_gaps(figure, gaps) if found.block == 1 else figure
@@ -203,35 +204,33 @@ def maps(
     return drawn
 
 
-def draw(sides: Sides, found: align.Comparison, drawn: dict[str, go.Figure]) -> None:
-    """The three maps, in one row where their cells stay large enough; a click in any selects in all."""
+def draw(sides: Sides, found: align.Comparison, drawn: dict[str, go.Figure]) -> DeltaGenerator | None:
+    """The three maps, in one row where their cells stay large enough; a click in any selects in all.
+
+    Returns the free place beside the third where there is one.
+    """
     on_event = compare.from_click(sides.alignment, found.block)
     if len(sides.alignment) <= IN_ONE_ROW:
-        places = st.columns(3, gap="small")
+        places, beside = st.columns(3, gap="small"), None
     else:
-        places = [*st.columns(2, gap="small"), st.container()]
+        *places, beside = [place for _ in range(2) for place in st.columns(2, gap="small")]
     less, more = sides.ends
     colours = {less.name: difference.LESS, more.name: difference.MORE}
     for place, (name, figure) in zip(places, drawn.items(), strict=True):
+        if name == "difference":
+            difference.name_side(figure, f"{more.name} − {less.name}")
+            alt = f"Difference of both maps, {more.name} minus {less.name}, around 0."
+        else:
+            side = sides.first if name == "A" else sides.second
+            text = side.text if sides.what == "sentences" else described(sides, side)
+            difference.name_side(figure, name, text, colours[name])
+            alt = f"Attention map of side {name}, {described(sides, side)}: queries downwards, keys to the right."
         with place:
-            if name == "difference":
-                st.html(f"<b>{more.name} − {less.name}</b>")
-                alt = f"Difference of both maps, {more.name} minus {less.name}, around 0."
-            else:
-                side = sides.first if name == "A" else sides.second
-                st.html(_title(name, colours[name], described(sides, side)))
-                alt = f"Attention map of side {name}, {described(sides, side)}: queries downwards, keys to the right."
             plot(figure, key=f"compare-{name}", alt=alt, height=HEIGHT, on_event=on_event)
+    return beside
 
 
-def _title(name: str, colour: str, text: str) -> str:
-    """ "● A text" on one line, the circle in the side's colour."""
-    style = "white-space:nowrap;overflow:hidden;text-overflow:ellipsis"
-    told = html.escape(text)
-    return f'<div style="{style}" title="{told}"><span style="color:{colour}">●</span> <b>{name}</b> {told}</div>'
-
-
-def what_differs(sides: Sides, found: align.Comparison, labels: tuple[str, ...]) -> str:
+def what_differs(sides: Sides, found: align.Comparison, labels: tuple[str, ...], chosen: int | None = None) -> str:
     """Where the two differ most, in numbers."""
     if not found.largest:
         return "**A and B are the same**: no weight of the two maps differs."
@@ -245,7 +244,7 @@ def what_differs(sides: Sides, found: align.Comparison, labels: tuple[str, ...])
     most = int(known.argmax())
     said[1] += f"; most of all that of **{controls.plain(labels[most])}**, {share(float(known[most]))}."
     if sides.what == "sentences":
-        said.append(_vectors(sides, labels))
+        said.append(_vectors(sides, labels, chosen))
     return " ".join(part for part in said if part)
 
 
@@ -254,16 +253,18 @@ def share(part: float) -> str:
     return f"{part:.0%}" if part >= 0.01 or part == 0 else f"{part:.1%}" if part >= 0.001 else "less than 0.1%"
 
 
-def _vectors(sides: Sides, labels: tuple[str, ...]) -> str:
-    """Of the word that both sentences have and that means the most different things: how alike its vectors are."""
-    step = align.least_alike(sides.first.trace, sides.second.trace, sides.alignment)
-    if step is None:
+def _vectors(sides: Sides, labels: tuple[str, ...], query: int | None) -> str:
+    """How alike the two output vectors are: of the selected word, and of the one that differs most."""
+    alike = align.output_cosine(sides.first.trace, sides.second.trace, sides.alignment)
+    least = align.least_alike(sides.first.trace, sides.second.trace, sides.alignment)
+    if alike is None or least is None:
         return ""
-    place, cosine = step
-    return (
-        f"Of the words that both sentences have, **{controls.plain(labels[place])}** ends up least alike: the cosine "
-        f"similarity of its two output vectors is **{cosine:.2f}**."
-    )
+    step, cosine = least
+    said = f"Of the words in both sentences, **{controls.plain(labels[step])}** ends up least alike: the cosine "
+    said += f"similarity of its two output vectors is **{cosine:.2f}**"
+    if query is not None and query != step and not math.isnan(float(alike[query])):
+        said += f"; of **{controls.plain(labels[query])}** it is **{float(alike[query]):.2f}**"
+    return said + "."
 
 
 def how_to_read(sides: Sides, found: align.Comparison, special: SpecialTokens) -> str:
@@ -311,18 +312,13 @@ def largest(
         {
             "from": [labels[cell.query] for cell in cells],
             "to": [labels[cell.key] for cell in cells],
-            "A": [cell.first for cell in cells],
-            "B": [cell.second for cell in cells],
-            "difference": [cell.difference for cell in cells],
+            "A": [_number(cell.first) for cell in cells],
+            "B": [_number(cell.second) for cell in cells],
+            "difference": [_number(cell.difference, "+") for cell in cells],
         },
         hide_index=True,
         width="stretch",
-        column_config={
-            "from": "Query",
-            "to": "Key",
-            **{side: st.column_config.NumberColumn(side, format="%.3f") for side in "AB"},
-            "difference": st.column_config.NumberColumn("B − A", format="%+.3f"),
-        },
+        column_config={"from": "Query", "to": "Key", "difference": "B − A"},
     )
     if query is not None or key is not None:
         st.button("Clear selection", icon=":material/close:", on_click=_clear)
@@ -332,11 +328,19 @@ def _clear() -> None:
     compare.clear_selection()
 
 
+def _number(weight: float, sign: str = "") -> str:
+    """Three decimals with a minus sign; "–" where a side has no such token."""
+    return "–" if math.isnan(weight) else f"{weight:{sign}.3f}".replace("-", "−")
+
+
 def _weights(cell: align.Cell) -> str:
     """Both weights in words; a side that has no such token says so."""
-    told = ["nothing, as it has no such token," if math.isnan(w) else f"**{w:.3f}**" for w in (cell.first, cell.second)]
-    change = "" if math.isnan(cell.difference) else f": a difference of **{cell.difference:+.3f}**".replace("-", "−")
-    return f"{told[0]} in A and {told[1]} in B{change}"
+    told = [
+        f"nothing in {name}, which has no such pair" if math.isnan(weight) else f"**{weight:.3f}** in {name}"
+        for name, weight in (("A", cell.first), ("B", cell.second))
+    ]
+    change = "" if math.isnan(cell.difference) else f": a difference of **{_number(cell.difference, '+')}**"
+    return f"{' and '.join(told)}{change}"
 
 
 def every_head(sides: Sides, special: SpecialTokens) -> None:

@@ -42,7 +42,7 @@ def take_away(
     settings: Mapping[str, object] | None = None,
     key: str = "take",
 ) -> None:
-    """Draw the button "Take it away": link, pictures, CSV, Parquet, HTML report, Python lines.
+    """Draw "Take it away", closed at first: link, pictures, CSV, Parquet, HTML report, Python lines.
 
     Args:
         view: what the page shows.
@@ -69,21 +69,23 @@ def take_away(
         return document(title, parts, text=text, facts=told(), code=code, link=link, footer=report.footer()).encode()
 
     link = server_link()
-    # What was typed may be too long for a link, or left out of it on purpose: the files hold it all the same.
-    with st.popover("Take it away", icon=":material/download:", key=f"{key}:popover"):
-        st.markdown("**Link** to exactly this view")
-        copy_link(query(), TYPED, key=f"{key}:link", note=_note())
-        st.markdown("**Numbers** that are shown, and a **report** that opens without a network")
-        with st.container(horizontal=True):
-            _button("CSV", lambda: report.as_csv(frame()), f"{name}.csv", "text/csv", f"{key}:csv")
-            _button("Parquet", parquet, f"{name}.parquet", "application/vnd.apache.parquet", f"{key}:parquet")
-            _button("HTML report", page, f"{name}.html", "text/html", f"{key}:html")
-        st.caption(
-            "**PNG and SVG**: the buttons at the upper right of each picture, there when the pointer or a finger is on "
-            "it."
-        )
-        st.markdown("**Python** that gives the same numbers in a notebook")
-        st.code(code, language="python", wrap_lines=True)
+    # Not a popover: one at a page's lower end opens beyond the screen as soon as a map above it grows.
+    with st.expander("Take it away", icon=":material/download:", key=f"{key}:all"):
+        left, right = st.columns([6, 5], gap="large")
+        with left:
+            st.markdown("**Link** to exactly this view")
+            copy_link(query(), TYPED, key=f"{key}:link", note=_note())
+            st.markdown("**Numbers** that are shown, and a **report** that opens without a network")
+            with st.container(horizontal=True):
+                _button("CSV", lambda: report.as_csv(frame()), f"{name}.csv", "text/csv", f"{key}:csv")
+                _button("Parquet", parquet, f"{name}.parquet", "application/vnd.apache.parquet", f"{key}:parquet")
+                _button("HTML report", page, f"{name}.html", "text/html", f"{key}:html")
+        with right:
+            st.markdown("**Python** that gives the same numbers in a notebook")
+            st.code(code, language="python", wrap_lines=True)
+            st.caption(
+                "**PNG and SVG**: the buttons at the upper right of each picture, there when the pointer is on it."
+            )
 
 
 def _button(label: str, data: Callable[[], bytes], file: str, mime: str, key: str) -> None:
