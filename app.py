@@ -66,17 +66,29 @@ def main() -> None:
             from pages.shared import frame
         frame.run(page, main_area)
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence
-        from encoder.errors import EncoderError
+        _say(error, page.url_path or "heads")
 
-        if not isinstance(error, EncoderError):
-            logging.getLogger("encoderscope").exception("The page %s failed", page.url_path or "heads")
-        st.error(
-            str(error)
-            if isinstance(error, EncoderError)
-            else "Something went wrong while this page was made. What you typed is kept: choose another page or model; "
-            "the server's log says more.",
-            icon=":material/error:",
+
+def _say(error: Exception, page: str) -> None:
+    from encoder.errors import EncoderError, is_out_of_memory
+
+    if is_out_of_memory(error):
+        from pages.shared import cached
+
+        cached.forget_traces()
+        sentence = (
+            "This needs more memory than there is. What was kept from earlier sentences has been let go. "
+            "Take a shorter text or a smaller model, or choose another device or bfloat16 in the sidebar."
         )
+    elif isinstance(error, EncoderError):
+        sentence = str(error)
+    else:
+        logging.getLogger("encoderscope").exception("The page %s failed", page)
+        sentence = (
+            "Something went wrong while this page was made. What you typed is kept: choose another page or model; "
+            "the server's log says more."
+        )
+    st.error(sentence, icon=":material/error:")
 
 
 main()

@@ -19,3 +19,14 @@ class TextError(EncoderError):
 
 class OutOfMemory(EncoderError):
     """The device ran out of memory; the message says what to do."""
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether `error` says that the memory of the machine or of an accelerator has run out.
+
+    torch has a type of its own for CUDA; MPS and the CPU's allocator raise RuntimeError, told by its words.
+    """
+    if isinstance(error, MemoryError | OutOfMemory) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    words = ("out of memory", "not enough memory", "allocate memory")
+    return isinstance(error, RuntimeError) and any(part in str(error) for part in words)

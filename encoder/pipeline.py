@@ -15,7 +15,7 @@ from torch import Tensor
 from encoder.capture import record
 from encoder.config import EncoderConfig, NormPlacement
 from encoder.edits import Edit
-from encoder.errors import EncoderError, OutOfMemory, TextError
+from encoder.errors import EncoderError, OutOfMemory, TextError, is_out_of_memory
 from encoder.mlm import MaskedPrediction, MLMHead
 from encoder.model import Encoder, unfilled
 from encoder.pooling import Dense, Pooling, pool
@@ -260,10 +260,7 @@ class OutOfMemoryExplained:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        memory = isinstance(error, torch.OutOfMemoryError | MemoryError) or (
-            isinstance(error, RuntimeError) and "allocate memory" in str(error)
-        )
-        if not memory:
+        if not is_out_of_memory(error):
             return
         if self.device.type == "cuda":
             torch.cuda.empty_cache()

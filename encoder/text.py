@@ -120,6 +120,14 @@ class Tokenizer:
         return None
 
     @property
+    def unk_token(self) -> str | None:
+        """The token that stands for what the vocabulary has no pieces for, where there is one."""
+        for token in (self.special.get("unk_token"), "[UNK]", "<unk>"):
+            if token is not None and self.backend.token_to_id(token) is not None:
+                return token
+        return None
+
+    @property
     def mask_id(self) -> int | None:
         """The id of `mask_token`."""
         token = self.mask_token

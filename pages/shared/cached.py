@@ -78,7 +78,8 @@ class ModelKey:
     """Which model: a bundled name, folder or Hub id; or an architecture with a seed. And where and how it runs.
 
     source: also TRAINED and the id of a model that was trained here; norm: "trained" keeps the checkpoint's own
-    placement; "pre" and "post" move it.
+    placement; "pre" and "post" move it; window: which window of a text longer than the model takes, None: its
+    beginning. A text that fits, and a pair, runs whole.
     """
 
     source: str = "minilm"
@@ -87,6 +88,7 @@ class ModelKey:
     norm: str = "trained"
     device: str = "auto"
     dtype: str = "float32"
+    window: int | None = None
 
 
 @st.cache_resource(show_spinner=False)
@@ -164,9 +166,13 @@ def _model(source: str, scratch: EncoderConfig | None, seed: int, device: str, d
     return model
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
 def model(key: ModelKey) -> encoder.TextEncoder:
     """The model of a key, loaded once for all sessions. Raises EncoderError with a sentence that can be shown."""
+    return _placed(dataclasses.replace(key, window=None))
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _placed(key: ModelKey) -> encoder.TextEncoder:
     base = _model(key.source, key.scratch, key.seed, key.device, key.dtype)
     return base if key.norm == "trained" else base.rewired(key.norm)
 
@@ -189,10 +195,38 @@ def trace(
 
     def make() -> Trace:
         loaded = model(key)
+        if key.window is None or pair is not None:
+            sentence = loaded.tokenize(text, pair)
+        else:
+            windows = loaded.windows(text)
+            sentence = windows[min(key.window, len(windows) - 1)].sentence
         with _forward_slots():
-            return loaded.trace(text, pair, edits=edits, request=request)
+            return loaded.trace_tokens(sentence, edits=edits, request=request)
 
     return _store().get(name, make, trace_bytes)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Where a window lies in its text: (first, one past the last) token, special ones not counted, and character."""
+
+    tokens: tuple[int, int]
+    characters: tuple[int, int]
+
+
+def stretches(key: ModelKey, text: str) -> tuple[Stretch, ...]:
+    """Where the sliding windows of a text lie; a single one where the model takes all of it."""
+    name = ("stretches", dataclasses.replace(key, window=None), text)
+
+    def make() -> tuple[Stretch, ...]:
+        return tuple(Stretch(window.tokens, window.characters) for window in model(key).windows(text))
+
+    return _store().get(name, make, lambda found: 500 * len(found))
+
+
+def forget_traces() -> None:
+    """Let go of all kept traces and what was derived from them: for when memory has run out."""
+    _store().clear()
 
 
 def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Callable[[Trace], Any]) -> Any:

@@ -42,11 +42,13 @@ def open_head(layer: int, head: int) -> None:
 def sentence_controls() -> None:
     """What is typed: one sentence, and a second one for segment B."""
     state.bound(
-        st.text_input,
+        st.text_area,
         "text",
         "Sentence",
+        height=96,
         placeholder="Type a sentence and press Enter",
-        help="Press Enter to run it. Any language, any length; what the model cannot take is cut, and said so.",
+        help="Press Enter to run it, Shift+Enter for a new line. Any language, any length: a text longer than the "
+        "model takes is cut, or looked at window by window.",
     )
     st.selectbox(
         "Example",
@@ -61,22 +63,69 @@ def sentence_controls() -> None:
         st.caption("The sentence is too long for a link: a copied link opens without it.")
     with st.expander("Second sentence", expanded=bool(state.get("pair"))):
         state.bound(
-            st.text_input,
+            st.text_area,
             "pair",
             "Second sentence",
+            height=68,
             label_visibility="collapsed",
             placeholder="Fills segment B",
             help="Runs both as a pair: [CLS] A [SEP] B [SEP].",
         )
 
 
+def _another_model() -> None:
+    training.leave_trained()
+    # Moved norms were chosen for the model before; "both" belongs to a page and stays.
+    if state.get("norm") != "both":
+        state.put("norm", "trained")
+
+
+def long_text_controls(key: cached.ModelKey, model: encoder.TextEncoder) -> cached.ModelKey:
+    """For a text longer than the model takes: cut it, or look at one window of it. Returns the key with the window."""
+    text = state.get("text")
+    surely_fits = (
+        len(text.encode("utf-8", "replace")) + 8 <= model.config.max_tokens
+    )  # a token stands for a byte or more
+    if surely_fits or state.get("pair"):
+        return key
+    stretches = cached.stretches(key, text)
+    if len(stretches) == 1:
+        return key
+    chosen = state.bound(
+        st.segmented_control,
+        "long",
+        "Text longer than the model takes",
+        ["cut", "windows"],
+        required=True,
+        width="stretch",
+        format_func={"cut": "cut", "windows": "sliding windows"}.get,
+        help="Cut: only its beginning is run. Sliding windows: the text is run in overlapping parts, each by itself, "
+        "and one of them is shown.",
+    )
+    if chosen == "cut":
+        return key
+    last = len(stretches) - 1
+    state.limit("window", 0, last, "this text has windows")
+    window = state.bound(st.slider, "window", "Window", min_value=0, max_value=last)
+    here = stretches[window]
+    st.caption(
+        f"Window {window} of 0 to {last}: tokens {here.tokens[0]:,} to {here.tokens[1] - 1:,} of "
+        f"{stretches[-1].tokens[1]:,}, {plain(_ends(text[slice(*here.characters)]))}"
+    )
+    return dataclasses.replace(key, window=window)
+
+
+def _ends(text: str, length: int = 24) -> str:
+    """The beginning and the end of a stretch of text, in quotes."""
+    text = " ".join(text.split())
+    return f"“{text}”" if len(text) <= 2 * length + 5 else f"“{text[:length].rstrip()} … {text[-length:].lstrip()}”"
+
+
 def model_controls() -> None:
     """Which model runs: bundled, from a folder or the Hub, or random from scratch."""
     # What was trained here is offered once there is something.
     offered = [name for name in SOURCES if name != "trained" or name == state.get("model") or state.get("run")]
-    kind = state.bound(
-        st.selectbox, "model", "Model", offered, format_func=SOURCES.get, on_change=training.leave_trained
-    )
+    kind = state.bound(st.selectbox, "model", "Model", offered, format_func=SOURCES.get, on_change=_another_model)
     if kind == "other":
         state.bound(st.text_input, "source", "Folder or Hub id", placeholder="org/name", help=sources.source_help())
     if kind == "trained":
@@ -94,10 +143,12 @@ def model_controls() -> None:
         "Norm placement",
         options,
         width="stretch",
+        wrap=False,
         required=True,
-        format_func={"trained": "trained", "pre": "pre", "post": "post", "both": "both"}.get,
-        help="Post-norm: x = norm(x + f(x)), the original Transformer and BERT. Pre-norm: x = x + f(norm(x)). "
-        "Moving the norms of a pretrained model changes what it computes without training it again. Both: side "
+        format_func={"trained": "as is", "pre": "pre", "post": "post", "both": "both"}.get,
+        help="As is: where the model has them. Post-norm: x = norm(x + f(x)), the original Transformer and BERT. "
+        "Pre-norm: x = x + f(norm(x)). Moving the norms of a pretrained model changes what it computes without "
+        "training it again. Both: side "
         "by side, on a page of its own.",
     )
 
@@ -125,6 +176,14 @@ def head_controls(config: encoder.EncoderConfig) -> None:
     state.bound(left.number_input, "layer", "Layer", min_value=0, max_value=config.n_layers - 1)
     state.bound(right.number_input, "head", "Head", min_value=0, max_value=config.n_heads - 1)
     st.caption("Both count from 0: L0 H0 is the first head of the first layer.")
+
+
+def head_controls_without_model() -> None:
+    """Layer and head as they were chosen, kept for the model that comes next."""
+    left, right = st.columns(2)
+    for place, name in ((left, "layer"), (right, "head")):
+        place.number_input(name.title(), value=max(0, state.get(name)), disabled=True, key=f"resting {name}")
+    st.caption("Both count from 0, and can be chosen once there is a model.")
 
 
 def display_controls() -> None:

@@ -7,8 +7,8 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
 from encoder.device import memory_in_use
-from encoder.errors import EncoderError
-from pages.shared import cached, controls, formulas, placement_toggle
+from encoder.errors import EncoderError, OutOfMemory
+from pages.shared import cached, controls, formulas, narrow, placement_toggle, unknown_words
 from pages.shared.view import View, state
 
 _VIEW = "_current_view"
@@ -23,18 +23,21 @@ STYLE = """
 
 def run(page: StreamlitPage, area: DeltaGenerator) -> None:
     """Draw the sidebar, load the model, run the page, write the view into the URL."""
-    st.html(f"<style>{STYLE}{formulas.STYLE}</style>")
+    st.html(f"<style>{STYLE}{narrow.STYLE}{formulas.STYLE}</style>")
     state.begin()
     go_on = placement_toggle.before_sidebar(page)
     try:
         with st.sidebar:
             controls.sentence_controls()
+            place_of_windows = st.container()
             controls.model_controls()
             go_on()
             place_of_head = st.container()
             controls.display_controls()
             place_of_memory = st.container()
-        view = _load(area, place_of_head)
+        with area:
+            narrow.bar(state.get("text"), state.get("pair"))
+        view = _load(page, area, place_of_windows, place_of_head)
         if view is not None:
             st.session_state[_VIEW] = view
             _notes(area, view)
@@ -50,19 +53,30 @@ def current_view() -> View:
     return st.session_state[_VIEW]
 
 
-def _load(area: DeltaGenerator, place_of_head: DeltaGenerator) -> View | None:
+def _load(
+    page: StreamlitPage, area: DeltaGenerator, place_of_windows: DeltaGenerator, place_of_head: DeltaGenerator
+) -> View | None:
     """Load the model and trace the text, with a word on what goes on; None (and a sentence) where that cannot be."""
+    model = None
     try:
         with area, st.spinner("Loading the model …", show_time=False):
             key = controls.read_model_key()
             model = cached.model(key)
         with place_of_head:
             controls.head_controls(model.config)
+        with place_of_windows:
+            key = controls.long_text_controls(key, model)
         view = controls.current_view(key)
         with area, st.spinner("Running the encoder …", show_time=False):
             trace = view.trace
         return controls.with_selection_inside(view, trace.n_tokens)
     except EncoderError as error:
+        if isinstance(error, OutOfMemory):
+            cached.forget_traces()
+        if model is None:
+            with place_of_head:
+                controls.head_controls_without_model()
+        area.header(page.title, anchor=False)
         _link_notes(area)
         area.error(str(error), icon=":material/error:")
         return None
@@ -77,18 +91,37 @@ def _link_notes(area: DeltaGenerator) -> None:
 def _notes(area: DeltaGenerator, view: View) -> None:
     """Sentences about the link, the text and the model that hold on every page."""
     _link_notes(area)
-    source = view.trace.source
-    name = view.loaded.name
-    if source is not None and source.cut:
-        area.warning(
-            f"This text is {source.n_full:,} tokens; {name} takes {view.loaded.config.max_tokens:,}. "
-            f"Shown: the first {len(source):,}.",
-            icon=":material/content_cut:",
-        )
+    if view.trace.source is not None and view.trace.source.cut:
+        _say_what_of_a_long_text_is_shown(area, view)
     if not view.text.strip() and view.pair is None:
         area.info("Nothing is typed: what is shown are the special tokens alone. Type a sentence in the sidebar.")
+    if view.model.scratch is not None:
+        area.info(
+            "Random weights, never trained: the maps show what initialisation alone gives.", icon=":material/casino:"
+        )
     for sentence in view.loaded.notes:
         area.info(sentence, icon=":material/info:")
+    unknown = unknown_words.sentence(view.trace, view.loaded)
+    if unknown:
+        area.info(controls.plain(unknown), icon=":material/unknown_document:")
+
+
+def _say_what_of_a_long_text_is_shown(area: DeltaGenerator, view: View) -> None:
+    source, takes = view.trace.source, view.loaded.config.max_tokens
+    assert source is not None
+    long = f"This text is {source.n_full:,} tokens; {view.loaded.name} takes {takes:,}."
+    if view.model.window is None:
+        remedy = "" if view.pair is not None else " Sliding windows, in the sidebar, show the rest."
+        area.warning(f"{long} Shown: the first {len(source):,}.{remedy}", icon=":material/content_cut:")
+        return
+    stretches = cached.stretches(view.model, view.text)
+    here = stretches[min(view.model.window, len(stretches) - 1)]
+    area.info(
+        f"{long} Shown: window {view.model.window} of 0 to {len(stretches) - 1}, its tokens {here.tokens[0]:,} to "
+        f"{here.tokens[1] - 1:,}. Each window is run by itself: no token sees one outside its window, and positions "
+        "count from 0 again. Half of each window is in the next one, too.",
+        icon=":material/view_carousel:",
+    )
 
 
 def _memory(view: View) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import encoder
 from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.device import DEVICES, DTYPES
+from encoder.errors import ConfigError
 from pages.shared import (
     beyond_params,
     cached,
@@ -58,6 +60,9 @@ PARAMS = (
     choice("norm", "trained", ("trained", *NORM_PLACEMENTS, "both")),
     whole_number("i", None),
     whole_number("j", None),
+    # A text longer than the model takes: cut, or looked at window by window.
+    choice("long", "cut", ("cut", "windows")),
+    whole_number("window", 0),
     choice("colours", "viridis", COLOURS),
     choice("device", "auto", DEVICES),
     choice("dtype", "float32", DTYPES),
@@ -93,6 +98,8 @@ PARAMS = (
     *training_params.PARAMS,
 )
 
+#: The width of an encoder from scratch.
+LEAST_WIDTH, MOST_WIDTH = 4, 768
 #: Tokens that an encoder from scratch takes.
 LONGEST_SCRATCH = 8_192
 
@@ -125,6 +132,7 @@ class View:
 
 def scratch_config() -> encoder.EncoderConfig:
     """The from-scratch architecture that the sidebar describes. Raises ConfigError when the numbers do not fit."""
+    _check_scratch(state.get("width"), state.get("heads"), state.get("positions"))
     placement = state.get("norm") if state.get("norm") in NORM_PLACEMENTS else "post"
     return encoder.EncoderConfig(
         vocab_size=cached.scratch_vocabulary(),
@@ -138,6 +146,23 @@ def scratch_config() -> encoder.EncoderConfig:
         activation=state.get("activation"),
         gated=state.get("gated"),
     )
+
+
+def _check_scratch(width: int, heads: int, positions: str) -> None:
+    """What EncoderConfig would refuse, in the words of the sidebar. Raises ConfigError."""
+    steps = {"rotary": 2 * heads, "sinusoidal": math.lcm(2, heads)}
+    step = steps.get(positions, heads)
+    if width % step == 0:
+        return
+    if width % heads:
+        why = f"Width {width} cannot be split among {heads} heads."
+    elif positions == "rotary":
+        why = f"Rotary positions turn pairs of numbers, and {width // heads}, the width of each head, is odd."
+    else:
+        why = f"Sinusoidal positions are pairs of sine and cosine, and Width {width} is odd."
+    multiples = (width // step * step, (width // step + 1) * step)
+    fitting = " or ".join(str(one) for one in multiples if LEAST_WIDTH <= one <= MOST_WIDTH)
+    raise ConfigError(f"{why} Choose Width {fitting}, or other Heads or Positions.")
 
 
 def model_key() -> cached.ModelKey:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import sources
+from encoder.model import Encoder
+from encoder.trace import Trace
+from pages.shared import cached, sources
 from pages.shared.view import EXAMPLES, FIRST_SENTENCE
 from tests.pages.apps import assert_well, sentences, visit
 
@@ -32,7 +35,7 @@ def one_person(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_opens_with_real_attention() -> None:
     app = visit()
     assert_well(app)
-    assert app.sidebar.text_input(key="view:text").value == FIRST_SENTENCE
+    assert app.sidebar.text_area(key="view:text").value == FIRST_SENTENCE
     assert not app.warning
     assert not app.query_params, "a view of nothing but defaults needs no address"
 
@@ -40,25 +43,26 @@ def test_it_opens_with_real_attention() -> None:
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
 def test_odd_input_is_shown_and_kept(text: str) -> None:
     app = visit()
-    app.sidebar.text_input(key="view:text").set_value(text).run()
+    app.sidebar.text_area(key="view:text").set_value(text).run()
     assert_well(app)
-    assert app.sidebar.text_input(key="view:text").value == text
+    assert app.sidebar.text_area(key="view:text").value == text
 
 
 def test_a_text_longer_than_the_model_takes_is_cut_and_said_so() -> None:
     text = "attention is all you need " * 800  # 20,800 characters
     app = visit()
-    app.sidebar.text_input(key="view:text").set_value(text).run()
+    app.sidebar.text_area(key="view:text").set_value(text).run()
     assert_well(app)
     assert "This text is 4,002 tokens; all-MiniLM-L6-v2 takes 512. Shown: the first 512." in sentences(app)
-    assert app.sidebar.text_input(key="view:text").value == text
+    assert app.sidebar.segmented_control(key="view:long").value == "cut"
+    assert app.sidebar.text_area(key="view:text").value == text
     assert "text" not in app.query_params
     assert any("too long for a link" in caption.value for caption in app.sidebar.caption)
 
 
 def test_nothing_typed_is_said_in_words() -> None:
     app = visit()
-    app.sidebar.text_input(key="view:text").set_value("  ").run()
+    app.sidebar.text_area(key="view:text").set_value("  ").run()
     assert "Nothing is typed" in sentences(app)
 
 
@@ -84,7 +88,7 @@ def test_a_good_link_shows_its_view() -> None:
     app = visit(text="one two three", layer="3", head="7", i="2", j="1", colours="magma", special="zero")
     assert_well(app)
     assert not app.warning
-    assert app.sidebar.text_input(key="view:text").value == "one two three"
+    assert app.sidebar.text_area(key="view:text").value == "one two three"
     assert app.sidebar.number_input(key="view:layer").value == 3
     assert app.sidebar.number_input(key="view:head").value == 7
     assert any("two" in markdown.value and "one" in markdown.value for markdown in app.markdown)
@@ -93,7 +97,7 @@ def test_a_good_link_shows_its_view() -> None:
 def test_what_is_chosen_goes_into_the_address() -> None:
     app = visit()
     app.sidebar.number_input(key="view:layer").set_value(4).run()
-    app.sidebar.text_input(key="view:text").set_value("hello there").run()
+    app.sidebar.text_area(key="view:text").set_value("hello there").run()
     assert app.query_params["layer"] == "4"
     assert app.query_params["text"] == "hello there"
 
@@ -103,7 +107,7 @@ def test_every_example_is_shown(title: str) -> None:
     app = visit()
     app.sidebar.selectbox(key="example").set_value(title).run()
     assert_well(app)
-    assert app.sidebar.text_input(key="view:text").value == EXAMPLES[title]
+    assert app.sidebar.text_area(key="view:text").value == EXAMPLES[title]
 
 
 def test_moving_the_norms_of_a_pretrained_model_is_said_plainly_and_undone() -> None:
@@ -125,9 +129,116 @@ def test_an_encoder_from_scratch(norm: str, positions: str) -> None:
 def test_sizes_that_do_not_fit_are_a_sentence() -> None:
     app = visit(model="scratch", width="65", heads="4")
     assert not app.exception
-    assert "d_model=65 cannot be split among n_heads=4" in sentences(app)
+    assert "Width 65 cannot be split among 4 heads. Choose Width 64 or 68, or other Heads or Positions." in sentences(
+        app
+    )
+    assert [header.value for header in app.header] == ["Heads"]
+    assert app.sidebar.number_input(key="resting layer").disabled
     assert app.sidebar.number_input(key="view:width").value == 65
     app.sidebar.number_input(key="view:width").set_value(64).run()
+    assert_well(app)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"width": "12", "heads": "4", "positions": "rotary"}, "each head, is odd. Choose Width 8 or 16"),
+        ({"width": "15", "heads": "3"}, "Width 15 is odd. Choose Width 12 or 18"),
+        ({"width": "766", "heads": "16", "positions": "none"}, "split among 16 heads. Choose Width 752 or 768"),
+    ],
+)
+def test_other_sizes_that_do_not_fit(settings: dict[str, str], said: str) -> None:
+    assert said in sentences(visit(model="scratch", **settings))
+
+
+def test_random_weights_are_called_so_on_every_page() -> None:
+    for page in (None, "look/qkv"):
+        assert "Random weights, never trained" in sentences(visit(page, model="scratch"))
+    assert "Random weights" not in sentences(visit())
+
+
+def test_another_model_begins_with_its_own_norms() -> None:
+    app = visit()
+    app.sidebar.selectbox(key="view:model").set_value("scratch").run()
+    assert app.sidebar.segmented_control(key="view:norm").value == "post"
+    app.sidebar.selectbox(key="view:model").set_value("minilm").run()
+    assert app.sidebar.segmented_control(key="view:norm").value == "trained"
+    assert not sentences(app)
+
+
+def test_what_the_vocabulary_does_not_know_is_explained() -> None:
+    said = sentences(visit(text="I ❤️ 🤖 you")).replace("\\", "")
+    assert "[UNK]: the vocabulary of all-MiniLM-L6-v2 has no pieces for" in said
+    assert "“🤖”" in said
+
+
+LONG_TEXT = "One day the attention went " * 200 + "and the very last words are these."  # 1,010 tokens
+
+
+def test_a_long_text_is_looked_at_window_by_window() -> None:
+    app = visit(text=LONG_TEXT)
+    assert "sliding windows" in sentences(app).lower()
+    app.sidebar.segmented_control(key="view:long").set_value("windows").run()
+    assert_well(app)
+    assert app.sidebar.slider(key="view:window").max == 2
+    assert "Shown: window 0 of 0 to 2, its tokens 0 to 509." in sentences(app)
+    app.sidebar.slider(key="view:window").set_value(2).run()
+    assert_well(app)
+    assert "Shown: window 2 of 0 to 2, its tokens 510 to 1,007." in sentences(app)
+    assert "no token sees one outside its window" in sentences(app)
+    assert any("these." in caption.value.replace("\\", "") for caption in app.sidebar.caption)
+    assert app.query_params["long"] == "windows"
+    assert app.query_params["window"] == "2"
+    app.sidebar.text_area(key="view:text").set_value("a short one").run()
+    assert_well(app)
+    assert not [slider for slider in app.sidebar.slider if slider.key == "view:window"]
+    assert "window" not in sentences(app).lower()
+
+
+@pytest.mark.parametrize("page", ["look/qkv", "look/norms", "learn/steps"])
+def test_every_page_shows_the_window_that_is_looked_at(page: str) -> None:
+    app = visit(page, text=LONG_TEXT, long="windows", window="2", i="497")
+    assert_well(app)
+    assert "Shown: window 2 of 0 to 2" in sentences(app)
+    if page == "look/qkv":
+        assert any("these" in markdown.value for markdown in app.markdown)
+
+
+def test_a_window_that_a_text_does_not_have() -> None:
+    app = visit(text=LONG_TEXT, long="windows", window="9")
+    assert_well(app)
+    assert "window=9: this text has windows 0 to 2. Shown: 2." in sentences(app).replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB"),
+        RuntimeError("MPS backend out of memory (MPS allocated: 17.5 GB)"),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory"),
+        RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 1000 bytes."),
+        MemoryError(),
+    ],
+    ids=["cuda", "mps", "linux", "windows", "python"],
+)
+@pytest.mark.parametrize("where", ["forward", "page"])
+def test_out_of_memory_is_a_sentence_and_the_app_goes_on(
+    error: Exception, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    app = visit(text="before it happens")
+    with monkeypatch.context() as patched:
+        target = (Encoder, "forward") if where == "forward" else (Trace, "walk")
+        patched.setattr(*target, fail)
+        cached.forget_traces()
+        app.sidebar.text_area(key="view:text").set_value(f"too much {where} {error!r}").run()
+        assert not app.exception
+        assert len(app.error) == 1
+        assert "memory" in app.error[0].value
+        assert "shorter text" in app.error[0].value
+    app.sidebar.text_area(key="view:text").set_value("and on it goes").run()
     assert_well(app)
 
 
@@ -164,10 +275,10 @@ def test_no_name_yet_is_an_invitation() -> None:
 
 def test_a_model_that_fails_leaves_the_sentence_alone() -> None:
     app = visit(model="other", text="what I typed")
-    assert app.sidebar.text_input(key="view:text").value == "what I typed"
+    assert app.sidebar.text_area(key="view:text").value == "what I typed"
     app.sidebar.selectbox(key="view:model").set_value("minilm").run()
     assert_well(app)
-    assert app.sidebar.text_input(key="view:text").value == "what I typed"
+    assert app.sidebar.text_area(key="view:text").value == "what I typed"
 
 
 def test_a_shared_server_reads_no_folder_that_a_visitor_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -34,7 +36,7 @@ def test_every_page_opens_and_keeps_the_view(page: str) -> None:
     app = visit(page, text="one two three", layer="3", head="7", i="2", j="1")
     assert_well(app)
     assert title(app) == TITLES[page]
-    assert app.sidebar.text_input(key="view:text").value == "one two three"
+    assert app.sidebar.text_area(key="view:text").value == "one two three"
     assert app.sidebar.number_input(key="view:layer").value == 3
     assert app.query_params["i"] == "2"
 
@@ -51,7 +53,7 @@ def test_switching_between_the_pages() -> None:
 def test_any_text(page: str) -> None:
     app = visit(page)
     for text in ("x", "", "the the the", "القطة جلست", "**b** $x$ `c` :smile: [a](b) #1", "😀"):
-        app.sidebar.text_input(key="view:text").set_value(text).run()
+        app.sidebar.text_area(key="view:text").set_value(text).run()
         assert_well(app)
         assert title(app) == TITLES[page], text
 
@@ -193,19 +195,89 @@ def test_formulas_are_typeset_in_the_colours_of_queries_and_keys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "rows", "said"),
     [
-        ("learned", "adds a **learned** vector"),
-        ("sinusoidal", "**sines and cosines**"),
-        ("rotary", "It **turns** queries and keys"),
-        ("none", "has **no positions**"),
+        ("learned", "sentence", "**drawn at random and never trained**"),
+        ("sinusoidal", "all", "**sines and cosines**"),
+        ("rotary", "sentence", "It **turns** queries and keys"),
+        ("none", "all", "has **no positions**"),
     ],
 )
-@pytest.mark.parametrize("rows", ["sentence", "all"])
-def test_the_encoding_in_use_is_named(kind: str, said: str, rows: str) -> None:
+def test_the_encoding_in_use_is_named(kind: str, rows: str, said: str) -> None:
     app = visit("look/positions", model="scratch", positions=kind, rows=rows, text="one two")
     assert_well(app)
     assert said in written(app)
+    assert "trained like any other weight" not in written(app)
+    same = "This model cannot tell the two orders apart." in written(app)
+    assert same == (kind == "none"), "only without positions the order makes no difference"
+
+
+def test_learned_positions_in_words(minilm: encoder.TextEncoder) -> None:
+    app = visit("look/positions", text="The cat sat")
+    trace, shown = minilm.trace("The cat sat"), written(app)
+    assert "trained like any other weight" in shown
+    assert f"what is added is {float(trace.position.norm(dim=-1).mean()):.3g} long on average" in shown
+    # Typed the other way round by hand: "sat cat the".
+    other = minilm.trace("sat cat the").output[[0, 3, 2, 1, 4]]
+    cosine = torch.cosine_similarity(trace.output, other, dim=-1)
+    assert f"“{trace.labels[int(cosine.argmin())]}” changes most: its cosine is {float(cosine.min()):.3f}" in shown
+
+
+def test_an_odd_width_says_why_no_sines_are_drawn() -> None:
+    app = visit("look/positions", model="scratch", positions="learned", width="13", heads="1", text="one two")
+    assert_well(app)
+    assert "come in pairs, and the width of this model, 13, is odd" in written(app)
+
+
+def test_the_product_of_a_pair_by_distance(minilm: encoder.TextEncoder) -> None:
+    query = {"model": "scratch", "positions": "rotary", "text": "one two three", "i": "1", "j": "3", "head": "1"}
+    app = visit("look/positions", **query)
+    assert_well(app)
+    config = encoder.EncoderConfig(
+        vocab_size=minilm.config.vocab_size,
+        d_model=64,
+        n_layers=2,
+        n_heads=4,
+        d_ffn=256,
+        max_positions=8192,
+        position="rotary",
+    )
+    trace = encoder.build(config, minilm.tokenizer, seed=0).trace("one two three")
+    product = float(trace.q[0, 1, 1] @ trace.k[0, 1, 3])
+    assert f"are 2 apart (key minus query), and q · k is {formulas.number(product)}." in written(app)
+
+
+def test_a_long_text_is_not_turned_around() -> None:
+    app = visit("look/positions", model="scratch", layers="1", width="12", heads="2", ffn="20", text="a b " * 520)
+    assert_well(app)
+    assert "This text has 1,042 tokens. Up to 1,024 are run once more in reverse order" in written(app)
+
+
+@pytest.mark.parametrize("position", ["learned", "none"])
+def test_relative_buckets(
+    position: str, tmp_path: Path, minilm: encoder.TextEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = encoder.EncoderConfig(
+        vocab_size=minilm.config.vocab_size,
+        d_model=12,
+        n_layers=1,
+        n_heads=3,
+        d_ffn=20,
+        max_positions=64,
+        position=position,
+        relative_buckets=8,
+        relative_max_distance=16,
+    )
+    model = encoder.build(config, minilm.tokenizer, seed=0)
+    encoder.save(model, tmp_path / "relative")
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
+    app = visit("look/positions", model="other", source="relative", text="one two three", head="2")
+    assert_well(app)
+    shown = written(app)
+    expected = "Beside that, each head adds a number" if position == "learned" else "It knows how far apart two"
+    assert expected in shown
+    assert "Head 2 adds most, " in shown
+    assert "This model cannot tell the two orders apart." not in shown
 
 
 def test_the_curve_says_the_sines_own_numbers() -> None:

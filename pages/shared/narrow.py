@@ -1,0 +1,46 @@
+"""On a phone the sidebar is closed: a line above the page says what runs, and opens it. And Enter runs the sentence."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+#: Streamlit closes the sidebar up to this width by itself.
+STYLE = """
+.enc-bar { display: flex; gap: 0.75rem; align-items: center; border: 1px solid var(--st-border-color);
+  border-radius: 0.5rem; padding: 0.4rem 0.6rem; }
+.enc-bar span { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; display: -webkit-box;
+  -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow-wrap: anywhere; }
+.enc-bar button { flex: none; padding: 0.3rem 0.7rem; border: 1px solid var(--st-border-color); border-radius: 0.5rem;
+  background: var(--st-secondary-background-color); color: inherit; font: inherit; cursor: pointer; }
+@media (min-width: 769px) { .stElementContainer:has(.enc-bar) { display: none; } }
+"""
+
+#: Streamlit's text area runs on Ctrl+Enter; for a sentence Enter alone is what people press.
+SCRIPT = """
+if (!window.__encoderscopeFrame) {
+  window.__encoderscopeFrame = true;
+  document.addEventListener("keydown", (event) => {
+    const field = event.target;
+    if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing) return;
+    if (!(field instanceof HTMLTextAreaElement) || !/^(Sentence|Second sentence)$/.test(field.ariaLabel ?? "")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, cancelable: true }));
+  }, true);
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.(".enc-bar button")) return;
+    const opener = document.querySelector('[data-testid="stExpandSidebarButton"]');
+    (opener?.querySelector("button") ?? opener)?.click();
+  });
+}
+"""
+
+
+def bar(text: str, pair: str | None) -> None:
+    """What runs, and a button that opens the sidebar; drawn where the sidebar is closed."""
+    shown = text.strip() or "Nothing is typed"
+    shown = shown[:200] + (f" ⏐ {pair.strip()[:100]}" if pair else "")
+    line = f'<span dir="auto">{html.escape(shown)}</span><button type="button">Change</button>'
+    st.html(f'<div class="enc-bar">{line}</div><script>{SCRIPT}</script>', unsafe_allow_javascript=True)
