@@ -80,12 +80,12 @@ def take_away(
                 _button("CSV", lambda: report.as_csv(frame()), f"{name}.csv", "text/csv", f"{key}:csv")
                 _button("Parquet", parquet, f"{name}.parquet", "application/vnd.apache.parquet", f"{key}:parquet")
                 _button("HTML report", page, f"{name}.html", "text/html", f"{key}:html")
-        with right:
-            st.markdown("**Python** that gives the same numbers in a notebook")
-            st.code(code, language="python", wrap_lines=True)
             st.caption(
                 "**PNG and SVG**: the buttons at the upper right of each picture, there when the pointer is on it."
             )
+        with right:
+            st.markdown("**Python** that gives the same numbers in a notebook")
+            st.code(code, language="python", wrap_lines=True)
 
 
 def _button(label: str, data: Callable[[], bytes], file: str, mime: str, key: str) -> None:
