@@ -6,10 +6,14 @@ navigates by itself. A first visitor who comes by a link to a page would be told
 
 from __future__ import annotations
 
+import os
 import sys
 
-from streamlit.runtime.pages_manager import PagesManager
-from streamlit.web.cli import main
+# This folder holds the app's modules, not top-level ones: a name of theirs must not hide one of Python's.
+sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
+
+from streamlit.runtime.pages_manager import PagesManager  # noqa: E402
+from streamlit.web.cli import main  # noqa: E402
 
 PagesManager.uses_pages_directory = False
 
