@@ -71,6 +71,38 @@ elif show == "grid":
         pinned=[(2, 0)],
         on_event=heard.append,
     )
+elif show == "text":
+    words = TOKENS
+    pieces = [piece for k, word in enumerate(words) for piece in ((word, k), (" ", -1))]
+    held = heard[-1]["units"] if heard else []
+    square = weights[0, 0]
+    event = components.text_shade(
+        [pieces[:-4], pieces[-4:]],  # the second begins with right-to-left letters
+        labels=words,
+        values=square[held].sum(0) if held else square.mean(0),
+        rows=range(N),
+        columns=range(N),
+        weights=square,
+        key="text",
+        alt="A text.",
+        title="attention weight",
+        direction="to",
+        held=held,
+        special=[0, N - 1],
+        on_event=heard.append,
+    )
+    state = {"weights": square.tolist()}
+elif show == "pair":
+    event = components.lines(
+        weights[0, :1, :3],
+        tokens=TOKENS[:3],
+        key_tokens=TOKENS,
+        labels=["L0 H0"],
+        key="lines",
+        alt="Lines.",
+        on_event=heard.append,
+    )
+    state = {"weights": weights[0, :1, :3].tolist()}
 else:
     event = components.lines(
         weights[0, :3],

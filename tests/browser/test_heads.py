@@ -1,0 +1,185 @@
+"""The Heads page in a real Chromium: three views with one selection, the keyboard, pins, and the room that all take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlencode, urlparse
+
+import pytest
+
+from tests.conftest import settle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+CAT = "The cat sat on the mat"  # [CLS] the cat sat on the mat [SEP]: "the" stands twice
+GRID = 'canvas[aria-roledescription="grid of attention maps"]'
+MAP = '.st-key-heads-head [aria-roledescription="heat map"]'
+LINES = '[aria-roledescription="attention as lines"]'
+TEXT = '[aria-roledescription="text shaded by attention"]'
+DRAWN = {"map": f"{MAP} .heatmaplayer image", "lines": f"{LINES} .enc-lines-token", "text": ".enc-text-unit"}
+
+
+def query(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
+
+
+def wait_for(page: Page, **values: str | None) -> None:
+    """Wait until the address holds these values; None: not at all."""
+    page.wait_for_function(
+        """values => Object.entries(values)
+             .every(([name, value]) => new URL(location).searchParams.get(name) === value)""",
+        arg=values,
+    )
+    settle(page)
+
+
+def show(page: Page, view: str) -> None:
+    page.locator(".st-key-heads-head").get_by_role("radio", name=view.title()).click()
+    wait_for(page, view=None if view == "map" else view)
+    page.locator(DRAWN[view]).first.wait_for()
+
+
+def held(page: Page) -> list[int]:
+    """Positions of the units that are held in the text."""
+    return page.evaluate(
+        "() => [...document.querySelectorAll('.enc-text-unit.enc-held')].map(unit => Number(unit.dataset.unit))"
+    )
+
+
+def test_three_views_have_one_selection(visit: Callable[..., Page]) -> None:
+    page = visit(f"/?{urlencode({'text': CAT, 'layer': 1, 'head': 8, 'view': 'lines'})}")
+    page.locator(".enc-lines-from .enc-lines-token").nth(2).click()
+    wait_for(page, i="2")
+    page.locator(".enc-lines-from .enc-lines-token").nth(5).click(modifiers=["Shift"])
+    wait_for(page, i="2", hold="5")
+    page.locator(".enc-lines-from .enc-held").nth(1).wait_for()
+
+    show(page, "text")
+    assert held(page) == [2, 5]  # the second "the", and not the first
+    page.locator(".enc-text-unit").nth(3).click(modifiers=["Shift"])
+    wait_for(page, i="2", hold="3,5")
+    page.get_by_text("weights of the 3 summed").wait_for()
+
+    show(page, "map")
+    page.locator(f"{MAP} .annotation", has_text="sat").wait_for()  # the selected rows' labels
+    area = page.locator(f"{MAP} .nsewdrag")
+    box = area.bounding_box()
+    assert box is not None
+    side = 8
+    area.click(position={"x": box["width"] * 1.5 / side, "y": box["height"] * 6.5 / side}, modifiers=["Shift"])
+    wait_for(page, i="2", hold="3,5,6", j="1")
+    area.click(position={"x": box["width"] * 3.5 / side, "y": box["height"] * 4.5 / side})
+    wait_for(page, i="4", hold=None, j="3")
+    page.locator(MAP).focus()
+    page.keyboard.press("Escape")
+    wait_for(page, i=None, j=None)
+
+
+def test_the_keyboard_alone_opens_a_head_pins_it_and_selects_words(visit: Callable[..., Page]) -> None:
+    page = visit(f"/?{urlencode({'text': CAT, 'view': 'text'})}")
+    page.locator(".enc-text-unit").first.wait_for()
+    page.locator(GRID).focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):  # the first key shows where the focus is
+        page.keyboard.press(key)
+    wait_for(page, layer="1", head="3")
+    page.get_by_role("heading", name="L1 H3").wait_for()
+    page.locator(GRID).focus()
+    page.keyboard.press("p")
+    wait_for(page, pins="1.3")
+    page.get_by_role("heading", name="Pinned heads").wait_for()
+    page.locator(".st-key-heads-below .heatmaplayer image").wait_for()
+    page.locator(TEXT).focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    wait_for(page, i="2")
+    assert held(page) == [2]
+    page.keyboard.press("Escape")
+    wait_for(page, i=None)
+
+
+def sentence(n_tokens: int) -> str:
+    """Words that are one token each, repeated; with [CLS] and [SEP] so many tokens."""
+    words = "the cat sat on the mat while an old man in a boat looks at the river and thinks of his money".split()
+    return " ".join((words * n_tokens)[: n_tokens - 2])
+
+
+def overlaps(page: Page) -> list[str]:
+    """Boxes of the page's parts that lie on one another or stick out of the window sideways."""
+    return page.evaluate(
+        """() => {
+          const main = document.querySelector('.stMain').getBoundingClientRect();
+          const parts = [...document.querySelectorAll(
+            '.st-key-heads-grid > *, .st-key-heads-head > *, .st-key-heads-words > *, .st-key-heads-below > *')]
+            .map(element => [element, element.getBoundingClientRect()])
+            .filter(([, box]) => box.width > 1 && box.height > 1);
+          const name = element => (element.textContent || element.className).trim().slice(0, 40);
+          const found = [];
+          parts.forEach(([one, a], k) => {
+            if (a.left < main.left - 1 || a.right > main.right + 1) found.push(`outside: ${name(one)}`);
+            parts.slice(k + 1).forEach(([other, b]) => {
+              const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+              const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+              if (across > 2 && down > 2) found.push(`${name(one)} / ${name(other)}`);
+            });
+          });
+          return found;
+        }"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "width", "height", "dark"),
+    [(3, 1280, 720, False), (8, 390, 844, True), (64, 1280, 720, True), (128, 1400, 900, False)],
+    ids=["3", "8 on a phone", "64 on a projector", "128"],
+)
+def test_every_view_has_its_room(
+    visit: Callable[..., Page], n_tokens: int, width: int, height: int, dark: bool
+) -> None:
+    page = visit(f"/?{urlencode({'text': sentence(n_tokens), 'i': 1})}", width=width, height=height, dark=dark)
+    page.locator(DRAWN["map"]).wait_for()
+    page.wait_for_function(FILLED)
+    if width > 1000:
+        for part in (GRID, MAP):  # both are seen without scrolling
+            box = page.locator(part).bounding_box()
+            assert box is not None
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= height
+    else:  # grid, map, then words, one below the other
+        tops = [page.locator(f".st-key-heads-{part}").bounding_box()["y"] for part in ("grid", "head", "words")]
+        assert tops == sorted(tops)
+    assert overlaps(page) == []
+    for view in ("lines", "text"):
+        show(page, view)
+        assert overlaps(page) == []
+        assert page.evaluate("() => document.querySelector('.stMain').scrollWidth <= innerWidth")
+    assert page.locator(".enc-text-unit").count() == n_tokens
+    assert page.locator(".enc-text-body").text_content().split() == ["[CLS]", *sentence(n_tokens).split(), "[SEP]"]
+
+
+#: The map's cells reach the right edge of its column, but for the figure's margin.
+FILLED = """() => {
+  const [column, cells] = ['.st-key-heads-head', '.st-key-heads-head .nsewdrag']
+    .map(part => document.querySelector(part)?.getBoundingClientRect());
+  return cells && column.right - cells.right < 24 && cells.height > 150;
+}"""
+
+
+def test_the_grid_is_coloured_sorted_and_saved(visit: Callable[..., Page]) -> None:
+    page = visit(f"/?{urlencode({'text': CAT, 'measure': 'previous', 'sort': 'falling'})}")
+    page.locator(GRID).wait_for()
+    page.get_by_text("On the previous token", exact=True).first.wait_for()
+    button = page.locator(".st-key-heads-grid").get_by_role("button", name="PNG")
+    assert button.evaluate("button => getComputedStyle(button).opacity") == "1"  # seen without pointing at the grid
+    with page.expect_download() as waiting:
+        button.click()
+    assert waiting.value.suggested_filename == "grid.png"
+    page.locator(GRID).focus()
+    page.keyboard.press("ArrowRight")  # the first key goes to the selected head
+    page.keyboard.press("Home")
+    said = page.locator(".st-key-heads-grid .enc-aloud").text_content()
+    assert re.search(r"layer 0 head 2, On the previous token: (1|0\.9\d*), prev", said)  # the strongest comes first
