@@ -53,7 +53,7 @@ def qk_plane(
     names = check_labels(labels, first + len(q), "labels")
     figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 54, "b": 8}))
     pairs = [(n, int(key) - first) for n, key in enumerate(strongest) if 0 <= int(key) - first < len(k)]
-    figure.add_trace(_lines(q, k, pairs, colour.faded(colour.NEUTRAL, 0.55), 1.0))
+    figure.add_trace(_lines(q, k, pairs, colour.faded(colour.NEUTRAL, 0.6 if len(q) <= NAMED_UP_TO else 0.3), 1.0))
     chosen_q, chosen_k = (None if token is None else token - first for token in selected)
     named = _named(len(q), pairs, chosen_q, chosen_k)
     q_texts, k_texts = ([shown_label(name) for name in names[first : first + len(q)]] for _ in "qk")

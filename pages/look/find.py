@@ -21,10 +21,10 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     part = state.bound(
         st.segmented_control, "find", "Show", list(PARTS), required=True, format_func=PARTS.get
     )  # fmt: skip
-    found = find.Heads.of(view)
-    find.role_filter(found)
+    find.role_filter()
     find.threshold_controls(st.popover("Thresholds", icon=":material/tune:", width="content"))
 
+found = find.Heads.of(view)
 left, right = st.columns([7, 4], gap="medium")
 with left:
     {"table": find.table, "roles": find.strips, "map": find.head_map}[part](view, found)

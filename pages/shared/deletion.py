@@ -95,8 +95,10 @@ def _verdict(view: View, found: Deletion) -> str:
     most = len(found.counts)
     first = controls.plain(labels[found.order[0]])
     beaten = int((found.random[:, 0] >= found.by_attention[0]).sum())
-    names = ", ".join(controls.plain(labels[token]) for token in found.order[:4])
-    moved = ", ".join(controls.plain(labels[token]) for token in found.moved_order[:4])
+    names, moved = (
+        ", ".join(f"“{controls.plain(labels[token])}”" for token in order[:4])
+        for order in (found.order, found.moved_order)
+    )
     text = (
         f"Hiding **{first}**, the most attended, changes the embedding by **{found.by_attention[0]:.4f}**; one "
         f"random token by {found.random[:, 0].mean():.4f} on average, and in {beaten} of {len(found.random)} draws"

@@ -80,16 +80,10 @@ class Heads:
 # --- controls --------------------------------------------------------------------------------------------------------
 
 
-def role_filter(found: Heads) -> None:
-    """Only heads of one role, each with how many there are."""
-    names = ["", *(role.name for role in ROLES)]
-
-    def title(name: str) -> str:
-        if not name:
-            return "all heads"
-        return f"{BY_NAME[name].title} ({len(found.with_role(name))})"
-
-    state.bound(st.selectbox, "role", "Role", names, format_func=title, width=260)
+def role_filter() -> None:
+    """Only heads of one role."""
+    titles = {"": "Any role"} | {role.name: role.title for role in ROLES}
+    state.bound(st.selectbox, "role", "Role", list(titles), format_func=titles.get, width=260)
 
 
 _THRESHOLDS = {

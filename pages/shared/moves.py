@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
@@ -64,9 +66,9 @@ def _controls() -> None:
             "Range",
             ["fixed", "head"],
             required=True,
-            format_func={"fixed": "fixed", "head": "this head"}.get,
-            help="Fixed: 0 to 1; lengths go up to the longest vector that any head of the layer fetches. This head: up "
-            "to the largest number of each map.",
+            format_func={"fixed": "0 to 1", "head": "this map"}.get,
+            help="0 to 1 makes heads comparable; lengths then go up to the longest vector that any head of the layer "
+            "fetches. This map: up to its own largest number.",
         )
 
 
@@ -247,27 +249,41 @@ def _layer_sentence(view: View, here: LayerShares) -> str:
     name = controls.plain(view.trace.labels[here.opening])
     compared = "**less than one average word**" if opening[1] < word[1] else "more than one average word"
     return (
-        f"All heads of layer {view.layer} together, averaged over queries: **{name}** takes **{opening[0]:.1%}** "
-        f"of the attention and brings **{opening[1]:.1%}** of what is moved. An average word takes {word[0]:.1%} "
-        f"and brings {word[1]:.1%}: {name} brings {compared} ({opening[1] / word[1]:.2f} times as much)."
+        f"All heads of layer {view.layer} together, averaged over queries: **{name}** takes **{opening[0]:.1%}** of "
+        f"the attention and brings **{opening[1]:.1%}** of what is moved. An average word takes {word[0]:.1%} and "
+        f"brings {word[1]:.1%}: {name} brings {compared} ({opening[1] / word[1]:.2f} times as much). Weight for weight "
+        f"that is **{_for_weight(opening, word):.2g}** of what a word brings."
     )
 
 
+def _for_weight(opening: Sequence[float], word: Sequence[float]) -> float:
+    """What the opening token brings for its weight, as a share of what an average word brings for its own."""
+    return opening[1] / opening[0] / (word[1] / word[0]) if opening[0] and word[1] else 0.0
+
+
 def _all_layers_sentence(opening: np.ndarray, word: np.ndarray, name: str) -> str:
-    """In which layers the opening token is looked at much and brings little."""
-    sinks = [
-        layer for layer, (share, moved) in enumerate(opening) if share > 3 * word[layer, 0] and moved < word[layer, 1]
-    ]
+    """In which layers the opening token is looked at much and brings little. opening, word [L, 2]."""
     peak = int(opening[:, 0].argmax())
     text = f"{name} takes most in layer {peak}: {opening[peak, 0]:.1%} of the attention."
-    if sinks:
-        low, high = opening[sinks, 0].min(), opening[sinks, 0].max()
-        between = f"{low:.1%}" if len(sinks) == 1 else f"{low:.0%} to {high:.0%}"
-        text += (
-            f" In layer{'s' * (len(sinks) > 1)} {_listed(sinks)} it takes {between}, more than three times an average "
-            "word, and brings less than one: a place to look when there is nothing to fetch."
-        )
-    return text
+    much = [layer for layer in range(len(opening)) if opening[layer, 0] > 3 * word[layer, 0]]
+    sinks = [layer for layer in much if _for_weight(opening[layer], word[layer]) < 0.5]
+    if not sinks:
+        return text
+    text += (
+        f" In layer{'s' * (len(sinks) > 1)} {_listed(sinks)} it takes {_span(opening[sinks, 0])} and brings only "
+        f"{_span(opening[sinks, 1])} of what is moved"
+    )
+    less = [layer for layer in sinks if opening[layer, 1] < word[layer, 1]]
+    if less == sinks:
+        text += f", **less than one average word** ({_span(word[sinks, 1])})"
+    elif less:
+        text += f", in layer{'s' * (len(less) > 1)} {_listed(less)} less than one average word"
+    return text + ": a place to look when there is nothing to fetch."
+
+
+def _span(shares: np.ndarray) -> str:
+    low, high = f"{shares.min():.1%}", f"{shares.max():.1%}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _listed(numbers: list[int]) -> str:

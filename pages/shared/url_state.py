@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 #: Longer values (percent-encoded) stay out of the URL: servers and proxies refuse longer request lines.
 LONGEST_IN_URL = 4_000
@@ -22,6 +23,8 @@ _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
 _RUNNING, _TOUCHED = "_view_running", "_view_touched"
 #: Values set from code that the browser has not been seen to know yet: name -> _Told.
 _TOLD = "_view_told"
+#: Name of a value -> the page whose widget showed it last.
+_DRAWN_ON = "_view_drawn_on"
 
 
 @dataclass(frozen=True)
@@ -181,8 +184,15 @@ class UrlState:
     def bound(self, widget: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
         """Draw `widget` for a Param and return its value; kept when the page is left, unlike a bare widget's."""
         key = self.key(name)
+        context = get_script_run_ctx()
+        page = None if context is None else context.page_script_hash
+        drawn_on = st.session_state.setdefault(_DRAWN_ON, {})
         if key not in st.session_state:
             st.session_state[key] = self.get(name)
+        elif drawn_on.get(name) != page:
+            # On another page it is another widget, though it has the same key: told its value, or it starts anew.
+            st.session_state[key] = st.session_state[key]
+        drawn_on[name] = page
         value = widget(*args, key=key, **kwargs)
         st.session_state[_VALUES][name] = value
         return value

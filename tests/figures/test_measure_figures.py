@@ -1,0 +1,157 @@
+"""Figures of the measures: what is drawn where, which head or token a click means, and what does not fit."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from encoder.figures.deletion import deletion_curves
+from encoder.figures.heads import head_points
+from encoder.figures.moved import moved_heatmap, shares_by_layer, shares_by_token
+from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
+
+RANDOM = np.random.default_rng(0)
+
+
+def labels_of(n: int) -> tuple[str, ...]:
+    words = ("[CLS]", "the", "<s>", "the", " ", "שלום", "😀")
+    return tuple(words[number % len(words)] for number in range(n))
+
+
+def plane(n: int, **options):
+    points = RANDOM.normal(size=(2, n, 2)) * 3
+    return qk_plane(*points, labels_of(n), [0] * n, [0.5] * n, **options)
+
+
+MAKERS = {
+    "moved": lambda n: moved_heatmap(np.eye(n), labels_of(n), "share", selected=(0, n - 1)),
+    "moved, log": lambda n: moved_heatmap(np.eye(n) * 3, labels_of(n), "length", largest=3, log=True),
+    "moved, window": lambda n: moved_heatmap(np.eye(2), labels_of(2 * n), "share", block=n, window=True),
+    "rollout": lambda n: moved_heatmap(np.eye(n)[:1], labels_of(n), "rollout"),
+    "layers": lambda n: shares_by_layer(*RANDOM.random((3, n)), selected=n - 1),
+    "tokens": lambda n: shares_by_token(*RANDOM.random((2, n)), labels_of(n), selected=0),
+    "heads": lambda n: head_points(RANDOM.normal(size=(3 * n, 2)), n, selected=(2, n - 1)).figure,
+    "heads, roles": lambda n: head_points(np.zeros((n, 2)), n, roles={"a": [0], "b": []}, selected=(0, 0)).figure,
+    "plane": lambda n: plane(n, selected=(0, n - 1), explained=(0.5, 0.2)),
+    "deletion": lambda n: deletion_curves(range(1, n + 1), *RANDOM.random((2, n)), RANDOM.random((4, n))),
+}
+
+
+@pytest.mark.parametrize("name", list(MAKERS))
+@pytest.mark.parametrize("n", [1, 3, 130])
+def test_every_figure_is_drawn(name: str, n: int) -> None:
+    figure = MAKERS[name](n)
+    assert json.loads(figure.to_json())["data"]
+    assert figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
+
+
+def heatmap(figure):
+    return next(trace for trace in figure.data if trace.type == "heatmap")
+
+
+def test_a_moved_map_has_its_own_scale_and_words() -> None:
+    values = np.array([[0.5, 2.5], [1.0, 0.0]])
+    for log in (False, True):
+        figure = moved_heatmap(values, ("a", "b"), "length", largest=4.0, log=log)
+        assert heatmap(figure).zmax == 4
+        assert np.array_equal(heatmap(figure).z, values)
+        assert "moves" in heatmap(figure).hovertemplate
+        assert figure.layout.xaxis.title.text == "gives (key)"
+        bar = figure.data[1].marker.colorbar if log else heatmap(figure).colorbar
+        assert bar.title.text.startswith("length of what is moved")
+        assert len(figure.data) == 1 + log
+    assert heatmap(moved_heatmap(np.zeros((2, 2)), ("a", "b"), "share", largest=0.0)).zmax == 1
+
+
+def test_a_moved_map_of_blocks_says_at_most() -> None:
+    figure = moved_heatmap(np.eye(2), labels_of(8), "share", block=4, window=True)
+    assert "at most" in heatmap(figure).hovertemplate
+    assert figure.layout.xaxis.title.text == "gives (key), 4 tokens a cell"
+
+
+def test_a_point_knows_its_head() -> None:
+    xy = RANDOM.normal(size=(12, 2))
+    drawn = head_points(xy, 4, badges=["prev"] + [""] * 11)
+    assert drawn.at(0, 7) == (1, 3)
+    assert drawn.at(0, 12) is None
+    assert drawn.at(1, 0) is None, "the ring around the selected head is none"
+    assert drawn.figure.data[0].text[0] == "L0 H0 · prev"
+    assert drawn.figure.data[0].text[7] == "L1 H3"
+    assert drawn.figure.data[0].marker.color.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+
+
+def test_points_by_role() -> None:
+    xy = RANDOM.normal(size=(6, 2))
+    drawn = head_points(xy, 3, roles={"one": [4, 1], "two": [4, 2]}, faded=[1], selected=(1, 1))
+    assert drawn.numbers == ((4, 1), (2,), (0, 3, 5)), "a head stands with its first role"
+    assert drawn.at(0, 0) == (1, 1)
+    assert drawn.at(2, 2) == (1, 2)
+    assert np.array_equal(drawn.figure.data[0].x, xy[[4, 1], 0])
+    assert drawn.figure.data[0].marker.opacity[0] > 0.9 > drawn.figure.data[0].marker.opacity[1]
+    shades = {trace.marker.color for trace in drawn.figure.data[:3]}
+    assert len(shades) == 3
+    ring = drawn.figure.data[3]
+    assert (ring.x[0], ring.y[0]) == (xy[4, 0], xy[4, 1])
+
+
+def test_lines_lead_to_the_strongest_keys() -> None:
+    q, k = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[5.0, 1.0], [6.0, 2.0]])
+    figure = qk_plane(q, k, ("a", "b"), [1, 0], [0.9, 0.6], selected=(1, None))
+    lines = figure.data[0]
+    assert list(zip(lines.x, lines.y, strict=True))[:2] == [(0, 0), (6, 2)]
+    assert list(zip(lines.x, lines.y, strict=True))[3:5] == [(1, 0), (5, 1)]
+    assert np.isnan(lines.x[2])
+    assert figure.data[QUERIES].name == "queries"
+    assert figure.data[KEYS].name == "keys"
+    assert figure.data[QUERIES].hovertext[1] == "query of b (1): most to a (0), 0.6"
+    strong = [trace for trace in figure.data[3:] if trace.mode == "lines"]
+    assert [list(trace.x[:2]) for trace in strong] == [[1, 5]]
+
+
+def test_a_part_of_a_text_draws_the_lines_that_end_in_it() -> None:
+    q = k = np.arange(6.0).reshape(3, 2)
+    figure = qk_plane(q, k, labels_of(10), [0, 5, 6], [0.5] * 3, first=4, selected=(9, 4))
+    assert len(figure.data[0].x) == 2 * 3, "tokens 5 and 6 are drawn, token 0 is not"
+    assert figure.data[QUERIES].hovertext[1].startswith("query of שלום (5)") or "(5)" in figure.data[1].hovertext[1]
+
+
+def test_names_do_not_overlap() -> None:
+    """Points on top of each other: the selected one is named, and no more than there is room for."""
+    figure = qk_plane(np.zeros((9, 2)), np.ones((9, 2)), ["word"] * 9, [0] * 9, [1.0] * 9, selected=(5, None))
+    named = [n for n, text in enumerate(figure.data[QUERIES].text) if text]
+    assert 5 in named
+    assert len(named) <= 4
+    spread = qk_plane(RANDOM.random((5, 2)) + np.arange(5)[:, None] * 50, np.ones((5, 2)) - 90, "a b c d e".split(),
+                      [0] * 5, [1.0] * 5)  # fmt: skip
+    assert all(spread.data[QUERIES].text)
+
+
+def test_random_draws_are_a_band_and_their_mean() -> None:
+    draws = np.array([[0.1, 0.4], [0.3, 0.2]])
+    figure = deletion_curves((1, 3), (0.5, 0.6), (0.7, 0.8), draws)
+    low, high, mean, favourite, moved = figure.data
+    assert low.y.tolist() == pytest.approx([0.1, 0.2])
+    assert high.y.tolist() == pytest.approx([0.3, 0.4])
+    assert mean.y.tolist() == pytest.approx([0.2, 0.3])
+    assert favourite.y.tolist() == pytest.approx([0.5, 0.6])
+    assert moved.y.tolist() == pytest.approx([0.7, 0.8])
+    assert figure.layout.xaxis.tickvals.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: moved_heatmap(np.eye(2), ("a", "b"), "weight"), "choose one of"),
+        (lambda: shares_by_layer([1], [1, 2], [1]), "as many"),
+        (lambda: shares_by_token([1, 2], [1], ("a", "b")), "as many"),
+        (lambda: head_points(np.zeros((7, 2)), 3), "layers x 3"),
+        (lambda: qk_plane(np.zeros((2, 2)), np.zeros((3, 2)), ("a", "b"), [0, 0], [1, 1]), "as many tokens"),
+        (lambda: qk_plane(np.zeros((2, 2)), np.zeros((2, 2)), ("a", "b"), [0], [1, 1]), "for 2 queries"),
+        (lambda: deletion_curves((1, 2), (1, 2), (1, 2), np.zeros((3, 1))), "as many"),
+    ],
+)
+def test_what_does_not_fit_is_said(make, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        make()
