@@ -21,6 +21,7 @@ from encoder.figures.report import Section, document, grid_picture
 from encoder.measure import aggregate, ranking, window
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.align import Cell, Comparison
+from encoder.measure.head_map import DenseMap, HeadMap
 from encoder.pipeline import TextEncoder
 from encoder.trace import Trace, pooling_block
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 EXACT_TOKENS = 256
 #: Rows of the table of strongest weights, and side of the small maps.
 STRONGEST, SMALL = 20, 64
+#: Longest text, in tokens, whose heads are all drawn.
+LONGEST_GRID = 2_048
 #: Suffix of a file -> what it is called.
 FORMATS = {".html": "HTML report", ".csv": "CSV", ".parquet": "Parquet"}
 
@@ -315,27 +318,80 @@ def head_sections(
         weights.cpu(),
         trace.labels,
         block=block,
-        scale=scale,
+        scale=scale,  # type: ignore[arg-type]
         log=log,
         colours=colours,
-        selected=selected,  # type: ignore[arg-type]
+        selected=selected,
     )
-    small = aggregate.to_uint8(trace.thumbnails(SMALL))
-    n_layers, n_heads = small.shape[:2]
-    every = f"All {n_layers} × {n_heads} heads"
     sections = [
-        Section(f"L{layer} H{head}", figure=figure, sentences=[_how_to_read(trace, special, block)]),
+        Section(f"L{layer} H{head}", figure=figure, sentences=[how_to_read(trace, special, block)]),
         Section("The strongest weights of this head", table=strongest_frame(trace, layer, head, special)),
     ]
     if selected[0] is not None:
         what = f"What “{trace.labels[selected[0]]}” (token {selected[0]}) attends to"
         sections.append(Section(what, table=row_frame(trace, layer, head, selected[0], special)))
-    picture = grid_picture(small, colours=colours, selected=(layer, head), alt=f"{every} as small maps")
-    said = "Layers downwards, heads to the right; the frame marks the head above. Colours run from 0 to 1."
-    return [*sections, Section(every, picture=picture, sentences=[said])]
+    return [*sections, every_head_section(trace, (layer, head), colours)]
 
 
-def _how_to_read(trace: Trace, special: SpecialTokens, block: int) -> str:
+def map_frame(shown: DenseMap) -> pd.DataFrame:
+    """`attention_frame` of a map with options: its rows and columns may stand for words, or for one of two sentences.
+
+    query, key: position of the first token that a row or column stands for.
+    """
+    frame = attention_frame(shown.weights, shown.query_labels, key_labels=shown.key_labels)
+    for axis, tokens in (("query", shown.query_tokens), ("key", shown.key_tokens)):
+        first = {place: tokens(place)[0] for place in range(frame[axis].max() + 1)}
+        frame[axis] = frame[axis].map(first)
+    return frame
+
+
+def pooled_frame(trace: Trace, layer: int | None, head: int | None, special: SpecialTokens = "show") -> pd.DataFrame:
+    """`attention_frame` of a long text's map in blocks of tokens; layer or head None: averaged over it."""
+    weights, block = window.pooled_window(trace, layer, head, special, EXACT_TOKENS)
+    return attention_frame(weights.cpu(), trace.labels, block=block)
+
+
+def pairs_frame(shown: HeadMap, k: int = STRONGEST) -> pd.DataFrame:
+    """The k strongest weights of a map with options, strongest first."""
+    import pandas as pd
+
+    cells = shown.strongest(k)
+    return pd.DataFrame(
+        {
+            "from": [shown.query_labels[row] for row, _, _ in cells],
+            "to": [shown.key_labels[column] for _, column, _ in cells],
+            "weight": [weight for _, _, weight in cells],
+        }
+    )
+
+
+def reached_frame(shown: HeadMap, rows: Sequence[int]) -> pd.DataFrame:
+    """What some rows of a map attend to, summed, strongest first, STRONGEST keys at most."""
+    import pandas as pd
+
+    found = ranking.strongest(shown.from_rows(rows), STRONGEST)
+    return pd.DataFrame(
+        {"to": [shown.key_labels[column] for column, _ in found], "weight": [weight for _, weight in found]}
+    )
+
+
+def every_head_section(trace: Trace, selected: tuple[int, int] | None, colours: str = "viridis") -> Section:
+    """All heads as small maps, as the model computed them; of a very long text a sentence in their place."""
+    config = trace.config
+    title = f"All {config.n_layers} × {config.n_heads} heads"
+    if trace.n_tokens > LONGEST_GRID:
+        said = f"Small maps of all heads are drawn up to {LONGEST_GRID:,} tokens; this text has {trace.n_tokens:,}."
+        return Section(title, sentences=[said])
+    small = aggregate.to_uint8(trace.thumbnails(SMALL))
+    picture = grid_picture(small, colours=colours, selected=selected, alt=f"{title} as small maps")
+    frame = "" if selected is None else "; the frame marks the head above"
+    return Section(
+        title, picture=picture, sentences=[f"Layers downwards, heads to the right{frame}. Colours run from 0 to 1."]
+    )
+
+
+def how_to_read(trace: Trace, special: SpecialTokens, block: int) -> str:
+    """What the rows, columns and cells of a head's map are."""
     if block > 1:
         return (
             f"{trace.n_tokens:,} tokens: each cell is the largest weight among {block} × {block} pairs of tokens. "

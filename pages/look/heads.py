@@ -7,6 +7,7 @@ import streamlit as st
 from pages.shared import attention_view, head_options, head_words, many_heads
 from pages.shared.frame import current_view
 from pages.shared.head_layout import STYLE
+from pages.shared.take_head import take_head
 from pages.shared.view import state
 
 view = current_view()
@@ -61,3 +62,5 @@ with below:
     many_heads.draw_pins(view, options, held)
 with grid_side:
     many_heads.draw_grid(view, options)
+with below:
+    take_head(view, options, shown, held)

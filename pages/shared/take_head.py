@@ -1,0 +1,91 @@
+"""What is taken away from the Heads page: the map that is open, with its options."""
+
+from __future__ import annotations
+
+from encoder import figures, report
+from encoder.figures.report import Section
+from encoder.measure import window
+from encoder.measure.head_map import HeadMap
+from pages.shared import attention_view, head_options
+from pages.shared.head_options import Held, Options
+from pages.shared.take_away import take_away
+from pages.shared.view import View
+
+
+def take_head(view: View, options: Options, shown: HeadMap, held: Held) -> None:
+    """Draw "Take it away" for the open head. shown, held: its map and what is selected, as the page draws them."""
+    exact = attention_view.is_exact(shown, options)
+    layer, head = head_options.averaged(view.layer, view.head, options.average)
+    name = head_options.name(view, options)
+
+    def frame():
+        table = report.map_frame(shown) if exact else report.pooled_frame(view.trace, layer, head, options.special)
+        table.insert(0, "head", "mean" if head is None else head)
+        table.insert(0, "layer", "mean" if layer is None else layer)
+        return table
+
+    take_away(
+        view,
+        f"{name} of {view.loaded.name}",
+        frame,
+        sections=lambda: _sections(view, options, shown, held, name, exact),
+        lines=_lines(view, options, exact),
+        settings=_settings(view, options, name),
+    )
+
+
+def _settings(view: View, options: Options, name: str) -> dict[str, object]:
+    said: dict[str, object] = {"Map": name, "Special tokens": report.SPECIAL_WORDS[options.special]}
+    if view.pair is not None:
+        said["Between the sentences"] = {"all": "all pairs"}.get(options.between, options.between.upper())
+    if options.words:
+        said["Whole words"] = "weights to the pieces of a word are summed, weights from them averaged"
+    said["Colours"] = "logarithmic" if options.log else "linear"
+    return said
+
+
+def _lines(view: View, options: Options, exact: bool) -> str:
+    layer, head = head_options.averaged(view.layer, view.head, options.average)
+    if not exact:
+        place = f'trace, {layer}, {head}, "{options.special}", {report.EXACT_TOKENS}'
+        return (
+            f"from encoder.measure import window\nweights, block = window.pooled_window({place})\n"
+            "encoder.figures.attention_heatmap(weights, trace.labels, block=block)"
+        )
+    if options.usual and options.average == "none":
+        return report.attention_lines(view.layer, view.head)
+    usual = Options().cells
+    changed = "".join(f", {name}={value!r}" for name, value in options.cells.items() if value != usual[name])
+    return (
+        "from encoder.measure import head_map\n"
+        f"shown = head_map.dense_map(trace, {layer}, {head}{changed})\n"
+        "weights = shown.weights\n"
+        "encoder.figures.attention_heatmap(weights, shown.query_labels, key_labels=shown.key_labels)"
+    )
+
+
+def _sections(view: View, options: Options, shown: HeadMap, held: Held, name: str, exact: bool) -> list[Section]:
+    look = {
+        "scale": "head" if options.own else "fixed",
+        "log": options.log,
+        "colours": view.colours,
+        "selected": (held.rows(shown), held.columns(shown)),
+    }
+    if exact:
+        figure = figures.attention_heatmap(shown.weights, shown.query_labels, key_labels=shown.key_labels, **look)
+        said = attention_view.caption(options, view.pair is not None)
+    else:
+        layer, head = head_options.averaged(view.layer, view.head, options.average)
+        weights, block = window.pooled_window(view.trace, layer, head, options.special, report.EXACT_TOKENS)
+        figure = figures.attention_heatmap(weights.cpu(), view.trace.labels, block=block, **look)
+        said = report.how_to_read(view.trace, options.special, block)
+    parts = [
+        Section(name, figure=figure, sentences=[said]),
+        Section("The strongest weights of this map", table=report.pairs_frame(shown)),
+    ]
+    rows = held.rows(shown)
+    if rows:
+        chosen = ", ".join(shown.query_labels[row] for row in rows)
+        parts.append(Section(f"What {chosen} attends to", table=report.reached_frame(shown, rows)))
+    single = (view.layer, view.head) if options.average == "none" else None
+    return [*parts, report.every_head_section(view.trace, single, view.colours)]

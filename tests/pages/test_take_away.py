@@ -1,0 +1,183 @@
+"""Take it away: what the downloads hold and what the Python lines give are the page's own numbers."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import encoder
+from encoder.measure import aggregate, align
+from pages.shared import cached, take_away
+from pages.shared.view import BUNDLED
+from tests.pages.apps import assert_well, visit
+from tests.test_report import HOSTILE, Page
+
+TEXT = "The tokenizers split unbelievable words."
+
+
+@pytest.fixture(scope="module")
+def minilm() -> encoder.TextEncoder:
+    return encoder.load("minilm", device="cpu")
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], bytes]]:
+    """Suffix -> what a click on its button would make, of the last run."""
+    made: dict[str, Callable[[], bytes]] = {}
+
+    def note(label: str, data: Callable[[], bytes], file: str, mime: str, key: str) -> None:
+        made[file.rsplit(".", 1)[-1]] = data
+        made["name"] = lambda: file.encode()
+
+    monkeypatch.setattr(take_away, "_button", note)
+    return made
+
+
+def python(app: AppTest) -> str:
+    return app.get("code")[-1].value
+
+
+def run(lines: str) -> dict:
+    names: dict = {}
+    exec(lines, names)
+    return names
+
+
+def csv(files: dict[str, Callable[[], bytes]]) -> pd.DataFrame:
+    return pd.read_csv(io.BytesIO(files["csv"]()), keep_default_na=False)
+
+
+# --- the Heads page --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"special": "renormalise", "i": "3", "j": "4"},
+        {"words": "1", "pair": "It works.", "between": "a-b"},
+        {"average": "both"},
+        {"model": "scratch", "layers": "3", "positions": "rotary", "norm": "pre", "seed": "5"},
+    ],
+    ids=["renormalised", "words", "average", "scratch"],
+)
+def test_a_heads_numbers_its_lines_and_its_files_agree(query: dict[str, str], files: dict[str, Callable[[], bytes]]):
+    query = {"text": TEXT, "layer": "1", "head": "2", **query}
+    app = visit(**query)
+    assert_well(app)
+    weights = np.asarray(run(python(app))["weights"])
+    table = csv(files)
+    assert table["weight"].to_numpy() == pytest.approx(weights.ravel(), abs=1e-6)
+    again = pd.read_parquet(io.BytesIO(files["parquet"]()))
+    assert again["weight"].to_numpy() == pytest.approx(weights.ravel(), abs=1e-7)
+    assert again.attrs["python"].strip() == python(app)
+    assert again.attrs["text"].splitlines()[0] == TEXT
+    report = files["html"]().decode()
+    assert f"{weights.max():.3f}" in report
+    assert Page(report).inside["code"][0].strip() == python(app)
+
+
+def test_words_keep_the_positions_of_their_tokens(files: dict[str, Callable[[], bytes]], minilm: encoder.TextEncoder):
+    visit(text=TEXT, words="1", layer="1", head="2")
+    trace = minilm.trace(TEXT)
+    words = aggregate.whole_words(trace.attention(1, 2), trace)
+    table = csv(files)
+    assert tuple(table["key_token"][: len(words.key_labels)]) == words.key_labels
+    assert list(table["key"][: len(words.keys)]) == [group[0] for group in words.keys]
+    assert table["key"].max() == trace.n_tokens - 1
+
+
+def test_a_long_text_is_taken_away_in_blocks(files: dict[str, Callable[[], bytes]]):
+    app = visit(text="attention is all you need " * 60, layer="1", head="2")
+    assert_well(app)
+    table = csv(files)
+    weights = np.asarray(run(python(app))["weights"])
+    assert table["largest_weight"].to_numpy() == pytest.approx(weights.ravel(), abs=1e-6)
+    assert "pairs of tokens" in files["html"]().decode()
+
+
+def test_typed_text_does_no_harm(files: dict[str, Callable[[], bytes]]):
+    typed = HOSTILE.replace("\x00", "").strip()
+    app = visit(text=typed, i="2")
+    assert_well(app)
+    page = Page(files["html"]().decode())
+    assert not page.tags() & {"img", "iframe"}
+    assert page.inside["blockquote"] == [typed]
+    assert run(python(app))["trace"].source.text == typed
+    assert files["name"]() == b"L0-H2-of-all-MiniLM-L6-v2.html"
+
+
+# --- the link and where the model comes from -------------------------------------------------------------------------
+
+
+def test_the_link_says_what_differs_from_the_defaults(monkeypatch: pytest.MonkeyPatch):
+    told: list[tuple] = []
+    monkeypatch.setattr(take_away, "copy_link", lambda query, typed, **more: told.append((query, typed, more)))
+    app = visit(text="a b", layer="2", i="1")
+    query, typed, more = told[-1]
+    assert query == dict(app.query_params.items()) or query == {k: v[0] for k, v in app.query_params.items()}
+    assert query["text"] == "a b"
+    assert {"text", "pair", "text_b"} <= set(typed)
+    assert more["note"] == ""
+    visit(text="word " * 2_000)
+    query, _, more = told[-1]
+    assert "text" not in query
+    assert "too long for a link" in more["note"]
+
+
+def test_a_shared_server_never_tells_its_folders(monkeypatch: pytest.MonkeyPatch, tmp_path):
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
+    monkeypatch.setattr(take_away.state, "get", lambda name: "small" if name == "source" else None)
+    key, remark = take_away.origin(cached.ModelKey(source=str(tmp_path / "small")))
+    assert key.source == "small"
+    assert remark.startswith("# ")
+    for name in BUNDLED:
+        assert take_away.origin(cached.ModelKey(source=name)) == (cached.ModelKey(source=name), "")
+
+
+def test_a_model_trained_here_is_said_to_need_saving():
+    key, remark = take_away.origin(cached.ModelKey(source=f"{cached.TRAINED}abc"))
+    assert key.source == take_away.SAVED
+    assert "save it" in remark
+
+
+@pytest.mark.parametrize(
+    ("title", "name"), [("L2 H3 of a/b", "L2-H3-of-a-b"), ("..", "encoderscope"), ("Käse, ок", "Käse-ок")]
+)
+def test_a_title_becomes_a_files_name(title: str, name: str):
+    assert take_away.file_name(title) == name
+
+
+# --- Compare ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"compare": "heads", "layer": "0", "head": "2", "layer_b": "1", "head_b": "8"},
+        {"compare": "sentences", "text": "We sat on the bank of the river.", "text_b": "The bank took our money."},
+        {"compare": "models", "special": "zero"},
+        {"compare": "models", "model": "twin-pre", "model_b": "twin-post", "layer_b": "3", "head_b": "1"},
+    ],
+    ids=["heads", "sentences", "moved", "twins"],
+)
+def test_a_comparisons_numbers_its_lines_and_its_files_agree(
+    query: dict[str, str], files: dict[str, Callable[[], bytes]]
+):
+    app = visit("change/compare", **query)
+    assert_well(app)
+    found = run(python(app))["found"]
+    assert isinstance(found, align.Comparison)
+    table = pd.read_parquet(io.BytesIO(files["parquet"]()))
+    for name, part in (("a", found.first), ("b", found.second), ("difference", found.difference)):
+        assert table[name].to_numpy() == pytest.approx(part.numpy().ravel(), abs=1e-6, nan_ok=True)
+    cell = found.largest[0]
+    shown = app.markdown[0].value.replace("\\", "")
+    assert f"**{cell.first:.3f}** in A and **{cell.second:.3f}** in B" in shown
+    report = files["html"]().decode()
+    assert len(Page(report).attributes("div")) >= 3
+    assert f"{cell.second:.3f}" in report
