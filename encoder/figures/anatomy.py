@@ -184,8 +184,9 @@ def _places(rows: list[list[Block | Stack]], layer: int) -> tuple[dict[str, Plac
     for row in rows:
         in_layer = getattr(row[0], "layer", None) == layer and not isinstance(row[0], Stack)
         if in_layer != inside:
-            frame[0 if in_layer else 1] = top - (2 if in_layer else GAP - 6)
-            top += 24 if in_layer else 8
+            # Above the first block the residual line leaves, below the last one the frame's title stands.
+            frame[0 if in_layer else 1] = top - 2 if in_layer else top + 9
+            top += 16 if in_layer else 22
             inside = in_layer
         height = SMALL if row[0].kind in _SMALL else TALL
         for block, (left, right) in zip(row, _columns(row), strict=True):
@@ -219,7 +220,7 @@ def _frame(figure: go.Figure, frame: tuple[float, float], title: str) -> None:
         fillcolor=colour.faded(colour.NEUTRAL, 0.06),
     )  # fmt: skip
     figure.add_annotation(
-        x=99, y=frame[0] + 3, text=title, showarrow=False, xanchor="right", yanchor="top", font={"size": 12}
+        x=99, y=frame[1] - 2, text=title, showarrow=False, xanchor="right", yanchor="bottom", font={"size": 11}
     )
 
 

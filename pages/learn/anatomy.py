@@ -55,7 +55,7 @@ def main() -> None:
         )
     with right:
         parts.details(view, drawn, opened, place.query)
-        parts.all_blocks(drawn)
+    parts.all_blocks(drawn)
 
 
 def what_blocks_say() -> None:

@@ -355,7 +355,7 @@ def _numbers(claim: Claim) -> None:
     """Two lines a row, the notes' and the computed one; a computed number is marked where it is another."""
     lines: dict[str, list[str]] = {"": []}
     for row, label in enumerate(claim.labels or ("",) * len(claim.notes)):
-        lines[""] += [f"{label} notes".strip(), f"{label} computed".strip()]
+        lines[""] += [f"{label}: notes", f"{label}: computed"] if label else ["notes", "computed"]
         columns = claim.columns or tuple(str(column) for column in range(len(claim.notes[row])))
         for column, name in enumerate(columns if len(columns) > 1 else ("number",)):
             mark = "✓" if claim.agreeing[row][column] else "✗"

@@ -193,10 +193,13 @@ def _tensor(view: View, block: Block, token: int) -> None:
     start = min(max(0, token - DRAWN_TOKENS // 2), max(0, n_tokens - DRAWN_TOKENS))
     rows = slice(start, min(start + DRAWN_TOKENS, n_tokens))
     opened = steps.tensor(view.trace, str(block.opens), view.head, rows, state.get("pooling"))
-    height = token_rows.height(rows.stop - rows.start, pitch=18, most=430)
+    count = rows.stop - rows.start
+    height = token_rows.height(count, pitch=18, most=430)
+    if block.kind in ("softmax", "scores"):
+        height = learn.map_height(count, most=450)
     title = block.title + ("" if opened.head is None else f", head {opened.head}")
     if block.opens == "pooled":
-        figure, height = stacked_rows({"pooled": opened.values[0]}), 170
+        figure, height = stacked_rows({"pooled": opened.values[0]}), learn.rows_height(1)
     elif block.kind == "softmax":
         figure = figures.attention_heatmap(
             opened.values[:, rows], labels, title=title, colours=view.colours, selected=(token, None),
@@ -250,7 +253,7 @@ def all_blocks(drawn: Anatomy) -> None:
         width="stretch",
         height=360,
         column_config={
-            "block": "Block",
+            "block": st.column_config.TextColumn("Block", width=130),
             "layer": st.column_config.TextColumn("Layer", width=50),
             "shape": "Out",
             "parameters": st.column_config.NumberColumn("Parameters", format="localized"),

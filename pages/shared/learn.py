@@ -85,6 +85,16 @@ def go(step: str, **values: object) -> None:
     put(step=step, **values)
 
 
+def rows_height(count: int) -> int:
+    """Pixels for so many vectors below each other, with room for the colour bar above and the axis below."""
+    return max(225, 150 + 32 * count)
+
+
+def map_height(count: int, most: int = 520) -> int:
+    """Pixels for a square map of so many tokens: cells wide enough for their labels where there are few."""
+    return min(most, 160 + max(22 * count, min(44 * count, 240)))
+
+
 def take_cell(event: dict, row: str | None, column: str | None) -> None:
     """A click on a map sets the value that its rows stand for and the one that its columns stand for. For "
     "callbacks."""

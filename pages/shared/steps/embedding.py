@@ -44,7 +44,7 @@ def _rows(key: str, rows: dict[str, object], component: int, alt: str) -> None:
         stacked_rows(rows, component=component),
         key=key,
         alt=f"{alt} One row a vector, one column a component.",
-        height=140 + 32 * len(rows),
+        height=learn.rows_height(len(rows)),
         on_event=partial(learn.take_cell, row=None, column="component"),
     )
 

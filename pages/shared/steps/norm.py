@@ -34,7 +34,7 @@ def show(view: View) -> None:
         stacked_rows(_rows(step), component=place.component),
         key="norm-rows",
         alt="The vectors around the norm, in the order in which they arise.",
-        height=130 + 30 * len(_rows(step)),
+        height=learn.rows_height(len(_rows(step))),
         on_event=partial(learn.take_cell, row=None, column="component"),
     )
     left, right = st.columns([1, 1], gap="medium")

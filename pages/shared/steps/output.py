@@ -162,7 +162,8 @@ def _pooling(view: View, pooled: steps.Pooled) -> None:
         "attention": "Each token counts as much as the first token attends to it in the last layer, on average "
         "over heads. No weights were trained for that.",
     }
-    own = "This checkpoint was trained with this one." if pooled.kind == view.loaded.pooling else ""
+    trained = view.model.scratch is None and pooled.kind == view.loaded.pooling
+    own = "This checkpoint was trained with this one." if trained else ""
     left, right = st.columns([6, 5], gap="medium")
     with left:
         st.plotly_chart(
@@ -193,7 +194,7 @@ def _similarity(view: View, kind: str) -> None:
                 alt=f"The share of each token of the {name} sentence in the similarity.",
             )
     with right:
-        st.metric("Cosine similarity", f"{step.cosine:.4f}")
+        st.metric("Cosine similarity", formulas.number(step.cosine, 4))
         formulas.show_step(step.formula)
         st.caption(
             f"The cosine is a sum over all {step.pairs.size:,} pairs of tokens. Summed by token it says what each one "

@@ -56,7 +56,7 @@ def _matrix(step: steps.Projection) -> None:
         stacked_rows({f"x of {step.label}": step.x}, component_name="d"),
         key="x-row",
         alt=f"The vector x of {step.label} that this layer reads, {len(step.x)} numbers.",
-        height=175,
+        height=learn.rows_height(1),
     )
     plot(
         weight_matrix(step.weight, column=c, kind=step.which),

@@ -8,7 +8,7 @@ import streamlit as st
 
 from encoder import figures, steps
 from encoder.figures.steps import score_map, token_bars
-from pages.shared import formulas, learn, token_rows
+from pages.shared import formulas, learn
 from pages.shared.components import plot
 from pages.shared.view import View, state
 
@@ -89,7 +89,7 @@ def draw_scores(view: View, place: steps.Selection, variant: steps.Variant) -> N
         ),
         key="score-map",
         alt=f"Scores of layer {place.layer}, head {place.head}: queries downwards, keys to the right.",
-        height=token_rows.height(rows.stop - rows.start, frame=150, most=520),
+        height=learn.map_height(rows.stop - rows.start),
         on_event=partial(learn.take_cell, row="i", column="j"),
     )
     part = (
@@ -173,7 +173,7 @@ def _masks(view: View, place: steps.Selection) -> None:
                 figure,
                 key=f"mask-{causal}",
                 alt=f"Attention weights. {title}.",
-                height=token_rows.height(rows.stop - rows.start, frame=150, most=460),
+                height=learn.map_height(rows.stop - rows.start, most=460),
                 on_event=partial(learn.take_cell, row="i", column="j"),
             )
     st.caption(

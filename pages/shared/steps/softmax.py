@@ -8,7 +8,7 @@ import streamlit as st
 
 from encoder import figures, steps
 from encoder.figures.steps import token_bars
-from pages.shared import formulas, learn, token_rows
+from pages.shared import formulas, learn
 from pages.shared.components import plot
 from pages.shared.learn_params import HIGHEST_TEMPERATURE, LOWEST_TEMPERATURE
 from pages.shared.steps.scores import two_vectors, variant_controls, window
@@ -51,7 +51,7 @@ def show(view: View) -> None:
             ),
             key="weights-map",
             alt=f"Attention weights of layer {place.layer}, head {place.head}.",
-            height=token_rows.height(rows.stop - rows.start, frame=150, most=520),
+            height=learn.map_height(rows.stop - rows.start),
             on_event=partial(learn.take_cell, row="i", column="j"),
         )
         st.caption("Every row sums to 1. Click a cell to see where its number comes from.")
