@@ -320,12 +320,20 @@ def block_max(x: Tensor, block: int) -> Tensor:
     if block == 1:
         return x
     # Rows first: whole rows are compared at a time, and what remains for the columns is 1 / block of the numbers.
-    if x.shape[1] % block:
-        x = torch.nn.functional.pad(x, (0, 0, 0, -x.shape[1] % block))
-    x = x.unflatten(1, (-1, block)).amax(2)  # [h, ceil(Ti / block), Tj]
-    if x.shape[2] % block:
-        x = torch.nn.functional.pad(x, (0, -x.shape[2] % block))
-    return x.unflatten(2, (-1, block)).amax(3)
+    return _block_max_of_axis(_block_max_of_axis(x, block, 1), block, 2)
+
+
+def _block_max_of_axis(x: Tensor, block: int, axis: int) -> Tensor:
+    """The largest of each `block` entries along one axis; the last ones may be fewer, and are not padded: a chunk that
+    is an eighth of a block would become eight times as large.
+    """
+    whole = x.shape[axis] // block * block
+    parts = []
+    if whole:
+        parts.append(x.narrow(axis, 0, whole).unflatten(axis, (-1, block)).amax(axis + 1))
+    if whole < x.shape[axis]:
+        parts.append(x.narrow(axis, whole, x.shape[axis] - whole).amax(axis, keepdim=True))
+    return parts[0] if len(parts) == 1 else torch.cat(parts, axis)
 
 
 def put_block_max(pooled: Tensor, x: Tensor, first_row: int, block: int) -> None:
