@@ -24,6 +24,8 @@ from encoder.figures.norms import (
 from encoder.figures.positions import (
     angles,
     distance_curve,
+    head_biases,
+    order_bars,
     position_dot_products,
     position_heatmap,
     position_products,
@@ -44,8 +46,8 @@ from encoder.figures.windows import attention_window
 __all__ = [
     "OUTLIER", "THEMES", "DotProduct", "angles", "arrow", "attention_cells", "attention_heatmap",
     "attention_window", "component_sizes", "distance_curve", "dot_product_bars", "dot_product_summary",
-    "dot_product_terms", "gain_bias", "isolated", "norm_deviations", "norm_label", "norm_means", "norm_steps",
-    "norm_tick", "outlier_map", "outliers", "position_dot_products", "position_heatmap", "position_products",
-    "products_by_distance", "robust_limit", "rotary_angles", "symmetric_limit", "thumbnails_lut",
-    "token_statistics", "token_steps", "vectors_heatmap",
+    "dot_product_terms", "gain_bias", "head_biases", "isolated", "norm_deviations", "norm_label", "norm_means",
+    "norm_steps", "norm_tick", "order_bars", "outlier_map", "outliers", "position_dot_products", "position_heatmap",
+    "position_products", "products_by_distance", "robust_limit", "rotary_angles", "symmetric_limit",
+    "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap",
 ]  # fmt: skip

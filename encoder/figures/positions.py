@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import html
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,14 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import (
     as_array,
+    band,
+    check_labels,
     colour_bar,
     component_axis,
     heading,
     neutral_layout,
     plain_axis,
+    token_axis,
 )
 from encoder.figures.vectors import robust_limit
 
@@ -92,13 +96,20 @@ def position_dot_products(
     return _finish(figure, title, selected, len(matrix))
 
 
-def distance_curve(curves: Mapping[str, pd.DataFrame], *, unit: str = "dot product") -> go.Figure:
-    """Curves by distance, each with the band of its middle 80 %. curves: name -> distance, mean (and low, high)."""
+def distance_curve(
+    curves: Mapping[str, pd.DataFrame],
+    *,
+    unit: str = "dot product",
+    across: str = "distance between the positions",
+    mark: tuple[float, float, str] | None = None,
+) -> go.Figure:
+    """Curves by distance, each with the band of its middle 80 %. curves: name -> distance, mean (and low, high).
+
+    unit, across: names of the axes; mark: (distance, value, name) of a point that stands out.
+    """
     if not curves:
         raise ValueError("curves is empty: give at least one curve.")
-    figure = go.Figure(
-        layout=neutral_layout(xaxis=plain_axis("distance between the positions"), yaxis=plain_axis(unit))
-    )
+    figure = go.Figure(layout=neutral_layout(xaxis=plain_axis(across), yaxis=plain_axis(unit)))
     for number, (name, curve) in enumerate(curves.items()):
         line = colour.SERIES[number % len(colour.SERIES)]
         distance = curve["distance"].to_numpy()
@@ -123,11 +134,88 @@ def distance_curve(curves: Mapping[str, pd.DataFrame], *, unit: str = "dot produ
             line={"color": line, "width": 2, "dash": ("solid", "dash", "dot")[number % 3]},
             hovertemplate=f"{name}, %{{x}} apart: %{{y:.3f}}<extra></extra>",
         )
+    if mark is not None:
+        distance, value, name = mark[0], mark[1], html.escape(mark[2], quote=False)
+        figure.add_scatter(
+            x=np.array([distance]),
+            y=np.array([value]),
+            name=name,
+            mode="markers",
+            marker={"color": colour.EMPHASIS, "size": 11, "line": {"color": "#ffffff", "width": 1.5}},
+            hovertemplate=f"{name}, %{{x}} apart: %{{y:.3f}}<extra></extra>",
+        )
     figure.update_layout(
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-        showlegend=len(curves) > 1,
+        showlegend=len(curves) > 1 or mark is not None,
         hovermode="closest",
     )
+    return figure
+
+
+def head_biases(bias: object, distances: object, *, selected: int | None = None) -> go.Figure:
+    """bias [H, N] at distances [N], key minus query -> heatmap, one row a head, coloured around 0."""
+    values = as_array(bias, name="bias", ndim=2)
+    limit = robust_limit(values)
+    heatmap = go.Heatmap(
+        z=values,
+        x=np.asarray(distances, dtype=np.int32),
+        y=np.arange(len(values), dtype=np.int32),
+        zmin=-limit,
+        zmax=limit,
+        colorscale=colour.diverging("position"),
+        colorbar=colour_bar("added to the score", nticks=5),
+        hovertemplate="head %{y}, distance %{x}: %{z:.3f}<extra></extra>",
+    )
+    down = component_axis(len(values), title="head")
+    layout = neutral_layout(
+        margin={"l": 8, "r": 8, "t": 60, "b": 8},
+        xaxis=plain_axis("distance, key minus query") | {"showgrid": False, "zeroline": False},
+        yaxis=down | {"range": down["range"][::-1]},
+        uirevision=f"{values.shape}",
+    )
+    figure = go.Figure(heatmap, layout)
+    if selected is not None:
+        figure.update_layout(shapes=band(row=selected, colour=colour.EMPHASIS, thin=len(values) > 60))
+    return figure
+
+
+def order_bars(
+    cosine: object, labels: Sequence[str], *, moved: object, selected: int | None = None, first: int = 0
+) -> go.Figure:
+    """cosine [T]: how much of each token's output is left in another word order, a bar a token.
+
+    moved [T] bool: the tokens that stand somewhere else then; the others are drawn paler. labels: of the whole text;
+    first: the token of the first bar, when a part is drawn; selected: the token that is marked.
+    """
+    values = as_array(cosine, name="cosine", ndim=1)
+    labels = check_labels(labels, first + len(values), "labels")
+    elsewhere = np.asarray(moved, dtype=bool)
+    places = first + np.arange(len(values), dtype=np.int32)
+    figure = go.Figure()
+    for name, chosen, shade in (
+        ("stands elsewhere", elsewhere, colour.SERIES[0]),
+        ("stays where it is", ~elsewhere, colour.faded(colour.NEUTRAL, 0.6)),
+    ):
+        figure.add_bar(
+            x=places[chosen],
+            y=values[chosen],
+            name=name,
+            width=0.85,
+            marker={"color": shade, "line": {"width": 0}},
+            hovertemplate="%{x}: cosine %{y:.4f}<extra></extra>",
+        )
+    figure.update_layout(
+        neutral_layout(
+            xaxis=token_axis(labels, first, len(values), title="token"),
+            yaxis=plain_axis("cosine") | {"range": [min(0.0, float(values.min()) * 1.05), 1.05]},
+            barmode="overlay",
+            legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            uirevision=f"{len(values)}+{first}",
+        )
+    )
+    figure.add_hline(y=1, line={"color": colour.NEUTRAL, "width": 1, "dash": "dot"})
+    if selected is not None and first <= selected < first + len(values):
+        figure.add_vline(x=selected, line={"color": colour.EMPHASIS, "width": 1.5})
     return figure
 
 

@@ -20,7 +20,7 @@ KINDS = {"input": "before", "layer": "LayerNorm", "rms": "RMSNorm", "batch": "Ba
 
 #: Room kept for the formulas: the page below stays where it is when another token is chosen, and when the formulas'
 #: script arrives late.
-STYLE = ".st-key-norm-derivation { min-height: 27rem; }"
+STYLE = ".st-key-norm-derivation { min-height: 39rem; }"
 
 view = current_view()
 trace, config, labels = view.trace, view.loaded.config, view.trace.labels

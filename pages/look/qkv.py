@@ -25,7 +25,7 @@ NAMES = {
 #: another pair is chosen, and when the formulas' script arrives late.
 STYLE = """
 .st-key-pair-sentence { min-height: 5rem; }
-.st-key-derivation { min-height: 40rem; }
+.st-key-derivation { min-height: 51rem; }
 @media (max-width: 640px) { .st-key-pair-sentence { min-height: 11rem; } }
 """
 
@@ -43,18 +43,9 @@ def main() -> None:
     )
     if config.position == "rotary":
         st.caption("Queries and keys are shown as the scores use them: already turned by the position of their token.")
-    query, key = pair()
+    query, key = token_rows.pair(view)
     maps(query, key)
     dot_product(query, key)
-
-
-def pair() -> tuple[int, int]:
-    """The selected query and key token; where none is selected, the first word and what it attends to most."""
-    query = view.i if view.i is not None else min(1, trace.n_tokens - 1)
-    if view.j is not None:
-        return query, view.j
-    row = trace.attention(view.layer, view.head, slice(query, query + 1))[0]
-    return query, ranking.strongest(row, 1)[0][0]
 
 
 def maps(query: int, key: int) -> None:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import streamlit as st
 
+from encoder.measure import ranking
 from pages.shared import controls
-from pages.shared.view import state
+from pages.shared.view import View, state
 
 #: More tokens than these are drawn in parts.
 AT_ONCE = 256
+
+
+def pair(view: View) -> tuple[int, int]:
+    """The selected query and key token; where none is selected, the first word and what it attends to most."""
+    query = view.i if view.i is not None else min(1, view.trace.n_tokens - 1)
+    if view.j is not None:
+        return query, view.j
+    row = view.trace.attention(view.layer, view.head, slice(query, query + 1))[0]
+    return query, ranking.strongest(row, 1)[0][0]
 
 
 def part(n_tokens: int, selected: int | None, key: str, label: str = "Tokens") -> slice:

@@ -172,9 +172,64 @@ def test_only_rotary_positions_turn():
 
 def test_the_bias_for_a_distance_is_what_the_scores_get():
     own = small(relative_buckets=8, relative_max_distance=16)
-    distances, bias = positions.distance_bias(own, 1, 20)
+    distances, bias = positions.distance_biases(own, 20)
+    assert bias.shape == (3, 41)
     table = own.relative_bias.weight.detach()
-    matrix = attend.relative_bias(table, torch.arange(21), torch.arange(21), 16)[1].numpy()
+    matrix = attend.relative_bias(table, torch.arange(21), torch.arange(21), 16).numpy()
     for i, j in ((0, 20), (20, 0), (5, 6), (7, 7)):
-        assert bias[list(distances).index(j - i)] == matrix[i, j]
-    assert positions.distance_bias(small(), 0, 4) is None
+        np.testing.assert_array_equal(bias[:, list(distances).index(j - i)], matrix[:, i, j])
+    assert positions.distance_biases(small(), 4) is None
+
+
+@pytest.mark.parametrize(("query", "key"), [(1, 5), (6, 2), (3, 3)])
+def test_a_product_by_distance_is_the_scores_own_at_its_distance(
+    query: int, key: int, make_tiny: Callable[..., TextEncoder]
+):
+    trace = make_tiny(position="rotary", rotary_base=(100.0, 5000.0, 900.0)).trace("the cat sat on the mat")
+    q, k, _ = trace.layer_qkv(1)
+    distances, products = positions.turned_products(trace, 1, 0, query, key, farthest=9)
+    assert products[list(distances).index(key - query)] == pytest.approx(float(q[0, query] @ k[0, key]), abs=1e-5)
+    assert len(products) == 19
+    # So far apart anywhere else it is the same: the pair moved by one position.
+    base = attend.rotary_angles(torch.tensor([1]), trace.config.d_head, 5000.0)
+    moved = [attend.rotate(x.float(), *base) for x in (q[0, query : query + 1], k[0, key : key + 1])]
+    assert float(moved[0][0] @ moved[1][0]) == pytest.approx(float(q[0, query] @ k[0, key]), abs=1e-4)
+
+
+def test_only_rotary_products_depend_on_distance(make_tiny: Callable[..., TextEncoder]):
+    with pytest.raises(encoder.EncoderError, match="positions of this model are learned"):
+        positions.turned_products(make_tiny().trace("the cat"), 0, 0, 1, 2, 4)
+
+
+def test_without_positions_the_order_does_not_matter(minilm: TextEncoder):
+    """The same vectors in another order, up to rounding; repeated words and special tokens included."""
+    found = positions.order_effect(untrained(minilm, position="none").trace("the cat sat on the mat"))
+    assert found.difference < 1e-5
+    assert found.same
+    assert found.cosine == pytest.approx(np.ones(8), abs=1e-5)
+    assert found.moved.tolist() == [False, *[True] * 6, False]
+
+
+@pytest.mark.parametrize("kind", ["learned", "sinusoidal", "rotary"])
+def test_with_positions_the_order_matters(kind: str, minilm: TextEncoder):
+    found = positions.order_effect(untrained(minilm, position=kind).trace("the cat sat"))
+    assert found.difference > 0.01
+    assert not found.same
+    assert found.moved.tolist() == [False, True, False, True, False], "the word in the middle stays"
+
+
+def test_the_order_of_each_sentence_is_its_own(minilm: TextEncoder):
+    """The reversed text, typed by hand, gives the vectors that are compared with."""
+    trace, other = minilm.trace("the cat sat", "two dogs"), minilm.trace("sat cat the", "dogs two")
+    found = positions.order_effect(trace)
+    places = [0, 3, 2, 1, 4, 6, 5, 7]  # where each token stands in the other
+    expected = torch.cosine_similarity(trace.output, other.output[places], dim=-1)
+    assert found.cosine == pytest.approx(expected.numpy(), abs=1e-5)
+
+
+def test_lengths_of_what_the_embedding_adds(minilm: TextEncoder):
+    trace = minilm.trace("the cat")
+    position, token = positions.lengths(trace)
+    assert position == pytest.approx(float(trace.position.norm(dim=-1).mean()))
+    assert token == pytest.approx(float(trace.values["embedding.tokens"].norm(dim=-1).mean()))
+    assert positions.lengths(untrained(minilm, position="rotary", d_model=24).trace("cat")) is None

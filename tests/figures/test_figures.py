@@ -78,6 +78,13 @@ MAKERS = {
     "curve by distance": lambda labels, n: figures.distance_curve(
         {"learned": curve(n), "sinusoidal": curve(n)[["distance", "mean"]]}
     ),
+    "curve with a mark": lambda labels, n: figures.distance_curve(
+        {"q · k": curve(n)[["distance", "mean"]]}, unit="q · k", across="key minus query", mark=(0, 1.5, labels[-1])
+    ),
+    "biases of heads": lambda labels, n: figures.head_biases(rows_of(4, n), np.arange(n) - n // 2, selected=3),
+    "order": lambda labels, n: figures.order_bars(
+        np.clip(rows_of(1, n)[0], -1, 1), labels, moved=np.arange(n) % 2 == 0, selected=0
+    ),
     "rotary angles": lambda labels, n: figures.rotary_angles(np.abs(rows_of(n, K)), selected=0),
     "norm means": lambda labels, n: figures.norm_means(rows_of(N, n), norm_names(), labels, selected=(N - 1, n - 1)),
     "norm deviations": lambda labels, n: figures.norm_deviations(
@@ -342,6 +349,19 @@ def test_angles_run_from_zero_to_a_whole_turn():
     assert figures.angles(np.cos(turned), np.sin(turned)) == pytest.approx(np.mod(turned, 2 * np.pi), abs=1e-6)
     scale = figures.rotary_angles(turned).data[0].colorscale
     assert scale[0][1] == scale[-1][1], "cyclic"
+
+
+def test_the_order_of_words_is_drawn_apart():
+    figure = figures.order_bars([1.0, 0.5, -0.2], WORDS, moved=[False, True, True])
+    moved, stays = figure.data
+    assert (list(moved.x), list(moved.y)) == ([1, 2], [0.5, pytest.approx(-0.2)])
+    assert list(stays.x) == [0]
+    low, high = figure.layout.yaxis.range
+    assert low < -0.2
+    assert high > 1
+    part = figures.order_bars([0.5, 0.4], ["t"] * 42, moved=[True, True], first=40, selected=3)
+    assert list(part.data[0].x) == [40, 41]
+    assert len(part.layout.shapes) == 1, "the line at 1; token 3 is not drawn"
 
 
 def test_norm_maps():
