@@ -142,6 +142,7 @@ def _choice(place: DeltaGenerator, name: str, label: str, words: dict[str, str],
 
 def show(sides: Sides, found: align.Comparison, special: SpecialTokens, span: str) -> None:
     """Both maps, their difference, and what it says."""
+    notes(sides)
     steps = sides.alignment
     names = align.step_labels(sides.first.trace, sides.second.trace, steps)
     selected = compare.selected_steps(view, steps)
@@ -165,6 +166,30 @@ def show(sides: Sides, found: align.Comparison, special: SpecialTokens, span: st
             "special_tokens": report.SPECIAL_WORDS[special],
         },
     )  # fmt: skip
+
+
+def notes(sides: Sides) -> None:
+    """What holds for side B and is said of side A above every page: what was cut, moved or left empty."""
+    side, config = sides.second, sides.second.loaded.config
+    for name, shown, count in (("layer", side.layer, config.n_layers), ("head", side.head, config.n_heads)):
+        asked = state.get(f"{name}_b")
+        if sides.what != "sentences" and asked is not None and asked != shown:
+            st.warning(
+                f"The link asks for {name} {asked} on side B, whose {name}s are 0 to {count - 1}. Shown: {shown}.",
+                icon=":material/link_off:",
+            )
+    source = side.trace.source
+    if sides.what == "sentences" and not side.text.strip():
+        st.info("Nothing is typed as sentence B: its special tokens stand alone.", icon=":material/info:")
+    if sides.what != "heads" and source is not None and source.cut:
+        st.warning(
+            f"Side B is {source.n_full:,} tokens; {side.loaded.name} takes {side.loaded.config.max_tokens:,}. "
+            f"Compared: the first {len(source):,}.",
+            icon=":material/content_cut:",
+        )
+    if sides.what == "models":
+        for sentence in side.loaded.notes:
+            st.info(f"B: {sentence}", icon=":material/info:")
 
 
 def described(sides: Sides, side: Side) -> str:

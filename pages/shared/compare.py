@@ -162,10 +162,6 @@ def other_head(what: str, view: View, config: encoder.EncoderConfig) -> tuple[in
     layer = view.layer if layer is None else layer
     if head is None:
         head = (view.head + 1) % config.n_heads if what == "heads" else view.head
-    for name, value, count in (("layer_b", layer, config.n_layers), ("head_b", head, config.n_heads)):
-        if value >= count and state.get(name) is not None:
-            kind = name.removesuffix("_b")
-            state.note(f"{name}={value}: side B has {kind}s 0 to {count - 1}. Shown: {count - 1}.")
     return min(layer, config.n_layers - 1), min(head, config.n_heads - 1)
 
 

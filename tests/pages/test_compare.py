@@ -1,0 +1,161 @@
+"""Compare under AppTest: what stands on side B, one selection for both, examples, long texts, what cannot be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import encoder
+from encoder.measure import align
+from pages.shared import compare
+from pages.shared.compare_params import WHAT
+from tests.pages.apps import assert_well, sentences, visit
+
+RIVER, MONEY = compare.RIVER, compare.MONEY
+LONG = "attention is all you need " * 80
+
+
+@pytest.fixture(scope="module")
+def minilm() -> encoder.TextEncoder:
+    return encoder.load("minilm", device="cpu")
+
+
+def written(app: AppTest) -> str:
+    return "\n".join(element.value for kind in ("markdown", "caption") for element in app.main.get(kind)).replace(
+        "\\", ""
+    )
+
+
+@pytest.mark.parametrize("what", list(WHAT))
+@pytest.mark.parametrize("text", ["", "القطة the **b** $x$ the <i> 😀"])
+def test_any_text_on_either_side(what: str, text: str):
+    app = visit("change/compare", compare=what, text=text)
+    assert_well(app)
+    if what == "sentences":
+        for other in (text, "x"):
+            app.main.text_input(key="view:text_b").set_value(other).run()
+            assert_well(app)
+            assert ("Nothing is typed as sentence B" in sentences(app)) == (other == "")
+
+
+def test_one_selection_in_both_sentences(minilm: encoder.TextEncoder):
+    first, second = minilm.trace(RIVER), minilm.trace(MONEY)
+    steps = align.align_traces(first, second)
+    bank = first.labels.index("bank"), second.labels.index("bank")
+    app = visit("change/compare", compare="sentences", text=RIVER, text_b=MONEY, layer="1", head="8",
+                i=str(bank[0]), j="0")  # fmt: skip
+    assert_well(app)
+    ours, theirs = (float(trace.attention(1, 8)[token, 0]) for trace, token in zip((first, second), bank, strict=True))
+    assert f"gives **[CLS]** **{ours:.3f}** in A and **{theirs:.3f}** in B" in written(app)
+    table = app.dataframe[0].value
+    assert set(table["from"]) == {"bank"}
+    assert len(table) == 8
+    assert steps.kinds[steps.step_of(bank[0])] == "same"
+
+
+def test_a_token_that_only_side_b_has_can_be_selected():
+    app = visit("change/compare", compare="sentences", text="a b", text_b="a new b", i_b="2")
+    assert_well(app)
+    assert "Where **new** (step 2) differs most" in written(app)
+    app.main.button[-1].click().run()
+    assert "i_b" not in app.query_params
+    assert "Click a cell or a token" in written(app)
+
+
+def test_clicks_become_tokens_of_either_side(monkeypatch: pytest.MonkeyPatch):
+    put: dict[str, int | None] = {}
+    monkeypatch.setattr(compare.state, "put", lambda name, value: put.__setitem__(name, value))
+    steps = align.align("abd", "abcd")
+    take = compare.from_click(steps, 1)
+    take({"event": "click", "axis": "cell", "i": 2, "j": 3, "trace": 0})
+    assert put == {"i": None, "i_b": 2, "j": 2, "j_b": None}
+    put.clear()
+    take({"event": "click", "axis": "y", "i": 3})
+    assert put == {"i": 2, "i_b": None}
+    take({"event": "click", "axis": "clear"})
+    assert set(put.values()) == {None}
+    put.clear()
+    compare.from_click(steps, 2)({"event": "click", "axis": "cell", "i": 1, "j": 1, "trace": 0})
+    take({"event": "relayout", "window": None})
+    assert put == {}, "a cell of a pooled map is no token"
+
+
+def test_every_head_leads_to_a_head(monkeypatch: pytest.MonkeyPatch):
+    put: dict[str, int | None] = {}
+    monkeypatch.setattr(compare.state, "put", lambda name, value: put.__setitem__(name, value))
+    compare.open_from("heads")({"event": "click", "axis": "cell", "i": 3, "j": 7})
+    assert put == {"layer_b": 3, "head_b": 7}
+    put.clear()
+    compare.open_from("models")({"event": "click", "axis": "cell", "i": 3, "j": 1})
+    assert put == {"layer": 3, "head": 1, "layer_b": None, "head_b": None}
+
+
+@pytest.mark.parametrize("title", list(compare.EXAMPLES))
+def test_every_example_shows_a_difference(title: str):
+    app = visit("change/compare")
+    app.main.selectbox(key="compare:example").set_value(title).run()
+    assert_well(app)
+    assert app.main.get("button_group")[0].value == compare.EXAMPLES[title]["compare"]
+    assert "The largest difference" in written(app)
+
+
+def test_the_same_head_twice_does_not_differ():
+    app = visit("change/compare", layer="1", head="3", layer_b="1", head_b="3")
+    assert_well(app)
+    assert "A and B are the same" in written(app)
+
+
+def test_a_head_that_side_b_lacks_is_said():
+    app = visit("change/compare", compare="models", model_b="twin-pre", layer_b="9", head_b="2")
+    assert_well(app)
+    assert "layer 9 on side B, whose layers are 0 to 3. Shown: 3." in sentences(app)
+
+
+def test_models_of_other_sizes_and_vocabularies():
+    app = visit("change/compare", compare="models", model_b="twin-post", layer="5", head="11")
+    assert_well(app)
+    assert "align.Side(trace, 5, 11), align.Side(other, 3, 3)" in app.get("code")[-1].value
+
+
+@pytest.mark.parametrize(("source", "said"), [("", "Type the folder or Hub id"), ("/no/such/folder", "no/such/folder")])
+def test_a_model_b_that_cannot_be_is_a_sentence(source: str, said: str):
+    app = visit("change/compare", compare="models", model_b="other", source_b=source)
+    assert not app.exception
+    assert said in sentences(app)
+
+
+def test_moved_norms_are_said_to_be_untrained():
+    app = visit("change/compare", compare="models")
+    assert "without any training" in sentences(app)
+
+
+def test_long_texts_are_compared_in_blocks():
+    app = visit("change/compare", compare="sentences", text=LONG, text_b=f"so {LONG}")
+    assert_well(app)
+    assert "among 2 × 2 pairs of tokens" in written(app)
+
+
+def test_far_too_long_texts_leave_out_what_would_take_long():
+    config = {"model": "scratch", "layers": "1", "heads": "2", "width": "16", "ffn": "16", "positions": "none"}
+    app = visit("change/compare", compare="heads", text="word " * 1_500, **config)
+    assert_well(app)
+    assert "Every head is compared up to 1,024 tokens" in sentences(app)
+
+
+def test_pre_norm_is_teal_on_either_side(minilm: encoder.TextEncoder):
+    key = compare.cached.ModelKey()
+    moved = compare.cached.ModelKey(norm="pre")
+    sides = [compare.Side(name, model, "a", None, 0, 0) for name, model in (("A", moved), ("B", key))]
+    assert [side.name for side in compare.Sides("models", *sides).ends] == ["B", "A"]
+    assert [side.name for side in compare.Sides("heads", *sides).ends] == ["A", "B"]
+
+
+def test_what_is_said_is_what_the_maps_say(minilm: encoder.TextEncoder):
+    app = visit("change/compare", compare="heads", text="a b c", layer="2", head="3", layer_b="4", head_b="5")
+    trace = minilm.trace("a b c")
+    difference = (trace.attention(4, 5) - trace.attention(2, 3)).numpy()
+    moved = np.abs(difference).sum(axis=1) / 2
+    assert f"On average **{moved.mean():.0%}**" in written(app)
+    row, column = np.unravel_index(np.abs(difference).argmax(), difference.shape)
+    assert f"**{trace.labels[row]}** gives **{trace.labels[column]}**" in written(app)
