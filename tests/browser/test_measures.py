@@ -1,0 +1,79 @@
+"""Find heads and Beyond the weight in a real Chromium: what is clicked is what is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.test_main_flow import query, wait_for_query
+from tests.conftest import settle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+TEXT = "The+cat+sat+on+the+mat"
+#: Where a point of a plot lies on the screen, once it is drawn.
+PLACE = """([label, trace, point]) => {
+    const host = [...document.querySelectorAll('.enc-plot .enc-focus')].find(
+        (one) => one.getAttribute('aria-label')?.includes(label) && one.querySelector('.main-svg'));
+    if (!host?._fullLayout?._size) return null;
+    const {xaxis, yaxis} = host._fullLayout, data = host._fullData[trace], box = host.getBoundingClientRect();
+    return [box.x + xaxis._offset + xaxis.d2p(data.x[point]), box.y + yaxis._offset + yaxis.d2p(data.y[point])];
+}"""
+
+
+def click_point(page: Page, label: str, trace: int, point: int, *, bar: bool = False) -> None:
+    """Click a point (or the left one of two bars, near its end) of the plot whose label contains `label`."""
+    where = [label, trace, point]
+    page.wait_for_function(PLACE, arg=where)
+    page.locator(f'.enc-plot .enc-focus[aria-label*="{label}"]').scroll_into_view_if_needed()
+    x, y = page.evaluate(PLACE, where)
+    x, y = (x - 5, y + 5) if bar else (x, y)
+    page.mouse.move(x, y)
+    page.locator(".hoverlayer .hovertext").first.wait_for()
+    page.mouse.down()
+    page.mouse.up()
+
+
+def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page]) -> None:
+    page = visit(f"/find?text={TEXT}")
+    table = page.get_by_test_id("stDataFrame")
+    table.locator("canvas").first.wait_for()
+    box = table.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 16, box["y"] + 36 + 35 * 4.5)  # the box in front of the fifth row
+    wait_for_query(page, "head", "4")
+    page.get_by_role("heading", name="L0 H4").wait_for()
+
+    page.get_by_text("Map of heads").click()
+    wait_for_query(page, "find", "map")
+    click_point(page, "heads as points", 0, 12 + 8)
+    wait_for_query(page, "layer", "1")
+    assert query(page)["head"] == "8"
+    page.get_by_text("Next-token head").wait_for()
+
+    page.get_by_role("button", name="Open on the Heads page").click()
+    page.wait_for_function("() => location.pathname === '/'")
+    settle(page)
+    page.get_by_role("heading", name="L1 H8").first.wait_for()
+
+
+def test_layers_tokens_queries_and_keys_are_chosen_by_a_click(visit: Callable[..., Page]) -> None:
+    page = visit(f"/beyond?text={TEXT}", dark=True)
+    click_point(page, "Three curves", 0, 4)
+    wait_for_query(page, "layer", "4")
+    page.get_by_role("heading", name="Layer 4, all heads").wait_for()
+    click_point(page, "Two bars for each token", 0, 0, bar=True)
+    wait_for_query(page, "j", "0")
+
+    page.get_by_text("Queries and keys", exact=True).click()
+    wait_for_query(page, "beyond", "plane")
+    click_point(page, "Queries and keys of layer 4", 1, 3)
+    wait_for_query(page, "i", "3")
+    click_point(page, "Queries and keys of layer 4", 2, 2)
+    wait_for_query(page, "j", "2")
+    assert page.evaluate("() => document.querySelector('.stMain').scrollWidth <= innerWidth")
