@@ -250,7 +250,7 @@ def draw_text(view: View, options: Options, shown: HeadMap, held: Held) -> None:
     direction = state.bound(
         st.segmented_control, "direction", "Shaded by", ["to", "from"], required=True,
         label_visibility="collapsed",
-        format_func={"to": "what the selected attend to", "from": "who attends to the selected"}.get,
+        format_func={"to": "what it attends to", "from": "who attends to it"}.get,
     )  # fmt: skip
     units, _ = aggregate.token_groups(view.trace, words=options.words, padding=options.padding)
     rows = [_place(shown.row_of(group[0])) for group in units]

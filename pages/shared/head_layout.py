@@ -13,7 +13,8 @@ STYLE = """
     display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 6fr); grid-template-rows: auto 1fr;
     gap: 0.6rem 1.5rem; align-items: start;
   }
-  .st-key-heads-body > :nth-child(2) { grid-column: 2; grid-row: 1 / span 2; }
+  /* A map that fits into the window stays there while the lists beside it are scrolled. */
+  .st-key-heads-body > :nth-child(2) { grid-column: 2; grid-row: 1 / span 2; position: sticky; top: 3.75rem; }
   .st-key-heads-body > :nth-child(3) { grid-column: 1; grid-row: 2; }
 }
 @container (min-width: 560px) {

@@ -292,6 +292,7 @@ class PlotView {
       return;
     }
     const [row, column] = point.pointNumber;
+    this.pressed = null;   // a tap can reach Plotly twice, as touch and as mouse
     this.cursor = { map: index, row, column };
     this.placeCursor();
     this.sendCell(shift);
