@@ -20,7 +20,16 @@ from encoder.steps.embedding import Embedding, Lookup, embedding, lookup
 from encoder.steps.ffn import FeedForward, HiddenLayer, feed_forward, hidden_layer
 from encoder.steps.latex import Formula
 from encoder.steps.mixing import HeadsTogether, Mixing, heads_together, mixing
-from encoder.steps.norm import AddNorm, Normalised, NormComparison, add_norm, compare_norms, normalised
+from encoder.steps.norm import (
+    AddNorm,
+    Normalised,
+    NormComparison,
+    NormMoments,
+    add_norm,
+    compare_norms,
+    norm_moments,
+    normalised,
+)
 from encoder.steps.output import Journey, Plane, Pooled, Similarity, journey, nearest, plane, pooled, similarity
 from encoder.steps.projection import Projection, projected_matrix, projection
 from encoder.steps.score import ScalingEffect, Score, ScoreMatrix, Variant, scaling_effect, score, score_matrix
@@ -52,11 +61,12 @@ STEPS = (
 )
 
 __all__ = [
-    "STEPS", "AddNorm", "Chain", "Check", "Embedding", "FeedForward", "Formula", "HeadsTogether", "HiddenLayer",
-    "Journey", "Lookup", "Mixing", "NormComparison", "Normalised", "Opened", "PaddedBatch", "Plane", "Pooled",
-    "Projection", "Recomputation", "ScalingEffect", "Score", "ScoreMatrix", "Selection", "Similarity",
-    "Softmax", "Step", "TextToIds", "Variant", "add_norm", "chain", "compare_norms", "embedding",
-    "feed_forward", "heads_together", "hidden_layer", "journey", "lookup", "mixing", "nearest", "normalised",
-    "padded_batch", "plane", "pooled", "projected_matrix", "projection", "scaling_effect", "score",
-    "score_matrix", "similarity", "softmax", "tensor", "text_to_ids", "word_pieces",
+    "STEPS", "AddNorm", "Chain", "Check", "Embedding", "FeedForward", "Formula", "HeadsTogether",
+    "HiddenLayer", "Journey", "Lookup", "Mixing", "NormComparison", "NormMoments", "Normalised", "Opened",
+    "PaddedBatch", "Plane", "Pooled", "Projection", "Recomputation", "ScalingEffect", "Score", "ScoreMatrix",
+    "Selection", "Similarity", "Softmax", "Step", "TextToIds", "Variant", "add_norm", "chain",
+    "compare_norms", "embedding", "feed_forward", "heads_together", "hidden_layer", "journey", "lookup",
+    "mixing", "nearest", "norm_moments", "normalised", "padded_batch", "plane", "pooled", "projected_matrix",
+    "projection", "scaling_effect", "score", "score_matrix", "similarity", "softmax", "tensor", "text_to_ids",
+    "word_pieces",
 ]  # fmt: skip

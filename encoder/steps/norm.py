@@ -209,6 +209,33 @@ def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class NormMoments:
+    """`NormComparison` of one sentence without its vectors, to be kept: of a long text those are many.
+
+    moments: "input", "layer", "rms", "batch" -> (mean [T], standard deviation [T]) of every real token; apart: how far
+    the outputs of each norm move when another sentence joins the batch.
+    """
+
+    moments: dict[str, tuple[Floats, Floats]]
+    apart: dict[str, float]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for pair in self.moments.values() for array in pair)
+
+
+def norm_moments(trace: Trace, neighbour: Trace, name: str) -> NormMoments:
+    """A sentence through three norms at the norm `name`, alone; and how far that moves when `neighbour` joins it."""
+    alone = compare_norms([trace], name)
+    apart = compare_norms([trace, neighbour], name).apart
+    return NormMoments(
+        moments={kind: alone.token_statistics(kind) for kind in ("input", *alone.outputs)},
+        apart={kind: moved for kind, moved in apart.items() if moved is not None},
+    )
+
+
 def three_norms(x: Floats, eps: float) -> dict[str, Floats]:
     """x [N, D] -> "layer", "rms", "batch", [N, D] each, without gain and bias."""
     small = np.float32(max(eps, 1e-12))

@@ -394,13 +394,18 @@ def three_norms(name: str) -> None:
         " by the root of the mean square and leaves the mean in. **BatchNorm** looks at one component across all "
         "tokens, so what becomes of a token depends on its neighbours."
     )
-    compared = steps.compare_norms([trace], name)
-    moments = {kind: compared.token_statistics(kind) for kind in KINDS}
-    part = token_rows.part(len(compared.labels), view.i, "three-norms")
+    found: steps.NormMoments = cached.derived(
+        view.model,
+        view.text,
+        view.pair,
+        ("norm moments", name),
+        lambda own: steps.norm_moments(own, cached.trace(view.model, NEIGHBOUR), name),
+    )
+    part = token_rows.part(trace.n_real, view.i, "three-norms")
     st.plotly_chart(
         figures.token_statistics(
-            {title: tuple(values[part] for values in moments[kind]) for kind, title in KINDS.items()},
-            compared.labels,
+            {title: tuple(values[part] for values in found.moments[kind]) for kind, title in KINDS.items()},
+            labels,
             selected=view.i,
             first=part.start,
         ),
@@ -408,10 +413,10 @@ def three_norms(name: str) -> None:
         key="three-norms",
         alt="Mean and standard deviation of each token's vector before and after LayerNorm, RMSNorm and BatchNorm.",
     )
-    if said := token_rows.which(part, len(compared.labels), view.i):
+    if said := token_rows.which(part, trace.n_real, view.i):
         st.caption(said.strip())
-    st.markdown(norms_in_words(moments))
-    st.markdown(neighbours_in_words(name))
+    st.markdown(norms_in_words(found.moments))
+    st.markdown(neighbours_in_words(found.apart))
 
 
 def norms_in_words(moments: dict) -> str:
@@ -427,10 +432,8 @@ def norms_in_words(moments: dict) -> str:
     )
 
 
-def neighbours_in_words(name: str) -> str:
+def neighbours_in_words(moved: dict[str, float]) -> str:
     """What a second sentence in the batch does to the first one's outputs."""
-    other = cached.trace(view.model, NEIGHBOUR)
-    moved = steps.compare_norms([trace, other], name).apart
     return (
         f"Let “{NEIGHBOUR}” join the batch: LayerNorm's numbers for this sentence move by {number(moved['layer'])}, "
         f"RMSNorm's by {number(moved['rms'])}, BatchNorm's by up to **{number(moved['batch'])}**. That is why an "

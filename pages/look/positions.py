@@ -103,6 +103,9 @@ def introduction() -> str:
     )
     if config.relative_buckets and kind != "relative":
         said += RELATIVE_TOO
+    window = config.window_of_layer(view.layer)
+    if window is not None:
+        said += f" In layer {view.layer} a token sees no further than {window} tokens to either side."
     found = positions.lengths(trace)
     if found is not None:
         said += (

@@ -154,7 +154,9 @@ def sentence(query: int, key: int, score: steps.Score, softmax: steps.Softmax) -
     places = [place for place, _ in ranking.strongest(row, trace.n_tokens)]
     rank = places.index(key) + 1
     best = (
-        "the largest of all" if rank == 1 else f"number {rank}: the largest goes to {controls.plain(labels[places[0]])}"
+        "the largest of all"
+        if rank == 1
+        else f"number {rank}: the largest goes to “{controls.plain(labels[places[0]])}”"
     )
     added = f", plus {formulas.number(score.bias)} for the distance," if score.bias else ","
     seen = int(score.allowed.sum())

@@ -106,6 +106,19 @@ def test_three_norms_are_torchs(minilm: TextEncoder):
     assert std == pytest.approx(1.0, abs=1e-3)
 
 
+def test_what_is_kept_of_three_norms(minilm: TextEncoder):
+    trace, other, name = minilm.trace(TEXT), minilm.trace(SHORT), "layers.2.ffn_norm"
+    kept, whole = steps.norm_moments(trace, other, name), steps.compare_norms([trace], name)
+    assert list(kept.moments) == ["input", "layer", "rms", "batch"]
+    for kind, (mean, std) in kept.moments.items():
+        expected = whole.token_statistics(kind)
+        assert np.array_equal(mean, expected[0])
+        assert np.array_equal(std, expected[1])
+    assert kept.apart == steps.compare_norms([trace, other], name).apart
+    assert kept.apart["layer"] < 1e-5 < kept.apart["batch"]
+    assert kept.nbytes == 8 * 4 * trace.n_tokens
+
+
 def test_only_batch_norm_depends_on_the_company(minilm: TextEncoder):
     traces = [minilm.trace(TEXT), minilm.trace("Something else entirely."), minilm.trace(SHORT)]
     comparison = steps.compare_norms(traces, "layers.0.attention_norm")
