@@ -59,7 +59,7 @@ def pages() -> dict[str, list[StreamlitPage]]:
 
 def main() -> None:
     """Draw the frame, then run the page that the address names."""
-    page = st.navigation(pages())
+    page = st.navigation(pages(), position="top")
     main_area = st.container()
     try:
         with main_area, st.spinner("Starting the engine …", show_time=False):

@@ -201,3 +201,9 @@ def settle(page: Page, timeout: float = 60_000) -> None:
     page.wait_for_function(
         '() => !document.querySelector(\'[data-testid="stSkeleton"], [data-stale="true"]\')', timeout=timeout
     )
+
+
+def open_page(page: Page, section: str, title: str) -> None:
+    """Go to another page by the navigation above it: its section, then its title."""
+    page.get_by_test_id("stTopNavSection").filter(has_text=section).first.click()
+    page.get_by_role("menuitem", name=title, exact=True).click()

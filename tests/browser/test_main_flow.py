@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlparse
 
 import pytest
 
-from tests.conftest import Server, collect_complaints, settle
+from tests.conftest import Server, collect_complaints, open_page, settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -61,8 +61,8 @@ def point_at(page: Page, row: int, column: int, side: int, says: str) -> None:
     for attempt in range(100):
         box = plot.bounding_box()
         if box is not None:
-            across, down = box["width"] / side, box["height"] / side
-            page.mouse.move(box["x"] + across * (column + 0.5) + attempt % 2, box["y"] + down * (row + 0.5))
+            x, y = (column + 0.5) * box["width"] / side, (row + 0.5) * box["height"] / side
+            page.mouse.move(box["x"] + x + attempt % 2, box["y"] + y)
             page.wait_for_timeout(100)
             if any(says in label for label in page.evaluate(LABELS)):
                 return
@@ -111,14 +111,25 @@ def test_the_keyboard_alone_opens_a_head_and_selects_a_cell(visit: Callable[...,
 
 def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[..., Page]) -> None:
     page = visit("/?layer=3&head=4&i=2&special=zero")
-    page.get_by_role("link", name="LayerNorm").click()
+    open_page(page, "Look", "LayerNorm")
     page.wait_for_url(re.compile("/norms"))
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
-    page.get_by_role("link", name="Heads", exact=True).click()
+    open_page(page, "Look", "Heads")
     page.wait_for_function("() => location.pathname === '/'")
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
+
+
+def test_on_a_phone_the_sentence_is_above_the_page_and_a_tap_opens_its_field(visit: Callable[..., Page]) -> None:
+    page = visit("/?text=one+two+three", width=390, height=844)
+    assert page.get_by_text("one two three", exact=True).first.is_visible()
+    page.get_by_role("button", name="Change", exact=True).click()
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
+    field.fill("four five")
+    field.press("Shift+Enter")
+    field.press("Enter")
+    wait_for_query(page, "text", "four five\n")
 
 
 def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
