@@ -213,7 +213,9 @@ def token_bars(
             )
             for (name, values), shade in zip(arrays.items(), shades, strict=False)
         ],
-        neutral_layout(xaxis=token_axis(labels, first, count, title=token), yaxis=plain_axis(axis)),
+        neutral_layout(
+            xaxis=token_axis(labels, first, count, title=token), yaxis=plain_axis(axis) | {"exponentformat": "power"}
+        ),
     )
     figure.update_layout(
         bargap=0.25,
@@ -288,7 +290,7 @@ def padding_mask(mask: object, tokens: Sequence[Sequence[str]]) -> go.Figure:
             zmax=1,
             colorscale=[[0, "rgba(125,123,138,0.10)"], [1, colour.faded(colour.EMPHASIS, 0.38)]],
             showscale=False,
-            xgap=2,
+            xgap=2 if real.shape[1] <= 64 else 0,
             ygap=2,
             hovertemplate="%{text}<extra></extra>",
         ),
@@ -409,7 +411,7 @@ def cost_curves(
         )  # fmt: skip
     figure.update_layout(
         xaxis=plain_axis("tokens") | {"type": "log", "dtick": "D2"},
-        yaxis=plain_axis(axis) | {"type": "log"},
+        yaxis=plain_axis(axis) | {"type": "log", "exponentformat": "SI"},
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
     )
     for place, word in ((crossover, "n² overtakes"), (here, "this sentence")):

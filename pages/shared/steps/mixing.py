@@ -6,11 +6,14 @@ from functools import partial
 
 import streamlit as st
 
-from encoder import steps
+from encoder import figures, steps
 from encoder.figures.steps import named_bars, stacked_rows, sum_of_rows
 from pages.shared import formulas, learn, token_rows
 from pages.shared.components import plot
 from pages.shared.view import View
+
+#: Up to so many rows the sum stands in the same picture: each row is then high enough to be seen.
+ROWS_WITH_SUM = 48
 
 
 def show(view: View) -> None:
@@ -46,6 +49,21 @@ def show(view: View) -> None:
 def _weighted(view: View, place: steps.Selection, step: steps.Mixing) -> None:
     rows = token_rows.part(view.trace.n_tokens, place.key, "mixing")
     count = rows.stop - rows.start
+    if count <= ROWS_WITH_SUM:
+        _with_sum(view, place, step, rows)
+    else:
+        _rows_then_sum(view, place, step, rows)
+    largest = int(abs(step.terms).argmax())
+    st.caption(
+        f"Row j: the weight of token j times its value. Their sum is z, the row at the bottom. To component "
+        f"{place.component} {learn.token(view, largest)} brings most: {formulas.number(float(step.terms[largest]))} of "
+        f"{formulas.number(float(step.z[place.component]))}."
+        + ("" if count == view.trace.n_tokens else f" Drawn: {count} of {view.trace.n_tokens:,} tokens, summed: all.")
+    )
+
+
+def _with_sum(view: View, place: steps.Selection, step: steps.Mixing, rows: slice) -> None:
+    count = rows.stop - rows.start
     plot(
         sum_of_rows(
             step.weighted[rows], step.z, view.trace.labels[rows], "v", name="sum: z",
@@ -56,12 +74,25 @@ def _weighted(view: View, place: steps.Selection, step: steps.Mixing) -> None:
         height=token_rows.height(count + 1, most=480),
         on_event=partial(_take_cell, first=rows.start, count=count),
     )  # fmt: skip
-    largest = int(abs(step.terms).argmax())
-    st.caption(
-        f"Row j: the weight of token j times its value. Their sum is z, the row at the bottom. To component "
-        f"{place.component} {learn.token(view, largest)} brings most: {formulas.number(float(step.terms[largest]))} of "
-        f"{formulas.number(float(step.z[place.component]))}."
-        + ("" if count == view.trace.n_tokens else f" Drawn: {count} of {view.trace.n_tokens:,} tokens, summed: all.")
+
+
+def _rows_then_sum(view: View, place: steps.Selection, step: steps.Mixing, rows: slice) -> None:
+    """Many rows, each faint beside their sum: two pictures, each with its own full colour."""
+    plot(
+        figures.vectors_heatmap(
+            step.weighted[rows], view.trace.labels, "v", selected=place.key, component=place.component, first=rows.start
+        ),
+        key="weighted-rows",
+        alt="Weight times value: one row a token, one column a component.",
+        height=token_rows.height(rows.stop - rows.start, most=460),
+        on_event=partial(learn.take_cell, row="j", column="component"),
+    )
+    plot(
+        stacked_rows({"sum: z": step.z}, component=place.component, kind="v"),
+        key="z-row",
+        alt="The sum of all rows: z.",
+        height=learn.rows_height(1),
+        on_event=partial(learn.take_cell, row=None, column="component"),
     )
 
 

@@ -1,0 +1,250 @@
+"""The pages under Learn in a real Chromium: from a cell of the attention map to the numbers behind it and back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+
+from tests.conftest import settle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytestmark = pytest.mark.browser
+
+MAP = '[aria-roledescription="heat map"]'
+STEPS = ["ids", "embedding", "qkv", "scores", "softmax", "mixing", "norm", "ffn", "output"]
+
+
+def query(page: Page) -> dict[str, str]:
+    """The values in the page's address."""
+    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
+
+
+def wait_for_query(page: Page, name: str, value: str) -> None:
+    """Wait until the address says name=value, and the page with it."""
+    page.wait_for_function("([name, value]) => new URL(location).searchParams.get(name) === value", arg=[name, value])
+    settle(page)
+
+
+def cell(plot: Locator, row: float, column: float, rows: int, columns: int) -> None:
+    """Click a cell of a map that shows rows x columns cells."""
+    area = plot.locator(".nsewdrag").first
+    area.wait_for()
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    place = {"x": box["width"] * (column + 0.5) / columns, "y": box["height"] * (row + 0.5) / rows}
+    area.click(position=place, force=True)
+
+
+def click_at(page: Page, shape: Locator, across: float) -> None:
+    """Click a shape of a figure at a share of its width. The click lands on the layer that Plotly lays over it."""
+    shape.scroll_into_view_if_needed()
+    box = shape.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + across * box["width"], box["y"] + box["height"] / 2)
+
+
+def seen(page: Page) -> dict[str, object]:
+    """What a person reads of a step: its question, its formulas, where the selection stands."""
+    page.wait_for_function("() => document.querySelectorAll('.stMain .katex').length > 0")
+    formulas = page.locator(".stMain .katex annotation").all_text_contents()
+    return {
+        "question": page.locator(".stMain h3").first.inner_text(),
+        "formulas": [re.sub(r"#\w{6}", "", formula) for formula in formulas],
+        "place": page.locator(".stMain [data-baseweb=select]").all_inner_texts(),
+        "components": [box.input_value() for box in page.locator(".stMain input[type=number]").all()],
+    }
+
+
+def numbers(page: Page) -> str:
+    """All formulas of the page as LaTeX."""
+    return "\n".join(page.locator(".stMain .katex annotation").all_text_contents())
+
+
+def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., Page]) -> None:
+    page = visit("/?text=The+cat+sat+on+the+mat&layer=1&head=8")
+    cell(page.locator(MAP).first, 2, 3, 8, 8)
+    wait_for_query(page, "j", "3")
+    said = page.locator(".stMain").get_by_text(re.compile(r"attends to sat with \d")).first.inner_text()
+    weight = re.search(r"with (\d\.\d{3})", said)
+    assert weight is not None
+    stops = []
+
+    page.get_by_role("button", name="How this weight is made").click()
+    wait_for_query(page, "step", "softmax")
+    assert page.url.split("?")[0].endswith("/steps")
+    page.get_by_text("How do scores become weights?").wait_for()
+    alpha = re.search(r"alpha_\{2,3\}.*= (\d\.\d{4})", numbers(page).replace("\n", " "))
+    assert alpha is not None
+    assert f"{float(alpha[1]):.3f}" == weight[1]
+    stops.append((page.url, seen(page)))
+
+    page.get_by_role("button", name=re.compile("The score of")).click()
+    wait_for_query(page, "step", "scores")
+    stops.append((page.url, seen(page)))
+
+    page.get_by_role("button", name=re.compile("How the query of .cat. is made")).click()
+    wait_for_query(page, "step", "qkv")
+    stops.append((page.url, seen(page)))
+
+    matrix = page.get_by_role("application", name=re.compile("^W_Q of head 8"))
+    cell(matrix, 200, 20, 384, 32)
+    wait_for_query(page, "component", "20")
+    assert "q_{2,20}" in numbers(page)
+    assert page.get_by_text(f"Column 20 is row {8 * 32 + 20} of the matrix").is_visible()
+    stops.append((page.url, seen(page)))
+
+    page.get_by_role("button", name=re.compile("Back to the score")).click()
+    wait_for_query(page, "step", "scores")
+    page.go_back()
+    page.get_by_text("What does a head make of a token?").wait_for()  # the address is there before the page
+    wait_for_query(page, "step", "qkv")
+    assert seen(page) == stops[-1][1]
+
+    for url, there in stops:
+        elsewhere = visit(url[url.index("/", 8) :])
+        assert seen(elsewhere) == there
+
+
+def test_a_key_and_a_value_have_their_way_too(visit: Callable[..., Page]) -> None:
+    page = visit("/steps?step=mixing&text=The+cat+sat&layer=2&head=3&i=2&j=3")
+    page.get_by_role("button", name=re.compile("How the value of")).click()
+    wait_for_query(page, "vector", "v")
+    assert "v_{3,0}" in numbers(page)
+    page.get_by_role("radio", name="key").click()
+    wait_for_query(page, "vector", "k")
+    assert "k_{3,0}" in numbers(page)
+
+
+def test_the_check_shows_both_values(visit: Callable[..., Page]) -> None:
+    page = visit("/steps?step=scores&text=The+cat+sat&layer=2&head=3&i=2&j=3")
+    page.get_by_text("Check this number").click()
+    wait_for_query(page, "check", "1")
+    said = page.get_by_text(re.compile("^Shown")).inner_text()
+    found = re.findall(r"-?\d+\.\d+", said)
+    assert float(found[0]) == pytest.approx(float(found[1]), rel=1e-4)
+    assert "equal" in said
+
+
+EVERYWHERE = [
+    *(f"/steps?step={step}&i=3&j=2" for step in STEPS),
+    "/anatomy",
+    "/anatomy?says=parameters&layer=2",
+    "/anatomy?show=cost",
+    "/worked_example",
+    "/worked_example?worked=notes",
+]
+#: The formulas that stick out of their place, or out of their own box.
+CUT = """() => [...document.querySelectorAll('.stMain .katex-display')].filter(block => {
+    if (block.scrollWidth > block.clientWidth + 1) return true;
+    const room = block.closest('[data-testid="stElementContainer"]').getBoundingClientRect();
+    return [...block.querySelectorAll('.katex-html > .base')].some(base => {
+        const box = base.getBoundingClientRect();
+        return box.left < room.left - 1 || box.right > room.right + 1;
+    });
+}).map(block => block.querySelector('annotation').textContent)"""
+
+
+@pytest.mark.parametrize(
+    "screen",
+    [{"width": 1280, "height": 720}, {"width": 390, "height": 844, "dark": True}],
+    ids=["projector", "phone in the dark"],
+)
+def test_everything_fits(visit: Callable[..., Page], screen: dict) -> None:
+    """Nothing is wider than the screen, no formula is cut or red with an error."""
+    page = visit(EVERYWHERE[0], **screen)
+    home = page.url[: page.url.index("/", 8)]
+    for path in EVERYWHERE:
+        if not page.url.endswith(path):
+            page.goto(home + path)
+            settle(page)
+        page.locator(".stMain .katex, .stMain .js-plotly-plot, .stMain .stDataFrame").first.wait_for()
+        assert page.evaluate("() => document.querySelector('.stMain').scrollWidth <= innerWidth"), path
+        assert page.locator(".katex-error").count() == 0, path
+        assert not page.evaluate(CUT), path
+
+
+def test_a_click_on_a_block_opens_it(visit: Callable[..., Page]) -> None:
+    page = visit("/anatomy?text=The+cat+sat&layer=1")
+    diagram = page.get_by_role("application", name=re.compile("^The encoder as blocks"))
+    bars = diagram.locator(".bars .point")  # tokens, ids, three tables, sum, norm, the layers before; then queries
+    bars.first.wait_for()
+    page.get_by_text("Softmax in layer 1").wait_for()
+    click_at(page, bars.nth(8), 0.1)  # its left end: all of a block is clicked, not its middle
+    wait_for_query(page, "block", "q")
+    assert page.get_by_text("Queries in layer 1").is_visible()
+    opened = page.url
+    click_at(page, bars.nth(7), 0.5)
+    page.get_by_text("Queries in layer 0").wait_for()
+    elsewhere = visit(opened[opened.index("/", 8) :])
+    assert elsewhere.get_by_text("Queries in layer 1").is_visible()
+
+
+def test_the_keyboard_opens_a_block(visit: Callable[..., Page]) -> None:
+    page = visit("/anatomy?text=The+cat+sat")
+    diagram = page.get_by_role("application", name=re.compile("^The encoder as blocks"))
+    diagram.locator(".bars .point").first.wait_for()
+    diagram.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => new URL(location).searchParams.has('block')")
+    settle(page)
+    assert query(page)["block"].startswith("embedding")
+
+
+def test_moving_the_norms_changes_the_drawing(visit: Callable[..., Page]) -> None:
+    page = visit("/anatomy")
+    diagram = page.get_by_role("application", name=re.compile("^The encoder as blocks"))
+    diagram.locator(".bars .point").first.wait_for()
+    before = diagram.get_attribute("aria-label") or ""
+    page.get_by_role("radio", name="pre", exact=True).click()
+    wait_for_query(page, "norm", "pre")
+    after = diagram.get_attribute("aria-label") or ""
+    assert "Add, Norm, Hidden layer" in before
+    assert "Norm, Queries, Keys, Values" in after
+    assert before != after
+
+
+def test_measuring_can_be_stopped(visit: Callable[..., Page]) -> None:
+    page = visit("/anatomy?show=cost")
+    page.get_by_role("button", name="Measure").click()
+    page.get_by_text(re.compile(r"ms a layer")).wait_for()
+    page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop").click()
+    settle(page)
+    page.get_by_text(re.compile("GFLOP/s")).wait_for()
+    assert page.get_by_text(re.compile(r"ms a layer")).count() == 0
+
+
+def test_a_number_of_the_worked_example_is_changed_by_hand(visit: Callable[..., Page]) -> None:
+    page = visit("/worked_example")
+    before = numbers(page)
+    assert "0.8415 & 0.5403" in before
+    grid = page.locator('[data-testid="stDataFrame"] canvas').first
+    grid.wait_for()
+    box = grid.bounding_box()
+    assert box is not None
+    # The row of "cat", its second number: 0.1.
+    grid.dblclick(position={"x": box["width"] * 0.45, "y": 35 + 35 * 1.5}, force=True)
+    field = page.locator("#portal input, #portal textarea").first
+    field.fill("7.5")
+    field.press("Enter")
+    page.wait_for_function("() => new URL(location).searchParams.has('hand')")
+    settle(page)
+    changed = json.loads(query(page)["hand"])["embeddings"]
+    assert 7.5 in changed[1]
+    after = numbers(page)
+    assert after != before
+    elsewhere = visit(page.url[page.url.index("/", 8) :])
+    assert numbers(elsewhere) == after
+    page.get_by_role("button", name="Back to the example's own numbers").click()
+    page.wait_for_function("() => !new URL(location).searchParams.has('hand')")
+    settle(page)
+    assert numbers(page) == before
