@@ -21,7 +21,7 @@ LENGTHS = (16, 64, 128, 256, 512)
 LONG = (2048, 8192)
 #: How long a text each rival is opened with. Longer ones take Chromium minutes and many GB: bertviz' 256 tokens took
 #: over 83 s and 9 GB, its 512 stayed blank.
-PAINTED = {"bertviz model_view": (16, 64, 128), "bertviz head_view": (64, 128, 256), "attnview": (64, 256, 512)}
+PAINTED = {"bertviz model_view": (16, 64, 128), "bertviz head_view": (64, 128), "attnview": (64, 256, 512)}
 #: Of what a rival is opened with, the share that we are to take at most.
 PAINT_TARGETS = {("bertviz model_view", 64): 1 / 10, ("bertviz model_view", 128): 1 / 40, ("attnview", 512): 1 / 8}
 BYTE_TARGETS = {128: 1 / 50, 512: 1 / 300}
