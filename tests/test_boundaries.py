@@ -30,6 +30,7 @@ ENGINE = [
     {"images"},
     {"load", "steps", "anatomy"},
     {"train", "report"},
+    {"report_tables"},
     {"cli"},
 ]
 ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}

@@ -7,6 +7,7 @@ import streamlit as st
 from pages.shared import deletion, moves, qk_plane, rollout
 from pages.shared.beyond_params import PARTS
 from pages.shared.frame import current_view
+from pages.shared.take_pages import take_moved, take_rollout, take_vectors
 from pages.shared.view import state
 
 view = current_view()
@@ -22,3 +23,5 @@ part = state.bound(
     label_visibility="collapsed",
 )
 {"moves": moves.show, "rollout": rollout.show, "plane": qk_plane.show, "deletion": deletion.show}[part](view)
+if part != "deletion":
+    {"moves": take_moved, "rollout": take_rollout, "plane": take_vectors}[part](view)

@@ -7,6 +7,7 @@ import streamlit as st
 from pages.shared import find
 from pages.shared.find_params import PARTS
 from pages.shared.frame import current_view
+from pages.shared.take_pages import take_measures
 from pages.shared.view import state
 
 view = current_view()
@@ -30,3 +31,4 @@ with left:
     {"table": find.table, "roles": find.strips, "map": find.head_map}[part](view, found)
 with right:
     find.selected_head(view, found)
+take_measures(view, found.measures)

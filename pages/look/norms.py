@@ -12,6 +12,7 @@ from encoder.steps.source import array
 from pages.shared import cached, controls, formulas, token_rows
 from pages.shared.components import plot
 from pages.shared.frame import current_view
+from pages.shared.take_pages import take_norms
 from pages.shared.view import state
 
 #: Joins the sentence in one batch, to show which norm lets it.
@@ -40,6 +41,7 @@ def main() -> None:
     outlier_dimensions(name)
     gain_and_bias(name)
     three_norms(name)
+    take_norms(view)
 
 
 def introduction() -> str:

@@ -14,6 +14,7 @@ from encoder.steps import latex
 from pages.shared import cached, controls, formulas, token_rows
 from pages.shared.components import plot
 from pages.shared.frame import current_view
+from pages.shared.take_pages import take_positions
 from pages.shared.view import state
 
 #: More positions than these are not drawn: dot products of each with each would be a map of a million cells.
@@ -84,6 +85,7 @@ def main() -> None:
     in_another_order()
     if own is None:  # the sines are another model's: they come last
         encodings(tables, n_positions)
+    take_positions(view)
 
 
 def introduction() -> str:

@@ -11,6 +11,7 @@ from encoder.figures.words import word_bars
 from pages.shared import blanks, cached, controls, prepost
 from pages.shared.frame import current_view
 from pages.shared.predict_params import LEAST_WORDS, MOST_WORDS
+from pages.shared.take_pages import take_guesses
 from pages.shared.view import state
 
 view = current_view()
@@ -40,6 +41,7 @@ def main() -> None:
         st.info(str(error), icon=":material/edit:")
         return
     show(sides, found)
+    take_guesses(view, state.get("top"))
 
 
 def no_head() -> None:

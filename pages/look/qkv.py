@@ -13,6 +13,7 @@ from encoder.steps.source import array
 from pages.shared import controls, formulas, token_rows
 from pages.shared.components import plot
 from pages.shared.frame import current_view
+from pages.shared.take_pages import take_vectors
 from pages.shared.view import state
 
 NAMES = {
@@ -46,6 +47,7 @@ def main() -> None:
     query, key = token_rows.pair(view)
     maps(query, key)
     dot_product(query, key)
+    take_vectors(view)
 
 
 def maps(query: int, key: int) -> None:

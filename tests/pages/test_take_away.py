@@ -111,6 +111,38 @@ def test_typed_text_does_no_harm(files: dict[str, Callable[[], bytes]]):
     assert files["name"]() == b"L0-H2-of-all-MiniLM-L6-v2.html"
 
 
+# --- the other pages -------------------------------------------------------------------------------------------------
+
+
+#: Page, values in the address, columns of the table, what the lines give in their order.
+OTHERS = [
+    ("look/qkv", {}, ["q", "k", "v"], lambda names: np.stack([np.asarray(names[n]).ravel() for n in "qkv"], 1)),
+    ("look/norms", {"norm": "pre"}, ["mean_before", "std_before"], lambda names: np.stack(
+        [np.concatenate([np.asarray(part) for part in names[name].values()]) for name in ("means", "stds")], 1)),
+    ("look/positions", {}, ["value"], lambda names: np.asarray(names["position"]).reshape(-1, 1)),
+    ("look/positions", {"model": "scratch", "positions": "rotary"}, ["cos", "sin"], lambda names: np.stack(
+        [names["cos"].ravel(), names["sin"].ravel()], 1)),
+    ("look/find", {}, ["entropy", "previous"], lambda names: names["measures"][["entropy", "previous"]].to_numpy()),
+    ("look/beyond", {"beyond": "moves"}, ["moved"], lambda names: np.asarray(names["moved"]).reshape(-1, 1)),
+    ("look/beyond", {"beyond": "rollout"}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
+    ("look/predict", {"model": "twin-pre", "text": "A [MASK] sat."}, ["probability"], lambda names: np.array(
+        [entry.probabilities for entry in names["guesses"]]).reshape(-1, 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("page", "query", "columns", "given"), OTHERS, ids=[f"{o[0]}-{o[2][0]}" for o in OTHERS])
+def test_every_pages_files_and_lines_agree(
+    page: str, query: dict[str, str], columns: list[str], given, files: dict[str, Callable[[], bytes]]
+):
+    app = visit(page, **{"text": "The cat sat.", "layer": "1", "head": "1", **query})
+    assert_well(app)
+    lines = next(block.value for block in app.get("code") if block.value.startswith("import encoder"))
+    table = pd.read_parquet(io.BytesIO(files["parquet"]()))
+    assert table[columns].to_numpy() == pytest.approx(given(run(lines)), abs=1e-5, nan_ok=True)
+    assert len(csv(files)) == len(table)
+    assert Page(files["html"]().decode()).inside["code"][0] == lines + "\n"
+
+
 # --- the link and where the model comes from -------------------------------------------------------------------------
 
 

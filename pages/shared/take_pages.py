@@ -1,0 +1,135 @@
+"""What is taken away from the pages beside Heads and Compare: each page calls its own function once, at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from encoder import figures, report_tables
+from encoder.measure.heads import HeadMeasures
+from encoder.report import EXACT_TOKENS
+from pages.shared.take_away import take_away
+from pages.shared.view import View
+
+
+def _title(view: View, what: str) -> str:
+    return f"{what} of {view.loaded.name}"
+
+
+def _place(view: View) -> dict[str, object]:
+    return {"Layer": view.layer, "Head": view.head}
+
+
+def take_vectors(view: View) -> None:
+    """Queries, keys, values of the head."""
+    layer, head = view.layer, view.head
+
+    def drawn() -> Mapping[str, go.Figure]:
+        trace = view.trace
+        rows = slice(0, EXACT_TOKENS)
+        parts = zip(("Queries", "Keys", "Values"), "qkv", trace.layer_qkv(layer), strict=True)
+        return {
+            title: figures.vectors_heatmap(part[head, rows].float().cpu(), trace.labels, kind)
+            for title, kind, part in parts
+        }
+
+    take_away(
+        view,
+        _title(view, f"q, k, v in L{layer} H{head}"),
+        lambda: report_tables.vectors_frame(view.trace, layer, head),
+        figures=drawn,
+        lines=f"q, k, v = (part[{head}] for part in trace.layer_qkv({layer}))",
+        settings=_place(view),
+    )
+
+
+def take_norms(view: View) -> None:
+    """Mean and standard deviation of every token at every norm."""
+    take_away(
+        view,
+        _title(view, "LayerNorm"),
+        lambda: report_tables.norms_frame(view.trace),
+        lines="means = {name: norm.mean for name, norm in trace.norms.items()}\n"
+        "stds = {name: norm.std for name, norm in trace.norms.items()}",
+    )
+
+
+def take_positions(view: View) -> None:
+    """The encoding of the positions of the sentence."""
+    config, layer = view.trace.config, view.layer
+    lines = "position = trace.position"
+    if view.trace.position is None and config.position == "rotary":
+        lines = (
+            f"from encoder.measure import positions\ncos, sin = positions.turns(trace.config, {layer}, trace.n_tokens)"
+        )
+    take_away(
+        view,
+        _title(view, "Positions"),
+        lambda: report_tables.positions_frame(view.trace, layer),
+        figures=lambda: _encoding(view),
+        lines=lines,
+        settings={"Positions": config.position},
+    )
+
+
+def _encoding(view: View) -> Mapping[str, go.Figure]:
+    added = view.trace.position
+    if added is None:
+        return {}
+    return {"What is added to each token": figures.position_heatmap(np.asarray(added[:EXACT_TOKENS].float().cpu()))}
+
+
+def take_measures(view: View, found: HeadMeasures) -> None:
+    """The measures of every head."""
+    queries, strong = found.queries, found.strong
+    take_away(
+        view,
+        _title(view, "Measures of all heads"),
+        found.table,
+        lines="from encoder.measure import heads\n"
+        f'measures = heads.head_measures(trace, queries="{queries}", strong={strong:g}).table()',
+        settings={"Query rows": queries, "Strong from": strong},
+    )
+
+
+def take_moved(view: View) -> None:
+    """Each weight of the head beside what it moves."""
+    layer, head = view.layer, view.head
+    take_away(
+        view,
+        _title(view, f"What L{layer} H{head} moves"),
+        lambda: report_tables.moved_frame(view.trace, layer, head),
+        lines=f"from encoder.measure import norm_weighted\nmoved = norm_weighted.norm_weighted(trace, {layer}, {head})",
+        settings=_place(view),
+    )
+
+
+def take_rollout(view: View) -> None:
+    """The rollout up to the layer."""
+    long, query = view.trace.n_tokens > EXACT_TOKENS, view.i or 0
+    rows = f", slice({query}, {query + 1})" if long else ""
+    take_away(
+        view,
+        _title(view, f"Rollout up to layer {view.layer}"),
+        lambda: report_tables.rollout_frame(view.trace, view.layer, query),
+        lines=f"from encoder.measure import rollout\nshares = rollout.rollout(trace, {view.layer}{rows})",
+        settings={"Layer": view.layer},
+    )
+
+
+def take_guesses(view: View, k: int) -> None:
+    """The k words that the model expects at each blank."""
+
+    def frame() -> pd.DataFrame:
+        found = view.loaded.predict_masked(view.trace, k)
+        rows = [
+            (entry.position, rank, token, share)
+            for entry in found
+            for rank, (token, share) in enumerate(zip(entry.tokens, entry.probabilities, strict=True), start=1)
+        ]
+        return pd.DataFrame(rows, columns=["position", "rank", "token", "probability"])
+
+    take_away(view, _title(view, "Words for the blanks"), frame, lines=f"guesses = model.predict_masked(trace, {k})")

@@ -1,0 +1,134 @@
+"""Compare and take away in a real Chromium: a click selects in all maps, files come down, the report opens alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+import pandas as pd
+import pytest
+
+import encoder
+from encoder.measure import align
+from tests.browser.test_main_flow import LABELS, MAP, query
+from tests.conftest import collect_complaints, settle
+from tests.test_report import HOSTILE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Download, Locator, Page
+
+pytestmark = pytest.mark.browser
+
+RIVER, MONEY = "We sat on the bank of the river.", "We took our money to the bank."
+TYPED = HOSTILE.replace("\x00", "").strip()
+#: No clipboard interface, as in a page that came over plain http from another machine.
+WITHOUT_CLIPBOARD = "() => Object.defineProperty(navigator, 'clipboard', { value: undefined })"
+
+
+def opened(page: Page) -> Locator:
+    """The part "Take it away", unfolded."""
+    part = page.get_by_test_id("stExpander").filter(has_text="Take it away")
+    part.locator("summary").click()
+    part.get_by_role("button", name="HTML report").wait_for()
+    return part
+
+
+def fetched(page: Page, part: Locator, name: str) -> Download:
+    with page.expect_download(timeout=120_000) as waiting:
+        part.get_by_role("button", name=name, exact=True).click()
+    return waiting.value
+
+
+def test_a_comparison_is_clicked_and_taken_away(visit: Callable[..., Page], tmp_path: Path) -> None:
+    page = visit(f"/compare?compare=sentences&layer=1&head=8&text={quote(RIVER)}&text_b={quote(MONEY)}")
+    maps = page.locator(MAP)
+    page.wait_for_function("() => document.querySelectorAll('.stMain .nsewdrag').length === 4")
+    assert maps.count() == 4
+    model = encoder.load("minilm", device="cpu")
+    steps = align.align_traces(model.trace(RIVER), model.trace(MONEY))
+    select_cell(page, 2, 1, 0, len(steps))
+    page.wait_for_function("() => new URL(location).searchParams.get('i') === '1'")
+    settle(page)
+    assert query(page)["j"] == "0"
+    # The selection is one: every map frames it, and the words and the table are about it.
+    page.get_by_text("(step 1) differs most").wait_for()
+    part = opened(page)
+    table = pd.read_csv(fetched(page, part, "CSV").path(), keep_default_na=False)
+    assert len(table) == len(steps) ** 2
+    report = fetched(page, part, "HTML report")
+    assert report.suggested_filename == "Two-sentences-L1-H8-and-L1-H8.html"
+    assert Path(report.path()).stat().st_size > 1_000_000
+
+
+def select_cell(page: Page, number: int, row: int, column: int, side: int) -> None:
+    """Click a cell of the map of this number, once the label at the pointer shows that it is drawn."""
+    plot = page.locator(f"{MAP} .nsewdrag").nth(number)
+    plot.scroll_into_view_if_needed()
+    for attempt in range(100):
+        box = plot.bounding_box()
+        if box is not None:
+            x = box["x"] + (column + 0.5) * box["width"] / side + attempt % 2
+            y = box["y"] + (row + 0.5) * box["height"] / side
+            page.mouse.move(x, y)
+            page.wait_for_timeout(100)
+            if page.evaluate(LABELS):
+                page.mouse.click(x, y)
+                return
+    raise AssertionError("no cell ever said what it is")
+
+
+def test_a_report_opens_without_a_server_or_a_network(
+    visit: Callable[..., Page], browser: Browser, tmp_path: Path
+) -> None:
+    page = visit(f"/?text={quote(TYPED)}&layer=2&head=3&i=2")
+    part = opened(page)
+    file = tmp_path / "report.html"
+    fetched(page, part, "HTML report").save_as(file)
+    complaints: list[str] = []
+    context = browser.new_context(offline=True, color_scheme="dark")
+    alone = context.new_page()
+    collect_complaints(alone, "file:", complaints)
+    alone.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    alone.goto(file.as_uri())
+    plot = alone.locator(".figure .nsewdrag").first
+    plot.wait_for()
+    assert alone.locator("blockquote").inner_text() == TYPED
+    assert alone.locator("img").count() == 0
+    assert alone.locator(".grid image").count() == 72
+    plot.hover(position={"x": 20, "y": 20})
+    label = alone.locator(".hoverlayer .hovertext")
+    label.wait_for()
+    assert "attends to" in (label.text_content() or "")
+    drawn = "colour => document.querySelector('.figure .main-svg').style.background.includes(colour)"
+    alone.wait_for_function(drawn, arg="rgb(20, 22, 28)")
+    alone.emulate_media(color_scheme="light")
+    alone.wait_for_function(drawn, arg="rgb(255, 255, 255)")
+    with alone.expect_download() as waiting:
+        alone.locator('.modebar-btn[data-title*="PNG" i], .modebar-btn[data-title*="png" i]').first.click()
+    assert waiting.value.suggested_filename == "L2-H3.png"
+    context.close()
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.parametrize("clipboard", [True, False], ids=["secure", "plain http"])
+def test_the_link_is_copied_with_and_without_the_text(visit: Callable[..., Page], clipboard: bool) -> None:
+    page = visit("/?text=a+secret&layer=2&head=3", permissions=["clipboard-read", "clipboard-write"])
+    if not clipboard:
+        page.evaluate(WITHOUT_CLIPBOARD)
+    part = opened(page)
+    field = part.get_by_label("Link to this view")
+    whole = field.input_value()
+    assert urlsplit(whole).query == urlsplit(page.url).query
+    sentence = page.get_by_role("textbox", name="Sentence", exact=True)
+    for name, expected in (("Copy link", whole), ("Copy without the text", whole.replace("text=a+secret&", ""))):
+        button = part.get_by_role("button", name=name)
+        button.focus()
+        page.keyboard.press("Enter")  # by keyboard alone
+        part.get_by_text("The link is copied").wait_for()
+        assert field.input_value() == whole
+        sentence.click()
+        sentence.press("Control+a")
+        sentence.press("Control+v")
+        assert sentence.input_value() == expected
