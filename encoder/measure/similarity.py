@@ -15,7 +15,8 @@ from torch import Tensor
 
 from encoder.trace import Trace
 
-#: Numbers that are compared, pairs of heads x rows x keys: with more, only some of the rows are taken. A few seconds.
+#: Numbers that are computed, (pairs of heads + a few for each head) x rows x keys: with more, only some of the rows are
+#: taken. A few seconds.
 MOST_NUMBERS = 1_000_000_000
 #: Numbers of a mixture that are held at a time: few enough to stay in the processor's cache.
 CHUNK_NUMBERS = 250_000
@@ -72,13 +73,13 @@ def head_similarity(
 
     JS(a, b) = H((a + b) / 2) - (H(a) + H(b)) / 2 for two rows of weights a and b, H their entropy; Clark et al. add up
     the rows, here they are averaged, so that texts compare. Bounded memory: a few rows of all heads at a time. Of a
-    long text only every so many-th row is taken, so that pairs x rows x T stays below `most_numbers`; `n_rows` says
-    how many. progress: called with the share that is done.
+    long text only every so many-th row is taken, so that it stays below `most_numbers`; `n_rows` says how many.
+    progress: called with the share that is done.
     """
     n_layers, n_heads, n_real = trace.config.n_layers, trace.config.n_heads, trace.n_real
     n = n_layers * n_heads
-    pairs = max(1, n * (n - 1) // 2)
-    step = max(1, math.ceil(pairs * n_real * n_real / most_numbers))
+    work = n * (n - 1) // 2 + 4 * n  # a head's own attention costs about as much as four comparisons
+    step = max(1, math.ceil(work * n_real * n_real / most_numbers))
     rows = range(0, n_real, step)
     at_once = max(1, CHUNK_NUMBERS // n_real // 8)
     total = torch.zeros(n, n, dtype=torch.float64, device=trace.mask.device)

@@ -172,7 +172,7 @@ def _column(one: Definition) -> object:
     unit = {"share": "a share, 0 to 1", "nats": "in nats", "tokens": "in tokens"}[one.unit]
     return st.column_config.NumberColumn(
         COLUMNS[one.name],
-        help=f"**{one.title}** ({unit}). {one.sentence}\n\n${one.formula}$\n\nSource: {one.source}.",
+        help=f"**{one.title}** ({unit}). {one.sentence}\n\n$${one.formula}$$\n\nSource: {one.source}.",
         format=FORMATS[one.unit],
         width=84,
     )
@@ -355,6 +355,7 @@ def selected_head(view: View, found: Heads) -> None:
         if st.button("Open on the Heads page", icon=":material/open_in_full:", type="primary"):
             st.switch_page("pages/look/heads.py")
         if st.button("What it moves", icon=":material/balance:"):
+            state.put("beyond", "moves")
             st.switch_page("pages/look/beyond.py")
 
 

@@ -44,7 +44,7 @@ def test_every_part_opens_with_every_text(page: str, part: dict[str, str]) -> No
     app = visit(page, **part, text="one two three", layer="3", head="7", i="2", j="1")
     assert_well(app)
     assert app.query_params["i"] == "2"
-    for text in ("x", "", "the the the", "**b** $x$ `c` :smile: [a](b) שלום"):
+    for text in ("", "the the **b** $x$ `c` :smile: [a](b) שלום"):
         app.sidebar.text_area(key="view:text").set_value(text).run()
         assert_well(app)
 
