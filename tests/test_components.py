@@ -16,7 +16,7 @@ import pytest
 from plotly.offline import get_plotlyjs, get_plotlyjs_version
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.components import HEAD_COLOURS, assets, events, head_grid, lines, wire
+from pages.shared.components import HEAD_COLOURS, assets, events, head_grid, lines, text_shade, wire
 from pages.shared.components.plot import _message
 
 # ---- wire ----
@@ -144,6 +144,10 @@ def test_clicks_are_read() -> None:
         "event": "select", "queries": [1, 4], "keys": [],
     }  # fmt: skip
     assert events.lines_event({"queries": [4, 5], "keys": [9]}, 5) == {"event": "select", "queries": [4], "keys": []}
+    assert events.lines_event({"queries": [4, 2], "keys": [9]}, (3, 10)) == {
+        "event": "select", "queries": [2], "keys": [9],
+    }  # fmt: skip
+    assert events.text_event({"units": [3, 0, 3, 5]}, 5) == {"event": "select", "units": [0, 3]}
 
 
 NONSENSE = [None, 7, "cell", [], {}, {"axis": []}, {"axis": "z", "i": 1}, {"event": "delete"}, {"event": {}}]
@@ -155,6 +159,7 @@ def test_nonsense_is_no_event(value: object) -> None:
     assert events.plot_click(value) is None
     assert events.grid_event(value) is None
     assert events.lines_event(value, 5) is None
+    assert events.text_event(value, 5) is None
     assert events.zoom_window(value) is None
 
 
@@ -164,6 +169,7 @@ def test_a_position_is_a_whole_number_from_zero(index: object) -> None:
     assert events.plot_click({"axis": "x", "j": index}) is None
     assert events.grid_event({"event": "pin", "layer": 0, "head": index}) is None
     assert events.lines_event({"queries": [0, index], "keys": []}, 5) is None
+    assert events.text_event({"units": [0, index]}, 5) is None
 
 
 def test_a_zoom_window_runs_from_low_to_high() -> None:
@@ -228,6 +234,14 @@ def test_the_grid_says_what_does_not_fit(maps: np.ndarray, changed: dict, messag
 def test_lines_say_what_does_not_fit(shape: tuple[int, ...], tokens: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         lines(np.zeros(shape, np.float32), tokens=["a"] * tokens, labels=["h"] * shape[0], key="k", alt="a")
+
+
+def test_a_text_says_what_does_not_fit() -> None:
+    with pytest.raises(ValueError, match=r"units of paragraphs differ in number: \[1, 2\]"):
+        text_shade(
+            [[("a", 0), (" ", -1)]], labels=["a", "b"], values=np.zeros(2), rows=[0, 1], columns=[0, 1], key="k",
+            alt="a", title="t", direction="to",
+        )  # fmt: skip
 
 
 # ---- colours of heads ----
@@ -323,11 +337,15 @@ def page() -> None:
         measure=np.full((2, 3), np.nan), order=[(1, 2)], pinned=[(0, 0)], badges={"L0H0": "self"},
     )  # fmt: skip
     held = components.lines(np.zeros((1, 3, 3)), tokens=["a", "b", "a"], labels=["L0 H0"], key="lines", alt="Lines.")
-    st.text(f"{event} {window} {grid} {held}")
+    text = components.text_shade(
+        [[("a", 0), (" ", -1), ("b", 1)]], labels=["a", "b"], values=[0.5, float("nan")], rows=[0, 1], columns=[0, -1],
+        key="text", alt="Text.", title="weight", direction="to", weights=np.zeros((2, 1)), held=[1],
+    )  # fmt: skip
+    st.text(f"{event} {window} {grid} {held} {text}")
 
 
 def test_components_do_not_disturb_apptest() -> None:
     test = AppTest.from_function(page, default_timeout=60).run()
     assert not test.exception
-    assert test.text[0].value == "None None None None"
+    assert test.text[0].value == "None None None None None"
     assert not test.run().exception

@@ -82,11 +82,19 @@ def choose(view: View) -> Options:
             format_func=_BETWEEN.get, disabled=not whole,
             help="A is the first sentence, B the second. A special token counts to the sentence before it.",
         )  # fmt: skip
-    words = state.bound(
-        st.toggle, "words", "Whole words", disabled=not whole,
-        help="Weights to the pieces of a word are summed, weights from them averaged, so rows still sum to 1 "
-        "(Clark et al. 2019, section 4.1).",
-    )  # fmt: skip
+    left, right = st.columns(2, gap="small")
+    with left:
+        words = state.bound(
+            st.toggle, "words", "Whole words", disabled=not whole,
+            help="Weights to the pieces of a word are summed, weights from them averaged, so rows still sum to 1 "
+            "(Clark et al. 2019, section 4.1).",
+        )  # fmt: skip
+    with right:
+        state.bound(
+            st.toggle, "badges", "Roles in the grid",
+            help="Marks heads that have a role on this text: previous token, sink, broad … The page Find heads says "
+            "which, and from where on.",
+        )  # fmt: skip
     padding = padded and state.bound(
         st.toggle, "padding", "Padding", help="Show padding's rows and columns. Its rows sum to 1, too."
     )
