@@ -5,25 +5,28 @@
     trace = model.trace("The cat sat on the mat")
     encoder.figures.attention_heatmap(trace.attention(0, 2), trace.labels)
 
-Everything here runs in a notebook. Importing it loads torch; plotly, pandas and the rest come when they are used.
+Everything here runs in a notebook. Each name is imported when it is first used, torch with the first that needs it: so
+that `encoderscope --version`, which imports this package too, answers at once.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
-
-from encoder.config import EncoderConfig, Patches
-from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, TextError
-from encoder.images import ImageEncoder
-from encoder.load import load, save
-from encoder.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
-from encoder.model import Encoder, initialise
-from encoder.pipeline import TextEncoder, build
-from encoder.trace import Trace
 
 if TYPE_CHECKING:
     from encoder import figures, measure, train
+    from encoder.config import EncoderConfig, Patches
+    from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, TextError
+    from encoder.images import ImageEncoder
+    from encoder.load import load, save
+    from encoder.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
+    from encoder.model import Encoder, initialise
+    from encoder.pipeline import TextEncoder, build
+    from encoder.trace import Trace
 
 __version__ = "0.1.0"
 
@@ -33,10 +36,40 @@ __all__ = [
     "build", "figures", "initialise", "load", "measure", "save", "train",
 ]  # fmt: skip
 
-_LAZY = ("figures", "measure", "train")
+#: Public name -> the module that has it.
+_HOME = {
+    **dict.fromkeys(("EncoderConfig", "Patches"), "config"),
+    **dict.fromkeys(("ConfigError", "EncoderError", "LoadError", "OutOfMemory", "TextError"), "errors"),
+    **dict.fromkeys(("MaskedPrediction", "MLMHead", "MLMHeadConfig"), "mlm"),
+    **dict.fromkeys(("Encoder", "initialise"), "model"),
+    **dict.fromkeys(("TextEncoder", "build"), "pipeline"),
+    **dict.fromkeys(("load", "save"), "load"),
+    "ImageEncoder": "images",
+    "Trace": "trace",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return importlib.import_module(f"encoder.{name}")
-    raise AttributeError(f"module 'encoder' has no attribute {name!r}")
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"encoder.{_HOME[name]}"), name)
+    elif not name.startswith("_") and importlib.util.find_spec(f"encoder.{name}") is not None:
+        value = importlib.import_module(f"encoder.{name}")
+    else:
+        raise AttributeError(f"module 'encoder' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
+class _Package(ModuleType):
+    """`encoder.load` is the function: Python's import would put the sub-package of this name in its place."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "load" or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -215,7 +215,9 @@ def test_importing_the_engine_loads_torch_and_nothing_else():
     """What keeps `import encoder` within 1.5 times the time of `import torch`; `make bench` has the times."""
     with_torch = loaded_by("import torch")
     assert "torch" in with_torch
-    assert loaded_by("import encoder") - with_torch == {"encoder"}
+    assert loaded_by("import encoder") - loaded_by("pass") == {"encoder"}, "torch comes with the first name that needs it"
+    names = "from encoder import Encoder, EncoderConfig, ImageEncoder, TextEncoder, Trace, build, load, save"
+    assert loaded_by(names) - with_torch == {"encoder"}
 
 
 def test_figures_load_no_tensor_library_of_their_own():
@@ -229,3 +231,13 @@ def test_every_public_name_is_there():
     import encoder
 
     assert {name: getattr(encoder, name) for name in encoder.__all__}
+    assert set(encoder.__all__) <= set(dir(encoder))
+    with pytest.raises(AttributeError, match="no attribute 'laod'"):
+        _ = encoder.laod
+
+
+@pytest.mark.parametrize("first", ["encoder.load", "encoder.load.places", "encoder.trace", "encoder.report"])
+def test_load_is_the_function_whatever_was_imported_before(first: str):
+    program = f"import {first}; import encoder; print(callable(encoder.load), encoder.edits.AblateHead(0, 1).head)"
+    answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["True", "1"]
