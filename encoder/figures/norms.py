@@ -168,6 +168,8 @@ def component_sizes(
     """
     values = as_array(ratio, name="ratio", ndim=1)
     places = np.arange(len(values), dtype=np.int32)
+    # Powers of ten; within a single one 2 and 5 as well, which beside other powers would be read as themselves.
+    ticks = 1 if values.max() > 10 * max(float(values.min()), 1e-9) else "D2"
     figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 30, "b": 8}, barmode="overlay"))
     for name, chosen, shade in (
         ("outlier", values > threshold, colour.EMPHASIS),
@@ -183,7 +185,7 @@ def component_sizes(
         )
     figure.update_layout(
         xaxis=component_axis(len(values), title="component"),
-        yaxis=plain_axis("largest |x| / median") | {"type": "log", "dtick": "D2"},
+        yaxis=plain_axis("largest |x| / median") | {"type": "log", "dtick": ticks},
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
         uirevision=f"{len(values)}",
     )

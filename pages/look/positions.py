@@ -354,8 +354,8 @@ def by_distance(farthest: int) -> None:
         )
         low, high = int(own.argmin()), int(own.argmax())
         st.caption(
-            f"Head {view.head} adds most, {formulas.number(float(own[high]))}, at distance {distances[high]} and "
-            f"least, {formulas.number(float(own[low]))}, at {spelled(distances[low])}; to a token itself "
+            f"Head {view.head} adds most, {formulas.number(float(own[high]))}, at distance {spelled(distances[high])} "
+            f"and least, {formulas.number(float(own[low]))}, at {spelled(distances[low])}; to a token itself "
             f"{formulas.number(float(own[farthest]))}."
         )
 
