@@ -350,11 +350,11 @@ def least_alike(first: Trace, second: Trace, alignment: Alignment) -> tuple[int,
     cosine = output_cosine(first, second, alignment)
     if cosine is None:
         return None
-    content = tokens.is_content(first)
+    content, marks = tokens.is_content(first), tokens.is_punctuation(first)
     steps = [
         step
         for step, (kind, token) in enumerate(zip(alignment.kinds, alignment.first, strict=True))
-        if kind == "same" and token is not None and content[token]
+        if kind == "same" and token is not None and content[token] and not marks[token]
     ]
     if not steps:
         return None

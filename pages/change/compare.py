@@ -26,7 +26,7 @@ from pages.shared.view import state
 view = current_view()
 #: Up to so many steps all three maps stand in one row; more need the room of two.
 IN_ONE_ROW = 24
-HEIGHT = 400
+HEIGHT, TALL = 400, 460
 
 
 def main() -> None:
@@ -251,7 +251,7 @@ def draw(sides: Sides, found: align.Comparison, drawn: dict[str, go.Figure]) -> 
             difference.name_side(figure, name, text, colours[name])
             alt = f"Attention map of side {name}, {described(sides, side)}: queries downwards, keys to the right."
         with place:
-            plot(figure, key=f"compare-{name}", alt=alt, height=HEIGHT, on_event=on_event)
+            plot(figure, key=f"compare-{name}", alt=alt, height=HEIGHT if beside is None else TALL, on_event=on_event)
     return beside
 
 
@@ -260,17 +260,22 @@ def what_differs(sides: Sides, found: align.Comparison, labels: tuple[str, ...],
     if not found.largest:
         return "**A and B are the same**: no weight of the two maps differs."
     cell = found.largest[0]
-    query, key = (f"**{controls.plain(labels[step])}**" for step in (cell.query, cell.key))
+    query, key = (f"**{quoted(labels[step])}**" for step in (cell.query, cell.key))
     said = [
         f"The largest difference: {query} gives {key} **{cell.first:.3f}** in A and **{cell.second:.3f}** in B.",
         f"On average **{share(found.mean_moved)}** of a token's attention goes elsewhere in B",
     ]
     known = found.moved.nan_to_num(-1.0)
     most = int(known.argmax())
-    said[1] += f"; most of all that of **{controls.plain(labels[most])}**, {share(float(known[most]))}."
+    said[1] += f"; most of all that of **{quoted(labels[most])}**, {share(float(known[most]))}."
     if sides.what == "sentences":
         said.append(_vectors(sides, labels, chosen))
     return " ".join(part for part in said if part)
+
+
+def quoted(label: str) -> str:
+    """A token inside Markdown, in quotation marks: it may be a comma."""
+    return f"“{controls.plain(label)}”"
 
 
 def share(part: float) -> str:
@@ -285,10 +290,10 @@ def _vectors(sides: Sides, labels: tuple[str, ...], query: int | None) -> str:
     if alike is None or least is None:
         return ""
     step, cosine = least
-    said = f"Of the words in both sentences, **{controls.plain(labels[step])}** ends up least alike: the cosine "
+    said = f"Of the words in both sentences, **{quoted(labels[step])}** ends up least alike: the cosine "
     said += f"similarity of its two output vectors is **{cosine:.2f}**"
     if query is not None and query != step and not math.isnan(float(alike[query])):
-        said += f"; of **{controls.plain(labels[query])}** it is **{float(alike[query]):.2f}**"
+        said += f"; of **{quoted(labels[query])}** it is **{float(alike[query]):.2f}**"
     return said + "."
 
 
@@ -326,10 +331,10 @@ def largest(
             sides.first.measured, sides.second.measured, sides.alignment, query, special=special
         )
         cells = rows[:8]
-        told = f"**{controls.plain(labels[query])}** (step {query})"
+        told = f"**{quoted(labels[query])}** (step {query})"
         if key is not None:
             cell = next(cell for cell in rows if cell.key == key)
-            st.markdown(f"{told} gives **{controls.plain(labels[key])}** {_weights(cell)}.")
+            st.markdown(f"{told} gives **{quoted(labels[key])}** {_weights(cell)}.")
         moved = float(found.moved[query])
         told_share = "" if math.isnan(moved) else f" {share(moved)} of its attention goes elsewhere in B."
         st.markdown(f"Where {told} differs most:{told_share}")

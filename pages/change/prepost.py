@@ -16,6 +16,7 @@ from pages.shared.components import head_grid, plot
 from pages.shared.formulas import number
 from pages.shared.frame import current_view
 from pages.shared.prepost_params import SIDES
+from pages.shared.take_pages import take_placements
 from pages.shared.view import state
 
 view = current_view()
@@ -33,6 +34,8 @@ def main() -> None:
         label_visibility="collapsed",
     )  # fmt: skip
     {"heads": attention, "stream": residual_stream, "curves": lambda _: training()}[part](sides)
+    if part == "heads":
+        take_placements(view, sides.pair.keys)
     confusion()
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from encoder import figures, report_tables
+from encoder import figures, report, report_tables
+from encoder.figures.difference import attention_difference
+from encoder.measure import align
 from encoder.measure.heads import HeadMeasures
 from encoder.report import EXACT_TOKENS
+from pages.shared import cached, compare
 from pages.shared.take_away import take_away
 from pages.shared.view import View
 
@@ -133,3 +137,36 @@ def take_guesses(view: View, k: int) -> None:
         return pd.DataFrame(rows, columns=["position", "rank", "token", "probability"])
 
     take_away(view, _title(view, "Words for the blanks"), frame, lines=f"guesses = model.predict_masked(trace, {k})")
+
+
+def take_placements(view: View, keys: Mapping[str, cached.ModelKey]) -> None:
+    """The head in both norm placements. keys: placement -> the encoder with it; A is post-norm, B pre-norm."""
+    first, second = (
+        compare.Side(name, keys[placement], view.text, view.pair, view.layer, view.head)
+        for name, placement in (("A", "post"), ("B", "pre"))
+    )
+    sides = compare.Sides("models", first, second)
+
+    def frame() -> pd.DataFrame:
+        names = align.step_labels(first.trace, second.trace, sides.alignment)
+        return report.comparison_frame(sides.compared("show"), names[0], names[1])
+
+    def drawn() -> Mapping[str, go.Figure]:
+        found, block = sides.compared("show"), {"block": sides.compared("show").block}
+        labels = align.step_labels(first.trace, second.trace, sides.alignment)[2]
+        return {
+            "Post-norm": figures.attention_heatmap(found.first, labels, colours=view.colours, **block),
+            "Pre-norm": figures.attention_heatmap(found.second, labels, colours=view.colours, **block),
+            "Pre-norm − post-norm": attention_difference(
+                found.difference, labels, names=("post-norm", "pre-norm"), **block
+            ),
+        }
+
+    take_away(
+        dataclasses.replace(view, model=keys["post"]),
+        f"L{view.layer} H{view.head} in post-norm and pre-norm",
+        frame,
+        figures=drawn,
+        lines=compare.python_lines(sides, "show"),
+        settings={"A": f"post-norm, {first.model_name}", "B": f"pre-norm, {second.model_name}", **_place(view)},
+    )

@@ -47,7 +47,7 @@ def test_one_selection_in_both_sentences(minilm: encoder.TextEncoder):
                 i=str(bank[0]), j="0")  # fmt: skip
     assert_well(app)
     ours, theirs = (float(trace.attention(1, 8)[token, 0]) for trace, token in zip((first, second), bank, strict=True))
-    assert f"gives **[CLS]** **{ours:.3f}** in A and **{theirs:.3f}** in B" in written(app)
+    assert f"gives **“[CLS]”** **{ours:.3f}** in A and **{theirs:.3f}** in B" in written(app)
     table = app.dataframe[0].value
     assert set(table["from"]) == {"bank"}
     assert len(table) == 8
@@ -57,7 +57,7 @@ def test_one_selection_in_both_sentences(minilm: encoder.TextEncoder):
 def test_a_token_that_only_side_b_has_can_be_selected():
     app = visit("change/compare", compare="sentences", text="a b", text_b="a new b", i_b="2")
     assert_well(app)
-    assert "Where **new** (step 2) differs most" in written(app)
+    assert "Where **“new”** (step 2) differs most" in written(app)
     app.main.button[-1].click().run()
     assert "i_b" not in app.query_params
     assert "Click a cell or a token" in written(app)
@@ -158,4 +158,4 @@ def test_what_is_said_is_what_the_maps_say(minilm: encoder.TextEncoder):
     moved = np.abs(difference).sum(axis=1) / 2
     assert f"On average **{moved.mean():.0%}**" in written(app)
     row, column = np.unravel_index(np.abs(difference).argmax(), difference.shape)
-    assert f"**{trace.labels[row]}** gives **{trace.labels[column]}**" in written(app)
+    assert f"**“{trace.labels[row]}”** gives **“{trace.labels[column]}”**" in written(app)

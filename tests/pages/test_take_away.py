@@ -127,6 +127,8 @@ OTHERS = [
     ("look/beyond", {"beyond": "rollout"}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
     ("look/predict", {"model": "twin-pre", "text": "A [MASK] sat."}, ["probability"], lambda names: np.array(
         [entry.probabilities for entry in names["guesses"]]).reshape(-1, 1)),
+    ("change/prepost", {"model": "twin-pre"}, ["a", "difference"], lambda names: np.stack(
+        [names["found"].first.numpy().ravel(), names["found"].difference.numpy().ravel()], 1)),
 ]  # fmt: skip
 
 
