@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from encoder import figures
 from encoder.measure import ranking
 from encoder.steps import Check, Recomputation, Selection
 from pages.shared import cached, controls
@@ -58,7 +59,7 @@ def place_bar(
                 names[name],
                 range(len(labels)),
                 key=widget_key,
-                format_func=lambda token: f"{token} · {labels[token]}",
+                format_func=lambda token: f"{token} · {figures.isolated(labels[token])}",
                 on_change=take,
                 args=(name,),
             )
