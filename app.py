@@ -6,12 +6,14 @@ The first paint needs Streamlit alone: the engine (torch) is imported after the 
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 HERE = Path(__file__).parent
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; why, says pages/shared/serve.py
 
 st.set_page_config(
     page_title="Encoderscope",

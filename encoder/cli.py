@@ -63,6 +63,7 @@ def start_app(options: argparse.Namespace) -> int:
     """Start the app and open it in the browser; Ctrl-C stops it."""
     app = find_app()
     environment = dict(os.environ)
+    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in pages/shared/serve.py
     if options.models_root is not None:
         environment[MODELS_ROOT] = str(_existing_folder(options.models_root))
     if not is_loopback(options.host):

@@ -32,7 +32,7 @@ class TraceWindow:
     characters: tuple[int, int]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TextEncoder:
     """A tokenizer with its encoder, ready to trace text.
 
@@ -56,6 +56,14 @@ class TextEncoder:
         self.encoder.eval()
         if self.mlm_head is not None:
             self.mlm_head.eval()
+
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"<TextEncoder {self.name}: {config.n_layers} layers x {config.n_heads} heads, width {config.d_model}, "
+            f"{config.norm_placement}-norm, {config.position} positions, {self.n_parameters:,} parameters, "
+            f"{config.max_tokens:,} tokens at most, on {self.device}>"
+        )
 
     @property
     def config(self) -> EncoderConfig:

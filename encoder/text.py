@@ -143,8 +143,8 @@ class Tokenizer:
         A pair is cut sentence by sentence, the longer one first. Raises TextError when max_tokens leaves no room for a
         single token of text.
         """
-        text = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is no character
-        pair = None if pair is None else pair.encode("utf-8", "replace").decode("utf-8")
+        text = readable(text)
+        pair = None if pair is None else readable(pair)
         first = self.backend.encode(text, add_special_tokens=False)
         second = None if pair is None else self.backend.encode(pair, add_special_tokens=False)
         n_special = self.backend.num_special_tokens_to_add(second is not None)
@@ -169,7 +169,7 @@ class Tokenizer:
         last window may be shorter; a text that fits, and an empty one, gives one window.
         Raises TextError for a stride that leaves tokens out or does not move, and where there is no room for text.
         """
-        text = text.encode("utf-8", "replace").decode("utf-8")
+        text = readable(text)
         n_special = self.backend.num_special_tokens_to_add(False)
         room = max_tokens - n_special
         if room < 1:
@@ -243,6 +243,14 @@ class Tokenizer:
         lengths = torch.tensor([len(sentence) for sentence in sentences], device=device)
         mask = torch.arange(longest, device=device) < lengths.unsqueeze(-1) if padded else None
         return Batch(ids, segments, mask)
+
+
+def readable(text: str) -> str:
+    """The text with a sign in place of each lone surrogate, which is no character. TextError for what is no text."""
+    if not isinstance(text, str):
+        several = "; for several texts there is trace_batch" if isinstance(text, list | tuple) else ""
+        raise TextError(f"A text is needed (a str), not {type(text).__name__}{several}.")
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _share(room: int, n_first: int, n_second: int) -> tuple[int, int]:

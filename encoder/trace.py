@@ -10,6 +10,7 @@ Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, K width of a
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -29,9 +30,11 @@ from encoder.text import Tokenized
 #: not faster, as it no longer stays in the cache. But MIN_ROWS at least, without which matrix products are slow.
 CHUNK_NUMBERS = 1_000_000
 MIN_ROWS = 16
+#: So many tokens stand in the short form of a trace.
+SHOWN_LABELS = 12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NormTrace:
     """One LayerNorm at work on one sentence. input [T, D]; gain [D]; bias [D] or None."""
 
@@ -40,6 +43,9 @@ class NormTrace:
     gain: Tensor
     bias: Tensor | None
     eps: float
+
+    def __repr__(self) -> str:
+        return f"<NormTrace {self.name}: {len(self.input):,} tokens x {self.gain.numel()}, eps {self.eps:g}>"
 
     @property
     def mean(self) -> Tensor:
@@ -62,7 +68,7 @@ class NormTrace:
         return layer_norm(self.input, self.gain, self.bias, self.eps)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace:
     """One sentence through the encoder. Made by `TextEncoder.trace`, never by hand.
 
@@ -78,6 +84,15 @@ class Trace:
     values: Mapping[str, Tensor]
     source: Tokenized | None = None
     edits: tuple[Edit, ...] = ()
+
+    def __repr__(self) -> str:
+        config = self.config
+        shown = " ".join(self.labels[:SHOWN_LABELS]) + (" …" if self.n_tokens > SHOWN_LABELS else "")
+        edited = f", {len(self.edits)} edits" if self.edits else ""
+        return (
+            f"<Trace of {self.n_tokens:,} tokens on {self.mask.device}: {config.n_layers} layers x "
+            f"{config.n_heads} heads, width {config.d_model}{edited}: {shown}>"
+        )
 
     # --- what was captured -------------------------------------------------------------------------------------------
 
@@ -247,6 +262,8 @@ class Trace:
 
     def _check(self, layer: int, head: int = 0) -> None:
         for name, value, count in (("layer", layer, self.config.n_layers), ("head", head, self.config.n_heads)):
+            if not isinstance(value, numbers.Integral):
+                raise EncoderError(f"{name}={value!r}: a whole number from 0 to {count - 1} is needed.")
             if not 0 <= value < count:
                 raise EncoderError(f"There is no {name} {value}: this model's are 0 to {count - 1}.")
 

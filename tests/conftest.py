@@ -17,6 +17,8 @@ import pytest
 
 from tests import ensure_chromium
 
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported, as in the app
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 

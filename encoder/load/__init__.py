@@ -7,6 +7,7 @@ in `families`), `tokenizer`, `sentence` (pooling) and `pixels`; `native` holds o
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from pathlib import Path
 
 import torch
@@ -17,7 +18,7 @@ from encoder.images import ImageEncoder
 from encoder.load.bundled import BUNDLED, bundled_folder
 from encoder.load.families import FAMILIES
 from encoder.load.folder import load_folder
-from encoder.load.hub import download, looks_like_hub_id
+from encoder.load.hub import download, full_hub_id, looks_like_hub_id
 from encoder.load.native import save
 from encoder.load.places import folders_inside, inside
 from encoder.pipeline import TextEncoder
@@ -65,5 +66,12 @@ def find(source: str | Path) -> tuple[Path, str | None]:
         return download(name), name
     raise LoadError(
         f"There is no model {name!r}: it is no bundled name ({', '.join(BUNDLED)}), no folder here "
-        "and no Hub id of the form org/name."
+        f"and no Hub id of the form org/name.{_suggestion(name)}"
     )
+
+
+def _suggestion(name: str) -> str:
+    """A sentence more, where what was meant can be guessed: a bundled name, or a Hub id without its organisation."""
+    close = difflib.get_close_matches(name.lower(), BUNDLED, n=1)
+    meant = close[0] if close else full_hub_id(name)
+    return "" if meant is None else f" Did you mean {meant!r}?"

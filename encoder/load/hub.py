@@ -21,6 +21,22 @@ def looks_like_hub_id(name: str) -> bool:
     return _HUB_ID.fullmatch(name) is not None and ".." not in name
 
 
+#: Models that were on the Hub before it had organisations, by how their names begin.
+_MOVED = {
+    "bert-": "google-bert", "roberta-": "FacebookAI", "xlm-roberta-": "FacebookAI", "distilbert-": "distilbert",
+    "albert-": "albert", "camembert-": "almanach", "electra-": "google", "all-": "sentence-transformers",
+    "mpnet-": "microsoft", "ModernBERT-": "answerdotai", "vit-": "google",
+}  # fmt: skip
+
+
+def full_hub_id(name: str) -> str | None:
+    """The Hub id that a name without its organisation is known by, or None."""
+    if re.fullmatch(r"[\w.-]+", name) is None:
+        return None
+    found = [f"{organisation}/{name}" for start, organisation in _MOVED.items() if name.startswith(start)]
+    return found[0] if found else None
+
+
 def download(name: str) -> Path:
     """Hub id -> local folder, from the Hub's cache where it was fetched before. Raises LoadError in one sentence."""
     import huggingface_hub

@@ -78,7 +78,7 @@ def _check_target(target: Path) -> None:
 
 def _replace(target: Path, beside: Path) -> None:
     """Put `beside` in the place of `target`; what was there goes last, and comes back if that fails."""
-    beside.chmod(0o755)  # mkdtemp makes a folder that its owner alone may read
+    _as_the_umask_says(beside)
     if not target.exists():
         beside.rename(target)
         return
@@ -91,6 +91,15 @@ def _replace(target: Path, beside: Path) -> None:
         raise
     finally:
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _as_the_umask_says(folder: Path) -> None:
+    """mkdtemp and safetensors make what their owner alone may read; others get what any new folder and file gets."""
+    usual = folder / "usual"
+    usual.mkdir()
+    shutil.copymode(usual, folder)
+    usual.rmdir()
+    shutil.copymode(folder / "config.json", folder / SINGLE)
 
 
 def _write(model: TextEncoder, folder: Path, dtype: torch.dtype) -> None:

@@ -93,7 +93,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """A JSON object. Raises LoadError where the file is missing or holds something else."""
     if not path.is_file():
         raise LoadError(
-            f"{path.parent.name} is no checkpoint: it has no {path.name}. Give a folder in Hugging Face's layout."
+            f"{path.parent} is no checkpoint: it has no {path.name}. Give a folder in Hugging Face's layout."
         )
     value = parse_json(path)
     if not isinstance(value, dict):

@@ -24,6 +24,7 @@ from encoder.device import pick_device
 from encoder.edits import Edit
 from encoder.text import Tokenizer
 from encoder.trace import Trace
+from pages.shared import sources
 
 #: What traces and what is derived from them may take together, in MB.
 CACHE_MB = int(os.environ.get("ENCODERSCOPE_CACHE_MB", "768"))
@@ -157,7 +158,10 @@ def _model(source: str, scratch: EncoderConfig | None, seed: int, device: str, d
     elif source.startswith(TRAINED):
         model = _kept_model(source.removeprefix(TRAINED), device)
     else:
-        model = encoder.load(source, device=device, dtype=dtype)
+        try:
+            model = encoder.load(source, device=device, dtype=dtype)
+        except encoder.LoadError as error:
+            raise encoder.LoadError(sources.without_root(str(error))) from error
         if not isinstance(model, encoder.TextEncoder):
             raise encoder.LoadError(f"{model.name} reads images; these pages show text. Choose an encoder of text.")
     # Streamlit collects garbage after each run; what is loaded once need not be looked through each time.

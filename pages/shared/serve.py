@@ -12,6 +12,9 @@ import sys
 # This folder holds the app's modules, not top-level ones: a name of theirs must not hide one of Python's.
 sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
 
+# torch's idle threads wait asleep: spinning, they take the cores from another session that computes at the same time.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 from streamlit.runtime.pages_manager import PagesManager  # noqa: E402
 from streamlit.web.cli import main  # noqa: E402
 

@@ -30,6 +30,12 @@ def source_help() -> str:
     return "This server is shared and offers the bundled model and encoders from scratch."
 
 
+def without_root(sentence: str) -> str:
+    """A sentence about a checkpoint as a visitor may read it: where the operator's folder lies is left out."""
+    root = models_root()
+    return sentence if root is None else sentence.replace(f"{os.path.realpath(root)}{os.sep}", "")
+
+
 def offered_folders() -> list[str]:
     """Names of the operator's checkpoints."""
     root = models_root()
