@@ -243,9 +243,9 @@ def select_from(event: dict, block: int = 1) -> None:
     elif axis == "cell" and block == 1:
         select(event["i"], event["j"])
     elif axis == "y":
-        state.put("i", event["i"])
+        select(event["i"], state.get("j"))
     elif axis == "x":
-        state.put("j", event["j"])
+        select(state.get("i"), event["j"])
 
 
 def plain(text: str) -> str:

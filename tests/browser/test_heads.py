@@ -158,6 +158,10 @@ def test_every_view_has_its_room(
         assert overlaps(page) == []
         assert page.evaluate("() => document.querySelector('.stMain').scrollWidth <= innerWidth")
     assert page.locator(".enc-text-unit").count() == n_tokens
+    with page.expect_download() as waiting:
+        page.locator(".enc-text").get_by_role("button", name="PNG").click()
+    assert waiting.value.suggested_filename == "text.png"
+    assert waiting.value.path().read_bytes().startswith(b"\x89PNG")
     assert page.locator(".enc-text-body").text_content().split() == ["[CLS]", *sentence(n_tokens).split(), "[SEP]"]
 
 

@@ -7,6 +7,7 @@ class TextView {
   constructor(parent) {
     this.parent = parent;
     this.top = make("div", { class: "enc-text-top" });
+    this.button = make("button", { type: "button", class: "enc-save", title: "Download the text as PNG" }, "PNG");
     this.body = make("div", { class: "enc-text-body enc-focus", tabindex: "0", role: "application", "aria-roledescription": "text shaded by attention" });
     this.aloud = make("div", { class: "enc-aloud", "aria-live": "polite" });
     this.note = make("div", { class: "enc-note", role: "status", hidden: "" });
@@ -17,6 +18,7 @@ class TextView {
     this.hovered = null;
     this.held = new Set();
     this.shadeSoon = everyFrame(() => this.shade());
+    this.button.addEventListener("click", () => this.save());
     this.body.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.point(event));
     this.body.addEventListener("pointerleave", () => this.leave());
     this.body.addEventListener("click", (event) => this.onClick(event));
@@ -150,7 +152,7 @@ class TextView {
     const bar = make("i", { style: `background: linear-gradient(90deg, ${stops.join(", ")})` });
     const looked = this.looked();
     const unit = looked === null ? "" : this.header.direction === "to" ? `what “${this.label(looked)}” attends to` : `who attends to “${this.label(looked)}”`;
-    this.top.replaceChildren(make("span", {}, this.header.title), make("span", {}, low), bar, make("span", {}, threeDigits(top)), make("em", {}, unit));
+    this.top.replaceChildren(make("span", {}, this.header.title), make("span", {}, low), bar, make("span", {}, threeDigits(top)), make("em", {}, unit), this.button);
   }
 
   label(unit) { return this.header.labels[unit]; }
@@ -268,6 +270,71 @@ class TextView {
       if (far < distance) [best, distance] = [other, far];
     });
     return best;
+  }
+
+  // ---- The text as a picture, drawn where the browser has set it. ----
+
+  save() {
+    const scale = 2;
+    const frame = this.root.getBoundingClientRect();
+    const [width, height] = [frame.width + 16, this.body.getBoundingClientRect().bottom - frame.top + 16];
+    const canvas = make("canvas", { width: String(Math.ceil(width * scale)), height: String(Math.ceil(height * scale)) });
+    const pen = canvas.getContext("2d");
+    pen.scale(scale, scale);
+    pen.fillStyle = this.theme.background;
+    pen.fillRect(0, 0, width, height);
+    pen.translate(8 - frame.left, 8 - frame.top);
+    pen.textBaseline = "middle";
+    this.units.forEach((element, unit) => this.saveGround(pen, element, unit));
+    const walker = document.createTreeWalker(this.root, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      if (!walker.currentNode.parentElement.closest("button, .enc-aloud, .enc-note, .enc-tip")) this.saveText(pen, walker.currentNode);
+    }
+    this.saveLegend(pen);
+    canvas.toBlob((blob) => {
+      const url = URL.createObjectURL(blob);
+      download(`${fileName(this.header.name)}.png`, url);
+      URL.revokeObjectURL(url);
+    });
+  }
+
+  saveGround(pen, element, unit) {
+    for (const box of element.getClientRects()) {
+      pen.beginPath();
+      pen.roundRect(box.left, box.top, box.width, box.height, 3);
+      pen.fillStyle = getComputedStyle(element).backgroundColor;
+      pen.fill();
+      pen.strokeStyle = this.root.style.getPropertyValue("--enc-from");
+      pen.lineWidth = 2.5;
+      if (this.held.has(unit)) pen.stroke();
+    }
+  }
+
+  // A run of text, line by line as it was broken.
+  saveText(pen, node) {
+    const style = getComputedStyle(node.parentElement);
+    pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    pen.fillStyle = style.color;
+    pen.direction = style.direction;
+    pen.textAlign = style.direction === "rtl" ? "right" : "left";
+    const range = document.createRange();
+    for (const word of node.data.matchAll(/\S+/g)) {
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const box = range.getBoundingClientRect();
+      pen.fillText(word[0], style.direction === "rtl" ? box.right : box.left, box.top + box.height / 2);
+    }
+  }
+
+  saveLegend(pen) {
+    const box = this.top.querySelector("i").getBoundingClientRect();
+    const top = this.largest(this.shown());
+    for (let x = 0; x < box.width; x++) {
+      const share = x / box.width;
+      const value = this.header.log ? top * 10 ** (DECADES * (share - 1)) : top * share;
+      pen.fillStyle = `rgb(${this.colour(this.strength(value, top))})`;
+      pen.fillRect(box.left + x, box.top, 1.5, box.height);
+    }
   }
 
   destroy() {

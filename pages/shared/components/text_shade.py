@@ -47,7 +47,7 @@ def text_shade(
         labels: U names for hover text.
         values: float [U], what is shaded now; NaN: not a target.
         rows, columns: U places in the map, -1 where a unit is no row or no column.
-        key: the widget's key.
+        key: the widget's key, also the name of a downloaded picture.
         alt: a sentence that says what is to be seen, for those who do not see it.
         title: what the shades are, for the legend.
         direction: "to": held units are queries and the shaded ones keys, in the colour of keys; "from": the other way.
@@ -81,6 +81,7 @@ def text_shade(
         "title": title,
         "own": own,
         "log": log,
+        "name": key,
         "alt": alt,
     }
     arrays = {
