@@ -66,12 +66,16 @@ def qk_plane(
     figure.add_trace(_points(q, q_texts, q_places, "queries", "circle", colour.QUERY, hovers))
     hovers = [f"key of {shown_label(names[first + n])} ({first + n})" for n in range(len(k))]
     figure.add_trace(_points(k, k_texts, k_places, "keys", "diamond", colour.KEY, hovers))
+    for chosen, at, shade, label in (
+        (chosen_q, q, colour.QUERY, colour.QUERY_LABEL),
+        (chosen_k, k, colour.KEY, colour.KEY_LABEL),
+    ):
+        if chosen is not None and 0 <= chosen < len(at):
+            figure.add_trace(_ring(at[chosen], shade))
+            figure.add_annotation(_tag(q_texts[chosen], at[chosen], label, below=at is k))
     if chosen_q is not None and 0 <= chosen_q < len(q):
         own = [pair for pair in pairs if pair[0] == chosen_q]
         figure.add_trace(_lines(q, k, own, colour.QUERY, 2.5))
-        figure.add_trace(_ring(q[chosen_q], colour.QUERY))
-    if chosen_k is not None and 0 <= chosen_k < len(k):
-        figure.add_trace(_ring(k[chosen_k], colour.KEY))
     shares = [f" ({share:.0%} of the variance)" for share in explained] or ["", ""]
     figure.update_layout(
         xaxis=plain_axis(f"first principal component{shares[0]}"),
@@ -84,13 +88,13 @@ def qk_plane(
 
 
 def _named(n: int, pairs: list[tuple[int, int]], query: int | None, key: int | None) -> tuple[set[int], set[int]]:
-    """Which queries and which keys carry their label."""
+    """Which queries and which keys carry their label; what is selected has a tag of its own."""
     if n <= NAMED_UP_TO:
-        return set(range(n)), set(range(n))
+        return set(range(n)) - {query}, set(range(n)) - {key}
     goals = [goal for _, goal in pairs]
     common = {goal for goal in set(goals) if goals.count(goal) >= max(2, n // 16)}
     own = {goal for start, goal in pairs if start == query}
-    return {query} - {None}, (common | own | {key}) - {None}  # type: ignore[return-value]
+    return set(), (common | own) - {key}
 
 
 def _lines(q: np.ndarray, k: np.ndarray, pairs: list[tuple[int, int]], shade: str, width: float) -> go.Scatter:
@@ -119,10 +123,17 @@ def _lay_out(
     unit = min(WIDTH / (spread[0] or 1), HEIGHT / (spread[1] or 1))
     at = (both - low) * unit
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in at]
-    wanted = [(n in first[:1], n, n, q_texts[n]) for n in sorted(named[0])]
-    wanted += [(n in first[1:], len(q) + n, n, k_texts[n]) for n in sorted(named[1])]
+    for n, text, row, side in ((first[0], q_texts, 0, 1), (first[1], k_texts, len(q), -1)):
+        if n is not None and 0 <= n < len(text):  # the tag of what is selected, and the ring
+            (x, y), width = at[row + n], LETTER * len(text[n]) + 6
+            taken += [
+                (x - 11, y - 11, x + 11, y + 11),
+                (x - width / 2, y + side * 20 - 11, x + width / 2, y + side * 20 + 11),
+            ]
+    wanted = [(n, n, q_texts[n]) for n in sorted(named[0])]
+    wanted += [(len(q) + n, n, k_texts[n]) for n in sorted(named[1])]
     placed: tuple[dict[int, str], dict[int, str]] = ({}, {})
-    for _, row, n, text in sorted(wanted, key=lambda entry: not entry[0]):  # what is selected is named first
+    for row, n, text in wanted:
         x, y = at[row]
         width = LETTER * len(text) + 2
         boxes = {
@@ -132,10 +143,9 @@ def _lay_out(
             "middle left": (x - 6 - width, y - LINE / 2, x - 6, y + LINE / 2),
         }
         free = [side for side, box in boxes.items() if not any(_overlap(box, other) for other in taken)]
-        if free or n == first[int(row >= len(q))]:
-            side = free[0] if free else "top center"
-            placed[int(row >= len(q))][n] = side
-            taken.append(boxes[side])
+        if free:
+            placed[int(row >= len(q))][n] = free[0]
+            taken.append(boxes[free[0]])
     return placed
 
 
@@ -158,6 +168,14 @@ def _points(
         hovertemplate="%{hovertext}<extra></extra>",
         marker={"symbol": symbol, "size": 9 if len(at) <= 64 else 7, "color": shade},
     )
+
+
+def _tag(text: str, at: np.ndarray, shade: str, *, below: bool) -> dict[str, Any]:
+    """The label of a selected point in white on its colour, clear of the ring around it."""
+    return {
+        "text": text, "x": float(at[0]), "y": float(at[1]), "showarrow": False, "yshift": -20 if below else 20,
+        "font": {"size": 12, "color": "#ffffff"}, "bgcolor": shade, "borderpad": 2,
+    }  # fmt: skip
 
 
 def _ring(at: np.ndarray, shade: str) -> go.Scatter:

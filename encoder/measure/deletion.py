@@ -67,11 +67,11 @@ class Deletion:
 @torch.no_grad()
 def ranking(trace: Trace, layer: int, head: int, candidates: Candidates = "all") -> Ranking:
     """Which tokens a head favours, averaged over the queries of real tokens. candidates "words": no special tokens."""
-    total = torch.zeros(trace.n_tokens, dtype=torch.float64, device=trace.mask.device)
+    total = np.zeros(trace.n_tokens)
     for _, _, pattern in trace.attention_chunks(layer, slice(head, head + 1), slice(0, trace.n_real)):
-        total += pattern[0].sum(dim=0, dtype=torch.float64)
-    received = (total / trace.n_real).cpu().numpy()
-    moved = received * value_output(trace, layer, head).norm(dim=-1).double().cpu().numpy()
+        total += pattern[0].sum(dim=0).cpu().double().numpy()
+    received = total / trace.n_real
+    moved = received * value_output(trace, layer, head).norm(dim=-1).cpu().double().numpy()
     allowed = tokens.is_real(trace) if candidates == "all" else tokens.is_content(trace)
     places = tuple(place for place, inside in enumerate(allowed) if inside)
 
@@ -146,7 +146,7 @@ def _check(trace: Trace, ranked: Ranking, counts: tuple[int, ...]) -> None:
 
 def _embedding(model: TextEncoder, trace: Trace) -> Tensor:
     with torch.no_grad():
-        return model.pool(trace.output.unsqueeze(0), trace.mask.unsqueeze(0))[0].double()
+        return model.pool(trace.output.unsqueeze(0), trace.mask.unsqueeze(0))[0].cpu().double()
 
 
 def _change(before: Tensor, after: Tensor) -> float:

@@ -140,13 +140,13 @@ class LayerShares:
 def layer_shares(trace: Trace, layer: int, progress: Callable[[float], None] | None = None) -> LayerShares:
     """What every token gets and brings in one layer, in one walk through its attention and in bounded memory."""
     n_real = trace.n_real
-    total = torch.zeros(trace.config.n_heads, trace.n_tokens, dtype=torch.float64, device=trace.mask.device)
+    total = np.zeros((trace.config.n_heads, trace.n_tokens))
     for rows, _, pattern in trace.attention_chunks(layer, queries=slice(0, n_real)):
-        total += pattern.sum(dim=1, dtype=torch.float64)
+        total += pattern.sum(dim=1).cpu().double().numpy()
         if progress is not None:
             progress(rows.stop / n_real)
-    attention = (total / n_real).cpu().numpy()
-    norms = value_norms(trace, layer).double().cpu().numpy()
+    attention = total / n_real
+    norms = value_norms(trace, layer).cpu().double().numpy()
     real = np.array(tokens.is_real(trace))
     attention, norms = np.where(real, attention, 0.0), np.where(real, norms, 0.0)
     opening = tokens.special_position(trace, "cls")

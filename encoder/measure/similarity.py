@@ -82,22 +82,22 @@ def head_similarity(
     step = max(1, math.ceil(work * n_real * n_real / most_numbers))
     rows = range(0, n_real, step)
     at_once = max(1, CHUNK_NUMBERS // n_real // 8)
-    total = torch.zeros(n, n, dtype=torch.float64, device=trace.mask.device)
+    total = np.zeros((n, n))
     for start in range(0, len(rows), at_once):
         some = rows[start : start + at_once]
         chosen = slice(some.start, some[-1] + 1, step)
         attention = torch.cat([trace.layer_attention(layer, chosen)[..., :n_real] for layer in range(n_layers)])
-        total += _divergence_sums(attention.flatten(1))  # [N, R x T]
+        total += _divergence_sums(attention.flatten(1)).cpu().double().numpy()  # [N, R x T] -> [N, N]
         if progress is not None:
             progress((start + len(some)) / len(rows))
-    divergence = (total / len(rows)).clamp_(0.0, math.log(2)).cpu().numpy()
+    divergence = (total / len(rows)).clip(0.0, math.log(2))
     return HeadSimilarity(divergence, n_heads, len(rows), n_real)
 
 
 def _divergence_sums(attention: Tensor) -> Tensor:
-    """attention [N, M], M the numbers of some rows -> [N, N] float64: sums of the rows' divergences."""
+    """attention [N, M], M the numbers of some rows -> [N, N]: sums of the rows' divergences."""
     own = _entropies(attention)  # [N]
-    out = torch.zeros(len(attention), len(attention), dtype=torch.float64, device=attention.device)
+    out = attention.new_zeros(len(attention), len(attention))
     width = max(1, CHUNK_NUMBERS // attention.shape[1])
     for first in range(len(attention) - 1):
         for start in range(first + 1, len(attention), width):
@@ -108,9 +108,9 @@ def _divergence_sums(attention: Tensor) -> Tensor:
 
 
 def _entropies(weights: Tensor) -> Tensor:
-    """[n, M] -> [n] float64: -sum a ln a, with 0 ln 0 = 0. In the numbers' own type but for the last sum."""
+    """[n, M] -> [n]: -sum a ln a, with 0 ln 0 = 0."""
     logarithm = weights.clamp(min=torch.finfo(weights.dtype).tiny).log_()
-    return -logarithm.mul_(weights).sum(-1, dtype=torch.float64)
+    return -logarithm.mul_(weights).sum(-1)
 
 
 def head_plane(similarity: HeadSimilarity) -> HeadPlane:

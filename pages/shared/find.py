@@ -343,7 +343,10 @@ def selected_head(view: View, found: Heads) -> None:
     if trace.n_tokens <= SMALL_MAP_TOKENS:
         plot(
             figures.attention_heatmap(
-                trace.attention(view.layer, view.head), trace.labels, colours=view.colours, selected=(view.i, view.j)
+                trace.attention(view.layer, view.head).cpu(),
+                trace.labels,
+                colours=view.colours,
+                selected=(view.i, view.j),
             ),
             key="find-head",
             alt=f"Attention map of layer {view.layer}, head {view.head}.",

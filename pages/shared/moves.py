@@ -113,7 +113,7 @@ def _map(view: View, name: str, key: str) -> tuple[go.Figure, int]:
     if name == "attention":
         values = trace.pooled_attention(layer, head, EXACT_TOKENS, queries, keys)
         draw = figures.attention_window if window else figures.attention_heatmap
-        return draw(values, trace.labels, scale="head" if own else "fixed", **look), block
+        return draw(values.cpu(), trace.labels, scale="head" if own else "fixed", **look), block
     values = norm_weighted.pooled_norm_weighted(
         trace, layer, head, shares=name == "share", size=EXACT_TOKENS, queries=queries, keys=keys
     )
@@ -121,7 +121,7 @@ def _map(view: View, name: str, key: str) -> tuple[go.Figure, int]:
         largest = float(values.max())
     else:
         largest = 1.0 if name == "share" else float(norm_weighted.value_norms(trace, layer).max())
-    return moved_heatmap(values, trace.labels, name, largest=largest, window=window, **look), block
+    return moved_heatmap(values.cpu(), trace.labels, name, largest=largest, window=window, **look), block
 
 
 def shares(view: View, layer: int) -> LayerShares:

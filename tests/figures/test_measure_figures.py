@@ -118,11 +118,12 @@ def test_a_part_of_a_text_draws_the_lines_that_end_in_it() -> None:
 
 
 def test_names_do_not_overlap() -> None:
-    """Points on top of each other: the selected one is named, and no more than there is room for."""
+    """Points on top of each other: no more are named than there is room for; the selected one has its tag."""
     figure = qk_plane(np.zeros((9, 2)), np.ones((9, 2)), ["word"] * 9, [0] * 9, [1.0] * 9, selected=(5, None))
     named = [n for n, text in enumerate(figure.data[QUERIES].text) if text]
-    assert 5 in named
+    assert 5 not in named
     assert len(named) <= 4
+    assert [note.text for note in figure.layout.annotations] == ["word"]
     spread = qk_plane(RANDOM.random((5, 2)) + np.arange(5)[:, None] * 50, np.ones((5, 2)) - 90, "a b c d e".split(),
                       [0] * 5, [1.0] * 5)  # fmt: skip
     assert all(spread.data[QUERIES].text)
