@@ -25,6 +25,8 @@ PAINTED = {"bertviz model_view": (16, 64, 128), "bertviz head_view": (64, 128), 
 #: Of what a rival is opened with, the share that we are to take at most.
 PAINT_TARGETS = {("bertviz model_view", 64): 1 / 10, ("bertviz model_view", 128): 1 / 40, ("attnview", 512): 1 / 8}
 BYTE_TARGETS = {128: 1 / 50, 512: 1 / 300}
+#: The longest text that bertviz' page is made of for its size: one of 512 tokens is 869 MB of text.
+LONGEST_PAGE = 256
 #: What was measured before, for a rival that is not installed or a page that this machine does not make or open: MB of
 #: bertviz' page, and seconds from the forward pass to the painted page, and to another layer.
 PUBLISHED_MB = {64: 13, 128: 53, 256: 216, 512: 869}
@@ -212,7 +214,7 @@ def opened_at(n_tokens: int) -> list[str]:
 def byte_figures(n_tokens: int, sent: int) -> Iterator[Figure]:
     """What the browser is sent for one sentence against the size of bertviz' page."""
     note = ""
-    if rivals.can_run("bertviz model_view", n_tokens):
+    if n_tokens <= LONGEST_PAGE and rivals.can_run("bertviz model_view", n_tokens):
         theirs = len(rivals.bertviz_model_view(subjects.minilm().sentence(n_tokens)).encode())
     elif n_tokens in PUBLISHED_MB:
         theirs, note = PUBLISHED_MB[n_tokens] * 1_000_000, PUBLISHED
