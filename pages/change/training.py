@@ -13,7 +13,7 @@ from encoder.train import watch
 from encoder.train.loop import View
 from encoder.train.single_file import MAX_BYTES, from_bytes, held_out_accuracy, to_bytes
 from encoder.train.tasks import TASKS, make
-from pages.shared import controls, training
+from pages.shared import controls, placement_toggle, training
 from pages.shared.components import plot
 from pages.shared.training_params import BOUNDS, HIGHEST_RATE, LOWEST_RATE, WARM
 from pages.shared.view import state
@@ -37,6 +37,8 @@ def main() -> None:
     what_to_train()
     problem = cannot_be()
     mine = training.group()
+    if mine is not None and placement_toggle.was_here():
+        mine.go_on_unasked()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Train", type="primary", icon=":material/play_arrow:", on_click=training.begin, disabled=bool(problem)
@@ -129,8 +131,8 @@ def cannot_be() -> str:
 
 def live(mine: training.Group, was_active: bool) -> None:
     """Curves and attention of the runs as they are now; runs that stopped for want of a look go on."""
-    if was_active and not mine.by_hand and not mine.ended and not mine.active:
-        mine.start()  # this page is looked at: a busy machine was late
+    if was_active:
+        mine.go_on_unasked()
     views = mine.poll()
     if mine.active != was_active:
         st.rerun()

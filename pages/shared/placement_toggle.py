@@ -11,7 +11,7 @@ from pages.shared.view import state
 
 PAGE = "prepost"
 SCRIPT, HOME = "pages/change/prepost.py", "pages/look/heads.py"
-_LAST, _BEFORE = "_last_page", "_norm_before_both"
+_LAST, _PREVIOUS, _BEFORE = "_last_page", "_previous_page", "_norm_before_both"
 
 
 def before_sidebar(page: StreamlitPage) -> Callable[[], None]:
@@ -20,6 +20,7 @@ def before_sidebar(page: StreamlitPage) -> Callable[[], None]:
     Returns what is to be called once the sidebar is drawn, and its values are kept: it may open another page.
     """
     last, st.session_state[_LAST] = st.session_state.get(_LAST), page.url_path
+    st.session_state[_PREVIOUS] = last
     # The widget's own entry is newer than ours: its change is taken over when it is drawn.
     norm = st.session_state.get(state.key("norm"), state.get("norm"))
     if page.url_path == PAGE:
@@ -36,6 +37,11 @@ def before_sidebar(page: StreamlitPage) -> Callable[[], None]:
             return lambda: st.switch_page(SCRIPT)
         state.put("norm", st.session_state.pop(_BEFORE, "trained"))  # the page was left by the navigation
     return _stay
+
+
+def was_here() -> bool:
+    """Whether the run before this one showed the same page: it was not left in between."""
+    return st.session_state.get(_PREVIOUS) == st.session_state.get(_LAST)
 
 
 def _stay() -> None:

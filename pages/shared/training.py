@@ -63,6 +63,11 @@ class Group:
         for run in self.runs.values():
             run.start()
 
+    def go_on_unasked(self) -> None:
+        """Start again what stopped for want of a look while its page was looked at: a busy machine was late."""
+        if not (self.by_hand or self.ended or self.active):
+            self.start()
+
     def stop(self) -> None:
         """End all after their current step."""
         self.by_hand = True

@@ -214,6 +214,12 @@ def test_a_run_is_trained_opened_and_compared() -> None:
     assert_well(app)
     assert "after 40 steps" in written(app)
     assert not own_threads()
+    slider = next(one for one in app.select_slider if one.label == "Training time, in steps")
+    slider.set_value(7).run()
+    assert "pre-norm, after 7 steps" in written(app).replace("*", "")
+    frame = app.session_state["_training"].runs["pre-norm"].poll().frame_at(7)
+    answered = app.dataframe[0].value.loc["answered"]
+    assert [int(answer) for answer in answered] == frame.predicted.tolist()
     press(app, "Open in Heads: post-norm")
     assert_well(app)
     assert app.header[0].value == "Heads"
