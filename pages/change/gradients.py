@@ -14,6 +14,7 @@ from encoder.train import gradients
 from pages.shared import cached
 from pages.shared.formulas import number
 from pages.shared.gradients_params import DEPTHS, MOST_SEEDS, WIDTHS
+from pages.shared.take_pages import take_gradients
 from pages.shared.view import state
 
 SETTINGS = {"theory": "the theory's", "real": "a real encoder's"}
@@ -42,6 +43,7 @@ def main() -> None:
     over_depth(frame, found, setting)
     in_one_depth(frame, setting, depths)
     about(setting)
+    take_gradients(frame, setting, depths, seeds)
 
 
 def what_to_measure() -> tuple[gradients.Setting, list[int], range]:

@@ -39,6 +39,7 @@ def take_away(
     figures: Mapping[str, go.Figure] | Callable[[], Mapping[str, go.Figure]] | None = None,
     sections: Callable[[], Sequence[Section]] | None = None,
     lines: str = "",
+    program: str = "",
     settings: Mapping[str, object] | None = None,
     key: str = "take",
 ) -> None:
@@ -51,21 +52,27 @@ def take_away(
         figures: heading -> figure of the report, as the page draws them, or a function that gives that.
         sections: gives the report's parts where they are more than figures and the table of numbers.
         lines: Python that gives the numbers shown, from `model` and `trace`; the lines that make these two come before.
+        program: Python that gives the numbers by itself, where they come from no model and text of the view.
         settings: name -> value of the page's own options, for the report.
         key: of the widgets, where a page has several.
     """
-    code = python_lines(view, lines)
+    code = program or python_lines(view, lines)
+    text = "" if program else report.typed(view.trace)
     name = file_name(title)
 
     def told() -> dict[str, str]:
-        return report.facts(view.loaded, view.trace, **dict(settings or {}))
+        own = dict(settings or {})
+        return (
+            {name: str(value) for name, value in own.items()}
+            if program
+            else report.facts(view.loaded, view.trace, **own)
+        )
 
     def parquet() -> bytes:
-        return report.as_parquet(frame(), {"title": title, "text": report.typed(view.trace), **told(), "python": code})
+        return report.as_parquet(frame(), {"title": title, "text": text, **told(), "python": code})
 
     def page() -> bytes:
         parts = sections() if sections is not None else plain_sections(frame(), figures)
-        text = report.typed(view.trace)
         return document(title, parts, text=text, facts=told(), code=code, link=link, footer=report.footer()).encode()
 
     link = server_link()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -11,12 +12,17 @@ import plotly.graph_objects as go
 
 from encoder import figures, report, report_tables
 from encoder.figures.difference import attention_difference
+from encoder.figures.gradients import last_layer_gradients
 from encoder.measure import align
 from encoder.measure.heads import HeadMeasures
 from encoder.report import EXACT_TOKENS
 from pages.shared import cached, compare
+from pages.shared.frame import current_view
 from pages.shared.take_away import take_away
 from pages.shared.view import View
+
+if TYPE_CHECKING:
+    from encoder.train import gradients
 
 
 def _title(view: View, what: str) -> str:
@@ -169,4 +175,24 @@ def take_placements(view: View, keys: Mapping[str, cached.ModelKey]) -> None:
         figures=drawn,
         lines=compare.python_lines(sides, "show"),
         settings={"A": f"post-norm, {first.model_name}", "B": f"pre-norm, {second.model_name}", **_place(view)},
+    )
+
+
+def take_gradients(table: pd.DataFrame, setting: gradients.Setting, depths: Sequence[int], seeds: range) -> None:
+    """Gradient norms at initialisation. table: as `gradients.to_frame` gives it; the rest: what was measured."""
+    usual = type(setting)()
+    own = {field.name: getattr(setting, field.name) for field in dataclasses.fields(setting)}
+    changed = ", ".join(f"{name}={value!r}" for name, value in own.items() if value != getattr(usual, name))
+    program = (
+        "from encoder.train import gradients\n"
+        f"found = gradients.measure_all({list(depths)}, {seeds!r}, gradients.Setting({changed}))\n"
+        "table = gradients.to_frame(found)\n"
+    )
+    take_away(
+        current_view(),
+        "Gradients at initialisation",
+        lambda: table,
+        figures=lambda: {"The last layer's gradient over depth": last_layer_gradients(table, {})},
+        program=program,
+        settings={"Width": setting.d_model, "Heads": setting.n_heads, "Depths": list(depths), "Seeds": len(seeds)},
     )

@@ -145,6 +145,17 @@ def test_every_pages_files_and_lines_agree(
     assert Page(files["html"]().decode()).inside["code"][0] == lines + "\n"
 
 
+def test_a_page_without_a_sentence_gives_a_program_of_its_own(files: dict[str, Callable[[], bytes]]):
+    app = visit("change/gradients", grad_depths="2", grad_width="32", grad_seeds="1")
+    assert_well(app)
+    lines = app.get("code")[-1].value
+    assert "trace" not in lines
+    table, again = pd.read_parquet(io.BytesIO(files["parquet"]())), run(lines)["table"]
+    assert list(table.columns) == list(again.columns)
+    assert table["gradient_norm"].to_numpy() == pytest.approx(again["gradient_norm"].to_numpy(), rel=1e-4)
+    assert "blockquote" not in Page(files["html"]().decode()).tags()
+
+
 # --- the link and where the model comes from -------------------------------------------------------------------------
 
 
