@@ -37,8 +37,8 @@ def main() -> None:
     what_to_train()
     problem = cannot_be()
     mine = training.group()
-    if mine is not None and placement_toggle.was_here():
-        mine.go_on_unasked()
+    if mine is not None:
+        mine.looked_at_again(was_here=placement_toggle.was_here())
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Train", type="primary", icon=":material/play_arrow:", on_click=training.begin, disabled=bool(problem)
@@ -132,18 +132,18 @@ def cannot_be() -> str:
 def live(mine: training.Group, was_active: bool) -> None:
     """Curves and attention of the runs as they are now; runs that stopped for want of a look go on."""
     if was_active:
-        mine.go_on_unasked()
+        mine.looked_at_again(was_here=True)
     views = mine.poll()
     if mine.active != was_active:
         st.rerun()
-    progress(views)
+    progress(mine, views)
     if any(view.curve for view in views.values()):
         curves(mine, views)
     if any(view.frames for view in views.values()):
         over_time(mine, views)
 
 
-def progress(views: dict[str, View]) -> None:
+def progress(mine: training.Group, views: dict[str, View]) -> None:
     """How far each run is, and how it goes."""
     for column, (name, view) in zip(st.columns(len(views)), views.items(), strict=True):
         accuracy = f", {view.accuracy:.1%} right" if view.curve else ""
@@ -160,7 +160,7 @@ def progress(views: dict[str, View]) -> None:
         elif view.status.startswith("failed"):
             column.error(f"This run ended by an error: {view.status.partition(': ')[2]}. Choose smaller sizes.")
     stopped = [name for name, view in views.items() if view.status == "stopped"]
-    if stopped and not training.group().by_hand:
+    if stopped and mine.left:
         st.info("Nobody looked at this page for a few seconds, so training stopped. “Go on” continues where it was.")
 
 

@@ -36,11 +36,16 @@ _NAMES = ("train_norm", "warm", "encodings", "rate", "rise", "steps", "train_lay
 
 @dataclass
 class Group:
-    """Runs that were started together, by what they are called. by_hand: whether a person stopped them."""
+    """Runs that were started together, by what they are called.
+
+    by_hand: whether a person stopped them; left: whether they stopped because the page was left; kept: ids of their
+    models, by name, once one was opened.
+    """
 
     runs: dict[str, TaskRun]
     dashes: dict[str, str]
     by_hand: bool = False
+    left: bool = False
     kept: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -59,14 +64,21 @@ class Group:
 
     def start(self) -> None:
         """Begin, or go on where they stopped."""
-        self.by_hand = False
+        self.by_hand = self.left = False
         for run in self.runs.values():
             run.start()
 
-    def go_on_unasked(self) -> None:
-        """Start again what stopped for want of a look while its page was looked at: a busy machine was late."""
-        if not (self.by_hand or self.ended or self.active):
+    def looked_at_again(self, *, was_here: bool) -> None:
+        """Start again what stopped for want of a look, where its page was not left: a busy machine was late.
+
+        was_here: whether the page was there all the time. What stopped while it was left waits for a person.
+        """
+        if self.by_hand or self.left or self.ended or self.active:
+            return
+        if was_here:
             self.start()
+        else:
+            self.left = True
 
     def stop(self) -> None:
         """End all after their current step."""

@@ -1,0 +1,96 @@
+"""Side by side, live training, gradients and blanks in a real Chromium."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.conftest import open_page, settle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+#: Patience for a busy machine; nothing here is a claim about speed.
+PATIENCE = 120_000
+LONG = "/training?length=5&symbols=4&train_width=8&train_layers=12&steps=3000&train_norm=post"
+
+
+def step_of(page: Page) -> int:
+    """The step that the progress bar says."""
+    said = page.get_by_text(re.compile(r"step [\d,]+ of 3,000")).first.inner_text(timeout=PATIENCE)
+    found = re.search(r"step ([\d,]+) of", said)
+    assert found is not None
+    return int(found[1].replace(",", ""))
+
+
+def button(page: Page, name: str):
+    return page.locator(".stMain").get_by_role("button", name=name, exact=True)  # the header has a Stop of its own
+
+
+def test_training_stops_goes_on_and_ends_when_the_page_is_left(visit: Callable[..., Page]) -> None:
+    page = visit(LONG)
+    button(page, "Train").click()
+    page.get_by_text(re.compile(r"trains, step [1-9][\d,]* of 3,000")).wait_for(timeout=PATIENCE)
+    button(page, "Stop").click()
+    button(page, "Go on").wait_for(timeout=PATIENCE)
+    stopped_at = step_of(page)
+    assert 0 < stopped_at < 3000
+    button(page, "Go on").click()
+    expect(page.get_by_text(re.compile(rf"trains, step (?!{stopped_at:,} )[\d,]+ of 3,000"))).to_be_visible(
+        timeout=PATIENCE
+    )
+    open_page(page, "Look", "Heads")
+    page.get_by_role("heading", name="Heads").wait_for(timeout=PATIENCE)
+    page.wait_for_timeout(8_000)  # longer than the heartbeat: without a look the run ends by itself
+    open_page(page, "Change", "Train them yourself")
+    page.get_by_text("Nobody looked at this page").wait_for(timeout=PATIENCE)
+    assert stopped_at < step_of(page) < 3000
+    assert not button(page, "Stop").count()
+
+
+def test_both_leads_side_by_side_and_a_head_opens_there(visit: Callable[..., Page]) -> None:
+    page = visit("/?model=scratch&layers=2&heads=2&width=16&ffn=16&text=one+two+three")
+    page.get_by_role("radio", name="both").click(timeout=PATIENCE)
+    page.get_by_role("heading", name="Pre / post, side by side").wait_for(timeout=PATIENCE)
+    settle(page)
+    assert "/prepost" in page.url
+    assert "norm=both" in page.url
+    page.get_by_role("heading", name="L0 H1 in both").or_(page.get_by_role("heading", name="L0 H0 in both")).wait_for()
+    maps = page.locator('[aria-roledescription="heat map"]')
+    expect(maps).to_have_count(3, timeout=PATIENCE)
+    grid = page.locator("canvas").first
+    box = grid.bounding_box()
+    assert box is not None
+    grid.click(position={"x": box["width"] * 0.75, "y": box["height"] * 0.7})
+    page.get_by_role("heading", name="L1 H1 in both").wait_for(timeout=PATIENCE)
+
+
+def test_a_word_is_hidden_by_a_click(visit: Callable[..., Page]) -> None:
+    page = visit("/predict?model=twin-pre&text=The+cat+sat+on+the+mat.")
+    page.get_by_role("radio", name="mat", exact=True).click(timeout=PATIENCE)
+    page.get_by_text(re.compile("What stood there, “mat”, has rank")).wait_for(timeout=PATIENCE)
+    expect(page.locator(".stPlotlyChart")).to_have_count(2, timeout=PATIENCE)
+
+
+PAGES = (
+    "/prepost?model=twin-pre",
+    "/prepost?model=twin-pre&sides=stream",
+    "/training",
+    "/predict?model=twin-pre&text=a+[MASK]",
+    "/gradients?grad_width=32&grad_depths=2,4&grad_seeds=1",
+)
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("screen", [(1280, 720, False), (390, 844, True)], ids=["projector", "phone"])
+def test_everything_fits(visit: Callable[..., Page], path: str, screen: tuple[int, int, bool]) -> None:
+    width, height, dark = screen
+    page = visit(path, width=width, height=height, dark=dark)
+    page.get_by_role("heading", level=2).first.wait_for(timeout=PATIENCE)
+    assert page.evaluate("() => document.querySelector('.stMain').scrollWidth <= innerWidth")
