@@ -96,17 +96,24 @@ def config_fields(config: EncoderConfig) -> dict[str, object]:
     return fields
 
 
-def python_lines(origin: Origin, text: str, pair: str | None = None, result: str = "") -> str:
+def python_lines(
+    origin: Origin, text: str, pair: str | None = None, result: str = "", window: int | None = None
+) -> str:
     """Python that makes a view's trace again, and below it the lines `result` that give the numbers shown.
 
-    result: uses the names `model` and `trace`.
+    result: uses the names `model` and `trace`; window: of a text longer than the model takes, as in `trace_call`.
     """
-    lines = ["import encoder", model_lines(origin), f"trace = {trace_call('model', text, pair)}"]
+    lines = ["import encoder", model_lines(origin), f"trace = {trace_call('model', text, pair, window)}"]
     return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
 
 
-def trace_call(model: str, text: str, pair: str | None = None) -> str:
-    """The Python expression that runs a text; model: the name of the variable that holds the model."""
+def trace_call(model: str, text: str, pair: str | None = None, window: int | None = None) -> str:
+    """The Python expression that runs a text; model: the name of the variable that holds the model.
+
+    window: which sliding window of a text longer than the model takes; None: the text, cut where it is too long.
+    """
+    if window is not None and pair is None:
+        return f"{model}.trace_tokens({model}.windows({_quoted(text)})[{window}].sentence)"
     return f"{model}.trace({_quoted(text)}" + (")" if pair is None else f", {_quoted(pair)})")
 
 
