@@ -72,6 +72,11 @@ class AddNorm:
     after: Floats
     formula: Formula
 
+    @property
+    def growth(self) -> float:
+        """Length of the sum over the length of the stream before it."""
+        return float(np.linalg.norm(self.total) / max(float(np.linalg.norm(self.before)), 1e-12))
+
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """What goes on, the update and the norm's output, from ids and weights."""
         at, dtype = self.selection, reference.dtype

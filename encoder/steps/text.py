@@ -21,7 +21,6 @@ from encoder.steps.source import array, mask
 from encoder.text import Tokenizer
 from encoder.trace import Trace
 
-
 #: Query rows whose weights on padding are looked at together.
 LEAK_ROWS = 256
 

@@ -169,4 +169,9 @@ def show_checks(checks: Sequence[Check]) -> None:
 
 def token(view: View, position: int) -> str:
     """A token inside Markdown, in quotation marks: it may be a comma."""
-    return f"“{controls.plain(view.trace.labels[position])}”"
+    return quoted(view.trace.labels[position])
+
+
+def quoted(label: str) -> str:
+    """A token's label inside Markdown, in quotation marks."""
+    return f"“{controls.plain(label)}”"

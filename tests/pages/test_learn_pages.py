@@ -7,9 +7,12 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from encoder.anatomy import anatomy
+from encoder.config import EncoderConfig
 from encoder.steps import STEPS
 from encoder.worked_example import Inputs
 from pages.shared import hand
+from pages.shared.anatomy import counts
 from tests.pages.apps import assert_well, sentences, visit
 
 STEP_KEYS = [step.key for step in STEPS]
@@ -121,6 +124,21 @@ def test_leaving_the_scale_out_and_the_temperature() -> None:
     assert "it must lie between 0.1 and 5" in sentences(visit(temperature="9")).replace("\\", "")
 
 
+def test_the_strongest_neuron_is_written_out_until_another_is_chosen() -> None:
+    import encoder
+    from encoder import steps
+
+    trace = encoder.load("minilm").trace("The cat sat")
+    strongest = int(steps.feed_forward(trace, steps.Selection(layer=1, query=2)).strongest(1)[0])
+    app = visit("learn/steps", step="ffn", text="The cat sat", layer="1", i="2")
+    assert app.number_input(key="place:neuron").value == strongest
+    assert "neuron" not in app.query_params
+    app.number_input(key="place:neuron").set_value(5).run()
+    assert_well(app)
+    assert app.query_params["neuron"] == "5"
+    assert "a_{2,5}" in formulas(app)
+
+
 def test_padding_is_proved_with_what_is_typed() -> None:
     app = visit("learn/steps", step="ids", text="A much longer first sentence.")
     app.text_input(key="view:second").set_value("Short.").run()
@@ -129,6 +147,8 @@ def test_padding_is_proved_with_what_is_typed() -> None:
     assert table["padding"].tolist()[0] == 0
     assert all(float(value) < 1e-4 for value in table["difference"])
     assert all(float(value) > 0.05 for value in table["unmasked"][1:])
+    assert "which is rounding" in words(app)
+    assert "filled up with \\[PAD\\]" in words(app)
 
 
 def test_the_whole_chain() -> None:
@@ -182,6 +202,18 @@ def test_a_block_leads_to_its_step() -> None:
     assert app.query_params["vector"] == "v"
     assert app.query_params["j"] == "4"
     assert "What does a head make of a token?" in words(app)
+
+
+@pytest.mark.parametrize("says", ["parameters", "flops", "memory"])
+def test_what_the_blocks_say_adds_up(says: str) -> None:
+    drawn = anatomy(EncoderConfig(vocab_size=50, d_model=24, n_layers=4, n_heads=3, d_ffn=40), 7)
+    counted = counts(drawn, 2, says)
+    assert {"stack.before", "stack.after", "layer", "layers.2.q", "embedding.tokens"} <= set(counted)
+    shown = [value for key, value in counted.items() if key != "layer"]
+    inside = sum(value for key, (value, _) in counted.items() if key.startswith("layers.2."))
+    assert counted["layer"][0] == inside == counted["stack.after"][0] == counted["stack.before"][0] / 2
+    assert sum(share for _, share in shown) == pytest.approx(1)
+    assert_well(visit("learn/anatomy", says=says))
 
 
 def test_parameters_add_up() -> None:

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from sklearn.decomposition import PCA
 
 from encoder import EncoderError, TextEncoder, steps
+from encoder.figures.steps import label_sides
 from encoder.steps import Selection, Variant, latex
 from tests.steps.conftest import SHORT, TEXT, model_of, traces_of
 
@@ -292,3 +293,49 @@ def test_every_step_has_a_place():
     assert keys == ["ids", "embedding", "qkv", "scores", "softmax", "mixing", "norm", "ffn", "output"]
     assert all(step.title and step.question.endswith("?") for step in steps.STEPS)
     assert model_of("minilm").config.n_layers == 6
+
+
+def test_the_chosen_term_stands_in_every_sum():
+    terms = latex.written_out(9, lambda index: f"t{index}", chosen=7)
+    assert terms == ["t0", "t1", *latex.left_out(9), "t7"]
+    assert latex.written_out(9, lambda index: f"t{index}", chosen=2) == ["t0", "t1", "t2", *latex.left_out(9)]
+    assert latex.written_out(2, lambda index: f"t{index}", chosen=1) == ["t0", "t1"]
+    trace = model_of("minilm").trace(TEXT)
+    place = Selection(layer=2, head=3, query=4, key=trace.n_tokens - 2)
+    mixed = steps.mixing(trace, place)
+    weight, value = mixed.weights[place.key], mixed.values[place.key, place.component]
+    assert rf"{weight:.4f} \cdot" in mixed.formula.numbers
+    assert f"{value:.4f}" in mixed.formula.numbers
+    assert (
+        latex.number(steps.softmax(trace, place).exponentials[place.key]) in steps.softmax(trace, place).formula.numbers
+    )
+
+
+def test_the_nearest_tokens_are_those_of_the_largest_cosine():
+    trace = model_of("minilm").trace(TEXT)
+    x = F.normalize(trace.output.double(), dim=-1)
+    cosines = (x @ x[3]).numpy()
+    found = steps.nearest(trace, 3, stage=6, count=4)
+    order = [token for token in np.argsort(-cosines) if token != 3][:4]
+    assert [token for token, _ in found] == order
+    assert [cosine for _, cosine in found] == pytest.approx([cosines[token] for token in order], abs=1e-5)
+
+
+def test_labels_of_the_plane_never_lie_over_each_other():
+    random = np.random.default_rng(0)
+    places = np.concatenate((random.uniform(0, 300, (30, 2)), np.full((3, 2), 150.0)))
+    lengths = [1 + index % 9 for index in range(len(places))]
+    sides = label_sides(places, lengths, first=32)
+    assert sides[32]
+    boxes = []
+    for (x, y), length, side in zip(places, lengths, sides, strict=True):
+        half = 3.2 * length
+        shift = {"top center": (0, 11), "bottom center": (0, -11), "middle right": (half + 7, 0)}.get(
+            side, (-half - 7, 0)
+        )
+        if side:
+            boxes.append((x + shift[0] - half, x + shift[0] + half, y + shift[1] - 6, y + shift[1] + 6))
+    assert len(boxes) > 10
+    for index, one in enumerate(boxes):
+        for other in boxes[:index]:
+            assert one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]

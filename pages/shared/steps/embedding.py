@@ -26,7 +26,7 @@ def show(view: View) -> None:
     _rows("embedding-rows", rows_of(step), place.component, f"The vectors that make the embedding of {step.label}.")
     if step.normalised is not None:
         st.caption("The norm brings the sum to mean 0 and deviation 1, and to the gain and bias of each component:")
-        normalised = {"after the norm": step.normalised}
+        normalised = {"normalised": step.normalised}
         _rows("embedding-norm", normalised, place.component, "The same after the norm.")
     left, right = st.columns([1, 1], gap="medium")
     with left:
@@ -52,9 +52,9 @@ def _rows(key: str, rows: dict[str, object], component: int, alt: str) -> None:
 def rows_of(step: steps.Embedding) -> dict[str, object]:
     """Name -> vector, what there is of token, segment, position, and their sum."""
     rows = {
-        f"token {step.id}": step.token,
-        f"segment {step.segment_id}": step.segment,
-        f"position {step.position_row}": step.position,
+        "token": step.token,
+        "segment": step.segment,
+        "position": step.position,
         "sum": step.total,
     }
     return {name: row for name, row in rows.items() if row is not None}
@@ -63,8 +63,16 @@ def rows_of(step: steps.Embedding) -> dict[str, object]:
 def _added(step: steps.Embedding) -> str:
     parts = [name for name, row in (("segment", step.segment), ("position", step.position)) if row is not None]
     if not parts:
-        return "Nothing is added to it: this model has no positions here."
-    return f"The vectors of its {' and its '.join(parts)} are added, number by number."
+        return (
+            f"{learn.quoted(step.label)} is row {step.id:,} of the table. Nothing is added to it: this model has no "
+            "positions here."
+        )
+    rows = {"segment": step.segment_id, "position": step.position_row}
+    here = " and ".join(f"{name} {rows[name]}" for name in parts)
+    return (
+        f"The vectors of its {' and its '.join(parts)} are added, number by number. "
+        f"{learn.quoted(step.label)} is row {step.id:,} of the table, at {here}."
+    )
 
 
 def _one_hot(view: View, place: steps.Selection) -> None:

@@ -37,6 +37,7 @@ def show(view: View) -> None:
         height=learn.rows_height(len(_rows(step))),
         on_event=partial(learn.take_cell, row=None, column="component"),
     )
+    st.caption(_rows_in_words(step))
     left, right = st.columns([1, 1], gap="medium")
     with left:
         formulas.show_step(step.formula)
@@ -70,11 +71,24 @@ def _order(step: steps.AddNorm) -> str:
     )
 
 
+def _rows_in_words(step: steps.AddNorm) -> str:
+    name = "attention" if step.part == "attention" else "FFN"
+    return (
+        f"From top to bottom in the order of the computation; the row “{name}” is what the sublayer adds. The sum is "
+        f"{formulas.number(step.growth, 2)} times as long as the stream before."
+        + (
+            " In the row “gain, bias” the normalised numbers are times the gain, plus the bias."
+            if step.norm is not None
+            else ""
+        )
+    )
+
+
 def _rows(step: steps.AddNorm) -> dict[str, object]:
     name = "attention" if step.part == "attention" else "FFN"
-    norm = {} if step.norm is None else {"normalised": step.norm.normalised, "× gain + bias": step.norm.output}
+    norm = {} if step.norm is None else {"normalised": step.norm.normalised, "gain, bias": step.norm.output}
     stream = {"stream": step.before}
-    added = {f"{name} adds": step.update, "sum": step.total}
+    added = {name: step.update, "sum": step.total}
     return stream | (norm | added if step.pre_norm else added | norm)
 
 
