@@ -10,7 +10,7 @@ import sys
 import pytest
 import torch
 
-from encoder import TextEncoder, TextError
+from encoder import TextEncoder, TextError, report
 from tests.conftest import ROOT
 from tests.engine.conftest import tiny
 
@@ -125,3 +125,10 @@ def test_windows_of_a_real_text(minilm: TextEncoder, prose: str):
 def test_windows_that_cannot_be(options: dict[str, int], message: str):
     with pytest.raises(TextError, match=message):
         tiny().windows("the cat", **options)
+
+
+def test_python_lines_make_the_window_that_is_looked_at(minilm: TextEncoder):
+    text = "the cat sat " * 400
+    names: dict[str, object] = {}
+    exec(report.python_lines(report.ModelOrigin("minilm"), text, None, "shown = trace.tokens", 2), names)
+    assert names["shown"] == list(minilm.trace_windows(text))[2].trace.tokens
