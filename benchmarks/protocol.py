@@ -49,7 +49,7 @@ class Template:
         state = message.rerun_script
         state.ClearField("cached_message_hashes")
         widgets = state.widget_states.widgets
-        kept = [widget for widget in widgets if not widget.WhichOneof("value").endswith("trigger_value")]
+        kept = [widget for widget in widgets if not (widget.WhichOneof("value") or "").endswith("trigger_value")]
         del state.widget_states.widgets[:]
         state.widget_states.widgets.extend(kept)
         return message

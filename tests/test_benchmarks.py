@@ -161,12 +161,13 @@ def test_a_template_is_the_fullest_request_and_keeps_no_moment():
         for widget in widgets:
             message.rerun_script.widget_states.widgets.add(id=widget, string_value="x")
         if trigger:
+            message.rerun_script.widget_states.widgets.add(id="empty")  # a choice of which nothing is chosen
             message.rerun_script.widget_states.widgets.add(id="button", trigger_value=True)
         return message.SerializeToString()
 
     template = Template.from_frames([request("one"), request("one", "two", trigger=True), request()])
     state = template.request().rerun_script
-    assert [widget.id for widget in state.widget_states.widgets] == ["one", "two"]
+    assert [widget.id for widget in state.widget_states.widgets] == ["one", "two", "empty"]
     assert not state.cached_message_hashes
     with pytest.raises(ValueError, match="no request"):
         Template.from_frames([BackMsg(clear_cache=True).SerializeToString()])
