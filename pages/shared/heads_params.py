@@ -44,8 +44,8 @@ def positions(name: str) -> Param:
     """A Param that takes token positions: "3,5" -> [3, 5], ascending, each once."""
 
     def parse(text: str) -> list[int]:
-        found = {_count(part, "token positions are whole numbers with commas between them, like 3,5")
-                 for part in text.split(",")}  # fmt: skip
+        why = "token positions are whole numbers with commas between them, like 3,5"
+        found = {_count(part, why) for part in text.split(",") if text}
         if len(found) > MOST_HELD:
             raise ValueError(f"at most {MOST_HELD} tokens can be held at once")
         return sorted(found)
@@ -80,7 +80,9 @@ def _count(text: str, why: str) -> int:
 def span(name: str) -> Param:
     """A Param that takes two numbers, the lower first: "0.2..0.8" -> (0.2, 0.8). None: no limits."""
 
-    def parse(text: str) -> tuple[float, float]:
+    def parse(text: str) -> tuple[float, float] | None:
+        if not text:
+            return None
         low, dots, high = text.partition("..")
         if not dots:
             raise ValueError("two numbers are needed, like 0.2..0.8")
