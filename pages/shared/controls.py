@@ -118,7 +118,9 @@ def long_text_controls(key: cached.ModelKey, model: encoder.TextEncoder) -> cach
 def _ends(text: str, length: int = 24) -> str:
     """The beginning and the end of a stretch of text, in quotes."""
     text = " ".join(text.split())
-    return f"“{text}”" if len(text) <= 2 * length + 5 else f"“{text[:length].rstrip()} … {text[-length:].lstrip()}”"
+    if len(text) <= 2 * length + 5:
+        return f"“{text}”"
+    return f"“{text[:length].rsplit(' ', 1)[0]} … {text[-length:].split(' ', 1)[-1]}”"
 
 
 def model_controls() -> None:

@@ -119,7 +119,7 @@ def _say_what_of_a_long_text_is_shown(area: DeltaGenerator, view: View) -> None:
     area.info(
         f"{long} Shown: window {view.model.window} of 0 to {len(stretches) - 1}, its tokens {here.tokens[0]:,} to "
         f"{here.tokens[1] - 1:,}. Each window is run by itself: no token sees one outside its window, and positions "
-        "count from 0 again. Half of each window is in the next one, too.",
+        "count from 0 again. Windows overlap by half.",
         icon=":material/view_carousel:",
     )
 
