@@ -206,7 +206,7 @@ SCRATCH = encoder.EncoderConfig(
 )
 
 
-@pytest.mark.parametrize("special", ["show", "zero", "renormalise"])
+@pytest.mark.parametrize("special", ["show", "renormalise"])
 @pytest.mark.parametrize(
     ("origin", "text", "pair"),
     [

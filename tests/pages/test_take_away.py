@@ -59,11 +59,10 @@ def csv(files: dict[str, Callable[[], bytes]]) -> pd.DataFrame:
     "query",
     [
         {"special": "renormalise", "i": "3", "j": "4"},
-        {"words": "1", "pair": "It works.", "between": "a-b"},
-        {"average": "both"},
+        {"words": "1", "pair": "It works.", "between": "a-b", "average": "heads"},
         {"model": "scratch", "layers": "3", "positions": "rotary", "norm": "pre", "seed": "5"},
     ],
-    ids=["renormalised", "words", "average", "scratch"],
+    ids=["renormalised", "words", "scratch"],
 )
 def test_a_heads_numbers_its_lines_and_its_files_agree(query: dict[str, str], files: dict[str, Callable[[], bytes]]):
     query = {"text": TEXT, "layer": "1", "head": "2", **query}
@@ -204,11 +203,15 @@ def test_a_title_becomes_a_files_name(title: str, name: str):
     "query",
     [
         {"compare": "heads", "layer": "0", "head": "2", "layer_b": "1", "head_b": "8"},
-        {"compare": "sentences", "text": "We sat on the bank of the river.", "text_b": "The bank took our money."},
-        {"compare": "models", "special": "zero"},
+        {
+            "compare": "sentences",
+            "text": "We sat on the bank of the river.",
+            "text_b": "The bank took our money.",
+            "special": "zero",
+        },
         {"compare": "models", "model": "twin-pre", "model_b": "twin-post", "layer_b": "3", "head_b": "1"},
     ],
-    ids=["heads", "sentences", "moved", "twins"],
+    ids=["heads", "sentences", "twins"],
 )
 def test_a_comparisons_numbers_its_lines_and_its_files_agree(
     query: dict[str, str], files: dict[str, Callable[[], bytes]]
