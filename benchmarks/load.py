@@ -63,6 +63,8 @@ def observed(app: serving.App) -> Template:
         visitor = Visitor(browser, f"{app.url}/?text={quote(words(16, seed=2))}", listen)
         visitor.type_sentence(words(TOKENS, seed=3))
         visitor.next_head()
+        visitor.page.locator(".heatmaplayer").first.click(force=True)
+        visitor.settle()
         visitor.close()
     return Template.from_frames(frames)
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -19,13 +21,19 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 #: The frontend forgets a cached message after this many runs without it.
 KEPT_RUNS = 3
+#: The id under which the events of a component arrive.
+EVENTS = re.compile(r"\$\$STREAMLIT_INTERNAL_KEY_(.+)__events")
 
 
 @dataclass(frozen=True)
 class Template:
-    """What a real browser sends: its newest complete request to run the script."""
+    """What a real browser sends: its newest complete request to run the script.
+
+    components: key -> id of the components that it was seen to send an event of.
+    """
 
     message: bytes
+    components: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_frames(cls, frames: list[bytes]) -> Template:
@@ -34,14 +42,17 @@ class Template:
         Raises:
             ValueError: none of them asks for a run.
         """
-        runs = []
+        runs, components = [], {}
         for frame in frames:
             message = BackMsg.FromString(frame)
             if message.WhichOneof("type") == "rerun_script":
-                runs.append((len(message.rerun_script.widget_states.widgets), frame))
+                widgets = message.rerun_script.widget_states.widgets
+                runs.append((len(widgets), frame))
+                for found in filter(None, (EVENTS.fullmatch(widget.id) for widget in widgets)):
+                    components[found[1].rpartition("-")[2]] = found[1]
         if not runs:
             raise ValueError("the browser sent no request to run the script")
-        return cls(max(runs, key=lambda run: run[0])[1])
+        return cls(max(runs, key=lambda run: run[0])[1], components)
 
     def request(self) -> BackMsg:
         """A fresh copy, without what belongs to one browser or one moment alone."""
@@ -131,9 +142,9 @@ class Session:
                 setattr(widget, kind, type(getattr(widget, kind))(value))
 
     async def _trigger(self, key: str, payload: dict[str, Any], timeout: float) -> Run:
-        base = next((widget_id for widget_id in self.widgets if widget_id.endswith(f"-{key}")), None)
+        base = self.template.components.get(key)
         if base is None:
-            raise LookupError(f"the template knows no component {key!r}")
+            raise LookupError(f"the browser was seen to send no event of the component {key!r}")
         return await self._rerun((f"$$STREAMLIT_INTERNAL_KEY_{base}__events", json.dumps([payload])), timeout)
 
     async def _rerun(self, trigger: tuple[str, str] | None, timeout: float) -> Run:

@@ -163,12 +163,15 @@ def test_a_template_is_the_fullest_request_and_keeps_no_moment():
         if trigger:
             message.rerun_script.widget_states.widgets.add(id="empty")  # a choice of which nothing is chosen
             message.rerun_script.widget_states.widgets.add(id="button", trigger_value=True)
+            name = "$$STREAMLIT_INTERNAL_KEY_$$ID-0a1b-grid__events"
+            message.rerun_script.widget_states.widgets.add(id=name, json_trigger_value="[]")
         return message.SerializeToString()
 
     template = Template.from_frames([request("one"), request("one", "two", trigger=True), request()])
     state = template.request().rerun_script
     assert [widget.id for widget in state.widget_states.widgets] == ["one", "two", "empty"]
     assert not state.cached_message_hashes
+    assert template.components == {"grid": "$$ID-0a1b-grid"}
     with pytest.raises(ValueError, match="no request"):
         Template.from_frames([BackMsg(clear_cache=True).SerializeToString()])
 
