@@ -74,6 +74,12 @@ def test_the_check_of_a_very_long_text_says_why_not() -> None:
     assert "offered up to 1,024" in sentences(app)
 
 
+def test_a_batch_of_a_very_long_text_says_why_not() -> None:
+    app = visit("learn/steps", step="ids", text="cat " * 2_100, positions="rotary", **SCRATCH)
+    assert_well(app)
+    assert "offered up to 2,048" in sentences(app)
+
+
 def test_the_number_of_the_formula_is_the_traces() -> None:
     import encoder
 

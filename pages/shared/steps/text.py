@@ -10,6 +10,9 @@ from pages.shared import cached, controls, formulas, learn
 from pages.shared.components import plot
 from pages.shared.view import View, state
 
+#: The longest text, in tokens, that is run as a padded batch.
+LONGEST_BATCH = 2_048
+
 
 def show(view: View) -> None:
     """The table of tokens, the pieces of the selected one, the padded batch."""
@@ -112,10 +115,17 @@ def _padding(view: View) -> None:
         state.bound(st.text_input, "second", "Second sentence of the batch")
     with right:
         state.bound(st.text_input, "third", "Third sentence of the batch")
+    if view.trace.n_tokens > LONGEST_BATCH:
+        st.info(
+            f"This text is {view.trace.n_tokens:,} tokens; a batch runs three times at the length of its "
+            f"longest sentence and is offered up to {LONGEST_BATCH:,}. Take a shorter text."
+        )
+        return
     texts = (view.text, *learn.second_texts())
-    batch = cached.derived(
-        view.model, view.text, None, ("padded", texts), lambda trace: steps.padded_batch(view.loaded, texts)
-    )
+    with st.spinner("Running the batch, each sentence alone, and the batch without its mask …", show_time=False):
+        batch = cached.derived(
+            view.model, view.text, None, ("padded", texts), lambda trace: steps.padded_batch(view.loaded, texts)
+        )
     longest = batch.mask.shape[1]
     plot(
         padding_mask(batch.mask, batch.labels),
