@@ -215,7 +215,7 @@ def test_importing_the_engine_loads_torch_and_nothing_else():
     """What keeps `import encoder` within 1.5 times the time of `import torch`; `make bench` has the times."""
     with_torch = loaded_by("import torch")
     assert "torch" in with_torch
-    assert loaded_by("import encoder") - loaded_by("pass") == {"encoder"}, "torch comes with the first name that needs it"
+    assert loaded_by("import encoder") - loaded_by("pass") == {"encoder"}, "torch comes with what needs it"
     names = "from encoder import Encoder, EncoderConfig, ImageEncoder, TextEncoder, Trace, build, load, save"
     assert loaded_by(names) - with_torch == {"encoder"}
 

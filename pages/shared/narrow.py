@@ -13,7 +13,8 @@ STYLE = """
 .enc-bar span { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; display: -webkit-box;
   -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow-wrap: anywhere; }
 .enc-bar button { flex: none; padding: 0.3rem 0.7rem; border-radius: 0.5rem; color: inherit;
-  border: 1px solid color-mix(in srgb, currentColor 35%, transparent); background: transparent; font: inherit; cursor: pointer; }
+  border: 1px solid color-mix(in srgb, currentColor 35%, transparent); background: transparent;
+  font: inherit; cursor: pointer; }
 @media (min-width: 769px) { .stElementContainer:has(.enc-bar) { display: none; } }
 """
 
