@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).parent.parent
+#: Milliseconds until a test gives a page up: a machine with two busy cores is slow, and only a failure waits so long.
+PATIENCE = 120_000
 CHROMIUM_FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -140,8 +142,9 @@ def chromium() -> str:
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
     """A headless Chromium. For one module only: while it lives, Playwright's loop runs in this thread."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
         yield running
@@ -162,6 +165,7 @@ def visit(browser: Browser, app: Server) -> Iterator[Callable[..., Page]]:
     def open_page(path: str = "/", *, width: int = 1280, height: int = 720, dark: bool = False, **options) -> Page:
         scheme = "dark" if dark else "light"
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **options)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         collect_complaints(page, app.url, complaints)
@@ -197,7 +201,7 @@ def collect_complaints(page: Page, own: str, complaints: list[str]) -> None:
     page.on("pageerror", lambda error: complaints.append(f"uncaught in the page: {error}"))
 
 
-def settle(page: Page, timeout: float = 60_000) -> None:
+def settle(page: Page, timeout: float = PATIENCE) -> None:
     """Wait until the page's script has run to its end and what it drew is in place."""
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=timeout)
     page.wait_for_function(

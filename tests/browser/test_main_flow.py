@@ -58,7 +58,7 @@ def point_at(page: Page, row: int, column: int, side: int, says: str) -> None:
     Nothing but cells is inside the axes.
     """
     plot = page.locator(f"{MAP} .nsewdrag").first
-    for attempt in range(100):
+    for attempt in range(600):
         box = plot.bounding_box()
         if box is not None:
             x, y = (column + 0.5) * box["width"] / side, (row + 0.5) * box["height"] / side

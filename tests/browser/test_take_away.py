@@ -66,7 +66,7 @@ def select_cell(page: Page, number: int, row: int, column: int, side: int) -> No
     """Click a cell of the map of this number, once the label at the pointer shows that it is drawn."""
     plot = page.locator(f"{MAP} .nsewdrag").nth(number)
     plot.scroll_into_view_if_needed()
-    for attempt in range(100):
+    for attempt in range(600):
         box = plot.bounding_box()
         if box is not None:
             x = box["x"] + (column + 0.5) * box["width"] / side + attempt % 2
