@@ -11,7 +11,7 @@ from encoder.errors import EncoderError
 from encoder.figures import placements as drawn
 from encoder.measure import stream
 from encoder.train import curves
-from pages.shared import controls, prepost
+from pages.shared import cached, controls, prepost
 from pages.shared.components import head_grid, plot
 from pages.shared.formulas import number
 from pages.shared.frame import current_view
@@ -57,8 +57,7 @@ def introduction(sides: prepost.Sides) -> None:
         "scratch": "Two encoders **from scratch** with the same random weights; only the norms stand elsewhere. "
         "Nothing "
         "is trained: what differs is what the placement alone does.",
-        "trained": f"**{name}** and the run that you trained beside it, which differs in nothing but the place of its "
-        "norms. Each found its own heads.",
+        "trained": trained_beside(pair) + " Each found its own heads.",
         "rewired": f"**{name}** was trained as {NAMES.get(pair.trained_as, '')}. Beside it stand the very same weights "
         f"with the norms moved, **which nobody trained that way**. What breaks there is the lesson: weights learn to "
         "live with their norms.",
@@ -73,10 +72,17 @@ def introduction(sides: prepost.Sides) -> None:
             "Not trained so: after moving the norms, a token's output has on average a cosine of "
             f"**{number(agreement)}** "
             f"to what {name} was trained to give (1 would be no change). For two placements that were both "
-            "trained, choose "
-            "twin-pre or twin-post as the model.",
+            "trained, choose one of the twins as the model.",
             icon=":material/science:",
         )
+
+
+def trained_beside(pair: prepost.Pair) -> str:
+    """Two runs that were trained together; stopped by hand they have seldom taken the same number of steps."""
+    pre, post = (cached.model(pair.keys[placement]).name for placement in prepost.PLACEMENTS)
+    steps = [name.rsplit(", ", 1)[-1] for name in (pre, post)]
+    differ = "nothing but" if steps[0] == steps[1] else "their number of steps and in"
+    return f"**{pre}** and **{post}**, the run that you trained beside it, differ in {differ} the place of their norms."
 
 
 # --- attention --------------------------------------------------------------------------------------------------------

@@ -211,10 +211,13 @@ def over_time(mine: training.Group, views: dict[str, View]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         step = time_slider(steps, running=mine.active)
         layer, head = which_head(mine)
+    given: dict[str, watch.Answers] = {}
     for column, (name, view) in zip(st.columns(len(views), gap="medium"), views.items(), strict=True):
         if view.frames:
             with column:
-                one_map(mine, name, view, step, layer, head)
+                given[name] = one_map(mine, name, view, step, layer, head)
+    # One table across the page: all runs of a group answer the same sequence, and half a page cuts it.
+    st.dataframe(answer_table(given), width="stretch", key="answers")
 
 
 def time_slider(steps: list[int], *, running: bool) -> int:
@@ -245,7 +248,10 @@ def which_head(mine: training.Group) -> tuple[int, int]:
     return state.get("watch_layer"), state.get("watch_head")
 
 
-def one_map(mine: training.Group, name: str, view: View, step: int, layer: int, head: int) -> None:
+def one_map(
+    mine: training.Group, name: str, view: View, step: int, layer: int, head: int
+) -> watch.Answers:  # fmt: skip
+    """A run's attention at a step, with its sentence; returns what the run answered then."""
     run, frame = mine.runs[name], view.frame_at(step)
     answers = watch.answers(run, frame)
     mean = state.get("watch_mean")
@@ -261,17 +267,22 @@ def one_map(mine: training.Group, name: str, view: View, step: int, layer: int, 
         f" In {looks} of {len(answers.shown)} rows L{layer} H{head} looks most at the token with the answer."
     )  # fmt: skip
     st.caption(f"{answers.right} of {len(answers.shown)} answers are right on this sequence.{where}")
-    st.dataframe(answer_table(answers), width="stretch", key=f"answers-{name}")
+    return answers
 
 
-def answer_table(answers: watch.Answers) -> pd.io.formats.style.Styler:
-    """Sequence, right answers and given ones as three rows; wrong ones are marked."""
-    table = pd.DataFrame(
-        [answers.shown, answers.expected, answers.predicted], index=["sequence", "right", "answered"]
-    )
-    wrong = [given != right for given, right in zip(answers.predicted, answers.expected, strict=True)]
+def answer_table(given: dict[str, watch.Answers]) -> pd.io.formats.style.Styler:
+    """Sequence, right answers, and a row for what each run answered; wrong ones are marked."""
+    first = next(iter(given.values()))
+    rows = {"sequence": first.shown, "right": first.expected} | {
+        f"{name} answers": answers.predicted for name, answers in given.items()
+    }
+    table = pd.DataFrame(list(rows.values()), index=list(rows))
     marks = pd.DataFrame("", index=table.index, columns=table.columns)
-    marks.loc["answered"] = ["background-color: rgba(201, 118, 26, 0.45)" if mark else "" for mark in wrong]
+    for name, answers in given.items():
+        wrong = [one != right for one, right in zip(answers.predicted, answers.expected, strict=True)]
+        marks.loc[f"{name} answers"] = [
+            "background-color: rgba(201, 118, 26, 0.45)" if mark else "" for mark in wrong
+        ]
     return table.style.apply(lambda _: marks, axis=None)
 
 

@@ -11,8 +11,8 @@ OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
 MODELS = {
     "moved": "the same weights, norms moved",
     "minilm": "all-MiniLM-L6-v2",
-    "twin-pre": "twin-pre",
-    "twin-post": "twin-post",
+    "twin-pre": "Twin, pre-norm",
+    "twin-post": "Twin, post-norm",
     "scratch": "from scratch",
     "other": "a folder or Hub id",
 }

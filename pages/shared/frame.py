@@ -128,8 +128,9 @@ def _memory(view: View) -> str:
     """Where the model runs and what it takes."""
     model = view.loaded
     weights = sum(parameter.numel() * parameter.element_size() for parameter in model.encoder.parameters())
+    megabytes = f"{weights / 1e6:,.0f}" if weights >= 1e6 else f"{weights / 1e6:.2g}"
     device = str(model.device).upper()
     return (
-        f"{model.name}: {model.n_parameters:,} parameters, {weights / 1e6:,.0f} MB of weights on {device}. "
+        f"{model.name}: {model.n_parameters:,} parameters, {megabytes} MB of weights on {device}. "
         f"In use: {memory_in_use(model.device) / 1e6:,.0f} MB, kept traces {cached.bytes_in_use() / 1e6:,.0f} MB of it."
     )

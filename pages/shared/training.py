@@ -38,15 +38,15 @@ _NAMES = ("train_norm", "warm", "encodings", "rate", "rise", "steps", "train_lay
 class Group:
     """Runs that were started together, by what they are called.
 
-    by_hand: whether a person stopped them; left: whether they stopped because the page was left; kept: ids of their
-    models, by name, once one was opened.
+    by_hand: whether a person stopped them; left: whether they stopped because the page was left; kept: the step and
+    the id of their models, by name, as they were when one was opened last.
     """
 
     runs: dict[str, TaskRun]
     dashes: dict[str, str]
     by_hand: bool = False
     left: bool = False
-    kept: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     @property
     def active(self) -> bool:
@@ -170,12 +170,14 @@ def open_run(name: str) -> None:
     if mine is None:
         return
     for other, run in mine.runs.items():
-        if other not in mine.kept and not run.poll().diverged:
-            mine.kept[other] = cached.keep_model(run.text_encoder())
+        view = run.poll()
+        # A run that has gone on since it was opened is another model.
+        if not view.diverged and mine.kept.get(other, (None,))[0] != view.step:
+            mine.kept[other] = view.step, cached.keep_model(run.text_encoder())
     _remember_partners(mine)
     run = mine.runs[name]
     best = watch.best_head(run, run.poll().frames[-1]) if run.poll().frames else None
-    _look_at(mine.kept[name], watch.sample_text(run), best or (0, 0))
+    _look_at(mine.kept[name][1], watch.sample_text(run), best or (0, 0))
 
 
 def _remember_partners(mine: Group) -> None:
@@ -188,7 +190,7 @@ def _remember_partners(mine: Group) -> None:
     for (rest, placement), name in placed.items():
         if placement == "pre" and (rest, "post") in placed:
             other = placed[rest, "post"]
-            prepost.remember_partners(cached.TRAINED + mine.kept[name], cached.TRAINED + mine.kept[other])
+            prepost.remember_partners(*(cached.TRAINED + mine.kept[one][1] for one in (name, other)))
 
 
 def open_file(task: TrainedTask, identity: str) -> None:

@@ -39,8 +39,8 @@ EXAMPLES = {
 
 SOURCES = {
     "minilm": "all-MiniLM-L6-v2",
-    "twin-pre": "twin-pre",
-    "twin-post": "twin-post",
+    "twin-pre": "Twin, pre-norm",
+    "twin-post": "Twin, post-norm",
     "scratch": "From scratch",
     "trained": "Trained here",
     "other": "Folder or Hub id",

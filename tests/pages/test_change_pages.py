@@ -115,6 +115,14 @@ def test_a_model_without_a_head_says_so_and_offers_the_twins() -> None:
     assert "expects" in written(app)
 
 
+def test_the_twins_have_titles_in_the_sidebar() -> None:
+    app = visit("look/predict", model="twin-post", text="the [MASK] sat")
+    chosen = app.sidebar.selectbox(key="view:model")
+    assert chosen.value == "twin-post"
+    assert {"Twin, pre-norm", "Twin, post-norm"} <= set(chosen.options)
+    assert app.query_params["model"] == "twin-post"
+
+
 def test_both_twins_fill_the_blank() -> None:
     text = "the [MASK] of a country"
     app = visit("look/predict", model="twin-post", text=text, top="3")
@@ -218,7 +226,7 @@ def test_a_run_is_trained_opened_and_compared() -> None:
     slider.set_value(7).run()
     assert "pre-norm, after 7 steps" in written(app).replace("*", "")
     frame = app.session_state["_training"].runs["pre-norm"].poll().frame_at(7)
-    answered = app.dataframe[0].value.loc["answered"]
+    answered = app.dataframe[0].value.loc["pre-norm answers"]
     assert [int(answer) for answer in answered] == frame.predicted.tolist()
     press(app, "Open in Heads: post-norm")
     assert_well(app)
@@ -247,6 +255,21 @@ def test_stop_go_on_and_leaving_the_page(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "Go on" in labels(app)
     assert stopped_at < 3000
     assert not own_threads()
+    press(app, "Open in Heads: pre-norm")
+    opened_first = app.query_params["run"]
+    app.switch_page("pages/change/training.py").run()
+    press(app, "Go on")
+    assert mine.active
+    deadline = time.monotonic() + PATIENCE
+    while mine.poll()["pre-norm"].step <= stopped_at:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    press(app, "Stop")
+    wait_until_still(app)
+    press(app, "Open in Heads: pre-norm")  # the run as it is now, not as it was when it was opened before
+    assert app.query_params["run"] != opened_first
+    assert f"pre-norm, {mine.poll()['pre-norm'].step:,} steps" in written(app)
+    app.switch_page("pages/change/training.py").run()
     press(app, "Go on")
     assert mine.active
     app.switch_page("pages/look/heads.py").run()  # nobody looks any more
