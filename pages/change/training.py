@@ -273,16 +273,13 @@ def one_map(
 def answer_table(given: dict[str, watch.Answers]) -> pd.io.formats.style.Styler:
     """Sequence, right answers, and a row for what each run answered; wrong ones are marked."""
     first = next(iter(given.values()))
-    rows = {"sequence": first.shown, "right": first.expected} | {
-        f"{name} answers": answers.predicted for name, answers in given.items()
-    }
+    rows = {"sequence": first.shown, "right answers": first.expected}
+    rows |= {name: answers.predicted for name, answers in given.items()}
     table = pd.DataFrame(list(rows.values()), index=list(rows))
     marks = pd.DataFrame("", index=table.index, columns=table.columns)
     for name, answers in given.items():
         wrong = [one != right for one, right in zip(answers.predicted, answers.expected, strict=True)]
-        marks.loc[f"{name} answers"] = [
-            "background-color: rgba(201, 118, 26, 0.45)" if mark else "" for mark in wrong
-        ]
+        marks.loc[name] = ["background-color: rgba(201, 118, 26, 0.45)" if mark else "" for mark in wrong]
     return table.style.apply(lambda _: marks, axis=None)
 
 

@@ -14,8 +14,8 @@ from encoder.train import watch
 from encoder.train.loop import SUGGESTED, WARMUP_LESSON, TaskRun, TaskSettings, View
 from encoder.train.single_file import TrainedTask
 from pages.shared import cached, prepost
-from pages.shared.training_params import WARM
-from pages.shared.view import state
+from pages.shared.training_params import BOUNDS, WARM
+from pages.shared.view import check_width, state
 
 #: Runs that are trained at the same time, and seconds without a look after which they stop by themselves.
 MOST_RUNS, HEARTBEAT = 4, 6.0
@@ -117,6 +117,8 @@ def described() -> dict[str, TaskSettings]:
             f"{len(placements)} placements × {len(warm)} warm-ups × {len(encodings)} encodings are {n_runs} runs; at "
             f"most {MOST_RUNS} are trained at once. Choose fewer."
         )
+    for encoding in encodings:
+        check_width(state.get("train_width"), state.get("train_heads"), encoding, BOUNDS["train_width"])
     found = {}
     for placement, warmth, encoding in itertools.product(placements, warm, encodings):
         parts = [PLACEMENT_NAMES[placement]]

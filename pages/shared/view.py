@@ -132,7 +132,7 @@ class View:
 
 def scratch_config() -> encoder.EncoderConfig:
     """The from-scratch architecture that the sidebar describes. Raises ConfigError when the numbers do not fit."""
-    _check_scratch(state.get("width"), state.get("heads"), state.get("positions"))
+    check_width(state.get("width"), state.get("heads"), state.get("positions"))
     placement = state.get("norm") if state.get("norm") in NORM_PLACEMENTS else "post"
     return encoder.EncoderConfig(
         vocab_size=cached.scratch_vocabulary(),
@@ -148,8 +148,13 @@ def scratch_config() -> encoder.EncoderConfig:
     )
 
 
-def _check_scratch(width: int, heads: int, positions: str) -> None:
-    """What EncoderConfig would refuse, in the words of the sidebar. Raises ConfigError."""
+def check_width(
+    width: int, heads: int, positions: str, bounds: tuple[int, int] = (LEAST_WIDTH, MOST_WIDTH)
+) -> None:  # fmt: skip
+    """What EncoderConfig would refuse, in the words of the controls. bounds: widths that are offered.
+
+    Raises ConfigError with the nearest widths that fit.
+    """
     steps = {"rotary": 2 * heads, "sinusoidal": math.lcm(2, heads)}
     step = steps.get(positions, heads)
     if width % step == 0:
@@ -161,7 +166,7 @@ def _check_scratch(width: int, heads: int, positions: str) -> None:
     else:
         why = f"Sinusoidal positions are pairs of sine and cosine, and Width {width} is odd."
     multiples = (width // step * step, (width // step + 1) * step)
-    fitting = " or ".join(str(one) for one in multiples if LEAST_WIDTH <= one <= MOST_WIDTH)
+    fitting = " or ".join(str(one) for one in multiples if bounds[0] <= one <= bounds[1])
     raise ConfigError(f"{why} Choose Width {fitting}, or other Heads or Positions.")
 
 

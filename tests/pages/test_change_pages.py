@@ -226,7 +226,7 @@ def test_a_run_is_trained_opened_and_compared() -> None:
     slider.set_value(7).run()
     assert "pre-norm, after 7 steps" in written(app).replace("*", "")
     frame = app.session_state["_training"].runs["pre-norm"].poll().frame_at(7)
-    answered = app.dataframe[0].value.loc["pre-norm answers"]
+    answered = app.dataframe[0].value.loc["pre-norm"]
     assert [int(answer) for answer in answered] == frame.predicted.tolist()
     press(app, "Open in Heads: post-norm")
     assert_well(app)
@@ -300,7 +300,11 @@ def test_what_cannot_be_trained_is_a_sentence() -> None:
     app = visit("change/training", task="brackets", length="7")
     assert "even number of tokens" in sentences(app)
     app = visit("change/training", train_heads="3")
-    assert "cannot be split" in sentences(app)
+    assert "Width 32 cannot be split among 3 heads. Choose Width 30 or 33" in sentences(app)
+    app = visit("change/training", train_heads="7", train_width="128")
+    assert "Choose Width 126, or other Heads" in sentences(app)  # 133 is not offered here
+    app = visit("change/training", train_heads="2", train_width="30", encodings="learned,rotary")
+    assert "15, the width of each head, is odd. Choose Width 28 or 32" in sentences(app)
     app = visit(rate="-1", train_norm="middle", task="juggle")
     assert sentences(app).count("The link asks for") == 3
     app.switch_page("pages/change/training.py").run()
