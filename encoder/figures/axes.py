@@ -21,6 +21,9 @@ from encoder.figures.colours import EMPHASIS, NEUTRAL, sequential
 CLEAR = "rgba(0,0,0,0)"
 #: Longer labels are cut on the axes and in the hover text; what tokenizers call a token is nearly always shorter.
 LONGEST_LABEL = 28
+#: The upper edge of the plot, for a colour bar lying above it. At 1 itself plotly.js moves the titles of both axes
+#: by half of the bar's height, into the tick labels (`_hColorbarMoveTitle`, meant for the layout's title).
+ABOVE = 0.9999
 #: A part of a long text names each token up to so many, and about so many of more.
 ALL_LABELS_UP_TO, LABELS_OF_A_PART = 48, 20
 
@@ -145,7 +148,7 @@ def colour_bar(title: str, **more: Any) -> dict[str, Any]:
         "orientation": "h",
         "x": 0,
         "xanchor": "left",
-        "y": 1,
+        "y": ABOVE,
         "yanchor": "bottom",
         "ypad": 8,
         "xpad": 0,
@@ -190,7 +193,7 @@ def logarithmic_bar(title: str, largest: float, theme: str, decades: float, **mo
 def heading(text: str, above: int = 48) -> dict[str, Any]:
     """A title at the upper left edge of the map, `above` it by so many pixels: there lies the colour bar.
 
-    An annotation, because Plotly moves a layout's own title out of sight when a colour bar lies above the map.
+    An annotation, because a layout's own title lies in the middle of the upper margin, where the colour bar is.
     """
     place = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom", "yshift": above}
     return {"text": html.escape(text, quote=False), "showarrow": False, "font": {"size": 15}, "borderpad": 0, **place}

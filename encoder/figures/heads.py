@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.axes import CLEAR, neutral_layout
+from encoder.figures.axes import ABOVE, CLEAR, neutral_layout
 
 #: The end of the sequential theme that is light stays out: its points would be lost on a white page.
 DARKEST, LIGHTEST = 0.12, 0.82
@@ -110,7 +110,7 @@ def _layer_marker(numbers: Sequence[int], n_heads: int, n_layers: int, theme: st
     ]
     bar = {
         "title": {"text": "layer", "side": "top", "font": {"size": 12}}, "orientation": "h", "x": 0, "xanchor": "left",
-        "y": 1, "yanchor": "bottom", "len": 220, "lenmode": "pixels", "thickness": 10, "outlinewidth": 0, "xpad": 0,
+        "y": ABOVE, "yanchor": "bottom", "len": 220, "lenmode": "pixels", "thickness": 10, "outlinewidth": 0, "xpad": 0,
         "tickfont": {"size": 11}, "tickformat": "d", "nticks": min(n_layers, 8), "ypad": 8,
     }  # fmt: skip
     return {

@@ -120,6 +120,23 @@ def test_log_and_linear_maps_have_one_colour_bar_each(draw) -> None:
         assert page.locator(".colorbar").count() == 1
 
 
+def test_the_titles_of_a_map_keep_clear_of_its_labels(draw) -> None:
+    # An even number of tokens: no label lies in the middle, where plotly.js itself would push the title away from it.
+    for count, log in ((4, False), (40, True)):
+        page = draw(figures.attention_heatmap(np.eye(count), LABELS, log=log))
+        below, beside = page.evaluate(
+            """() => {
+                const box = (name) => [...plot.querySelectorAll(name)].map((part) => part.getBoundingClientRect());
+                return [
+                    box(".xtitle")[0].top - Math.max(...box(".xtick").map((label) => label.bottom)),
+                    Math.min(...box(".ytick").map((label) => label.left)) - box(".ytitle")[0].right,
+                ];
+            }"""
+        )
+        assert 4 <= below <= 14
+        assert 4 <= beside <= 20
+
+
 def test_every_bar_has_its_component(draw) -> None:
     page = draw(figures.gain_bias([2.0, 0.5, 1.5, 0.25], [1.0, -1.0, 0.0, 2.0]))
     assert hover(page, 0.6, 1) == "component 1: 0.5000"
