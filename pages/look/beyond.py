@@ -7,7 +7,7 @@ import streamlit as st
 from pages.shared import deletion, moves, qk_plane, rollout
 from pages.shared.beyond_params import PARTS
 from pages.shared.frame import current_view
-from pages.shared.take_pages import take_moved, take_rollout, take_vectors
+from pages.shared.take_pages import take_deletion, take_moved, take_rollout, take_vectors
 from pages.shared.view import state
 
 view = current_view()
@@ -22,6 +22,11 @@ part = state.bound(
     format_func=PARTS.get,
     label_visibility="collapsed",
 )
-{"moves": moves.show, "rollout": rollout.show, "plane": qk_plane.show, "deletion": deletion.show}[part](view)
-if part != "deletion":
-    {"moves": take_moved, "rollout": take_rollout, "plane": take_vectors}[part](view)
+if part == "moves":
+    take_moved(view, moves.show(view))
+elif part == "rollout":
+    take_rollout(view, rollout.show(view))
+elif part == "plane":
+    take_vectors(view, qk_plane.show(view))
+elif tested := deletion.show(view):
+    take_deletion(view, *tested, state.get("hide"), state.get("among"), deletion.SEEDS)

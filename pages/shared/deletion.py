@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder.errors import EncoderError
@@ -18,8 +19,8 @@ AMONG = {"words": "words only", "all": "special tokens, too"}
 SEEDS = tuple(range(8))
 
 
-def show(view: View) -> None:
-    """The whole part of the page."""
+def show(view: View) -> tuple[Deletion, go.Figure] | None:
+    """The whole part of the page. Gives the test and its picture; None where it was not run."""
     st.markdown(
         "A weight says where a head looks. Whether that explains what the model makes of the sentence is "
         "disputed. Jain and Wallace (2019) found that quite other weights often lead to the same prediction. "
@@ -37,11 +38,12 @@ def show(view: View) -> None:
         found = _run(view)
     except EncoderError as error:
         st.info(str(error), icon=":material/info:")
-        return
+        return None
     if found is None:
-        return
+        return None
+    figure = deletion_curves(found.counts, found.by_attention, found.by_moved, found.random)
     plot(
-        deletion_curves(found.counts, found.by_attention, found.by_moved, found.random),
+        figure,
         key="deletion",
         alt="Change of the sentence embedding over the number of hidden tokens: the most attended, those that move "
         "most, and random ones.",
@@ -49,6 +51,7 @@ def show(view: View) -> None:
     )
     st.markdown(_verdict(view, found))
     st.caption(_what_was_done(view))
+    return found, figure
 
 
 def _controls() -> None:

@@ -27,16 +27,16 @@ RULE = (
 )
 
 
-def show(view: View) -> None:
-    """The whole part of the page: all layers, one layer, one head, one query."""
+def show(view: View) -> dict[str, go.Figure]:
+    """The whole part of the page: all layers, one layer, one head, one query. Gives its pictures by their titles."""
     st.markdown(
         "A weight says how much a token is looked at. What arrives also depends on how long the vector is that is "
         "fetched there: weight × length is what attention really moves (Kobayashi et al. 2020)."
     )
-    _layers(view)
+    drawn = _layers(view)
     st.subheader(f"L{view.layer} H{view.head}, weight by weight", anchor=False)
     _controls()
-    _maps(view)
+    drawn |= _maps(view)
     st.caption(_of_head(view))
     _of_token(view)
     with st.expander("The formula"):
@@ -45,6 +45,7 @@ def show(view: View) -> None:
             "The length of $f(x_j)$ depends on the token $j$ alone, not on who looks. The bias of the values is part "
             "of it; the bias of $W^O$ comes from no token and is left out."
         )
+    return drawn
 
 
 def _controls() -> None:
@@ -72,10 +73,10 @@ def _controls() -> None:
         )
 
 
-def _maps(view: View) -> None:
+def _maps(view: View) -> dict[str, go.Figure]:
     """Both maps; a click in either selects a query and a key."""
     trace = view.trace
-    kind = state.get("moved")
+    kind, drawn = state.get("moved"), {}
     for column, name in zip(st.columns(2, gap="small"), ("attention", kind), strict=True):
         key = f"moves-{name}"
         figure, block = _map(view, name, key)
@@ -84,6 +85,7 @@ def _maps(view: View) -> None:
             if name == "attention"
             else "What attention moves, as " + ("shares of a row" if name == "share" else "lengths")
         )
+        drawn[f"{what}, L{view.layer} H{view.head}"] = figure
         with column:
             plot(
                 figure,
@@ -99,6 +101,7 @@ def _maps(view: View) -> None:
             f"{trace.n_tokens:,} tokens: a cell stands for several, and shows the largest number among them. Drag "
             "over a part of a map to zoom in, down to single tokens."
         )
+    return drawn
 
 
 def _map(view: View, name: str, key: str) -> tuple[go.Figure, int]:
@@ -201,10 +204,10 @@ def _of_token(view: View) -> None:
     )
 
 
-def _layers(view: View) -> None:
+def _layers(view: View) -> dict[str, go.Figure]:
     """The opening token against an average word: all layers, and this layer token by token."""
     labels, found = view.trace.labels, all_shares(view)
-    here = found[view.layer]
+    here, drawn = found[view.layer], {}
     compared = here.on_opening() is not None and here.on_average_word() is not None
     left, right = st.columns(2, gap="medium") if compared else (st.container(), st.container())
     if compared:
@@ -213,10 +216,11 @@ def _layers(view: View) -> None:
         word = np.array([one.on_average_word() for one in found])
         with left:
             st.subheader("Layer by layer", anchor=False)
+            drawn["Layer by layer"] = shares_by_layer(
+                opening[:, 0], opening[:, 1], word[:, 1], selected=view.layer, opening=labels[here.opening]
+            )
             plot(
-                shares_by_layer(
-                    opening[:, 0], opening[:, 1], word[:, 1], selected=view.layer, opening=labels[here.opening]
-                ),
+                drawn["Layer by layer"],
                 key="moves-layers",
                 alt=f"Three curves over {len(found)} layers: the attention on {labels[here.opening]}, what it moves, "
                 "and what an average word moves.",
@@ -227,10 +231,12 @@ def _layers(view: View) -> None:
     with right:
         st.subheader(f"Layer {view.layer}, all heads", anchor=False)
         part = token_rows.part(view.trace.n_real, view.j, "moves")
+        bars = shares_by_token(
+            here.attention_share[part], here.moved_share[part], labels, first=part.start, selected=view.j
+        )
+        drawn[f"Layer {view.layer}, all heads"] = bars
         plot(
-            shares_by_token(
-                here.attention_share[part], here.moved_share[part], labels, first=part.start, selected=view.j
-            ),
+            bars,
             key="moves-tokens",
             alt=f"Two bars for each token: its share of the attention of layer {view.layer} and of what is moved.",
             height=330,
@@ -238,6 +244,7 @@ def _layers(view: View) -> None:
         )
         st.markdown(_layer_sentence(view, here))
     st.caption("Click a point to look at its layer, a bar to select its token.")
+    return drawn
 
 
 def _layer_sentence(view: View, here: LayerShares) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
@@ -15,8 +16,8 @@ from pages.shared.view import View, state
 RULE = r"\hat A_l = \tfrac{1}{2}\big(\bar A_l + I\big),\qquad R_l = \hat A_l\, R_{l-1},\qquad R_{-1} = I"
 
 
-def show(view: View) -> None:
-    """The whole part of the page."""
+def show(view: View) -> dict[str, go.Figure]:
+    """The whole part of the page. Gives its pictures by their titles."""
     config = view.trace.config
     st.markdown(
         "Each layer mixes tokens that are mixtures already. Rollout (Abnar and Zuidema 2020) follows that down to"
@@ -24,10 +25,11 @@ def show(view: View) -> None:
         " it is for the residual. Row *i* says how much of each input token is counted into token *i*."
     )
     _layer_slider(config.n_layers)
+    drawn = {}
     if view.trace.n_tokens > measure.LONGEST_WHOLE:
         _one_row(view)
     else:
-        _map(view)
+        drawn[f"Rollout after layer {view.layer}"] = _map(view)
     with st.expander("The formula, and what it leaves out"):
         formulas.show(RULE)
         st.markdown(
@@ -35,6 +37,7 @@ def show(view: View) -> None:
             "residual and the attention's update for equally strong, and knows neither the values nor the feed-forward "
             "layers: it follows the weights alone."
         )
+    return drawn
 
 
 def _layer_slider(n_layers: int) -> None:
@@ -51,7 +54,7 @@ def _layer_slider(n_layers: int) -> None:
     )
 
 
-def _map(view: View) -> None:
+def _map(view: View) -> go.Figure:
     trace = view.trace
     with st.spinner("Multiplying up the layers …", show_time=False):
         made = cached.derived(view.model, view.text, view.pair, ("rollouts",), lambda one: measure.rollouts(one).cpu())
@@ -59,10 +62,11 @@ def _map(view: View) -> None:
     values = made[view.layer, part]
     look = {"log": state.get("scale") == "log", "colours": view.colours, "selected": (view.i, view.j)}
     left, right = st.columns([6, 5], gap="medium")
+    figure = moved_heatmap(values, trace.labels, "rollout", row_offset=part.start, **look)
     with left:
         state.bound(st.segmented_control, "scale", "Colour", ["linear", "log"], required=True)
         plot(
-            moved_heatmap(values, trace.labels, "rollout", row_offset=part.start, **look),
+            figure,
             key="rollout-map",
             alt=f"Rollout after layer {view.layer}: {len(values)} tokens downwards, {trace.n_tokens} input tokens to "
             "the right.",
@@ -79,6 +83,7 @@ def _map(view: View) -> None:
             f"On average a token is still counted to itself with **{kept[view.layer]:.1%}** after layer {view.layer}."
             + fallen
         )
+    return figure
 
 
 def _one_row(view: View) -> None:

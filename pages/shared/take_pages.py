@@ -14,9 +14,11 @@ from encoder import figures, report, report_tables
 from encoder.figures.difference import attention_difference
 from encoder.figures.gradients import last_layer_gradients
 from encoder.measure import align
+from encoder.measure.deletion import Deletion
 from encoder.measure.heads import HeadMeasures
 from encoder.report import EXACT_TOKENS
 from pages.shared import cached, compare
+from pages.shared.deletion import AMONG, SCOPES
 from pages.shared.frame import current_view
 from pages.shared.take_away import take_away
 from pages.shared.view import View
@@ -33,15 +35,15 @@ def _place(view: View) -> dict[str, object]:
     return {"Layer": view.layer, "Head": view.head}
 
 
-def take_vectors(view: View) -> None:
-    """Queries, keys, values of the head."""
+def take_vectors(view: View, shown: Mapping[str, go.Figure] | None = None) -> None:
+    """Queries, keys, values of the head. shown: pictures that the report has before theirs."""
     layer, head = view.layer, view.head
 
     def drawn() -> Mapping[str, go.Figure]:
         trace = view.trace
         rows = slice(0, EXACT_TOKENS)
         parts = zip(("Queries", "Keys", "Values"), "qkv", trace.layer_qkv(layer), strict=True)
-        return {
+        return dict(shown or {}) | {
             title: figures.vectors_heatmap(part[head, rows].float().cpu(), trace.labels, kind)
             for title, kind, part in parts
         }
@@ -105,28 +107,52 @@ def take_measures(view: View, found: HeadMeasures) -> None:
     )
 
 
-def take_moved(view: View) -> None:
-    """Each weight of the head beside what it moves."""
+def take_moved(view: View, shown: Mapping[str, go.Figure]) -> None:
+    """Each weight of the head beside what it moves. shown: the page's pictures."""
     layer, head = view.layer, view.head
     take_away(
         view,
         _title(view, f"What L{layer} H{head} moves"),
         lambda: report_tables.moved_frame(view.trace, layer, head),
+        figures=shown,
         lines=f"from encoder.measure import norm_weighted\nmoved = norm_weighted.norm_weighted(trace, {layer}, {head})",
         settings=_place(view),
     )
 
 
-def take_rollout(view: View) -> None:
-    """The rollout up to the layer."""
+def take_rollout(view: View, shown: Mapping[str, go.Figure]) -> None:
+    """The rollout up to the layer. shown: the page's pictures."""
     long, query = view.trace.n_tokens > EXACT_TOKENS, view.i or 0
     rows = f", slice({query}, {query + 1})" if long else ""
     take_away(
         view,
         _title(view, f"Rollout up to layer {view.layer}"),
         lambda: report_tables.rollout_frame(view.trace, view.layer, query),
+        figures=shown,
         lines=f"from encoder.measure import rollout\nshares = rollout.rollout(trace, {view.layer}{rows})",
         settings={"Layer": view.layer},
+    )
+
+
+def take_deletion(view: View, found: Deletion, shown: go.Figure, scope: str, among: str, seeds: Sequence[int]) -> None:
+    """The deletion test: each k with the change that it makes. shown: the page's picture."""
+    layer, head = view.layer, view.head
+    options = f'seeds=range({len(seeds)}), scope="{scope}", candidates="{among}"'
+    take_away(
+        view,
+        _title(view, f"Deletion test of L{layer} H{head}"),
+        lambda: pd.DataFrame(
+            {
+                "k": found.counts,
+                "most_attended": found.by_attention,
+                "move_most": found.by_moved,
+                **{f"random_{seed}": row for seed, row in zip(seeds, found.random, strict=True)},
+            }
+        ),
+        figures={"Change of the embedding, 1 − cosine": shown},
+        lines="from encoder.measure import deletion\n"
+        f"found = deletion.deletion_test(model, trace, {layer}, {head}, {options})",
+        settings={**_place(view), "Hidden": SCOPES[scope], "Among": AMONG[among]},
     )
 
 

@@ -124,6 +124,8 @@ OTHERS = [
     ("look/find", {}, ["entropy", "previous"], lambda names: names["measures"][["entropy", "previous"]].to_numpy()),
     ("look/beyond", {"beyond": "moves"}, ["moved"], lambda names: np.asarray(names["moved"]).reshape(-1, 1)),
     ("look/beyond", {"beyond": "rollout"}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
+    ("look/beyond", {"beyond": "deletion", "text": "The old cat sat on the mat."}, ["most_attended", "random_3"],
+     lambda names: np.stack([names["found"].by_attention, names["found"].random[3]], 1)),
     ("look/predict", {"model": "twin-pre", "text": "A [MASK] sat."}, ["probability"], lambda names: np.array(
         [entry.probabilities for entry in names["guesses"]]).reshape(-1, 1)),
     ("change/prepost", {"model": "twin-pre"}, ["a", "difference"], lambda names: np.stack(
@@ -141,7 +143,9 @@ def test_every_pages_files_and_lines_agree(
     table = pd.read_parquet(io.BytesIO(files["parquet"]()))
     assert table[columns].to_numpy() == pytest.approx(given(run(lines)), abs=1e-5, nan_ok=True)
     assert len(csv(files)) == len(table)
-    assert Page(files["html"]().decode()).inside["code"][0] == lines + "\n"
+    report = files["html"]().decode()
+    assert Page(report).inside["code"][0] == lines + "\n"
+    assert page != "look/beyond" or 'id="figure-' in report  # its pictures, not its numbers alone
 
 
 def test_a_page_without_a_sentence_gives_a_program_of_its_own(files: dict[str, Callable[[], bytes]]):
