@@ -109,13 +109,15 @@ def _notes(area: DeltaGenerator, view: View) -> None:
 def _say_what_of_a_long_text_is_shown(area: DeltaGenerator, view: View) -> None:
     source, takes = view.trace.source, view.loaded.config.max_tokens
     assert source is not None
-    long = f"This text is {source.n_full:,} tokens; {view.loaded.name} takes {takes:,}."
     if view.model.window is None:
         remedy = "" if view.pair is not None else " Sliding windows, in the sidebar, show the rest."
+        long = f"This text is {source.n_full:,} tokens; {view.loaded.name} takes {takes:,}."
         area.warning(f"{long} Shown: the first {len(source):,}.{remedy}", icon=":material/content_cut:")
         return
     stretches = cached.stretches(view.model, view.text)
     here = stretches[min(view.model.window, len(stretches) - 1)]
+    # Each window has special tokens of its own, so the text's tokens are counted without them.
+    long = f"This text is {stretches[-1].tokens[1]:,} tokens without special ones; {view.loaded.name} takes {takes:,}."
     area.info(
         f"{long} Shown: window {view.model.window} of 0 to {len(stretches) - 1}, its tokens {here.tokens[0]:,} to "
         f"{here.tokens[1] - 1:,}. Each window is run by itself: no token sees one outside its window, and positions "

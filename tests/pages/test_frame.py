@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from huggingface_hub import constants
 from streamlit.testing.v1 import AppTest
 
 from encoder.model import Encoder
@@ -181,6 +182,7 @@ def test_a_long_text_is_looked_at_window_by_window() -> None:
     app.sidebar.segmented_control(key="view:long").set_value("windows").run()
     assert_well(app)
     assert app.sidebar.slider(key="view:window").max == 2
+    assert "This text is 1,008 tokens without special ones" in sentences(app)
     assert "Shown: window 0 of 0 to 2, its tokens 0 to 509." in sentences(app)
     app.sidebar.slider(key="view:window").set_value(2).run()
     assert_well(app)
@@ -265,6 +267,15 @@ def test_a_folder_that_is_no_checkpoint(tmp_path: Path) -> None:
 def test_a_pickle_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.bin").write_bytes(b"\x80\x04K\x01.")
     assert "pickle" in sentences(other_model(str(tmp_path / "model.bin"))).lower()
+
+
+def test_a_hub_id_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    app = other_model("org/tiny")
+    said = "The Hub cannot be reached, so org/tiny cannot be fetched: download the folder where there is a network"
+    assert said in sentences(app)
+    assert app.sidebar.text_area(key="view:text").value == FIRST_SENTENCE
 
 
 def test_no_name_yet_is_an_invitation() -> None:
