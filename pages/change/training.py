@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from encoder import figures
 from encoder.config import POSITION_KINDS
@@ -212,12 +213,17 @@ def over_time(mine: training.Group, views: dict[str, View]) -> None:
         step = time_slider(steps, running=mine.active)
         layer, head = which_head(mine)
     given: dict[str, watch.Answers] = {}
-    for column, (name, view) in zip(st.columns(len(views), gap="medium"), views.items(), strict=True):
+    for column, (name, view) in zip(places(len(views)), views.items(), strict=False):
         if view.frames:
             with column:
                 given[name] = one_map(mine, name, view, step, layer, head)
     # One table across the page: all runs of a group answer the same sequence, and half a page cuts it.
     st.dataframe(answer_table(given), width="stretch", key="answers")
+
+
+def places(n_runs: int) -> list[DeltaGenerator]:
+    """A place for each run, two beside each other: narrower ones cut a map's colour bar and the names of buttons."""
+    return [place for _ in range(0, n_runs, 2) for place in st.columns(min(2, n_runs), gap="medium")]
 
 
 def time_slider(steps: list[int], *, running: bool) -> int:
@@ -293,7 +299,7 @@ def results(mine: training.Group) -> None:
     if not usable:
         return
     st.subheader("Look inside, or keep it", anchor=False)
-    for column, (name, view) in zip(st.columns(len(views)), views.items(), strict=True):
+    for column, (name, view) in zip(places(len(views)), views.items(), strict=False):
         if name not in usable:
             column.caption(f"{name} diverged: its weights are of no use.")
             continue
