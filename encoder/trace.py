@@ -262,7 +262,7 @@ class Trace:
 
     def _check(self, layer: int, head: int = 0) -> None:
         for name, value, count in (("layer", layer, self.config.n_layers), ("head", head, self.config.n_heads)):
-            if not isinstance(value, numbers.Integral):
+            if not isinstance(value, numbers.Integral) or isinstance(value, bool):
                 raise EncoderError(f"{name}={value!r}: a whole number from 0 to {count - 1} is needed.")
             if not 0 <= value < count:
                 raise EncoderError(f"There is no {name} {value}: this model's are 0 to {count - 1}.")

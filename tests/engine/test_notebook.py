@@ -45,6 +45,8 @@ def test_what_is_no_text_is_said_so(value: object) -> None:
 def test_what_is_no_head_is_said_so(wrong: object) -> None:
     trace = tiny().trace("the cat")
     with pytest.raises(EncoderError, match="a whole number from 0 to"):
+        trace.attention(True, 0)
+    with pytest.raises(EncoderError, match="a whole number from 0 to"):
         trace.scores(0, wrong)  # type: ignore[arg-type]
     with pytest.raises(EncoderError, match="a whole number from 0 to"):
         trace.z(wrong, 0)  # type: ignore[arg-type]
