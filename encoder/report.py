@@ -359,13 +359,15 @@ def pooled_frame(trace: Trace, layer: int | None, head: int | None, special: Spe
 
 
 def pairs_frame(shown: HeadMap, k: int = STRONGEST) -> pd.DataFrame:
-    """The k strongest weights of a map with options, strongest first."""
+    """The k strongest weights of a map with options, strongest first; positions tell repeated words apart."""
     import pandas as pd
 
     cells = shown.strongest(k)
     return pd.DataFrame(
         {
+            "query": [shown.query_tokens(row)[0] for row, _, _ in cells],
             "from": [shown.query_labels[row] for row, _, _ in cells],
+            "key": [shown.key_tokens(column)[0] for _, column, _ in cells],
             "to": [shown.key_labels[column] for _, column, _ in cells],
             "weight": [weight for _, _, weight in cells],
         }
@@ -378,7 +380,11 @@ def reached_frame(shown: HeadMap, rows: Sequence[int]) -> pd.DataFrame:
 
     found = ranking.strongest(shown.from_rows(rows), STRONGEST)
     return pd.DataFrame(
-        {"to": [shown.key_labels[column] for column, _ in found], "weight": [weight for _, weight in found]}
+        {
+            "key": [shown.key_tokens(column)[0] for column, _ in found],
+            "to": [shown.key_labels[column] for column, _ in found],
+            "weight": [weight for _, weight in found],
+        }
     )
 
 

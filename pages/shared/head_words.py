@@ -57,7 +57,11 @@ def what_is_seen(view: View, options: Options, shown: HeadMap, held: Held) -> No
         cells = shown.strongest(LISTED)
         _bars(
             [
-                (figures.arrow(shown.query_labels[row], shown.key_labels[column]), shown.query_tokens(row)[0], weight)
+                (
+                    figures.arrow(shown.query_labels[row], shown.key_labels[column]),
+                    f"{shown.query_tokens(row)[0]} → {shown.key_tokens(column)[0]}",  # tells repeated words apart
+                    weight,
+                )
                 for row, column, weight in cells
             ]
         )
@@ -94,8 +98,8 @@ def _buttons(options: Options, held: Held, rows: list[int], columns: list[int]) 
         st.button("Clear selection", icon=":material/close:", on_click=head_options.hold, args=((), ()))
 
 
-def _bars(rows: list[tuple[str, int, float]]) -> None:
-    """Label, token and weight, with a bar from 0 to 1, or to the largest of a sum."""
+def _bars(rows: list[tuple[str, int | str, float]]) -> None:
+    """Label, position and weight, with a bar from 0 to 1, or to the largest of a sum."""
     most = max(1.0, *(row[2] for row in rows)) if rows else 1.0
     st.dataframe(
         {"token": [row[0] for row in rows], "position": [row[1] for row in rows], "weight": [row[2] for row in rows]},
@@ -104,7 +108,7 @@ def _bars(rows: list[tuple[str, int, float]]) -> None:
         height="content",
         column_config={
             "token": st.column_config.TextColumn("Token"),
-            "position": st.column_config.NumberColumn("Position", width="small"),
+            "position": st.column_config.Column("Position", width="small"),
             "weight": st.column_config.ProgressColumn("Weight", min_value=0.0, max_value=most, format="%.3g"),
         },
     )

@@ -11,7 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import encoder
-from encoder.measure import aggregate, align
+from encoder import report
+from encoder.measure import aggregate, align, head_map
 from pages.shared import cached, take_away
 from pages.shared.view import BUNDLED
 from tests.pages.apps import assert_well, visit
@@ -143,9 +144,9 @@ def test_every_pages_files_and_lines_agree(
     table = pd.read_parquet(io.BytesIO(files["parquet"]()))
     assert table[columns].to_numpy() == pytest.approx(given(run(lines)), abs=1e-5, nan_ok=True)
     assert len(csv(files)) == len(table)
-    report = files["html"]().decode()
-    assert Page(report).inside["code"][0] == lines + "\n"
-    assert page != "look/beyond" or 'id="figure-' in report  # its pictures, not its numbers alone
+    html = files["html"]().decode()
+    assert Page(html).inside["code"][0] == lines + "\n"
+    assert page != "look/beyond" or 'id="figure-' in html  # its pictures, not its numbers alone
 
 
 def test_a_page_without_a_sentence_gives_a_program_of_its_own(files: dict[str, Callable[[], bytes]]):
@@ -233,3 +234,12 @@ def test_a_comparisons_numbers_its_lines_and_its_files_agree(
     report = files["html"]().decode()
     assert len(Page(report).attributes("div")) >= 3
     assert f"{cell.second:.3f}" in report
+
+
+def test_repeated_words_are_told_apart_by_their_positions(minilm: encoder.TextEncoder):
+    shown = head_map.dense_map(minilm.trace("the cat the cat"), 0, 2)
+    pairs = report.pairs_frame(shown, 36)
+    assert list(pairs.columns) == ["query", "from", "key", "to", "weight"]
+    assert not pairs.duplicated(["query", "key"]).any()
+    assert pairs.duplicated(["from", "to"]).any()
+    assert report.reached_frame(shown, [4])["key"].iloc[0] == 3  # L0 H2 looks at the token before
