@@ -126,7 +126,7 @@ def component_axis(count: int, *, title: str) -> dict[str, Any]:
 def plain_axis(title: str) -> dict[str, Any]:
     """Layout of an axis of numbers."""
     grid = "rgba(128,128,140,0.25)"
-    return {"title": {"text": title, "standoff": 6}, "gridcolor": grid, "zerolinecolor": grid, "automargin": True}
+    return {"title": {"text": title, "standoff": 14}, "gridcolor": grid, "zerolinecolor": grid, "automargin": True}
 
 
 def neutral_layout(**more: Any) -> dict[str, Any]:

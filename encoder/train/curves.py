@@ -35,3 +35,18 @@ def recorded(path: Path | None = None) -> pandas.DataFrame:
     if not path.is_file():
         raise EncoderError(f"There is no {path.name}: train the twins with make twins, which records it.")
     return _read(path).copy()
+
+
+def at_common_step(table: pandas.DataFrame) -> tuple[int, pandas.DataFrame]:
+    """All runs at the last step at which each of them looked at the held-out sentences.
+
+    Returns that step and a table of held-out accuracies, 0 to 1: a row for each n_layers and warm-up ("with",
+    "without"), a column for each norm placement there is.
+    """
+    seen = table[table.held_out_accuracy.notna()]
+    steps = set.intersection(*(set(rows.step) for _, rows in seen.groupby("run", observed=True)))
+    step = int(max(steps))
+    there = seen[seen.step == step]
+    warm = (there.warmup_steps > 0).map({True: "with", False: "without"})
+    there = there.assign(warm_up=warm, norm_placement=there.norm_placement.astype(str))
+    return step, there.pivot(index=["n_layers", "warm_up"], columns="norm_placement", values="held_out_accuracy")

@@ -331,9 +331,10 @@ def training() -> None:
         figure, key="recorded", height=420, config={"displaylogo": False},
         alt=f"Recorded {name} of every run over the steps of its training; colour says the placement.",
     )  # fmt: skip
+    outcome(recorded)
     st.caption(
         "Masked-word training on WordNet's text; runs of a pair differ in the placement of their norms alone. Recorded "
-        "once, when the bundled models were trained (`make twins` trains them anew). " + outcome(recorded)
+        "once, when the bundled models were trained (`make twins` trains them anew)."
     )
 
 
@@ -357,17 +358,20 @@ def lines(recorded: pd.DataFrame, what: str, across: str) -> dict[str, tuple[str
     return found
 
 
-def outcome(recorded: pd.DataFrame) -> str:
-    """Where each run stood at its end, in words."""
-    said = []
-    for _, rows in recorded.groupby("run", sort=False):
-        last = rows[rows.held_out_accuracy.notna()].tail(1)
-        if last.empty:
-            continue
-        end = last.iloc[0]
-        ended = "" if str(end.status) == "done" else f" ({end.status})"
-        said.append(f"{label(end)}: {end.held_out_accuracy:.1%} right after {int(end.step):,} steps{ended}")
-    return "On held-out sentences: " + "; ".join(said) + "."
+def outcome(recorded: pd.DataFrame) -> None:
+    """All runs after the same number of steps, as a table, and the pair that differs most, in words."""
+    step, right = curves.at_common_step(recorded)
+    shown = right[[each for each in NAMES if each in right]].rename(columns=NAMES).reset_index()
+    shown = shown.rename(columns={"n_layers": "Layers", "warm_up": "Warm-up"})
+    percent = st.column_config.NumberColumn(format="percent", help="Hidden words of held-out sentences named rightly.")
+    st.dataframe(shown, hide_index=True, width="content", column_config=dict.fromkeys(NAMES.values(), percent))
+    if {"pre", "post"} <= set(right):
+        apart = (right.pre - right.post).abs().idxmax()
+        layers, warm = apart
+        st.markdown(
+            f"After {step:,} steps the placements differ most with **{layers} layers, {warm} warm-up**: pre-norm names "
+            f"**{right.pre[apart]:.1%}** of the hidden words rightly, post-norm **{right.post[apart]:.1%}**."
+        )
 
 
 def confusion() -> None:

@@ -58,6 +58,7 @@ def test_side_by_side_opens(sides: str, model: dict[str, str]) -> None:
     assert_well(app)
     assert app.query_params["norm"] == "both"
     assert ("Not trained so" in sentences(app)) == (model == {"model": "minilm"})
+    assert ("the placements differ most with **12 layers" in written(app)) == (sides == "curves")
 
 
 def test_the_numbers_of_the_twins() -> None:

@@ -84,3 +84,16 @@ def test_the_curves_of_every_run_are_recorded():
         assert own.step.max() == recipe.last_step
         assert (own.step.diff().dropna() == recipe.record_every).all()
         assert set(own.norm_placement) == {recipe.norm_placement}
+
+
+def test_runs_are_compared_at_the_last_step_they_share():
+    step, right = curves.at_common_step(curves.recorded())
+    assert step == min(recipe.last_step for recipe in twins.recipes().values())
+    assert len(right) == 4
+    assert set(right) == {"pre", "post"}
+    assert right.notna().all(axis=None)
+    table = curves.recorded()
+    row = table[(table.run == "deep-post-no-warmup") & (table.step == step)].iloc[0]
+    assert right.post[12, "without"] == row.held_out_accuracy
+    # What these runs show, and the pages say: at twelve layers only pre-norm learned.
+    assert right.pre[12, "with"] > 3 * right.post[12, "with"]
