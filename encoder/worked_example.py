@@ -197,6 +197,9 @@ _SHAPES = {
     "b_out": "D", "attention_gain": "D", "attention_shift": "D", "ffn_gain": "D", "ffn_shift": "D",
 }  # fmt: skip
 
+#: No number may be larger: products of products of them are to stay fit to be read.
+LARGEST = 10_000.0
+
 #: How a matrix is called on the page, for its error.
 NAMES = {
     "embeddings": "The embeddings", "position_rows": "The positions", "w_q": "W_Q", "w_k": "W_K", "w_v": "W_V",
@@ -217,8 +220,10 @@ def _arrays(inputs: Inputs) -> dict[str, Array]:
         if m[name].shape != wanted:
             have, need = (" × ".join(map(str, shape)) for shape in (m[name].shape, wanted))
             raise EncoderError(f"{NAMES[name]}: {have} numbers, but {need} fit to the others.")
-    if not inputs.eps >= 0:
-        raise EncoderError(f"eps={inputs.eps}: it keeps the root from dividing by 0 and must be at least 0.")
+    if not 0 <= inputs.eps <= LARGEST:
+        raise EncoderError(
+            f"eps={inputs.eps}: it keeps the root from dividing by 0; take a number from 0 to {LARGEST:,.0f}."
+        )
     if inputs.positions not in ("notes", "formula", "own"):
         raise EncoderError(f"positions={inputs.positions!r}: choose notes, formula or own.")
     if inputs.norm_placement not in ("post", "pre"):
@@ -233,6 +238,9 @@ def _array(name: str, rows: object) -> Array:
         raise EncoderError(f"{NAMES[name]}: every cell must hold a number.") from error
     if not np.isfinite(array).all():
         raise EncoderError(f"{NAMES[name]}: a cell is empty or not a finite number; write a number into it.")
+    if np.abs(array).max(initial=0.0) > LARGEST:
+        worst = array.flat[np.abs(array).argmax()]
+        raise EncoderError(f"{NAMES[name]}: {worst:g} is too large to calculate with; take at most {LARGEST:,.0f}.")
     return array
 
 

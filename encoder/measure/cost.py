@@ -189,7 +189,10 @@ def crossover(config: EncoderConfig) -> Crossover:
         numbers = rf"n = 6 \cdot {_grouped(d)} = {_grouped(round(n))}"
     else:
         ratio = r"\frac{D F}{H K}" if ffn == 4 else r"\frac{3}{2}\cdot\frac{D F}{H K}"
-        formula = rf"4\,n^2 H K = 8\,n\,D H K + {ffn}\,n\,D F \;\Longleftrightarrow\; n = 2 D + {ratio}"
+        formula = (
+            rf"\begin{{gathered}} 4\,n^2 H K = 8\,n\,D H K + {ffn}\,n\,D F \\[6pt] "
+            rf"\Longleftrightarrow\; n = 2 D + {ratio} \end{{gathered}}"
+        )
         numbers = rf"n = 2 \cdot {_grouped(d)} + {_grouped(round(n - 2 * d))} = {_grouped(round(n))}"
     return Crossover(n, formula, numbers)
 

@@ -94,9 +94,10 @@ def projection(trace: Trace, selection: Selection, which: Which) -> Projection:
     terms = x * head_weight[:, selection.component]
     rotation, vector = None, projected
     if config.position == "rotary" and which != "v":
-        angle = arithmetic.rotary_angles(np.array([token]), config.d_head, config.rotary_base_of_layer(selection.layer))
+        base = config.rotary_base_of_layer(selection.layer)
+        angle = arithmetic.rotary_angles(np.array([token]), config.d_head, base)
         vector = arithmetic.rotate(projected[None], angle)[0]
-        rotation = _rotation(which, token, selection.component, angle[0], projected, vector)
+        rotation = _rotation(which, token, selection.component, base, angle[0], projected, vector)
     start = 0.0 if head_bias is None else float(head_bias[selection.component])
     return Projection(
         which=which,
@@ -136,7 +137,9 @@ def _formula(
     )
 
 
-def _rotation(which: Which, token: int, c: int, angle: Floats, before: Floats, after: Floats) -> Rotation:
+def _rotation(
+    which: Which, token: int, c: int, base: float, angle: Floats, before: Floats, after: Floats
+) -> Rotation:
     half = len(before) // 2
     first, second = c % half, c % half + half
     turn = float(angle[first])
@@ -144,9 +147,11 @@ def _rotation(which: Which, token: int, c: int, angle: Floats, before: Floats, a
     pair = column(number(before[first]), number(before[second]))
     turned = column(number(after[first]), number(after[second]))
     matrix = r"\begin{pmatrix} \cos\theta & -\sin\theta \\ \sin\theta & \cos\theta \end{pmatrix}"
+    angle_in_symbols = r"\theta = \frac{p}{\beta^{2m/K}}, \quad m = c \bmod \tfrac{K}{2}"
+    angle_in_numbers = rf"\theta = \frac{{{token}}}{{{base:.0f}^{{2 \cdot {first} / {len(before)}}}}} = {number(turn)}"
     formula = Formula(
-        symbols=stack(rf"{column(a, b)}' = {matrix} {column(a, b)}", r"\theta = \frac{p}{\beta^{2c/K}}"),
-        numbers=stack(rf"\theta = {number(turn)}", rf"{turned} = {matrix} {pair}"),
+        symbols=stack(rf"{column(a, b)}' = {matrix} {column(a, b)}", angle_in_symbols),
+        numbers=stack(angle_in_numbers, rf"{turned} = {matrix} {pair}"),
     )
     return Rotation(
         (first, second),

@@ -7,12 +7,13 @@ given new ones, under a new key, only when the address brings others (a link, th
 from __future__ import annotations
 
 import json
+import math
 
 import pandas as pd
 import streamlit as st
 
 from encoder.errors import EncoderError
-from encoder.worked_example import Inputs
+from encoder.worked_example import LARGEST, Inputs
 from pages.shared import learn
 from pages.shared.view import state
 
@@ -22,6 +23,7 @@ _MATRICES = (
     "embeddings", "position_rows", "w_q", "w_k", "w_v", "w_o", "w_in", "b_in", "w_out", "b_out", "attention_gain",
     "attention_shift", "ffn_gain", "ffn_shift",
 )  # fmt: skip
+_NAMED_ROWS = ("embeddings", "position_rows")  # the words' names stand before them
 _OPTIONS = {"positions": ("notes", "formula", "own"), "norm_placement": ("post", "pre"), "scaled": (True, False)}
 
 
@@ -39,7 +41,29 @@ def decode(text: str) -> Inputs:
     for name, options in _OPTIONS.items():
         if name in changes and changes[name] not in options:
             raise EncoderError(f"The link asks for {name}={changes[name]!r}. Shown: the example's own numbers.")
+    for name in set(changes) & {*_MATRICES, "eps"}:
+        own = getattr(_DEFAULTS, name)
+        as_many = name not in _NAMED_ROWS or (isinstance(changes[name], list) and len(changes[name]) == len(own))
+        if not (as_many and _like(changes[name], own)):
+            raise EncoderError(f"The link's {name} is no table like the example's. Shown: the example's own numbers.")
+    if "eps" in changes:
+        changes["eps"] = float(changes["eps"])
     return _DEFAULTS.replace(**changes)
+
+
+def _like(value: object, own: object) -> bool:
+    """Whether a link's value can stand in a table of the page: rows of cells with numbers or nothing in them."""
+    if isinstance(own, tuple):
+        if not isinstance(value, list) or not value:
+            return False
+        if isinstance(own[0], tuple):
+            return all(isinstance(row, list) and row and all(_is_cell(cell) for cell in row) for row in value)
+        return all(_is_cell(cell) for cell in value)
+    return _is_cell(value) and value is not None and 0 <= value <= LARGEST
+
+
+def _is_cell(cell: object) -> bool:
+    return cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool) and math.isfinite(cell))
 
 
 def encode(inputs: Inputs) -> str:

@@ -144,11 +144,16 @@ def show_checks(checks: Sequence[Check]) -> None:
     """The selected number twice with its difference, and every vector that was compared."""
     first = checks[0]
     verdict = "equal" if all(item.agrees for item in checks) else "not equal"
-    st.markdown(
-        f"Shown **{first.shown_number:.7g}**, in float64 **{first.recomputed_number:.7g}**: "
-        f"{':material/check_circle:' if verdict == 'equal' else ':material/error:'} {verdict} within "
-        f"{first.tolerance:g} of the largest number of its vector."
-    )
+    mark = ":material/check_circle:" if verdict == "equal" else ":material/error:"
+    if first.tolerance:
+        st.markdown(
+            f"Shown **{first.shown_number:.7g}**, in float64 **{first.recomputed_number:.7g}**: {mark} {verdict} "
+            f"within {first.tolerance:g} of the largest number of its vector."
+        )
+    else:
+        st.markdown(
+            f"Shown **{first.shown_number:.0f}**, looked up anew **{first.recomputed_number:.0f}**: {mark} {verdict}."
+        )
     st.dataframe(
         {
             "what": [item.name for item in checks],

@@ -34,7 +34,7 @@ def test_every_step_with_its_check(key: str) -> None:
     assert_well(app)
     assert not app.warning
     assert next(step.question for step in STEPS if step.key == key) in words(app)
-    assert "in float64" in words(app)
+    assert ("looked up anew" if key == "ids" else "in float64") in words(app)
     assert ":material/check_circle:" in words(app)
     assert ":material/error:" not in words(app)
     assert formulas(app)
@@ -333,6 +333,32 @@ def test_numbers_that_do_not_fit_are_named_and_nothing_breaks() -> None:
     app = visit("learn/worked_example", hand=json.dumps({"w_q": [[1.0, 2.0]]}))
     assert not app.exception
     assert "W_Q: 1 × 2 numbers, but 4 × 4 fit" in sentences(app)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"eps": None}, {"eps": "x"}, {"eps": -1}, {"eps": True}, {"embeddings": 5}, {"embeddings": [["a"] * 4] * 3},
+        {"embeddings": [[1, 2], [3, 4]]}, {"w_q": []}, {"w_q": [[]]}, {"b_in": [[1]]}, {"b_in": "12"},
+    ],
+)  # fmt: skip
+def test_a_links_numbers_that_are_none_are_refused_in_a_sentence(changes: dict) -> None:
+    app = visit("learn/worked_example", hand=json.dumps(changes))
+    assert_well(app)
+    assert "Shown: the example's own" in sentences(app)
+
+
+@pytest.mark.parametrize("large", [1e5, 1e200, 1e308])
+def test_numbers_too_large_to_calculate_with_are_named(large: float) -> None:
+    rows = [list(row) for row in Inputs().embeddings]
+    rows[1][1] = -large
+    app = visit("learn/worked_example", hand=json.dumps({"embeddings": rows}))
+    assert not app.exception
+    assert f"The embeddings: {-large:g} is too large to calculate with" in sentences(app)
+
+
+def test_a_links_epsilon_may_be_a_whole_number() -> None:
+    assert_well(visit("learn/worked_example", hand=json.dumps({"eps": 0})))
 
 
 def test_what_is_changed_can_be_read_back() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ def test_text_to_ids(minilm: TextEncoder):
     trace = minilm.trace_batch([SHORT, TEXT])[0]
     step = steps.text_to_ids(trace, query=1)
     assert step.ids == trace.ids
+    wrong = replace(step, tokens=(*step.tokens[:-1], replace(step.tokens[-1], id=step.tokens[-1].id + 1)))
+    assert not wrong.check(minilm.tokenizer)[0].agrees  # one off is another word, however large the ids are
     assert [token.characters for token in step.tokens[:4]] == ["", "Hi", "there", ""]
     assert [token.special for token in step.tokens[:4]] == [True, False, False, True]
     assert not any(token.real for token in step.tokens[4:])

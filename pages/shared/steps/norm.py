@@ -67,7 +67,7 @@ def _order(step: steps.AddNorm) -> str:
         )
     return (
         f"**Post-norm**: the result of {name} is added to the stream, and the sum is normalised. So every token's "
-        "vector keeps the same size from layer to layer."
+        "vector starts the next sublayer at about the same size; only the gain and the bias change it."
     )
 
 

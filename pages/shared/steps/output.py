@@ -163,7 +163,7 @@ def _pooling(view: View, pooled: steps.Pooled) -> None:
         "over heads. No weights were trained for that.",
     }
     trained = view.model.scratch is None and pooled.kind == view.loaded.pooling
-    own = "This checkpoint was trained with this one." if trained else ""
+    own = "`model.embed` takes this one for this model." if trained else ""
     left, right = st.columns([6, 5], gap="medium")
     with left:
         st.plotly_chart(

@@ -134,9 +134,10 @@ def _scaling(view: View, place: steps.Selection) -> None:
         )
     with right:
         st.markdown(
-            f"Without the scale the scores are {1 / effect.scale:.2f} times as large. The softmax then gives nearly "
-            f"everything to the largest: the row of {i} has the entropy {effect.entropy[1]:.2f} nats instead of "
-            f"{effect.entropy[0]:.2f} (even weights: {effect.uniform:.2f})."
+            f"Without the scale the scores are {1 / effect.scale:.2f} times as large, and the softmax gives the "
+            f"largest **{effect.weights[1].max():.3f}** instead of {effect.weights[0].max():.3f}: the row of {i} has "
+            f"the entropy {effect.entropy[1]:.2f} nats instead of {effect.entropy[0]:.2f} (even weights: "
+            f"{effect.uniform:.2f})."
         )
         st.dataframe(
             {
