@@ -1,6 +1,6 @@
-"""Two placements of the norms side by side: a colour each, everywhere; curves over the layers; the difference of maps.
+"""Two placements of the norms side by side: a colour each, everywhere; curves over the layers.
 
-Shapes: L layers, T tokens (queries downwards, keys to the right).
+Shapes: L layers.
 """
 
 from __future__ import annotations
@@ -11,18 +11,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.attention import SQUARE_UP_TO
 from encoder.figures.axes import (
     as_array,
-    band,
-    check_labels,
-    colour_bar,
     neutral_layout,
-    pill,
     plain_axis,
-    token_axis,
 )
-from encoder.figures.vectors import symmetric_limit
 
 #: The two ends of the signed colourscale: where a difference map is teal, pre-norm has more; orange, post-norm.
 PLACEMENT_COLOURS = {"pre": colour.SIGNED["signed"][1], "post": colour.SIGNED["signed"][0]}
@@ -86,65 +79,6 @@ def layer_curves(
     figure.update_yaxes(plain_axis(title), type="log" if log else "linear")
     if floor is not None and not log:
         figure.update_yaxes(range=[floor, None], autorangeoptions={"include": floor})
-    return figure
-
-
-def difference_heatmap(
-    difference: object,
-    labels: Sequence[str],
-    *,
-    limit: float | None = None,
-    selected: tuple[int | None, int | None] | None = None,
-    block: int = 1,
-) -> go.Figure:
-    """Pre-norm's attention minus post-norm's, teal where pre-norm has more and orange where post-norm has.
-
-    Args:
-        difference: [R, R], cell (r, c) for blocks of `block` tokens.
-        labels: one a token of the text.
-        limit: the difference that gets the full colour, at both ends; by default the largest.
-        selected: (query token, key token), either may be None: framed.
-        block: tokens that a cell stands for, each way.
-
-    Raises:
-        ValueError: shapes or labels that do not fit.
-    """
-    values = as_array(difference, name="difference", ndim=2)
-    n_rows, n_columns = values.shape
-    labels = check_labels(labels, (max(values.shape) - 1) * block + 1, "labels")
-    names = labels if block == 1 else [str(start) for start in range(0, len(labels), block)]
-    limit = symmetric_limit(values) if limit is None else float(limit)
-    unit = "" if block == 1 else f", {block} tokens a cell"
-    across = token_axis(names, 0, n_columns, title="attends to (key)" + unit)
-    down = token_axis(names, 0, n_rows, title="attends from (query)" + unit, downwards=True)
-    if max(values.shape) <= SQUARE_UP_TO:
-        across |= {"constrain": "domain", "constraintoward": "left"}
-        down |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
-    figure = go.Figure(
-        go.Heatmap(
-            z=values,
-            x=np.arange(n_columns, dtype=np.int32),
-            y=np.arange(n_rows, dtype=np.int32),
-            zmin=-limit,
-            zmax=limit,
-            colorscale=colour.diverging("signed"),
-            colorbar=colour_bar("post-norm more ← → pre-norm more", nticks=5),
-            hovertemplate="%{y} to %{x}: pre − post = %{z:.3f}<extra></extra>",
-        ),
-        neutral_layout(
-            margin={"l": 8, "r": 8, "t": 60, "b": 8}, xaxis=across, yaxis=down, uirevision=f"{n_rows}/{block}"
-        ),
-    )
-    row, column = (None if token is None else token // block for token in selected or (None, None))
-    shapes = []
-    if row is not None and row < n_rows:
-        shapes += band(row=row, colour=colour.QUERY, thin=n_rows > 100)
-        figure.add_annotation(pill(names[row], row=row, colour=colour.QUERY_LABEL))
-    if column is not None and column < n_columns:
-        shapes += band(column=column, colour=colour.KEY, thin=n_rows > 100)
-        upright = across["tickangle"] != 0
-        figure.add_annotation(pill(names[column], column=column, colour=colour.KEY_LABEL, upright=upright))
-    figure.update_layout(shapes=shapes)
     return figure
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from encoder import figures
 from encoder.errors import EncoderError
 from encoder.figures import placements as drawn
+from encoder.figures.difference import attention_difference
 from encoder.measure import stream
 from encoder.train import curves
 from pages.shared import cached, controls, prepost
@@ -147,7 +148,10 @@ def one_head(sides: prepost.Sides, apart: np.ndarray) -> None:
             )  # fmt: skip
     with places[2]:
         st.markdown("**pre-norm − post-norm**")
-        figure = drawn.difference_heatmap(found.values, labels, selected=selected, block=found.block)
+        figure = attention_difference(
+            found.values, labels, names=(NAMES["post"], NAMES["pre"]), weights=(found.post, found.pre),
+            selected=selected, block=found.block,
+        )  # fmt: skip
         plot(
             figure, key="map-difference", height=400, on_event=lambda e: select(e, found.block),
             alt=f"Difference of both maps of L{layer} H{head}: teal where pre-norm has more, orange where post-norm.",

@@ -22,6 +22,27 @@ def test_colours_lie_around_zero_and_gaps_stay_empty():
     assert list(figure.layout.xaxis.ticktext) == ["a", "a", "c"]
 
 
+@pytest.mark.parametrize("labels", [("a",), ("the", "cat", "the"), tuple("ab" * 40)])
+def test_the_difference_keeps_its_place_and_its_sign(labels: tuple[str, ...]) -> None:
+    n = len(labels)
+    values = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
+    figure = difference.attention_difference(values, labels, selected=(n - 1, 0))
+    heatmap = figure.data[0]
+    assert np.asarray(heatmap.z) == pytest.approx(values)
+    assert heatmap.zmin == -heatmap.zmax
+    assert heatmap.zmax == pytest.approx(np.abs(values).max())
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # queries downwards
+    assert list(figure.layout.xaxis.ticktext) == list(labels)
+
+
+def test_a_difference_in_blocks_needs_a_label_for_each_token() -> None:
+    figure = difference.attention_difference(np.eye(3), ["t"] * 6, selected=(5, 0), block=2)
+    assert "2 tokens a cell" in figure.layout.xaxis.title.text
+    assert list(figure.layout.xaxis.ticktext) == ["0–1", "2–3", "4–5"]
+    with pytest.raises(ValueError, match="labels"):
+        difference.attention_difference(np.eye(3), ["t"] * 4, block=2)
+
+
 def test_a_label_says_both_weights():
     first, second = np.zeros((3, 3)), np.ones((3, 3))
     figure = difference.attention_difference(VALUES, ["a", "b", "c"], weights=(first, second))

@@ -58,27 +58,6 @@ def test_layer_curves(n_layers: int) -> None:
     assert below.layout.yaxis.range[0] <= -2  # nothing is cut off
 
 
-@pytest.mark.parametrize("labels", [("a",), ("the", "cat", "the"), tuple("ab" * 40)])
-def test_the_difference_keeps_its_place_and_its_sign(labels: tuple[str, ...]) -> None:
-    n = len(labels)
-    difference = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
-    figure = placements.difference_heatmap(difference, labels, selected=(n - 1, 0))
-    heatmap = figure.data[0]
-    assert np.asarray(heatmap.z) == pytest.approx(difference)
-    assert heatmap.zmin == -heatmap.zmax
-    assert heatmap.zmax == pytest.approx(np.abs(difference).max())
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # queries downwards
-    assert list(figure.layout.xaxis.ticktext) == list(labels)
-
-
-def test_a_difference_in_blocks() -> None:
-    figure = placements.difference_heatmap(np.eye(3), ["t"] * 6, selected=(5, 0), block=2)
-    assert "2 tokens a cell" in figure.layout.xaxis.title.text
-    assert list(figure.layout.xaxis.ticktext) == ["0", "2", "4"]
-    with pytest.raises(ValueError, match="labels"):
-        placements.difference_heatmap(np.eye(3), ["t"] * 4, block=2)
-
-
 def test_norm_curves_leave_a_gap_where_a_placement_has_no_such_norm() -> None:
     names = ["embedding", "L0 attention", "L0 FFN"]
     figure = placements.norm_curves(
