@@ -170,8 +170,8 @@ def encoding(positions: int, width: int) -> Array:
 
 
 def _positions(inputs: Inputs, m: dict[str, Array]) -> Array:
-    """[T, D]: the encoding that is chosen. The notes' has three rows of four numbers; longer texts need the "
-    "formula."""
+    """[T, D]: the encoding that is chosen. The notes' has three rows of four numbers; longer texts need the
+    formula."""
     n, width = m["embeddings"].shape
     if inputs.positions == "formula":
         return encoding(n, width)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
 from encoder.steps import arithmetic
 from encoder.steps.arithmetic import Floats
@@ -131,7 +132,7 @@ def feed_forward(trace: Trace, selection: Selection) -> FeedForward:
         output=output,
         output_bias=0.0 if shift is None else float(shift[d]),
         output_terms=output_terms,
-        formula=_formula(selection, config.activation, x, w_in[:, n], bias(module.w_in), linear, gate, hidden),
+        formula=_formula(selection, config.activation, x, (module.w_in, linear), (module.w_gate, gate), hidden),
         output_formula=_output_formula(selection, hidden, w_out[:, d], shift, output),
     )
 
@@ -162,27 +163,26 @@ def _formula(
     selection: Selection,
     activation: str,
     x: Floats,
-    column: Floats,
-    shift: Floats | None,
-    linear: Floats,
-    gate: Floats | None,
+    inner: tuple[nn.Module, Floats],
+    gate: tuple[nn.Module | None, Floats | None],
     hidden: Floats,
 ) -> Formula:
-    i, n = selection.query, selection.neuron
-    name, added = _NAMES[activation], "" if shift is None else r" + b^{\mathrm{in}}_n"
-    product, times = ("", "") if gate is None else (r"\, g_{i,n}", rf" \cdot {bracketed(gate[n])}")
-    rules = [
-        rf"h_{{i,n}} = {name}(a_{{i,n}}){product}",
-        rf"a_{{i,n}} = \sum_{{d=0}}^{{D-1}} x_{{i,d}}\, W^{{\mathrm{{in}}}}_{{d,n}}{added}",
-    ]
-    if gate is not None:
-        rules.append(r"g_{i,n} = \sum_{d=0}^{D-1} x_{i,d}\, W^{\mathrm{gate}}_{d,n}" + added.replace("in", "gate"))
-    start = [] if shift is None else [bracketed(shift[n])]
-    numbers = calculation(
-        (rf"a_{{{i},{n}}}", [long_sum(products(x, column) + start), number(linear[n])]),
-        (rf"h_{{{i},{n}}}", [f"{name}({number(linear[n])}){times}", number(hidden[n])]),
-    )
-    return Formula(symbols=stack(*rules), numbers=numbers)
+    """inner, gate: a matrix with all that it makes of x, [F]; the second is (None, None) without a gate."""
+    i, n, name = selection.query, selection.neuron, _NAMES[activation]
+    summed = [("a", "in", *inner)] + ([] if gate[0] is None else [("g", "gate", *gate)])
+    product, times = ("", "") if gate[1] is None else (r"\, g_{i,n}", rf" \cdot {bracketed(gate[1][n])}")
+    rules, numbers = [rf"h_{{i,n}} = {name}(a_{{i,n}}){product}"], []
+    for letter, which, module, values in summed:
+        shift = bias(module)
+        added = "" if shift is None else rf" + b^{{\mathrm{{{which}}}}}_n"
+        start = [] if shift is None else [bracketed(shift[n])]
+        rules.append(
+            rf"{letter}_{{i,n}} = \sum_{{d=0}}^{{D-1}} x_{{i,d}}\, W^{{\mathrm{{{which}}}}}_{{d,n}}{added}"
+        )
+        terms = long_sum(products(x, weight(module)[:, n]) + start)
+        numbers.append((rf"{letter}_{{{i},{n}}}", [terms, number(values[n])]))
+    numbers.append((rf"h_{{{i},{n}}}", [f"{name}({number(inner[1][n])}){times}", number(hidden[n])]))
+    return Formula(symbols=stack(*rules), numbers=calculation(*numbers))
 
 
 def _output_formula(

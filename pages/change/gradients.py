@@ -67,8 +67,8 @@ def what_to_measure() -> tuple[gradients.Setting, list[int], range]:
 
 
 def measured(setting: gradients.Setting, depths: list[int], seeds: range) -> list[gradients.Measurement]:
-    """Every depth, seed and placement, the cheapest first, with progress; each is kept, so nothing is measured "
-    "twice."""
+    """Every depth, seed and placement, the cheapest first, with progress; each is kept, so nothing is measured
+    twice."""
     total, found = gradients.count(depths, seeds), []
     bar = st.progress(0.0, "Measuring …")
     for depth in depths:

@@ -97,8 +97,8 @@ def map_height(count: int, most: int = 520) -> int:
 
 
 def take_cell(event: dict, row: str | None, column: str | None) -> None:
-    """A click on a map sets the value that its rows stand for and the one that its columns stand for. For "
-    "callbacks."""
+    """A click on a map sets the value that its rows stand for and the one that its columns stand for. For
+    callbacks."""
     if event.get("event") != "click":
         return
     axis = event["axis"]

@@ -190,6 +190,8 @@ def test_feed_forward(traced: tuple[Trace, Recomputation]):
         same(step.hidden, layer.hidden[place.query])
         same(np.array([step.output_terms.sum() + step.output_bias]), step.output[[place.component]], atol=1e-5)
         assert (step.gate is not None) == trace.config.gated
+        gate = rf"g_{{{place.query},{place.neuron}}}"
+        assert (gate in step.formula.numbers) == trace.config.gated  # its sum is written out like the other one
         if f"layers.{place.layer}.ffn.hidden" in trace.values:
             same(layer.hidden, trace.values[f"layers.{place.layer}.ffn.hidden"])
         agree(step, reference)

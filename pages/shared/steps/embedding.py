@@ -18,8 +18,9 @@ def show(view: View) -> None:
     config = view.loaded.config
     place = learn.selection(view, config.embedding_width)
     step = steps.embedding(view.trace, place)
+    drawn = "that was learned" if view.model.scratch is None else "that was drawn at random"
     st.markdown(
-        "The id picks one row of a table that was learned: that row is the token's vector, wherever the token stands. "
+        f"The id picks one row of a table {drawn}: that row is the token's vector, wherever the token stands. "
         + _added(step)
     )
     learn.place_bar(view, place, query="Token", component=config.embedding_width)

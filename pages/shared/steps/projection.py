@@ -68,7 +68,7 @@ def _matrix(step: steps.Projection) -> None:
     row = step.selection.head * step.weight.shape[1] + c
     st.caption(
         f"x is {_source(step.x_name)}. Below it {name} of this head; click a column to compute that component. "
-        f"Column {c} is row {row} of the matrix as the checkpoint stores it."
+        f"Column {c} is row {row} of the whole matrix as torch stores it."
     )
 
 
