@@ -9,15 +9,15 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
-from encoder.measure import aggregate, window
+from encoder.measure import window
 from encoder.measure.head_map import HeadMap
+from encoder.measure.passage import Shades, passage, shades
 from encoder.trace import pooling_block
 from pages.shared import head_options
 from pages.shared.components import lines, plot, plot_window, text_shade
 from pages.shared.components.events import LinesEvent, PlotEvent, TextEvent, ZoomWindow
 from pages.shared.head_options import Held, Options, hold, shown_map, toggled
 from pages.shared.heads_params import MOST_OVERLAID
-from pages.shared.passage import passage
 from pages.shared.view import View, state
 
 #: Up to this many tokens a map is drawn cell by cell; above, one cell stands for a block of tokens until zoomed in.
@@ -252,54 +252,44 @@ def draw_text(view: View, options: Options, shown: HeadMap, held: Held) -> None:
         label_visibility="collapsed",
         format_func={"to": "what it attends to", "from": "who attends to it"}.get,
     )  # fmt: skip
-    units, _ = aggregate.token_groups(view.trace, words=options.words, padding=options.padding)
-    rows = [_place(shown.row_of(group[0])) for group in units]
-    columns = [_place(shown.column_of(group[0])) for group in units]
-    chosen = held.rows(shown) if direction == "to" else held.columns(shown)
-    sources = rows if direction == "to" else columns
-    values, meaning = _shades(shown, direction, chosen)
-    targets = columns if direction == "to" or not chosen else rows
-    text = passage(view.trace, units)
+    found = shades(
+        view.trace, shown, direction, held.queries if direction == "to" else held.keys,
+        words=options.words, padding=options.padding,
+    )  # fmt: skip
+    text = passage(view.trace, found.units)
     text_shade(
         text.paragraphs,
-        labels=[aggregate.group_label(view.trace, group) for group in units],
-        values=[values[place] if place >= 0 else math.nan for place in targets],
-        rows=rows,
-        columns=columns,
+        labels=found.labels,
+        values=np.array(found.values),
+        rows=found.rows,
+        columns=found.columns,
         key="text",
         alt=f"The text, shaded by attention in {head_options.name(view, options)}.",
-        title="attention weight" if len(chosen) < 2 else "attention weights, summed",
+        title="attention weight" if len(found.held) < 2 else "attention weights, summed",
         direction=direction,
         weights=shown.weights.numpy() if head_options.is_whole(view) else None,
-        held=[unit for unit, place in enumerate(sources) if place >= 0 and place in chosen],
+        held=found.held,
         special=text.special,
         own=options.own,
         log=options.log,
-        on_event=lambda event: take_text(event, units, direction),
+        on_event=lambda event: take_text(event, found.units, direction),
     )
-    st.caption(f"{meaning} {_text_options(options)}".strip())
+    st.caption(f"{_meaning(found)} {_text_options(options)}".strip())
 
 
-def _place(place: int | None) -> int:
-    return -1 if place is None else place
-
-
-def _shades(shown: HeadMap, direction: str, chosen: list[int]) -> tuple[list[float], str]:
-    """One weight a column (or row), and what it is, in words."""
-    if not chosen:
-        return shown.received().tolist(), (
+def _meaning(found: Shades) -> str:
+    """What the shades are, in words."""
+    if not found.held:
+        return (
             "Nothing is selected: the shade is the mean weight that a token receives from all. Point at a token to "
             "look at it alone, click to select it, shift-click to select several."
         )
-    those = "the selected token" if len(chosen) == 1 else f"the {len(chosen)} selected tokens"
+    count = len(found.held)
+    those = "the selected token" if count == 1 else f"the {count} selected tokens"
     said = "The stronger a token's shade, the more "
-    if direction == "to":
-        return shown.from_rows(chosen).tolist(), f"{said}{those} {_attend(chosen)} to it."
-    return shown.to_columns(chosen).tolist(), f"{said}it attends to {those}."
-
-
-def _attend(chosen: list[int]) -> str:
-    return "attends" if len(chosen) == 1 else "together attend"
+    if found.direction == "to":
+        return f"{said}{those} {'attends' if count == 1 else 'together attend'} to it."
+    return f"{said}it attends to {those}."
 
 
 def _text_options(options: Options) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from encoder.measure import aggregate
+from encoder.measure.passage import passage
 from pages.shared.numbers import three_digits
-from pages.shared.passage import passage
 from tests.engine.conftest import tiny
 
 TEXTS = ["the unhappy cat sat.", " the  cat\nsat !  ", "שלום the cat", "a", "", "🙂 dog", "un"]

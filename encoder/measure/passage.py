@@ -1,13 +1,23 @@
-"""A traced text in pieces: what each token or word stands for, and the spaces between them."""
+"""A traced text in pieces: what each token or word stands for, the spaces between, how strongly each is attended to.
+
+A unit is a token, or with `words` a word of several tokens.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from encoder.measure import tokens
+from encoder.measure import aggregate, tokens
+from encoder.measure.head_map import HeadMap
 from encoder.trace import Trace
-from pages.shared.components.text_shade import Piece
+
+#: Text and the unit that it stands for; -1: no unit, like the space between two.
+Piece = tuple[str, int]
+#: "to": selected units are queries, shades say what they attend to; "from": they are keys, shades say who attends to them.
+Direction = Literal["to", "from"]
 
 
 @dataclass(frozen=True)
@@ -65,3 +75,60 @@ def _finish(pieces: list[Piece], rest: str, special: list[int]) -> None:
     while place > 0 and (pieces[place - 1][1] in special or pieces[place - 1] == (" ", -1)):
         place -= 1
     pieces.insert(place, (rest if len(rest) < 40 else " …", -1))
+
+
+@dataclass(frozen=True)
+class Shades:
+    """One weight a unit, for U units of a text.
+
+    units: the tokens that each stands for; labels: their names; rows, columns: their places in the map, -1 where a unit
+    is none; values: the weight of each, NaN where it is none that could have one; held: the selected units.
+    """
+
+    units: tuple[tuple[int, ...], ...]
+    labels: tuple[str, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    values: tuple[float, ...]
+    held: tuple[int, ...]
+    direction: Direction
+
+
+def shades(
+    trace: Trace,
+    shown: HeadMap,
+    direction: Direction = "to",
+    selected: Sequence[int] = (),
+    *,
+    words: bool = False,
+    padding: bool = False,
+) -> Shades:
+    """How strongly each unit of a text is attended to by the selected tokens, summed; or attends to them.
+
+    Nothing selected: the mean weight that each unit receives, over all rows. shown: a map with the same `words` and
+    `padding`; selected: token positions, those that the map does not show left out.
+    """
+    units, _ = aggregate.token_groups(trace, words=words, padding=padding)
+    rows = tuple(_place(shown.row_of(group[0])) for group in units)
+    columns = tuple(_place(shown.column_of(group[0])) for group in units)
+    sources, targets = (rows, columns) if direction == "to" else (columns, rows)
+    place = shown.row_of if direction == "to" else shown.column_of
+    chosen = sorted({place(token) for token in selected} - {None})
+    if not chosen:
+        weights, targets = shown.received(), columns
+    else:
+        weights = shown.from_rows(chosen) if direction == "to" else shown.to_columns(chosen)
+    found = weights.tolist()
+    return Shades(
+        units=units,
+        labels=tuple(aggregate.group_label(trace, group) for group in units),
+        rows=rows,
+        columns=columns,
+        values=tuple(found[target] if target >= 0 else math.nan for target in targets),
+        held=tuple(unit for unit, source in enumerate(sources) if source >= 0 and source in chosen),
+        direction=direction,
+    )
+
+
+def _place(place: int | None) -> int:
+    return -1 if place is None else place
