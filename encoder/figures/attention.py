@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -145,7 +145,6 @@ def attention_heatmap(
         row_offset=row_offset,
         column_offset=column_offset,
     )
-    figure = go.Figure(map_traces(cells, log, colours))
     unit = "" if block == 1 else f", {block} tokens a cell"
     n_rows, n_columns = cells.weights.shape
     across = token_axis(cells.key_names, int(cells.columns[0]), n_columns, title="attends to (key)" + unit)
@@ -155,20 +154,18 @@ def attention_heatmap(
     if square and max(n_rows, n_columns) <= SQUARE_UP_TO:
         across |= {"constrain": "domain", "constraintoward": "left"}
         down |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
-    figure.update_layout(
-        neutral_layout(
-            margin={"l": 8, "r": 8, "t": 60 + (30 if title else 0), "b": 8},
-            xaxis=across,
-            yaxis=down,
-            # The zoom survives a new selection, head or colour, and not another text or window.
-            uirevision=f"{n_rows}x{n_columns}/{block}+{row_offset},{column_offset}",
-        )
+    shapes, pills = _marks(cells, selected or (None, None), upright=across["tickangle"] != 0)
+    # All at once: Plotly takes five times as long to change a layout that it has as to make one.
+    layout = neutral_layout(
+        margin={"l": 8, "r": 8, "t": 60 + (30 if title else 0), "b": 8},
+        xaxis=across,
+        yaxis=down,
+        shapes=shapes,
+        annotations=[*([heading(title)] if title else []), *pills],
+        # The zoom survives a new selection, head or colour, and not another text or window.
+        uirevision=f"{n_rows}x{n_columns}/{block}+{row_offset},{column_offset}",
     )
-    if title:
-        figure.add_annotation(heading(title))
-    if selected is not None:
-        _mark(figure, cells, selected, upright=across["tickangle"] != 0)
-    return figure
+    return go.Figure(map_traces(cells, log, colours), layout)
 
 
 def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[go.Heatmap | go.Scatter]:
@@ -196,8 +193,10 @@ def positions(selected: Positions) -> list[int]:
     return [int(selected)] if np.isscalar(selected) else [int(token) for token in selected]  # type: ignore[union-attr]
 
 
-def _mark(figure: go.Figure, cells: AttentionCells, selected: tuple[Positions, Positions], *, upright: bool) -> None:
-    """Frame what is selected, in the colours of queries and keys; what lies outside the window is left out."""
+def _marks(
+    cells: AttentionCells, selected: tuple[Positions, Positions], *, upright: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Frames and labels of what is selected, in the colours of queries and keys; what lies outside is left out."""
     rows, columns = (
         list(dict.fromkeys(token // cells.block for token in positions(tokens) if token // cells.block in places))
         for tokens, places in zip(selected, (cells.rows, cells.columns), strict=True)
@@ -209,4 +208,4 @@ def _mark(figure: go.Figure, cells: AttentionCells, selected: tuple[Positions, P
     labels += [pill(cells.key_names[at], column=at, colour=colour.KEY_LABEL, upright=upright) for at in columns]
     if not thin:
         shapes += [shape for row in rows for at in columns for shape in band(row=row, column=at, colour="#111111")]
-    figure.update_layout(shapes=shapes, annotations=[*figure.layout.annotations, *labels])
+    return shapes, labels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,28 +43,23 @@ def attention_window(
     """
     weights = as_array(attention, name="attention", ndim=2)
     cells = attention_cells(weights, [""] * (max(weights.shape) * block), scale=scale, block=block)
-    figure = go.Figure(map_traces(cells, log, colours))
     n_rows, n_columns = weights.shape
     rows = row_offset + block * np.arange(n_rows) + (block - 1) / 2
     columns = column_offset + block * np.arange(n_columns) + (block - 1) / 2
-    figure.update_traces(x=columns.astype(np.float32), y=rows.astype(np.float32), selector={"type": "heatmap"})
+    cells = replace(cells, rows=rows.astype(np.float32), columns=columns.astype(np.float32))
     unit = "" if block == 1 else f", {block} tokens a cell"
-    figure.update_layout(
-        neutral_layout(
-            margin={"l": 8, "r": 8, "t": 60, "b": 8},
-            xaxis=_axis(labels, columns, block, "attends to (key)" + unit),
-            yaxis=_axis(labels, rows, block, "attends from (query)" + unit, downwards=True),
-            uirevision=f"{len(labels)} tokens",
-        )
+    bands: list[dict[str, Any]] = []
+    for places, side, shade in zip(selected or (), ("row", "column"), (colour.QUERY, colour.KEY), strict=False):
+        for token in positions(places):
+            bands += band(**{side: token}, colour=shade, thin=True)
+    layout = neutral_layout(
+        margin={"l": 8, "r": 8, "t": 60, "b": 8},
+        xaxis=_axis(labels, columns, block, "attends to (key)" + unit),
+        yaxis=_axis(labels, rows, block, "attends from (query)" + unit, downwards=True),
+        shapes=bands,
+        uirevision=f"{len(labels)} tokens",
     )
-    if selected is not None:
-        bands: list[dict[str, Any]] = []
-        for row in positions(selected[0]):
-            bands += band(row=row, colour=colour.QUERY, thin=True)
-        for column in positions(selected[1]):
-            bands += band(column=column, colour=colour.KEY, thin=True)
-        figure.update_layout(shapes=bands)
-    return figure
+    return go.Figure(map_traces(cells, log, colours), layout)
 
 
 def _axis(
