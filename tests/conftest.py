@@ -201,11 +201,42 @@ def collect_complaints(page: Page, own: str, complaints: list[str]) -> None:
     page.on("pageerror", lambda error: complaints.append(f"uncaught in the page: {error}"))
 
 
+#: The page's script runs no more, nothing on the page is a remnant of an earlier run, and for 60 ms nothing has been
+#: added, removed or written anew: the end of a run is known to the page before all of its elements are drawn.
+SETTLED = """() => {
+  if (!window.lastChange) {
+    window.lastChange = performance.now();
+    new MutationObserver(() => { window.lastChange = performance.now(); })
+      .observe(document.body, { childList: true, characterData: true, subtree: true });
+  }
+  const running = !document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+    || document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]');
+  if (running) window.lastChange = performance.now();
+  return performance.now() - window.lastChange > 60;
+}"""
+
+
 def settle(page: Page, timeout: float = PATIENCE) -> None:
     """Wait until the page's script has run to its end and what it drew is in place."""
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=timeout)
-    page.wait_for_function(
-        '() => !document.querySelector(\'[data-testid="stSkeleton"], [data-stale="true"]\')', timeout=timeout
+    page.wait_for_function(SETTLED, timeout=timeout)
+
+
+def wait_until_none(page: Page, script: str, arg: object = None) -> None:
+    """Wait until `script` finds nothing wrong: an empty list. What it still finds at the end is what failed."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while found := page.evaluate(script, arg):
+        assert time.monotonic() < deadline, found
+        page.wait_for_timeout(100)
+
+
+def check_width(page: Page) -> None:
+    """Wait until nothing of the page is wider than the window."""
+    wait_until_none(
+        page,
+        """() => {
+          const width = document.querySelector('.stMain').scrollWidth;
+          return width > innerWidth ? [`the page: ${width} > ${innerWidth}`] : [];
+        }""",
     )
 
 

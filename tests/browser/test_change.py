@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import open_page, settle
+from tests.conftest import check_width, open_page, settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -51,7 +51,7 @@ def test_training_stops_goes_on_and_ends_when_the_page_is_left(visit: Callable[.
     open_page(page, "Change", "Train them yourself")
     page.get_by_text("Nobody looked at this page").wait_for(timeout=PATIENCE)
     assert stopped_at < step_of(page) < 3000
-    assert not button(page, "Stop").count()
+    expect(button(page, "Stop")).to_have_count(0)
 
 
 def test_both_leads_side_by_side_and_a_head_opens_there(visit: Callable[..., Page]) -> None:
@@ -93,4 +93,4 @@ def test_everything_fits(visit: Callable[..., Page], path: str, screen: tuple[in
     width, height, dark = screen
     page = visit(path, width=width, height=height, dark=dark)
     page.get_by_role("heading", level=2).first.wait_for(timeout=PATIENCE)
-    assert page.evaluate("() => document.querySelector('.stMain').scrollWidth <= innerWidth")
+    check_width(page)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.apps import components_tokens
 from tests.conftest import ROOT, Server, collect_complaints, settle
@@ -144,7 +145,7 @@ def test_the_label_of_a_cell_is_what_was_typed_and_the_number_that_python_has(vi
             "text => document.querySelector('.enc-tip').textContent === text",
             arg=f"{TOKENS[i]} attends to {TOKENS[j]}: {values[i][j]:.3f}",
         )
-    assert page.locator(".enc-tip b").count() == 0
+    expect(page.locator(".enc-tip b")).to_have_count(0)
 
 
 def test_the_keyboard_alone_selects_a_cell_and_says_where_it_is(visit: Callable[..., Page]) -> None:
@@ -170,7 +171,7 @@ def test_the_keyboard_alone_selects_a_cell_and_says_where_it_is(visit: Callable[
     assert enter == {"event": "click", "axis": "cell", "i": 1, "j": 1, "trace": 0, "shift": False}
     assert shift_enter == enter | {"shift": True}
     assert escape == {"event": "click", "axis": "clear"}
-    assert not page.locator(".enc-cursor").is_visible()
+    expect(page.locator(".enc-cursor")).not_to_be_visible()
 
 
 def test_a_zoom_is_told_and_outlasts_a_selection(visit: Callable[..., Page]) -> None:
@@ -192,13 +193,13 @@ def test_a_zoom_is_told_and_outlasts_a_selection(visit: Callable[..., Page]) -> 
     click = wait_heard(page, 2)[-1]
     assert (click["i"], click["j"]) == (2, 2) or low < click["i"] < high  # the cursor starts where one looks
     assert told(page)["window"] == window
-    assert page.locator(".enc-plot .xtick").count() < whole
-    assert page.locator(".enc-plot .shapelayer path").count() > 0
+    page.wait_for_function("n => document.querySelectorAll('.enc-plot .xtick').length < n", arg=whole)
+    page.locator(".enc-plot .shapelayer path").first.wait_for()
 
     page.mouse.dblclick(*cell_centre(page, 4, 4), delay=20)
     page.wait_for_function("() => JSON.parse(document.querySelector('[data-testid=stCode]').innerText).window === null")
     assert {"event": "click", "axis": "clear"} in told(page)["heard"]
-    assert page.locator(".enc-plot .xtick").count() == whole
+    expect(page.locator(".enc-plot .xtick")).to_have_count(whole)
 
 
 def test_zooming_by_keyboard(visit: Callable[..., Page]) -> None:
@@ -325,9 +326,9 @@ def test_the_label_of_a_head_has_its_measure_and_badge(visit: Callable[..., Page
     assert "mean maximum: 0." in text
     assert "previous" in text
     page.mouse.move(*grid_cell(page, "L0 H0"))
-    assert "filtered out" in page.locator(".enc-grid-tip span").inner_text()
+    expect(page.locator(".enc-grid-tip span")).to_contain_text("filtered out")
     page.mouse.move(*grid_cell(page, "L2 H0"))
-    assert "pinned, 1" in page.locator(".enc-grid-tip span").inner_text()
+    expect(page.locator(".enc-grid-tip span")).to_contain_text("pinned, 1")
 
 
 def test_the_outline_moves_before_python_answers(visit: Callable[..., Page]) -> None:
@@ -433,7 +434,7 @@ def test_lines_by_keyboard(visit: Callable[..., Page]) -> None:
 def test_lines_between_other_tokens_than_themselves(visit: Callable[..., Page]) -> None:
     page = visit("/?show=pair")
     weights = told(page)["weights"][0]
-    assert page.locator(".enc-lines-from .enc-lines-token").count() == 3
+    expect(page.locator(".enc-lines-from .enc-lines-token")).to_have_count(3)
     row(page, "from", 1).hover()
     page.wait_for_function("() => document.querySelector('.enc-lines-to u').textContent !== ''")
     assert numbers(page, "to") == pytest.approx(weights[1], rel=6e-3)
@@ -491,7 +492,7 @@ def test_a_text_by_keyboard_in_both_directions_of_writing(visit: Callable[..., P
     for key in ("End", "Shift+Enter"):
         page.keyboard.press(key)
     assert wait_heard(page, 2)[-1] == {"event": "select", "units": [2, N - 1]}
-    assert page.locator(".enc-text-unit.enc-at").count() == 1
+    expect(page.locator(".enc-text-unit.enc-at")).to_have_count(1)
     directions = page.evaluate(
         "() => [...document.querySelectorAll('.enc-text-body p')].map(part => getComputedStyle(part).direction)"
     )
@@ -564,7 +565,7 @@ def test_it_follows_theme_and_window_and_leaves_nothing_behind(visit: Callable[.
         check_fit(page, width)
     page.get_by_text("Take it away").click()
     page.locator(".enc-root").wait_for(state="detached")
-    assert page.locator(".enc-tip").count() == 0
+    expect(page.locator(".enc-tip")).to_have_count(0)
     page.set_viewport_size({"width": 900, "height": 600})
     page.get_by_text("Take it away").click()
     page.locator(DRAWN[show]).first.wait_for()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode, urlparse
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.conftest import settle
+from tests.conftest import check_width, settle, wait_until_none
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -44,10 +45,12 @@ def show(page: Page, view: str) -> None:
     page.locator(DRAWN[view]).first.wait_for()
 
 
-def held(page: Page) -> list[int]:
-    """Positions of the units that are held in the text."""
-    return page.evaluate(
-        "() => [...document.querySelectorAll('.enc-text-unit.enc-held')].map(unit => Number(unit.dataset.unit))"
+def wait_held(page: Page, units: list[int]) -> None:
+    """Wait until these units are held in the text, and no others."""
+    page.wait_for_function(
+        """units => [...document.querySelectorAll('.enc-text-unit.enc-held')].map(unit => unit.dataset.unit).join()
+             === units.join()""",
+        arg=units,
     )
 
 
@@ -60,7 +63,7 @@ def test_three_views_have_one_selection(visit: Callable[..., Page]) -> None:
     page.locator(".enc-lines-from .enc-held").nth(1).wait_for()
 
     show(page, "text")
-    assert held(page) == [2, 5]  # the second "the", and not the first
+    wait_held(page, [2, 5])  # the second "the", and not the first
     page.locator(".enc-text-unit").nth(3).click(modifiers=["Shift"])
     wait_for(page, i="2", hold="3,5")
     page.get_by_text("weights of the 3 summed").wait_for()
@@ -97,7 +100,7 @@ def test_the_keyboard_alone_opens_a_head_pins_it_and_selects_words(visit: Callab
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Enter"):
         page.keyboard.press(key)
     wait_for(page, i="2")
-    assert held(page) == [2]
+    wait_held(page, [2])
     page.keyboard.press("Escape")
     wait_for(page, i=None)
 
@@ -108,28 +111,30 @@ def sentence(n_tokens: int) -> str:
     return " ".join((words * n_tokens)[: n_tokens - 2])
 
 
-def overlaps(page: Page) -> list[str]:
-    """Boxes of the page's parts that lie on one another or stick out of the window sideways."""
-    return page.evaluate(
-        """() => {
-          const main = document.querySelector('.stMain').getBoundingClientRect();
-          const parts = [...document.querySelectorAll(
-            '.st-key-heads-grid > *, .st-key-heads-head > *, .st-key-heads-words > *, .st-key-heads-below > *')]
-            .map(element => [element, element.getBoundingClientRect()])
-            .filter(([, box]) => box.width > 1 && box.height > 1);
-          const name = element => (element.textContent || element.className).trim().slice(0, 40);
-          const found = [];
-          parts.forEach(([one, a], k) => {
-            if (a.left < main.left - 1 || a.right > main.right + 1) found.push(`outside: ${name(one)}`);
-            parts.slice(k + 1).forEach(([other, b]) => {
-              const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-              const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-              if (across > 2 && down > 2) found.push(`${name(one)} / ${name(other)}`);
-            });
-          });
-          return found;
-        }"""
-    )
+#: Those of some parts that are not seen whole without scrolling down.
+CUT_OFF = """parts => parts.filter(part => {
+  const box = document.querySelector(part).getBoundingClientRect();
+  return box.top < 0 || box.bottom > innerHeight;
+})"""
+#: Boxes of the page's parts that lie on one another or stick out of the window sideways.
+OVERLAPS = """() => {
+  const main = document.querySelector('.stMain').getBoundingClientRect();
+  const parts = [...document.querySelectorAll(
+    '.st-key-heads-grid > *, .st-key-heads-head > *, .st-key-heads-words > *, .st-key-heads-below > *')]
+    .map(element => [element, element.getBoundingClientRect()])
+    .filter(([, box]) => box.width > 1 && box.height > 1);
+  const name = element => (element.textContent || element.className).trim().slice(0, 40);
+  const found = [];
+  parts.forEach(([one, a], k) => {
+    if (a.left < main.left - 1 || a.right > main.right + 1) found.push(`outside: ${name(one)}`);
+    parts.slice(k + 1).forEach(([other, b]) => {
+      const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (across > 2 && down > 2) found.push(`${name(one)} / ${name(other)}`);
+    });
+  });
+  return found;
+}"""
 
 
 @pytest.mark.parametrize(
@@ -144,20 +149,16 @@ def test_every_view_has_its_room(
     page.locator(DRAWN["map"]).wait_for()
     page.wait_for_function(FILLED)
     if width > 1000:
-        for part in (GRID, MAP):  # both are seen without scrolling
-            box = page.locator(part).bounding_box()
-            assert box is not None
-            assert box["y"] >= 0
-            assert box["y"] + box["height"] <= height
+        wait_until_none(page, CUT_OFF, [GRID, MAP])  # both are seen without scrolling
     else:  # grid, map, then words, one below the other
         tops = [page.locator(f".st-key-heads-{part}").bounding_box()["y"] for part in ("grid", "head", "words")]
         assert tops == sorted(tops)
-    assert overlaps(page) == []
+    wait_until_none(page, OVERLAPS)
     for view in ("lines", "text"):
         show(page, view)
-        assert overlaps(page) == []
-        assert page.evaluate("() => document.querySelector('.stMain').scrollWidth <= innerWidth")
-    assert page.locator(".enc-text-unit").count() == n_tokens
+        wait_until_none(page, OVERLAPS)
+        check_width(page)
+    expect(page.locator(".enc-text-unit")).to_have_count(n_tokens)
     with page.expect_download() as waiting:
         page.locator(".enc-text").get_by_role("button", name="PNG").click()
     assert waiting.value.suggested_filename == "text.png"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlparse
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.conftest import settle
+from tests.conftest import check_width, settle, wait_until_none
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -68,6 +69,11 @@ def numbers(page: Page) -> str:
     return "\n".join(page.locator(".stMain .katex annotation").all_text_contents())
 
 
+def wait_for_formula(page: Page, part: str) -> None:
+    """Wait until a formula of the page holds this LaTeX."""
+    expect(page.locator(".stMain .katex annotation", has_text=part).first).to_be_attached()
+
+
 def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., Page]) -> None:
     page = visit("/?text=The+cat+sat+on+the+mat&layer=1&head=8")
     cell(page.locator(MAP).first, 2, 3, 8, 8)
@@ -97,8 +103,8 @@ def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., 
     matrix = page.get_by_role("application", name=re.compile("^W_Q of head 8"))
     cell(matrix, 200, 20, 384, 32)
     wait_for_query(page, "component", "20")
-    assert "q_{2,20}" in numbers(page)
-    assert page.get_by_text(f"Column 20 is row {8 * 32 + 20} of the matrix").is_visible()
+    expect(page.get_by_text(f"Column 20 is row {8 * 32 + 20} of the whole matrix")).to_be_visible()
+    wait_for_formula(page, "q_{2,20}")
     stops.append((page.url, seen(page)))
 
     page.get_by_role("button", name=re.compile("Back to the score")).click()
@@ -117,10 +123,10 @@ def test_a_key_and_a_value_have_their_way_too(visit: Callable[..., Page]) -> Non
     page = visit("/steps?step=mixing&text=The+cat+sat&layer=2&head=3&i=2&j=3")
     page.get_by_role("button", name=re.compile("How the value of")).click()
     wait_for_query(page, "vector", "v")
-    assert "v_{3,0}" in numbers(page)
+    wait_for_formula(page, "v_{3,0}")
     page.get_by_role("radio", name="key").click()
     wait_for_query(page, "vector", "k")
-    assert "k_{3,0}" in numbers(page)
+    wait_for_formula(page, "k_{3,0}")
 
 
 def test_the_check_shows_both_values(visit: Callable[..., Page]) -> None:
@@ -165,9 +171,9 @@ def test_everything_fits(visit: Callable[..., Page], screen: dict, paths: list[s
             page.goto(home + path)
             settle(page)
         page.locator(".stMain .katex, .stMain .js-plotly-plot, .stMain .stDataFrame").first.wait_for()
-        assert page.evaluate("() => document.querySelector('.stMain').scrollWidth <= innerWidth"), path
-        assert page.locator(".katex-error").count() == 0, path
-        assert not page.evaluate(CUT), path
+        check_width(page)
+        expect(page.locator(".katex-error")).to_have_count(0)
+        wait_until_none(page, CUT)
 
 
 def test_a_click_on_a_block_opens_it(visit: Callable[..., Page]) -> None:
@@ -178,12 +184,12 @@ def test_a_click_on_a_block_opens_it(visit: Callable[..., Page]) -> None:
     page.get_by_text("Softmax in layer 1").wait_for()
     click_at(page, bars.nth(8), 0.1)  # its left end: all of a block is clicked, not its middle
     wait_for_query(page, "block", "q")
-    assert page.get_by_text("Queries in layer 1").is_visible()
+    expect(page.get_by_text("Queries in layer 1")).to_be_visible()
     opened = page.url
     click_at(page, bars.nth(7), 0.5)
     page.get_by_text("Queries in layer 0").wait_for()
     elsewhere = visit(opened[opened.index("/", 8) :])
-    assert elsewhere.get_by_text("Queries in layer 1").is_visible()
+    expect(elsewhere.get_by_text("Queries in layer 1")).to_be_visible()
 
 
 def test_the_keyboard_opens_a_block(visit: Callable[..., Page]) -> None:
@@ -219,7 +225,7 @@ def test_measuring_can_be_stopped(visit: Callable[..., Page]) -> None:
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop").click()
     settle(page)
     page.get_by_text(re.compile("GFLOP/s")).wait_for()
-    assert page.get_by_text(re.compile(r"ms a layer")).count() == 0
+    expect(page.get_by_text(re.compile(r"ms a layer"))).to_have_count(0)
 
 
 def test_a_number_of_the_worked_example_is_changed_by_hand(visit: Callable[..., Page]) -> None:

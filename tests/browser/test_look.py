@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.conftest import settle
+from tests.conftest import settle, wait_until_none
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -54,10 +55,10 @@ KEPT = """() => [...document.querySelectorAll('[class*="derivation"]')].map(room
 SENTENCE = "Antidisestablishmentarianism+was+too+much+for+the+animal."
 
 
-def cut(page: Page) -> list[str]:
+def wait_until_uncut(page: Page) -> None:
     settle(page)
     page.wait_for_function(DRAWN)
-    return page.evaluate(CUT, TEXTS)
+    wait_until_none(page, CUT, TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +73,8 @@ def cut(page: Page) -> list[str]:
 def test_nothing_is_cut(address: str, n_formulas: int, visit: Callable[..., Page]) -> None:
     page = visit(address, width=1280, height=720)
     page.locator(".stMain .katex-display").nth(n_formulas - 1).wait_for()
-    assert page.locator(".stMain .katex-display").count() == n_formulas
-    assert not cut(page)
+    expect(page.locator(".stMain .katex-display")).to_have_count(n_formulas)
+    wait_until_uncut(page)
     assert all(needed <= kept for needed, kept in page.evaluate(KEPT))
     page.set_viewport_size({"width": 390, "height": 844})
-    assert not cut(page)
+    wait_until_uncut(page)

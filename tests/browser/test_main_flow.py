@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlparse
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.conftest import Server, collect_complaints, open_page, settle
+from tests.conftest import Server, check_width, collect_complaints, open_page, settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -77,7 +78,7 @@ def test_type_open_a_head_select_a_cell_and_send_the_link(visit: Callable[..., P
     page.wait_for_function("() => new URL(location).searchParams.has('layer')")
     settle(page)
     opened = query(page)
-    assert page.get_by_role("heading", name=f"L{opened['layer']} H{opened.get('head', '2')}").is_visible()
+    expect(page.get_by_role("heading", name=f"L{opened['layer']} H{opened.get('head', '2')}")).to_be_visible()
 
     side = len(["[CLS]", "the", "cat", "sat", "on", "the", "mat", "[SEP]"])
     point_at(page, 2, 6, side, "cat attends to mat:")
@@ -123,7 +124,7 @@ def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[
 
 def test_on_a_phone_the_sentence_is_above_the_page_and_a_tap_opens_its_field(visit: Callable[..., Page]) -> None:
     page = visit("/?text=one+two+three", width=390, height=844)
-    assert page.get_by_text("one two three", exact=True).first.is_visible()
+    expect(page.get_by_text("one two three", exact=True).first).to_be_visible()
     page.get_by_role("button", name="Change", exact=True).click()
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     field.fill("four five")
@@ -138,7 +139,7 @@ def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
     type_sentence(page, "second words")
     page.go_back()
     wait_for_query(page, "text", "first words")
-    assert page.get_by_role("textbox", name="Sentence", exact=True).input_value() == "first words"
+    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("first words")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -146,7 +147,7 @@ def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
 def test_nothing_is_wider_than_the_screen(visit: Callable[..., Page], width: int, height: int, dark: bool) -> None:
     page = visit("/", width=width, height=height, dark=dark)
     page.locator(MAP).first.wait_for()
-    assert page.evaluate("() => document.querySelector('.stMain').scrollWidth <= innerWidth")
+    check_width(page)
     for selector in (GRID, MAP):
         box = page.locator(selector).first.bounding_box()
         assert box is not None
@@ -168,7 +169,7 @@ def test_a_link_to_a_page_is_the_first_that_a_server_hears(
         page.goto(f"{server.url}/{path}?layer=1")
         settle(page)
         page.get_by_role("heading", name=title, exact=True).wait_for()
-        assert page.get_by_text("does not seem to exist").count() == 0
+        expect(page.get_by_text("does not seem to exist")).to_have_count(0)
         assert query(page) == {"layer": "1"}
         page.close()
         assert not complaints

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.test_main_flow import query, wait_for_query
-from tests.conftest import settle
+from tests.conftest import check_width, settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -76,4 +76,4 @@ def test_layers_tokens_queries_and_keys_are_chosen_by_a_click(visit: Callable[..
     wait_for_query(page, "i", "3")
     click_point(page, "Queries and keys of layer 4", 2, 2)
     wait_for_query(page, "j", "2")
-    assert page.evaluate("() => document.querySelector('.stMain').scrollWidth <= innerWidth")
+    check_width(page)

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 
 import pandas as pd
 import pytest
+from playwright.sync_api import expect
 
 import encoder
 from encoder.measure import align
@@ -45,7 +46,7 @@ def test_a_comparison_is_clicked_and_taken_away(visit: Callable[..., Page], tmp_
     page = visit(f"/compare?compare=sentences&layer=1&head=8&text={quote(RIVER)}&text_b={quote(MONEY)}")
     maps = page.locator(MAP)
     page.wait_for_function("() => document.querySelectorAll('.stMain .nsewdrag').length === 4")
-    assert maps.count() == 4
+    expect(maps).to_have_count(4)
     model = encoder.load("minilm", device="cpu")
     steps = align.align_traces(model.trace(RIVER), model.trace(MONEY))
     select_cell(page, 2, 1, 0, len(steps))
@@ -96,7 +97,7 @@ def test_a_report_opens_without_a_server_or_a_network(
     plot.wait_for()
     assert alone.locator("blockquote").inner_text() == TYPED
     assert alone.locator("img").count() == 0
-    assert alone.locator(".grid image").count() == 72
+    expect(alone.locator(".grid image")).to_have_count(72)
     plot.hover(position={"x": 20, "y": 20})
     label = alone.locator(".hoverlayer .hovertext")
     label.wait_for()
@@ -131,7 +132,7 @@ def test_the_link_is_copied_with_and_without_the_text(visit: Callable[..., Page]
         button.focus()
         page.keyboard.press("Enter")  # by keyboard alone
         part.get_by_text(said, exact=True).wait_for()
-        assert field.input_value() == whole
+        expect(field).to_have_value(whole)
         paste.fill("")
         paste.press("Control+v")
-        assert paste.input_value() == expected
+        expect(paste).to_have_value(expected)
