@@ -43,7 +43,7 @@ def deletion_curves(counts: Sequence[int], by_attention: object, by_moved: objec
             mode="lines+markers",
             marker={"symbol": symbol, "size": 9, "color": shade},
             line={"color": shade, "width": 2, "dash": dash},
-            hovertemplate=f"{name}, %{{x}} hidden: %{{y:.4f}}<extra></extra>",
+            hovertemplate=f"{name}, %{{x}} hidden: %{{y:.3g}}<extra></extra>",
         )
     figure.update_layout(
         xaxis=plain_axis("tokens hidden") | {"tickvals": x, "tickangle": 0},

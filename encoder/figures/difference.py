@@ -80,7 +80,7 @@ def attention_difference(
             zmax=limit,
             colorscale=colour.diverging("signed"),
             colorbar=colour_bar(f"{first} more ← → {second} more", nticks=5),
-            hovertemplate=f"%{{y}} to %{{x}}: {second} − {first} = %{{z:+.3f}}<extra></extra>",
+            hovertemplate=f"%{{y}} to %{{x}}: {second} − {first} = %{{z:+.3g}}<extra></extra>",
             hoverongaps=False,
         ),
         neutral_layout(
@@ -89,7 +89,7 @@ def attention_difference(
     )
     if weights is not None and block == 1 and max(values.shape) <= BOTH_WEIGHTS:
         both = np.stack([as_array(one, name="weights", ndim=2) for one in weights], axis=-1)
-        label = f"{first} %{{customdata[0]:.3f}}, {second} %{{customdata[1]:.3f}}, difference %{{z:+.3f}}"
+        label = f"{first} %{{customdata[0]:.3g}}, {second} %{{customdata[1]:.3g}}, difference %{{z:+.3g}}"
         figure.update_traces(customdata=both, hovertemplate=f"%{{y}} to %{{x}}: {label}<extra></extra>")
     mark_steps(figure, ticks, selected, block, upright=across["tickangle"] != 0)
     return figure

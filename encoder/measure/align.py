@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -114,6 +115,17 @@ def step_labels(
         for one, other, kind in zip(ours, theirs, alignment.kinds, strict=True)
     )
     return ours, theirs, both
+
+
+def told_apart(labels: Sequence[str], alignment: Alignment) -> tuple[str, ...]:
+    """[A]: labels of the steps, those that stand more than once with their position: "the (4)", the same on both sides;
+    "the (4 | 6)", where it is another in the second; "the (– | 6)", where the first has none."""
+    often = {label for label, count in Counter(labels).items() if count > 1}
+    told = []
+    for label, one, other in zip(labels, alignment.first, alignment.second, strict=True):
+        places = " | ".join("–" if place is None else str(place) for place in dict.fromkeys((one, other)))
+        told.append(f"{label} ({places})" if label in often else label)
+    return tuple(told)
 
 
 @dataclass(frozen=True, eq=False)

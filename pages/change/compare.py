@@ -20,6 +20,7 @@ from pages.shared.compare import Side, Sides
 from pages.shared.compare_params import MODELS, WHAT
 from pages.shared.components import plot
 from pages.shared.frame import current_view
+from pages.shared.numbers import three_digits
 from pages.shared.take_away import take_away
 from pages.shared.view import state
 
@@ -145,14 +146,15 @@ def show(sides: Sides, found: align.Comparison, special: SpecialTokens, span: st
     notes(sides)
     steps = sides.alignment
     names = align.step_labels(sides.first.trace, sides.second.trace, steps)
+    told = align.told_apart(names[2], steps)
     selected = compare.selected_steps(view, steps)
-    st.markdown(what_differs(sides, found, names[2], selected[0]))
+    st.markdown(what_differs(sides, found, told, selected[0]))
     drawn = maps(sides, found, names, selected, span)
     beside = draw(sides, found, drawn)
-    st.caption(how_to_read(sides, found, special))
+    st.caption(how_to_read(sides, found, told, special))
     left, right = st.columns(2, gap="medium") if beside is None else (beside, st.container())
     with left:
-        largest(sides, found, names[2], selected, special)
+        largest(sides, found, told, selected, special)
     with right:
         every_head(sides, special)
     take_away(
@@ -262,7 +264,7 @@ def what_differs(sides: Sides, found: align.Comparison, labels: tuple[str, ...],
     cell = found.largest[0]
     query, key = (f"**{quoted(labels[step])}**" for step in (cell.query, cell.key))
     said = [
-        f"The largest difference: {query} gives {key} **{cell.first:.3f}** in A and **{cell.second:.3f}** in B.",
+        f"The largest difference: {query} gives {key} {_weights(cell, change=False)}.",
         f"On average **{share(found.mean_moved)}** of a token's attention goes elsewhere in B",
     ]
     known = found.moved.nan_to_num(-1.0)
@@ -297,8 +299,8 @@ def _vectors(sides: Sides, labels: tuple[str, ...], query: int | None) -> str:
     return said + "."
 
 
-def how_to_read(sides: Sides, found: align.Comparison, special: SpecialTokens) -> str:
-    """What rows, columns, colours and gaps mean."""
+def how_to_read(sides: Sides, found: align.Comparison, labels: tuple[str, ...], special: SpecialTokens) -> str:
+    """What rows, columns, colours, gaps and positions mean. labels: as `align.told_apart` gives them."""
     less, more = sides.ends
     said = ["Rows attend to columns."]
     said.append(f"In the difference teal is where {more.name} attends more, orange where {less.name} does.")
@@ -309,6 +311,8 @@ def how_to_read(sides: Sides, found: align.Comparison, special: SpecialTokens) -
         )
     elif any(sides.alignment.gaps):
         said.append("Grey rows and columns (“–”): tokens that this side does not have. “x | y”: x in A, y in B.")
+    if any(" | " in label and label.endswith(")") for label in labels):
+        said.append("“the (4 | 6)”: the one at position 4 in A and 6 in B.")
     if special != "show":
         said.append(f"Special tokens: {report.SPECIAL_WORDS[special]}; the model itself saw them.")
     return " ".join(said)
@@ -331,7 +335,7 @@ def largest(
             sides.first.measured, sides.second.measured, sides.alignment, query, special=special
         )
         cells = rows[:8]
-        told = f"**{quoted(labels[query])}** (step {query})"
+        told = f"**{quoted(labels[query])}**"
         if key is not None:
             cell = next(cell for cell in rows if cell.key == key)
             st.markdown(f"{told} gives **{quoted(labels[key])}** {_weights(cell)}.")
@@ -344,7 +348,7 @@ def largest(
             "to": [labels[cell.key] for cell in cells],
             "A": [_number(cell.first) for cell in cells],
             "B": [_number(cell.second) for cell in cells],
-            "difference": [_number(cell.difference, "+") for cell in cells],
+            "difference": [_difference(cell.difference) for cell in cells],
         },
         hide_index=True,
         width="stretch",
@@ -358,19 +362,24 @@ def _clear() -> None:
     compare.clear_selection()
 
 
-def _number(weight: float, sign: str = "") -> str:
-    """Three decimals with a minus sign; "–" where a side has no such token."""
-    return "–" if math.isnan(weight) else f"{weight:{sign}.3f}".replace("-", "−")
+def _number(weight: float) -> str:
+    """Three digits that count; "–" where a side has no such token."""
+    return "–" if math.isnan(weight) else three_digits(weight)
 
 
-def _weights(cell: align.Cell) -> str:
-    """Both weights in words; a side that has no such token says so."""
+def _difference(change: float) -> str:
+    """The same with its sign; 0 has none."""
+    return _number(abs(change)) if math.isnan(change) or change == 0 else "−+"[change > 0] + three_digits(abs(change))
+
+
+def _weights(cell: align.Cell, *, change: bool = True) -> str:
+    """Both weights in words, and their difference; a side that has no such token says so."""
     told = [
-        f"nothing in {name}, which has no such pair" if math.isnan(weight) else f"**{weight:.3f}** in {name}"
+        f"nothing in {name}, which has no such pair" if math.isnan(weight) else f"**{three_digits(weight)}** in {name}"
         for name, weight in (("A", cell.first), ("B", cell.second))
     ]
-    change = "" if math.isnan(cell.difference) else f": a difference of **{_number(cell.difference, '+')}**"
-    return f"{' and '.join(told)}{change}"
+    known = change and not math.isnan(cell.difference)
+    return " and ".join(told) + (f": a difference of **{_difference(cell.difference)}**" if known else "")
 
 
 def every_head(sides: Sides, special: SpecialTokens) -> None:
@@ -421,12 +430,13 @@ def sections(
         "A": f"A: {described(sides, sides.first)}", "B": f"B: {described(sides, sides.second)}",
         "difference": f"The difference, {more.name} − {less.name}",
     }  # fmt: skip
-    said = what_differs(sides, found, names[2]).replace("**", "").replace("\\", "")
+    told = align.told_apart(names[2], sides.alignment)
+    said = what_differs(sides, found, told).replace("**", "").replace("\\", "")
     parts = [Section(titles[name], figure=figure) for name, figure in drawn.items()]
     return [
-        Section("What differs", sentences=[said, how_to_read(sides, found, special)]),
+        Section("What differs", sentences=[said, how_to_read(sides, found, told, special)]),
         *parts,
-        Section("The pairs that differ most", table=report.cells_frame(found.largest, names[2])),
+        Section("The pairs that differ most", table=report.cells_frame(found.largest, told)),
     ]
 
 

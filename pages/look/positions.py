@@ -11,7 +11,7 @@ import streamlit as st
 from encoder import figures
 from encoder.measure import positions
 from encoder.steps import latex
-from pages.shared import cached, controls, formulas, token_rows
+from pages.shared import cached, controls, formulas, token_names, token_rows
 from pages.shared.components import plot
 from pages.shared.frame import current_view
 from pages.shared.take_pages import take_positions
@@ -400,7 +400,7 @@ def order_in_words(found: positions.OrderEffect) -> str:
         )
     least = int(found.cosine.argmin())
     return said + (
-        f"“{controls.plain(trace.labels[least])}” changes most: its cosine is {found.cosine[least]:.3f}; the mean is "
+        f"{token_names.quoted(trace.labels, least)} changes most: its cosine is {found.cosine[least]:.3f}; the mean is "
         f"{found.cosine.mean():.3f}. Without any positions each would be 1."
     )
 

@@ -10,7 +10,7 @@ import streamlit as st
 from encoder import figures, steps
 from encoder.measure import ranking
 from encoder.steps.source import array
-from pages.shared import controls, formulas, token_rows
+from pages.shared import controls, formulas, token_names, token_rows
 from pages.shared.components import plot
 from pages.shared.frame import current_view
 from pages.shared.take_pages import take_vectors
@@ -80,7 +80,7 @@ def dot_product(query: int, key: int) -> None:
     """The selected pair: every product, the sum, the score, the weight."""
     at = steps.Selection(layer=view.layer, head=view.head, query=query, key=key)
     score, softmax = steps.score(trace, at), steps.softmax(trace, at)
-    asks, answers = controls.plain(labels[query]), controls.plain(labels[key])
+    asks, answers = token_names.plain(labels, query), token_names.plain(labels, key)
     st.subheader(f":blue[{asks}] looks at :red[{answers}]", anchor=False)
     with st.container(key="pair-sentence"):
         st.markdown(sentence(query, key, score, softmax))
@@ -90,10 +90,10 @@ def dot_product(query: int, key: int) -> None:
         formulas.show_step(score.formula)
         formulas.show_step(softmax.formula)
     with products:
-        product_pictures(score, labels[query], labels[key])
+        product_pictures(score, query, key)
 
 
-def product_pictures(score: steps.Score, asks: str, answers: str) -> None:
+def product_pictures(score: steps.Score, query: int, key: int) -> None:
     """The K products as bars, in a sentence, and as a table."""
     order = state.bound(
         st.segmented_control,
@@ -111,7 +111,7 @@ def product_pictures(score: steps.Score, asks: str, answers: str) -> None:
     )
     terms = figures.dot_product_terms(score.q, score.k)
     st.caption(products_in_words(figures.dot_product_summary(terms)))
-    product_table(terms, asks, answers)
+    product_table(terms, query, key)
 
 
 def products_in_words(found: figures.DotProduct) -> str:
@@ -125,10 +125,10 @@ def products_in_words(found: figures.DotProduct) -> str:
     )
 
 
-def product_table(terms: pd.DataFrame, asks: str, answers: str) -> None:
+def product_table(terms: pd.DataFrame, query: int, key: int) -> None:
     """Every product as a number."""
     column = st.column_config.NumberColumn
-    asks, answers = figures.isolated(asks), figures.isolated(answers)
+    asks, answers = (figures.isolated(labels[at]) + token_names.which(labels, at) for at in (query, key))
     st.dataframe(
         terms,
         hide_index=True,
@@ -158,7 +158,7 @@ def sentence(query: int, key: int, score: steps.Score, softmax: steps.Softmax) -
     best = (
         "the largest of all"
         if rank == 1
-        else f"number {rank}: the largest goes to “{controls.plain(labels[places[0]])}”"
+        else f"number {rank}: the largest goes to {token_names.quoted(labels, places[0])}"
     )
     added = f", plus {formulas.number(score.bias)} for the distance," if score.bias else ","
     seen = int(score.allowed.sum())

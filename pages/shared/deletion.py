@@ -8,8 +8,9 @@ import streamlit as st
 from encoder.errors import EncoderError
 from encoder.figures.deletion import deletion_curves
 from encoder.measure.deletion import LONGEST, Deletion, deletion_test
-from pages.shared import cached, controls
+from pages.shared import cached, token_names
 from pages.shared.components import plot
+from pages.shared.numbers import three_digits
 from pages.shared.view import View, state
 
 #: Up to this many tokens the test runs by itself.
@@ -96,17 +97,16 @@ def _verdict(view: View, found: Deletion) -> str:
     labels = view.trace.labels
     more = int((found.by_attention > found.random.mean(axis=0)).sum())
     most = len(found.counts)
-    first = controls.plain(labels[found.order[0]])
     beaten = int((found.random[:, 0] >= found.by_attention[0]).sum())
     names, moved = (
-        ", ".join(f"“{controls.plain(labels[token])}”" for token in order[:4])
+        ", ".join(token_names.quoted(labels, token) for token in order[:4])
         for order in (found.order, found.moved_order)
     )
     text = (
-        f"Hiding **{first}**, the most attended, changes the embedding by **{found.by_attention[0]:.4f}**; one "
-        f"random token by {found.random[:, 0].mean():.4f} on average, and in {beaten} of {len(found.random)} draws"
-        f" by as much or more. The most attended change it more than random ones for {more} of {most} values of "
-        "*k*"
+        f"Hiding {token_names.bold(labels, found.order[0])}, the most attended, changes the embedding by "
+        f"**{three_digits(float(found.by_attention[0]))}**; one random token by "
+        f"{three_digits(float(found.random[:, 0].mean()))} on average, and in {beaten} of {len(found.random)} draws by "
+        f"as much or more. The most attended change it more than random ones for {more} of {most} values of *k*"
     )
     if more == most:
         text += ": here the weights do point at tokens that matter. "

@@ -11,7 +11,7 @@ from encoder import figures
 from encoder.measure import ranking, sinks, tokens
 from encoder.measure.head_map import HeadMap
 from encoder.measure.sinks import Sink
-from pages.shared import cached, controls, head_measures, head_options, learn
+from pages.shared import cached, controls, head_measures, head_options, learn, token_names
 from pages.shared.head_options import Held, Options
 from pages.shared.numbers import three_digits
 from pages.shared.view import View
@@ -29,10 +29,7 @@ def what_is_seen(view: View, options: Options, shown: HeadMap, held: Held) -> No
     if rows and columns:
         weight = float(shown.from_rows(rows)[columns].sum())
         verb = "attends" if len(rows) == 1 else "together attend"
-        said = f"{queries} {verb} to {keys}"
-        if len(rows) == len(columns) == 1:
-            said = f"{_bold(shown.query_labels[rows[0]])} attends to {_bold(shown.key_labels[columns[0]])}"
-        st.markdown(f"{said} with **{three_digits(weight)}**.")
+        st.markdown(f"{_told(shown, rows, columns) or f'{queries} {verb} to {keys}'} with **{three_digits(weight)}**.")
     if rows:
         weights = shown.from_rows(rows)
         verb = "attends" if len(rows) == 1 else "attend"
@@ -67,6 +64,14 @@ def what_is_seen(view: View, options: Options, shown: HeadMap, held: Held) -> No
         )
     _hidden(held, rows, columns)
     _buttons(options, held, rows, columns)
+
+
+def _told(shown: HeadMap, rows: list[int], columns: list[int]) -> str:
+    """A single cell in words; "" of several."""
+    if not len(rows) == len(columns) == 1:
+        return ""
+    query = token_names.bold(shown.query_labels, rows[0], shown.query_tokens(rows[0])[0])
+    return f"{query} attends to {token_names.bold(shown.key_labels, columns[0], shown.key_tokens(columns[0])[0])}"
 
 
 def _names(tokens: Sequence[tuple[str, int]]) -> str:
@@ -122,7 +127,7 @@ def sink_note(view: View, options: Options) -> None:
     found = None if options.average != "none" else _sink(view)
     if found is None:
         return
-    names = " and ".join(dict.fromkeys(f"**{controls.plain(view.trace.labels[place])}**" for place in found.tokens))
+    names = " and ".join(token_names.bold(view.trace.labels, place) for place in found.tokens)
     ordinary = found.kind == "opening" and not tokens.is_special(view.trace)[0]
     where = f"the first token, {names}" if ordinary else names
     with st.container(border=True, gap="small"):

@@ -9,7 +9,7 @@ from encoder import figures
 from encoder.figures.moved import moved_heatmap
 from encoder.measure import ranking
 from encoder.measure import rollout as measure
-from pages.shared import cached, controls, formulas, token_rows
+from pages.shared import cached, controls, formulas, token_names, token_rows
 from pages.shared.components import plot
 from pages.shared.view import View, state
 
@@ -107,11 +107,16 @@ def _row(view: View, query: int, row) -> None:
     """The strongest of one row, in words and bars."""
     labels = view.trace.labels
     best = ranking.strongest(row, 8)
-    name = controls.plain(labels[query])
+    if best[0][0] == query:
+        most = f"itself, {best[0][1]:.1%}"
+        if len(best) > 1:
+            most += f"; then to {token_names.bold(labels, best[1][0])}, {best[1][1]:.1%}"
+    else:
+        most = f"{token_names.bold(labels, best[0][0])}, {best[0][1]:.1%}; to itself {float(row[query]):.1%}"
     chosen = "" if view.i is not None else " (click a row for another token)"
     st.markdown(
-        f"What **{name}** (token {query}) is made of after layer {view.layer}{chosen}: most is counted to "
-        f"**{controls.plain(labels[best[0][0]])}**, {best[0][1]:.1%}; to itself {float(row[query]):.1%}."
+        f"What **{controls.plain(labels[query])}** (token {query}) is made of after layer {view.layer}{chosen}: most "
+        f"is counted to {most}."
     )
     st.dataframe(
         {

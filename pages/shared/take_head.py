@@ -6,7 +6,7 @@ from encoder import figures, report
 from encoder.figures.report import Section
 from encoder.measure import window
 from encoder.measure.head_map import HeadMap
-from pages.shared import attention_view, head_options
+from pages.shared import attention_view, head_options, token_names
 from pages.shared.head_options import Held, Options
 from pages.shared.take_away import take_away
 from pages.shared.view import View
@@ -85,7 +85,8 @@ def _sections(view: View, options: Options, shown: HeadMap, held: Held, name: st
     ]
     rows = held.rows(shown)
     if rows:
-        chosen = ", ".join(shown.query_labels[row] for row in rows)
+        names = shown.query_labels
+        chosen = ", ".join(names[row] + token_names.which(names, row, shown.query_tokens(row)[0]) for row in rows)
         parts.append(Section(f"What {chosen} attends to", table=report.reached_frame(shown, rows)))
     single = (view.layer, view.head) if options.average == "none" else None
     return [*parts, report.every_head_section(view.trace, single, view.colours)]

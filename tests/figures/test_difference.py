@@ -17,7 +17,7 @@ def test_colours_lie_around_zero_and_gaps_stay_empty():
     assert np.asarray(trace.z) == pytest.approx(VALUES, nan_ok=True)
     assert (trace.zmin, trace.zmax) == (-0.5, 0.5)
     assert trace.hoverongaps is False
-    assert "&lt;b&gt; − L0 = %{z:+.3f}" in trace.hovertemplate
+    assert "&lt;b&gt; − L0 = %{z:+.3g}" in trace.hovertemplate
     assert trace.colorbar.title.text == "L0 more ← → &lt;b&gt; more"
     assert list(figure.layout.xaxis.ticktext) == ["a", "a", "c"]
 
@@ -48,7 +48,7 @@ def test_a_label_says_both_weights():
     figure = difference.attention_difference(VALUES, ["a", "b", "c"], weights=(first, second))
     assert np.asarray(figure.data[0].customdata).shape == (3, 3, 2)
     assert np.asarray(figure.data[0].customdata)[1, 2].tolist() == [0, 1]
-    assert "A %{customdata[0]:.3f}, B %{customdata[1]:.3f}" in figure.data[0].hovertemplate
+    assert "A %{customdata[0]:.3g}, B %{customdata[1]:.3g}" in figure.data[0].hovertemplate
     pooled = difference.attention_difference(VALUES, ["a"] * 6, weights=(first, second), block=2)
     assert pooled.data[0].customdata is None
 

@@ -8,8 +8,9 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder.measure import align
-from pages.shared import compare
+from pages.shared import cached, compare
 from pages.shared.compare_params import WHAT
+from pages.shared.numbers import three_digits
 from tests.pages.apps import assert_well, sentences, visit
 
 RIVER, MONEY = compare.RIVER, compare.MONEY
@@ -47,17 +48,35 @@ def test_one_selection_in_both_sentences(minilm: encoder.TextEncoder):
                 i=str(bank[0]), j="0")  # fmt: skip
     assert_well(app)
     ours, theirs = (float(trace.attention(1, 8)[token, 0]) for trace, token in zip((first, second), bank, strict=True))
-    assert f"gives **“[CLS]”** **{ours:.3f}** in A and **{theirs:.3f}** in B" in written(app)
+    numbers = [three_digits(weight) for weight in (ours, theirs)]
+    assert f"gives **“[CLS]”** **{numbers[0]}** in A and **{numbers[1]}** in B" in written(app)
     table = app.dataframe[0].value
     assert set(table["from"]) == {"bank"}
+    assert "“the (4 | 6)”" in written(app), "positions of repeated words are explained"
+    assert set(table["to"]) <= set(align.told_apart(align.step_labels(first, second, steps)[2], steps))
     assert len(table) == 8
     assert steps.kinds[steps.step_of(bank[0])] == "same"
+
+
+def test_a_small_difference_is_not_written_as_0():
+    app = visit("change/compare", compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="0",
+                head_b="2", i="1", special="renormalise")  # fmt: skip
+    assert set(app.dataframe[0].value["difference"]) == {"0"}
+    app = visit("change/compare", compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="4",
+                head_b="1", i="5")  # fmt: skip
+    shown = app.dataframe[0].value
+    trace = cached.trace(cached.ModelKey(), "the cat sat on the mat", None)
+    change = (trace.attention(4, 1) - trace.attention(0, 2))[5].tolist()
+    signs = {"+": 1, "−": -1}
+    written_down = sorted((signs[cell[0]] * float(cell[1:]) for cell in shown["difference"]), key=abs)
+    assert written_down == pytest.approx(sorted(change, key=abs), rel=5e-3)
+    assert set(shown["from"]) == {"the (5)"}
 
 
 def test_a_token_that_only_side_b_has_can_be_selected():
     app = visit("change/compare", compare="sentences", text="a b", text_b="a new b", i_b="2")
     assert_well(app)
-    assert "Where **“new”** (step 2) differs most" in written(app)
+    assert "Where **“new”** differs most" in written(app)
     app.main.button[-1].click().run()
     assert "i_b" not in app.query_params
     assert "Click a cell or a token" in written(app)

@@ -13,6 +13,7 @@ from encoder.measure.qk_space import qk_space
 from encoder.measure.rollout import rollouts
 from encoder.measure.similarity import head_similarity
 from pages.shared.deletion import SEEDS
+from pages.shared.numbers import three_digits
 from tests.pages.apps import assert_well, sentences, visit
 
 TEXT = "The keys to the old wooden cabinet are on the table."
@@ -189,8 +190,8 @@ def test_the_deletion_test_states_its_numbers(minilm: encoder.TextEncoder) -> No
     short = "The cat sat on the mat"
     found = deletion_test(minilm, minilm.trace(short), 3, 4, seeds=SEEDS, scope="head", candidates="all")
     shown = written(visit(BEYOND, text=short, beyond="deletion", layer="3", head="4", hide="head", among="all"))
-    assert f"changes the embedding by **{found.by_attention[0]:.4f}**" in shown
-    assert f"one random token by {found.random[:, 0].mean():.4f} on average" in shown
+    assert f"changes the embedding by **{three_digits(float(found.by_attention[0]))}**" in shown
+    assert f"one random token by {three_digits(float(found.random[:, 0].mean()))} on average" in shown
     more = int((found.by_attention > found.random.mean(0)).sum())
     assert f"for {more} of {len(found.counts)} values" in shown
 
@@ -209,3 +210,17 @@ def test_a_value_that_two_pages_have_a_widget_for_survives_the_switch() -> None:
         assert (app.query_params["role"], app.query_params["scale"], app.query_params["range"]) == (
             "previous", "log", "head",
         ), page  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "said"),
+    [
+        ("look/heads", {"layer": "0", "head": "2", "i": "1", "j": "5"}, "**the** (1) attends to **the** (5) with"),
+        ("look/heads", {"layer": "0", "head": "2", "i": "2", "j": "1"}, "**cat** attends to **the** (1) with"),
+        ("look/qkv", {"layer": "0", "head": "2", "i": "2", "j": "5"}, "the largest goes to “the” (1)"),
+        (BEYOND, {"beyond": "rollout", "layer": "0", "i": "6"}, "**mat** (token 6)"),
+        (BEYOND, {"beyond": "deletion", "layer": "0", "head": "2"}, "“the” (5)"),
+    ],
+)
+def test_words_that_stand_twice_are_named_with_their_position(page: str, query: dict[str, str], said: str) -> None:
+    assert said in written(visit(page, text="the cat sat on the mat", **query))

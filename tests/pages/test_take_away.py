@@ -14,6 +14,7 @@ import encoder
 from encoder import report
 from encoder.measure import aggregate, align, head_map
 from pages.shared import cached, take_away
+from pages.shared.numbers import three_digits
 from pages.shared.view import BUNDLED
 from tests.pages.apps import assert_well, visit
 from tests.test_report import HOSTILE, Page
@@ -230,10 +231,10 @@ def test_a_comparisons_numbers_its_lines_and_its_files_agree(
         assert table[name].to_numpy() == pytest.approx(part.numpy().ravel(), abs=1e-6, nan_ok=True)
     cell = found.largest[0]
     shown = app.markdown[0].value.replace("\\", "")
-    assert f"**{cell.first:.3f}** in A and **{cell.second:.3f}** in B" in shown
+    assert f"**{three_digits(cell.first)}** in A and **{three_digits(cell.second)}** in B" in shown
     report = files["html"]().decode()
     assert len(Page(report).attributes("div")) >= 3
-    assert f"{cell.second:.3f}" in report
+    assert three_digits(cell.second) in report
 
 
 def test_repeated_words_are_told_apart_by_their_positions(minilm: encoder.TextEncoder):

@@ -1,0 +1,32 @@
+"""Tokens in sentences: by their text, and by their position too where that text stands more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pages.shared import controls
+
+
+def repeated(labels: Sequence[str], place: int) -> bool:
+    """Whether the text of this token stands at another place, too."""
+    return labels.count(labels[place]) > 1
+
+
+def which(labels: Sequence[str], place: int, position: int | None = None) -> str:
+    """ " (4)" behind a token whose text stands more than once, otherwise "". position: where it is not the place."""
+    return f" ({place if position is None else position})" if repeated(labels, place) else ""
+
+
+def plain(labels: Sequence[str], place: int) -> str:
+    """A token inside Markdown: "mat", "the (4)"."""
+    return controls.plain(labels[place]) + which(labels, place)
+
+
+def bold(labels: Sequence[str], place: int, position: int | None = None) -> str:
+    """The same with the text in bold: "**mat**", "**the** (4)". position: where it is not the place."""
+    return f"**{controls.plain(labels[place])}**" + which(labels, place, position)
+
+
+def quoted(labels: Sequence[str], place: int) -> str:
+    """The same in quotation marks, where several stand in a row: a token may be a comma."""
+    return f"“{controls.plain(labels[place])}”" + which(labels, place)
