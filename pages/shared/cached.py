@@ -92,9 +92,11 @@ class ModelKey:
     window: int | None = None
 
 
-@st.cache_resource(show_spinner=False)
-def _store() -> ByteCache:
-    return ByteCache(CACHE_MB * 1_000_000)
+#: Traces and what is derived from them. A module's own value, as it is asked for dozens of times in each run:
+#: Streamlit's caches make a hash of the function and its arguments each time.
+_STORE = ByteCache(CACHE_MB * 1_000_000)
+#: Models in the placements that are asked for; each counts one.
+_PLACED = ByteCache(16)
 
 
 @st.cache_resource(show_spinner=False)
@@ -172,10 +174,10 @@ def _model(source: str, scratch: EncoderConfig | None, seed: int, device: str, d
 
 def model(key: ModelKey) -> encoder.TextEncoder:
     """The model of a key, loaded once for all sessions. Raises EncoderError with a sentence that can be shown."""
-    return _placed(dataclasses.replace(key, window=None))
+    key = dataclasses.replace(key, window=None)
+    return _PLACED.get(key, lambda: _placed(key), lambda _: 1)
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
 def _placed(key: ModelKey) -> encoder.TextEncoder:
     base = _model(key.source, key.scratch, key.seed, key.device, key.dtype)
     return base if key.norm == "trained" else base.rewired(key.norm)
@@ -207,7 +209,7 @@ def trace(
         with _forward_slots():
             return loaded.trace_tokens(sentence, edits=edits, request=request)
 
-    return _store().get(name, make, trace_bytes)
+    return _STORE.get(name, make, trace_bytes)
 
 
 @dataclass(frozen=True)
@@ -225,12 +227,12 @@ def stretches(key: ModelKey, text: str) -> tuple[Stretch, ...]:
     def make() -> tuple[Stretch, ...]:
         return tuple(Stretch(window.tokens, window.characters) for window in model(key).windows(text))
 
-    return _store().get(name, make, lambda found: 500 * len(found))
+    return _STORE.get(name, make, lambda found: 500 * len(found))
 
 
 def forget_traces() -> None:
     """Let go of all kept traces and what was derived from them: for when memory has run out."""
-    _store().clear()
+    _STORE.clear()
 
 
 def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Callable[[Trace], Any]) -> Any:
@@ -239,7 +241,7 @@ def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Ca
     what: names the thing and every option that changes it; make: trace -> value with `nbytes`, or a small value.
     """
     name = ("derived", key, text, pair, what)
-    return _store().get(name, lambda: make(trace(key, text, pair)), value_bytes)
+    return _STORE.get(name, lambda: make(trace(key, text, pair)), value_bytes)
 
 
 def computed(what: Hashable, make: Callable[[], Any], *, heavy: bool = False) -> Any:
@@ -252,7 +254,7 @@ def computed(what: Hashable, make: Callable[[], Any], *, heavy: bool = False) ->
         with _forward_slots():
             return make()
 
-    return _store().get(("computed", what), in_turn if heavy else make, value_bytes)
+    return _STORE.get(("computed", what), in_turn if heavy else make, value_bytes)
 
 
 def trace_bytes(trace: Trace) -> int:
@@ -269,4 +271,4 @@ def value_bytes(value: Any) -> int:
 
 def bytes_in_use() -> int:
     """Bytes that kept traces and what is derived from them take now."""
-    return _store().bytes
+    return _STORE.bytes
