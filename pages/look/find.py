@@ -26,7 +26,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     find.threshold_controls(st.popover("Thresholds", icon=":material/tune:", width="content"))
 
 found = find.Heads.of(view)
-left, right = st.columns([7, 4], gap="medium")
+left, right = st.columns([5, 2], gap="medium")
 with left:
     {"table": find.table, "roles": find.strips, "map": find.head_map}[part](view, found)
 with right:

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from encoder import figures
 from encoder.figures.heads import HeadPoints, head_points
-from encoder.measure import aggregate, roles
+from encoder.measure import aggregate, roles, tokens
 from encoder.measure.definitions import HEAD_MEASURES, Definition
 from encoder.measure.heads import HeadMeasures
 from encoder.measure.roles import BY_NAME, ROLES, Finding, Role
@@ -20,13 +20,16 @@ from pages.shared import attention_view, cached, controls, head_measures
 from pages.shared.components import head_grid, plot
 from pages.shared.view import View, state
 
-#: The columns from left to right, each with a name that fits; the full title stands in its help.
+#: The columns from left to right, each with a name that fits; the full title stands in its help. On a projector of
+#: 1280 pixels the first seven are seen at once. "cls" and "sep" are called as this model's tokens are.
 COLUMNS = {
-    "previous": "Previous", "next": "Next", "self": "Itself", "cls": "Opening", "sep": "[SEP]", "entropy": "Entropy",
-    "relative_entropy": "of max.", "distance": "Distance", "maximum": "Maximum", "strong": "Strong",
-    "punctuation": "Punct.", "same_token": "Same", "own_word": "Word", "top_previous": "Top prev.",
-    "top_self": "Top self", "top_next": "Top next",
+    "entropy": "Entropy", "distance": "Dist.", "self": "Self", "previous": "Prev.", "next": "Next", "cls": "Opening",
+    "sep": "Closing", "relative_entropy": "of max.", "maximum": "Max.", "strong": "Strong", "punctuation": "Punct.",
+    "same_token": "Same", "own_word": "Word", "top_previous": "Top prev.", "top_self": "Top self",
+    "top_next": "Top next",
 }  # fmt: skip
+#: Pixels: of a column of numbers, by the length of its name.
+NARROW, WIDE = 63, 82
 FORMATS = {"share": "%.3f", "nats": "%.2f", "tokens": "%.1f"}
 #: Rows of the table that are seen at once.
 TABLE_HEIGHT = 470
@@ -150,9 +153,9 @@ def table(view: View, found: Heads) -> None:
         width="stretch",
         height=min(TABLE_HEIGHT, 38 + 35 * len(rows)),
         column_config={
-            "name": st.column_config.TextColumn("Head", pinned=True, width=72),
-            "roles": st.column_config.TextColumn("Roles", pinned=True, width=80),
-            **{one.name: _column(one) for one in HEAD_MEASURES},
+            "name": st.column_config.TextColumn("Head", pinned=True, width=66),
+            "roles": st.column_config.TextColumn("Roles", pinned=True, width=62),
+            **{one.name: _column(one, _column_name(view, one.name)) for one in HEAD_MEASURES},
         },
         column_order=["name", "roles", *COLUMNS],
         key="find-table",
@@ -168,13 +171,22 @@ def table(view: View, found: Heads) -> None:
         )  # fmt: skip
 
 
-def _column(one: Definition) -> object:
+def _column_name(view: View, measure: str) -> str:
+    """What a column is called; those of special tokens by the tokens themselves, where they are short."""
+    if measure not in ("cls", "sep"):
+        return COLUMNS[measure]
+    there = tokens.special_position(view.trace, measure)
+    own = next((label for label, one in zip(view.trace.labels, there, strict=True) if one), "")
+    return own if 0 < len(own) <= 5 else COLUMNS[measure]
+
+
+def _column(one: Definition, name: str) -> object:
     unit = {"share": "a share, 0 to 1", "nats": "in nats", "tokens": "in tokens"}[one.unit]
     return st.column_config.NumberColumn(
-        COLUMNS[one.name],
+        name,
         help=f"**{one.title}** ({unit}). {one.sentence}\n\n$${one.formula}$$\n\nSource: {one.source}.",
         format=FORMATS[one.unit],
-        width=84,
+        width=NARROW if len(name) <= len("Entropy") else WIDE,
     )
 
 
@@ -341,13 +353,15 @@ def selected_head(view: View, found: Heads) -> None:
     st.markdown(_what_it_is(found, number))
     trace = view.trace
     if trace.n_tokens <= SMALL_MAP_TOKENS:
+        figure = figures.attention_heatmap(
+            trace.attention(view.layer, view.head).cpu(),
+            trace.labels,
+            colours=view.colours,
+            selected=(view.i, view.j),
+        )
+        figure.update_traces(colorbar_len=150)  # the column is narrow
         plot(
-            figures.attention_heatmap(
-                trace.attention(view.layer, view.head).cpu(),
-                trace.labels,
-                colours=view.colours,
-                selected=(view.i, view.j),
-            ),
+            figure,
             key="find-head",
             alt=f"Attention map of layer {view.layer}, head {view.head}.",
             height=380,

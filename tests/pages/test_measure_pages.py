@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -224,3 +226,15 @@ def test_a_value_that_two_pages_have_a_widget_for_survives_the_switch() -> None:
 )
 def test_words_that_stand_twice_are_named_with_their_position(page: str, query: dict[str, str], said: str) -> None:
     assert said in written(visit(page, text="the cat sat on the mat", **query))
+
+
+@pytest.mark.parametrize(("model", "special"), [("minilm", ["[CLS]", "[SEP]"]), ("scratch", ["[CLS]", "[SEP]"])])
+def test_the_main_measures_stand_first_in_the_table(model: str, special: list[str]) -> None:
+    shown = visit(FIND, text="one two", model=model).dataframe[0].proto
+    columns = json.loads(shown.columns)
+    order = list(shown.column_order)
+    assert order[2:9] == ["entropy", "distance", "self", "previous", "next", "cls", "sep"]
+    assert [columns[name]["label"] for name in order[7:9]] == special
+    # Beside the check boxes (34) and within the 630 pixels that the column has on a screen of 1280.
+    assert 34 + sum(columns[name]["width"] for name in order[:9]) <= 630
+    assert all("Source: " in columns[name]["help"] for name in order[2:])
