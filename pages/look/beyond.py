@@ -7,7 +7,7 @@ import streamlit as st
 from pages.shared import deletion, moves, qk_plane, rollout
 from pages.shared.beyond_params import PARTS
 from pages.shared.frame import current_view
-from pages.shared.take_pages import take_deletion, take_moved, take_rollout, take_vectors
+from pages.shared.take_pages import take_deletion, take_moved, take_plane, take_rollout
 from pages.shared.view import state
 
 view = current_view()
@@ -27,6 +27,6 @@ if part == "moves":
 elif part == "rollout":
     take_rollout(view, rollout.show(view))
 elif part == "plane":
-    take_vectors(view, qk_plane.show(view))
+    take_plane(view, *qk_plane.show(view))
 elif tested := deletion.show(view):
     take_deletion(view, *tested, state.get("hide"), state.get("among"), deletion.SEEDS)

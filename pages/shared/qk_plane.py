@@ -12,8 +12,8 @@ from pages.shared.components import plot
 from pages.shared.view import View, state
 
 
-def show(view: View) -> dict[str, go.Figure]:
-    """The whole part of the page. Gives its picture by its title."""
+def show(view: View) -> tuple[QKSpace, dict[str, go.Figure]]:
+    """The whole part of the page. Gives the points and its picture by its title."""
     layer, head, trace = view.layer, view.head, view.trace
     st.markdown(
         f"Every :blue[**query**] and every :red[**key**] of **L{layer} H{head}** in one plane. The closer a key "
@@ -55,7 +55,7 @@ def show(view: View) -> dict[str, go.Figure]:
             f" vectors together. Two of {trace.config.d_head} dimensions keep {space.explained.sum():.0%} of the "
             "variance, so near on the screen is not always near."
         )
-    return {"Queries and keys in one plane": figure}
+    return space, {"Queries and keys in one plane": figure}
 
 
 def _what_is_seen(view: View, space: QKSpace) -> str:

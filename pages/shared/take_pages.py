@@ -16,6 +16,7 @@ from encoder.figures.gradients import last_layer_gradients
 from encoder.measure import align
 from encoder.measure.deletion import Deletion
 from encoder.measure.heads import HeadMeasures
+from encoder.measure.qk_space import QKSpace
 from encoder.report import EXACT_TOKENS
 from pages.shared import cached, compare
 from pages.shared.deletion import AMONG, SCOPES
@@ -35,15 +36,15 @@ def _place(view: View) -> dict[str, object]:
     return {"Layer": view.layer, "Head": view.head}
 
 
-def take_vectors(view: View, shown: Mapping[str, go.Figure] | None = None) -> None:
-    """Queries, keys, values of the head. shown: pictures that the report has before theirs."""
+def take_vectors(view: View) -> None:
+    """Queries, keys, values of the head."""
     layer, head = view.layer, view.head
 
     def drawn() -> Mapping[str, go.Figure]:
         trace = view.trace
         rows = slice(0, EXACT_TOKENS)
         parts = zip(("Queries", "Keys", "Values"), "qkv", trace.layer_qkv(layer), strict=True)
-        return dict(shown or {}) | {
+        return {
             title: figures.vectors_heatmap(part[head, rows].float().cpu(), trace.labels, kind)
             for title, kind, part in parts
         }
@@ -54,6 +55,37 @@ def take_vectors(view: View, shown: Mapping[str, go.Figure] | None = None) -> No
         lambda: report_tables.vectors_frame(view.trace, layer, head),
         figures=drawn,
         lines=f"q, k, v = (part[{head}] for part in trace.layer_qkv({layer}))",
+        settings=_place(view),
+    )
+
+
+def take_plane(view: View, space: QKSpace, shown: Mapping[str, go.Figure]) -> None:
+    """Queries and keys as points of the plane. shown: the page's picture."""
+    layer, head = view.layer, view.head
+
+    def frame() -> pd.DataFrame:
+        labels = np.array(view.trace.labels, dtype=object)
+        n_real = len(space.queries)
+        return pd.DataFrame(
+            {
+                "position": np.arange(n_real),
+                "token": labels[:n_real],
+                **{f"query_{axis}": space.queries[:, at] for at, axis in enumerate("xy")},
+                **{f"key_{axis}": space.keys[:, at] for at, axis in enumerate("xy")},
+                "strongest_key": space.strongest,
+                "strongest_token": labels[space.strongest],
+                "weight": space.weights,
+            }
+        )
+
+    take_away(
+        view,
+        _title(view, f"Queries and keys of L{layer} H{head} in one plane"),
+        frame,
+        figures=shown,
+        lines="from encoder.measure import qk_space\n"
+        f"space = qk_space.qk_space(trace, {layer}, {head})\n"
+        "space.queries, space.keys",
         settings=_place(view),
     )
 

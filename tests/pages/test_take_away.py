@@ -126,6 +126,8 @@ OTHERS = [
     ("look/find", {}, ["entropy", "previous"], lambda names: names["measures"][["entropy", "previous"]].to_numpy()),
     ("look/beyond", {"beyond": "moves"}, ["moved"], lambda names: np.asarray(names["moved"]).reshape(-1, 1)),
     ("look/beyond", {"beyond": "rollout"}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
+    ("look/beyond", {"beyond": "plane"}, ["query_x", "query_y", "key_x", "key_y", "weight"],
+     lambda names: np.column_stack([names["space"].queries, names["space"].keys, names["space"].weights])),
     ("look/beyond", {"beyond": "deletion", "text": "The old cat sat on the mat."}, ["most_attended", "random_3"],
      lambda names: np.stack([names["found"].by_attention, names["found"].random[3]], 1)),
     ("look/predict", {"model": "twin-pre", "text": "A [MASK] sat."}, ["probability"], lambda names: np.array(
