@@ -16,6 +16,7 @@ import pytest
 from plotly.offline import get_plotlyjs, get_plotlyjs_version
 from streamlit.testing.v1 import AppTest
 
+from encoder import figures
 from pages.shared.components import HEAD_COLOURS, assets, events, head_grid, lines, text_shade, wire
 from pages.shared.components.plot import _message
 
@@ -97,6 +98,23 @@ def test_what_json_cannot_say_is_told_otherwise_or_refused() -> None:
     assert not arrays
     with pytest.raises(TypeError, match=r"layout\.meta\.odd of the figure is a object"):
         _message(go.Figure(layout={"meta": {"odd": object()}}), None)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_a_plain_figure_is_sent_as_plotlys_own(log: bool):
+    weights = np.random.default_rng(0).dirichlet(np.ones(5), 5)
+    look = {"selected": (1, [0, 3]), "log": log, "title": "a <b>"}
+    spec = figures.attention_spec(weights, list("abcde"), **look)
+    plain, arrays = figure_of(_message(spec, (1, None)))
+    checked, others = figure_of(_message(figures.attention_heatmap(weights, list("abcde"), **look), (1, None)))
+    checked["layout"].pop("template")  # an empty one
+    assert plain["layout"] == checked["layout"]
+    assert arrays.keys() == others.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, others[name])
+    for trace in plain["data"] + checked["data"]:
+        trace.pop("type", None)
+    assert plain["data"] == checked["data"]
 
 
 def test_nan_stays_nan_in_an_array() -> None:

@@ -136,6 +136,32 @@ def attention_heatmap(
     Raises:
         ValueError: shapes, labels or options that do not fit, with what is wrong.
     """
+    spec = attention_spec(
+        attention, labels, key_labels=key_labels, title=title, scale=scale, log=log, colours=colours, selected=selected,
+        block=block, row_offset=row_offset, column_offset=column_offset, square=square,
+    )  # fmt: skip
+    return go.Figure(spec)
+
+
+def attention_spec(
+    attention: object,
+    labels: Sequence[str],
+    *,
+    key_labels: Sequence[str] | None = None,
+    title: str | None = None,
+    scale: Scale = "fixed",
+    log: bool = False,
+    colours: str = "viridis",
+    selected: tuple[Positions, Positions] | None = None,
+    block: int = 1,
+    row_offset: int = 0,
+    column_offset: int = 0,
+    square: bool = True,
+) -> dict[str, Any]:
+    """`attention_heatmap` as plain dictionaries {"data", "layout"}, which Plotly's classes have not checked.
+
+    A page draws such a map anew with every click; checking it takes a quarter of a page's whole time.
+    """
     cells = attention_cells(
         attention,
         labels,
@@ -155,7 +181,6 @@ def attention_heatmap(
         across |= {"constrain": "domain", "constraintoward": "left"}
         down |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
     shapes, pills = _marks(cells, selected or (None, None), upright=across["tickangle"] != 0)
-    # All at once: Plotly takes five times as long to change a layout that it has as to make one.
     layout = neutral_layout(
         margin={"l": 8, "r": 8, "t": 60 + (30 if title else 0), "b": 8},
         xaxis=across,
@@ -165,25 +190,29 @@ def attention_heatmap(
         # The zoom survives a new selection, head or colour, and not another text or window.
         uirevision=f"{n_rows}x{n_columns}/{block}+{row_offset},{column_offset}",
     )
-    return go.Figure(map_traces(cells, log, colours), layout)
+    return {"data": map_traces(cells, log, colours), "layout": layout}
 
 
-def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[go.Heatmap | go.Scatter]:
+def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[dict[str, Any]]:
+    """The map, and on a logarithmic scale its colour bar, as Plotly's traces."""
     title = "attention weight" if cells.block == 1 else "largest attention weight"
     tokens, at_most = ("", "") if cells.block == 1 else ("tokens ", "at most ")
     says = "attends to" if cells.block == 1 else "to"
-    heatmap = go.Heatmap(
-        z=cells.weights,
-        x=cells.columns,
-        y=cells.rows,
-        zmin=0,
-        zmax=cells.largest,
-        colorscale=colour.logarithmic(theme, 10.0**-LOG_DECADES) if log else colour.sequential(theme),
-        showscale=not log,
-        colorbar=colour_bar(title),
-        hovertemplate=f"{tokens}%{{y}} {says} %{{x}}: {at_most}%{{z:.3g}}<extra></extra>",
-    )
-    return [heatmap, logarithmic_bar(title, cells.largest, theme, LOG_DECADES)] if log else [heatmap]
+    heatmap = {
+        "type": "heatmap",
+        "z": cells.weights,
+        "x": cells.columns,
+        "y": cells.rows,
+        "zmin": 0,
+        "zmax": cells.largest,
+        "colorscale": colour.logarithmic(theme, 10.0**-LOG_DECADES) if log else colour.sequential(theme),
+        "showscale": not log,
+        "colorbar": colour_bar(title),
+        "hovertemplate": f"{tokens}%{{y}} {says} %{{x}}: {at_most}%{{z:.3g}}<extra></extra>",
+    }
+    if not log:
+        return [heatmap]
+    return [heatmap, logarithmic_bar(title, cells.largest, theme, LOG_DECADES).to_plotly_json()]
 
 
 def positions(selected: Positions) -> list[int]:

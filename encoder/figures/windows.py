@@ -41,6 +41,26 @@ def attention_window(
     Returns:
         A figure whose axes run over all T tokens; zooming in it survives the next window of the same text.
     """
+    spec = window_spec(
+        attention, labels, block=block, row_offset=row_offset, column_offset=column_offset, scale=scale, log=log,
+        colours=colours, selected=selected,
+    )  # fmt: skip
+    return go.Figure(spec)
+
+
+def window_spec(
+    attention: object,
+    labels: Sequence[str],
+    *,
+    block: int,
+    row_offset: int = 0,
+    column_offset: int = 0,
+    scale: Scale = "fixed",
+    log: bool = False,
+    colours: str = "viridis",
+    selected: tuple[Positions, Positions] | None = None,
+) -> dict[str, Any]:
+    """`attention_window` as plain dictionaries {"data", "layout"}; why, says `attention_spec`."""
     weights = as_array(attention, name="attention", ndim=2)
     cells = attention_cells(weights, [""] * (max(weights.shape) * block), scale=scale, block=block)
     n_rows, n_columns = weights.shape
@@ -59,7 +79,7 @@ def attention_window(
         shapes=bands,
         uirevision=f"{len(labels)} tokens",
     )
-    return go.Figure(map_traces(cells, log, colours), layout)
+    return {"data": map_traces(cells, log, colours), "layout": layout}
 
 
 def _axis(

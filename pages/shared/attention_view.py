@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
-from encoder import figures
+from encoder import figures, report
 from encoder.measure import window
 from encoder.measure.head_map import HeadMap
 from encoder.measure.passage import Shades, passage, shades
@@ -67,8 +66,8 @@ def head_figure(
     held: Held,
     key: str,
     scale: str | float | None = None,
-) -> tuple[go.Figure, str]:
-    """A map as a figure, and the sentence under it. key: of the plot that shows it; scale: as in the figure."""
+) -> tuple[dict, str]:
+    """A map as a plain figure, and the sentence under it. key: of the plot that shows it; scale: as in the figure."""
     look = {
         "scale": scale or ("head" if options.own else "fixed"),
         "log": options.log,
@@ -76,19 +75,19 @@ def head_figure(
         "selected": (held.rows(shown), held.columns(shown)),
     }
     if is_exact(shown, options):
-        figure = figures.attention_heatmap(
+        figure = figures.attention_spec(
             shown.weights, shown.query_labels, key_labels=shown.key_labels, square=False, **look
         )
         return figure, caption(options, view.pair is not None)
     return _window(view, options, shown, key, look)
 
 
-def _window(view: View, options: Options, shown: HeadMap, key: str, look: dict) -> tuple[go.Figure, str]:
+def _window(view: View, options: Options, shown: HeadMap, key: str, look: dict) -> tuple[dict, str]:
     trace = view.trace
     layer, head = head_options.averaged(view.layer, view.head, options.average)
     queries, keys = zoomed(plot_window(key), trace.n_tokens)
     weights, block = window.pooled_window(trace, layer, head, options.special, EXACT_TOKENS, queries, keys)
-    figure = figures.attention_window(
+    figure = figures.window_spec(
         weights.cpu(), trace.labels, block=block, row_offset=queries.start, column_offset=keys.start, **look
     )
     if block == 1:
@@ -179,19 +178,16 @@ def zoomed(zoom: ZoomWindow | None, n_tokens: int) -> tuple[slice, slice]:
 
 def draw_lines(view: View, options: Options, shown: HeadMap, held: Held) -> None:
     """Lines from queries to keys: of this head, and of up to eleven more drawn over it."""
-    overlaid = _overlay_controls(view, options)
-    heads = [(view.layer, view.head), *(one for one in overlaid if one != (view.layer, view.head))]
-    heads = heads[:MOST_OVERLAID] if options.average == "none" else [(view.layer, view.head)]
-    names = [f"L{layer} H{head}" for layer, head in heads]
-    if options.average != "none":
-        names = [head_options.name(view, options)]
+    _overlay_controls(view, options)
+    heads = line_heads(view, options)
+    names = [report.head_name(view.loaded.config, *one) for one in heads]
     if not head_options.is_whole(view):
         st.info(
             f"Lines are drawn between at most {head_options.WHOLE_TOKENS} tokens; this text has "
             f"{view.trace.n_tokens:,}. Choose Map, which shows texts of any length, or a shorter text."
         )
         return
-    maps = [shown_map(view, options, *head_options.averaged(*one, options.average)) for one in heads]
+    maps = [shown_map(view, options, *one) for one in heads]
     weights = np.stack([one.weights.numpy() for one in maps])
     if weights.nbytes > LINES_BYTES:
         weights = np.round(weights.clip(0, 1) * 65535).astype(np.uint16)
@@ -215,13 +211,21 @@ def draw_lines(view: View, options: Options, shown: HeadMap, held: Held) -> None
     )
 
 
-def _overlay_controls(view: View, options: Options) -> list[tuple[int, int]]:
+def line_heads(view: View, options: Options) -> list[tuple[int | None, int | None]]:
+    """The open head and those drawn over it, as (layer, head); an average, with None where it is averaged, alone."""
+    own = (view.layer, view.head)
+    if options.average != "none":
+        return [head_options.averaged(*own, options.average)]
+    return [own, *(one for one in state.get("overlay") if one != own)][:MOST_OVERLAID]
+
+
+def _overlay_controls(view: View, options: Options) -> None:
     config = view.loaded.config
-    chosen = head_options.heads_of_model("overlay", view)
+    head_options.heads_of_model("overlay", view)
     left, right = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with left:
         every = [(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)]
-        chosen = state.bound(
+        state.bound(
             st.multiselect, "overlay", "Heads drawn over this one", every,
             format_func=lambda one: f"L{one[0]} H{one[1]}", max_selections=MOST_OVERLAID - 1,
             placeholder="None", disabled=options.average != "none",
@@ -231,7 +235,6 @@ def _overlay_controls(view: View, options: Options) -> list[tuple[int, int]]:
             st.slider, "least", "Weights from", min_value=0.0, max_value=1.0, step=0.01,
             help="Weaker lines are not drawn; the numbers count them all the same.",
         )  # fmt: skip
-    return list(chosen)
 
 
 def take_lines(event: LinesEvent, shown: HeadMap) -> None:

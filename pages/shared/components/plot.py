@@ -26,7 +26,7 @@ Positions = int | Sequence[int] | None
 
 
 def plot(
-    figure: go.Figure,
+    figure: go.Figure | Mapping[str, Any],
     *,
     key: str,
     alt: str,
@@ -46,7 +46,8 @@ def plot(
     (unset: while the map's shape does).
 
     Args:
-        figure: a Plotly figure. Its arrays travel as bytes: 2-D floats as float32, whole numbers as int32 or smaller.
+        figure: a Plotly figure, or one as plain dictionaries {"data", "layout"}. Its arrays travel as bytes: 2-D floats
+            as float32, whole numbers as int32 or smaller.
         key: the widget's key, also the name of a downloaded picture.
         alt: a sentence that says what is to be seen, for those who do not see it.
         height: pixels; on a narrow screen a map is never higher than 1.25 times its width.
@@ -89,13 +90,15 @@ def plot_window(key: str) -> ZoomWindow | None:
     return events.zoom_window(events.state(key).get("relayout"))
 
 
-def _message(figure: go.Figure, selected: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _message(figure: go.Figure | Mapping[str, Any], selected: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The figure as JSON that points at arrays, and the arrays."""
     arrays: dict[str, np.ndarray] = {}
-    layout = figure.layout.to_plotly_json()
-    if layout.get("template") == _default_template():
-        layout.pop("template")  # 7 kB that Plotly puts into every figure; the theme takes its place
-    data = [trace.to_plotly_json() for trace in figure.data]
+    if isinstance(figure, Mapping):
+        data, layout = figure["data"], {name: part for name, part in figure["layout"].items() if name != "template"}
+    else:
+        data, layout = [trace.to_plotly_json() for trace in figure.data], figure.layout.to_plotly_json()
+        if layout.get("template") == _default_template():
+            layout.pop("template")  # 7 kB that Plotly puts into every figure; the theme takes its place
     json = {"data": _plain(data, "data", arrays), "layout": _plain(layout, "layout", arrays)}
     return {"figure": json, "selected": _selection(selected)}, arrays
 
