@@ -300,6 +300,17 @@ def _heading(name: str) -> str:
     return name[:1].upper() + name[1:].replace("_", " ")
 
 
+def head_name(config: EncoderConfig, layer: int | None, head: int | None) -> str:
+    """What a map is called: "L0 H2"; averaged where layer or head is None: "L0, mean of 12 heads"."""
+    if layer is not None and head is not None:
+        return f"L{layer} H{head}"
+    if layer is not None:
+        return f"L{layer}, mean of {config.n_heads} heads"
+    if head is not None:
+        return f"H{head}, mean of {config.n_layers} layers"
+    return f"Mean of all {config.n_layers * config.n_heads} heads"
+
+
 def typed(trace: Trace) -> str:
     """The sentence, and the second one below it."""
     source = trace.source
@@ -383,6 +394,20 @@ def reached_frame(shown: HeadMap, rows: Sequence[int]) -> pd.DataFrame:
         {
             "key": [shown.key_tokens(column)[0] for column, _ in found],
             "to": [shown.key_labels[column] for column, _ in found],
+            "weight": [weight for _, weight in found],
+        }
+    )
+
+
+def reaching_frame(shown: HeadMap, columns: Sequence[int]) -> pd.DataFrame:
+    """Who attends to some columns of a map, summed, strongest first, STRONGEST queries at most."""
+    import pandas as pd
+
+    found = ranking.strongest(shown.to_columns(columns), STRONGEST)
+    return pd.DataFrame(
+        {
+            "query": [shown.query_tokens(row)[0] for row, _ in found],
+            "from": [shown.query_labels[row] for row, _ in found],
             "weight": [weight for _, weight in found],
         }
     )

@@ -1,4 +1,4 @@
-"""Arrays and labels -> plotly Figures. Knows numpy, pandas and plotly; neither the model nor the app.
+"""Arrays and labels -> plotly Figures, and Pictures of HTML. Knows numpy, pandas and plotly; neither model nor app.
 
 Every figure takes numpy arrays or anything with `__array__`, such as a tensor on the CPU, and has no ground of its own:
 it stands on light and dark pages alike. Where numbers are made first, the function that makes them is public too.
@@ -7,6 +7,7 @@ it stands on light and dark pages alike. Where numbers are made first, the funct
 from encoder.figures.attention import attention_cells, attention_heatmap, attention_spec
 from encoder.figures.axes import arrow, isolated
 from encoder.figures.colours import THEMES, thumbnails_lut
+from encoder.figures.lines import attention_lines, line_cells
 from encoder.figures.norms import (
     OUTLIER,
     component_sizes,
@@ -32,6 +33,7 @@ from encoder.figures.positions import (
     products_by_distance,
     rotary_angles,
 )
+from encoder.figures.shaded import shaded_text
 from encoder.figures.vectors import (
     DotProduct,
     dot_product_bars,
@@ -44,10 +46,11 @@ from encoder.figures.vectors import (
 from encoder.figures.windows import attention_window, window_spec
 
 __all__ = [
-    "OUTLIER", "THEMES", "DotProduct", "angles", "arrow", "attention_cells", "attention_heatmap",
-    "attention_spec", "attention_window", "component_sizes", "distance_curve", "dot_product_bars", "dot_product_summary",
-    "dot_product_terms", "gain_bias", "head_biases", "isolated", "norm_deviations", "norm_label", "norm_means",
-    "norm_steps", "norm_tick", "order_bars", "outlier_map", "outliers", "position_dot_products", "position_heatmap",
-    "position_products", "products_by_distance", "robust_limit", "rotary_angles", "symmetric_limit",
-    "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap",
+    "OUTLIER", "THEMES", "DotProduct", "angles", "arrow", "attention_cells", "attention_heatmap", "attention_lines",
+    "attention_spec", "attention_window", "component_sizes", "distance_curve", "dot_product_bars",
+    "dot_product_summary", "dot_product_terms", "gain_bias", "head_biases", "isolated", "line_cells",
+    "norm_deviations", "norm_label", "norm_means", "norm_steps", "norm_tick", "order_bars", "outlier_map", "outliers",
+    "position_dot_products", "position_heatmap", "position_products", "products_by_distance", "robust_limit",
+    "rotary_angles", "shaded_text", "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps",
+    "vectors_heatmap", "window_spec",
 ]  # fmt: skip

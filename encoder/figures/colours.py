@@ -49,9 +49,9 @@ SERIES = (
     "#8f34c2", "#1b7a4a", "#878ecf", "#a04619", "#23ac1e", "#e5659f",
 )  # fmt: skip
 
-#: Lines of up to twelve heads over one another. Searched for the largest smallest distance (CIEDE2000 at least 20 between
-#: any two, 13 as seen with protanopia or deuteranopia by Machado et al. 2009), among colours with a contrast of at least
-#: 2 to white and 2.6 to the dark theme. In this order the first few are as far apart as they can be.
+#: Lines of up to twelve heads over one another. Searched for the largest smallest distance (CIEDE2000 at least 20
+#: between any two, 13 as seen with protanopia or deuteranopia by Machado et al. 2009), among colours with a contrast of
+#: at least 2 to white and 2.6 to the dark theme. In this order the first few are as far apart as they can be.
 HEADS = (
     "#8877ff", "#bbbb00", "#aa2200", "#ee3388", "#665555", "#bbaabb",
     "#aa7744", "#1133ff", "#ee9988", "#77bbff", "#558888", "#992288",
@@ -127,6 +127,12 @@ def cyclic() -> tuple[tuple[float, str], ...]:
 def faded(colour: str, alpha: float) -> str:
     """ "#rrggbb" -> the same colour with an opacity."""
     return _css(_rgb(colour), alpha)
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """ "#rrggbb" on the way from one colour to another, as CSS's `color-mix(in srgb, ...)` has it."""
+    channels = (round(a + (b - a) * share) for a, b in zip(_rgb(one), _rgb(other), strict=True))
+    return "#" + "".join(f"{channel:02x}" for channel in channels)
 
 
 def contrast(one: str, other: str) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from plotly.io.json import to_json_plotly
 from plotly.offline import get_plotlyjs
 
 from encoder.figures import colours as colour
+from encoder.figures.picture import escape, style
 from encoder.figures.png import png_uri
 
 #: Longer tables are cut in the page, and say so.
@@ -28,15 +28,13 @@ LONGEST_TABLE = 200
 SMALL_MAP, BETWEEN, MARGIN = 64, 6, 34
 
 HERE = Path(__file__).parent
-#: Control characters -> their pictures in Unicode; HTML cannot hold them.
-CONTROLS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
 
 
 @dataclass(frozen=True)
 class Section:
     """One part of a report: a heading, and below it whatever there is of figure, picture, sentences and table.
 
-    figure: drawn to be hovered and zoomed, `height` pixels high; picture: a piece of SVG, trusted as it stands;
+    figure: drawn to be hovered and zoomed, `height` pixels high; picture: SVG, or a `Picture`, trusted as it stands;
     sentences: paragraphs of plain text; table: its index is left out; numbers of it are shown with three decimals.
     """
 
@@ -91,7 +89,7 @@ def document(
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title>",
             '<link rel="icon" href="data:,">',
-            f"<style>{(HERE / 'report.css').read_text(encoding='utf-8')}</style>",
+            f"<style>{(HERE / 'report.css').read_text(encoding='utf-8')}{style()}</style>",
             "</head>",
             "<body>",
             *body,
@@ -99,12 +97,6 @@ def document(
             "</html>\n",
         ]
     )
-
-
-def escape(text: object) -> str:
-    """Text as HTML shows it, in content and in quoted attributes."""
-    shown = str(text).translate(CONTROLS)
-    return html.escape(shown.encode("utf-8", "replace").decode("utf-8"), quote=True)
 
 
 def _policy(scripts: Sequence[str]) -> str:

@@ -19,6 +19,9 @@ from encoder.measure import aggregate, window
 from encoder.measure.aggregate import Pairs, SpecialTokens, TokenMap
 from encoder.trace import Trace, block_max, pooling_block
 
+#: Up to this many tokens a map is held as a whole, which words, pairs of sentences and lines need.
+WHOLE_TOKENS = 512
+
 
 class HeadMap(Protocol):
     """What can be asked of a map, however large. Weights of several rows or columns are summed."""

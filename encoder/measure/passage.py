@@ -16,7 +16,7 @@ from encoder.trace import Trace
 
 #: Text and the unit that it stands for; -1: no unit, like the space between two.
 Piece = tuple[str, int]
-#: "to": selected units are queries, shades say what they attend to; "from": they are keys, shades say who attends to them.
+#: "to": selected units are queries, shades say what they attend to; "from": keys, shades say who attends to them.
 Direction = Literal["to", "from"]
 
 

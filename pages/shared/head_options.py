@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from encoder import report
 from encoder.measure import head_map
-from encoder.measure.head_map import HeadMap, LongMap
+from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
 from pages.shared import cached
 from pages.shared.heads_params import MOST_HELD, MOST_PINS, Head
 from pages.shared.view import View, state
 
-#: Up to this many tokens a map is held as a whole, which words, sentence pairs and the grid's options need.
-WHOLE_TOKENS = 512
 #: Up to this many tokens an average over heads or layers takes seconds at most.
 AVERAGED_TOKENS = 2_048
 
@@ -128,13 +127,7 @@ def averaged(layer: int, head: int, average: str) -> tuple[int | None, int | Non
 
 def name(view: View, options: Options) -> str:
     """What the shown map is called: "L0 H2", "L0, mean of 12 heads"."""
-    config = view.loaded.config
-    return {
-        "none": f"L{view.layer} H{view.head}",
-        "heads": f"L{view.layer}, mean of {config.n_heads} heads",
-        "layers": f"H{view.head}, mean of {config.n_layers} layers",
-        "both": f"Mean of all {config.n_layers * config.n_heads} heads",
-    }[options.average]
+    return report.head_name(view.loaded.config, *averaged(view.layer, view.head, options.average))
 
 
 def shown_map(view: View, options: Options, layer: int | None, head: int | None) -> HeadMap:

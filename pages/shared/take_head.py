@@ -1,19 +1,76 @@
-"""What is taken away from the Heads page: the map that is open, with its options."""
+"""What is taken away from the Heads page: the map, lines or text that is open, with its options."""
 
 from __future__ import annotations
 
-from encoder import figures, report
+from collections.abc import Callable
+
+from encoder import figures, report, views
 from encoder.figures.report import Section
 from encoder.measure import window
 from encoder.measure.head_map import HeadMap
+from encoder.views import Lines, Text
 from pages.shared import attention_view, head_options, token_names
 from pages.shared.head_options import Held, Options
 from pages.shared.take_away import take_away
-from pages.shared.view import View
+from pages.shared.view import View, state
 
 
 def take_head(view: View, options: Options, shown: HeadMap, held: Held) -> None:
-    """Draw "Take it away" for the open head. shown, held: its map and what is selected, as the page draws them."""
+    """Draw "Take it away" for the open head, in the view that is open: map, lines or text.
+
+    shown, held: its map and what is selected, as the page draws them.
+    """
+    kind = state.get("view")
+    if kind == "text" or (kind == "lines" and head_options.is_whole(view)):
+        _take_seen(view, options, _lines_seen if kind == "lines" else _text_seen, held)
+    else:
+        _take_map(view, options, shown, held)
+
+
+def _take_seen(view: View, options: Options, make: Callable[[View, Options, Held], Lines | Text], held: Held) -> None:
+    seen = make(view, options, held)
+
+    def sections() -> list[Section]:
+        single = (view.layer, view.head) if options.average == "none" else None
+        return [*seen.sections(), report.every_head_section(view.trace, single, view.colours)]
+
+    take_away(
+        view,
+        f"{seen.name} of {view.loaded.name}",
+        seen.frame,
+        sections=sections,
+        lines=seen.code(),
+        settings=seen.facts(),
+    )
+
+
+def _lines_seen(view: View, options: Options, held: Held) -> Lines:
+    return views.lines(
+        view.trace,
+        attention_view.line_heads(view, options),
+        threshold=state.get("least"),
+        queries=held.queries,
+        keys=held.keys,
+        make=lambda layer, head: head_options.shown_map(view, options, layer, head),
+        **options.cells,
+    )
+
+
+def _text_seen(view: View, options: Options, held: Held) -> Text:
+    direction = state.get("direction")
+    return views.text(
+        view.trace,
+        *head_options.averaged(view.layer, view.head, options.average),
+        direction=direction,
+        selected=held.queries if direction == "to" else held.keys,
+        own=options.own,
+        log=options.log,
+        make=lambda layer, head: head_options.shown_map(view, options, layer, head),
+        **options.cells,
+    )
+
+
+def _take_map(view: View, options: Options, shown: HeadMap, held: Held) -> None:
     exact = attention_view.is_exact(shown, options)
     layer, head = head_options.averaged(view.layer, view.head, options.average)
     name = head_options.name(view, options)
@@ -40,7 +97,9 @@ def _settings(view: View, options: Options, name: str) -> dict[str, object]:
         said["Between the sentences"] = {"all": "all pairs"}.get(options.between, options.between.upper())
     if options.words:
         said["Whole words"] = "weights to the pieces of a word are summed, weights from them averaged"
-    said["Colours"] = "logarithmic" if options.log else "linear"
+    if options.padding:
+        said["Padding"] = "shown"
+    said["Colours"] = ("logarithmic" if options.log else "linear") + (", to the largest weight" if options.own else "")
     return said
 
 
@@ -83,10 +142,14 @@ def _sections(view: View, options: Options, shown: HeadMap, held: Held, name: st
         Section(name, figure=figure, sentences=[said]),
         Section("The strongest weights of this map", table=report.pairs_frame(shown)),
     ]
-    rows = held.rows(shown)
+    rows, columns = held.rows(shown), held.columns(shown)
     if rows:
         names = shown.query_labels
         chosen = ", ".join(names[row] + token_names.which(names, row, shown.query_tokens(row)[0]) for row in rows)
         parts.append(Section(f"What {chosen} attends to", table=report.reached_frame(shown, rows)))
+    if columns:
+        names = shown.key_labels
+        chosen = ", ".join(names[at] + token_names.which(names, at, shown.key_tokens(at)[0]) for at in columns)
+        parts.append(Section(f"Who attends to {chosen}", table=report.reaching_frame(shown, columns)))
     single = (view.layer, view.head) if options.average == "none" else None
     return [*parts, report.every_head_section(view.trace, single, view.colours)]

@@ -82,6 +82,52 @@ def test_a_heads_numbers_its_lines_and_its_files_agree(query: dict[str, str], fi
     assert Page(report).inside["code"][0].strip() == python(app)
 
 
+#: View, values in the address, and what must stand in its report.
+SEEN = [
+    ("lines", {"overlay": "1.8,3.3", "least": "0.1", "special": "renormalise"}, ["L1 H8, L3 H3", "from 0.1 on"]),
+    ("lines", {"i": "2", "hold": "5", "words": "1"}, ["tokenizers", "summed, weights from them averaged"]),
+    ("lines", {"average": "heads", "j": "0"}, ["L1, mean of 12 heads", "Who attends to [CLS] (0)"]),
+    ("text", {"i": "2", "scale": "log"}, ["to it in L1 H2", "logarithmic"]),
+    ("text", {"direction": "from", "j": "10", "pair": "It works.", "between": "a-b"}, ["it attends to", "A-B"]),
+    ("text", {"words": "1", "average": "both"}, ["mean weight that a token receives", "Mean of all 72 heads"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "query", "said"), SEEN, ids=[f"{kind}-{next(iter(q))}" for kind, q, _ in SEEN])
+def test_lines_and_text_are_taken_away_as_they_are_seen(
+    kind: str, query: dict[str, str], said: list[str], files: dict[str, Callable[[], bytes]]
+):
+    app = visit(text=TEXT, layer="1", head="2", view=kind, **query)
+    assert_well(app)
+    names = run(python(app))
+    table = pd.read_parquet(io.BytesIO(files["parquet"]()))
+    pd.testing.assert_frame_equal(table, names["table"], check_dtype=False, rtol=1e-5)
+    assert len(csv(files)) == len(table)
+    if kind == "lines":
+        assert table["weight"].min() >= float(query.get("least", 0))
+        assert len(table[["layer", "head"]].drop_duplicates()) == 1 + query.get("overlay", "").count(".")
+        held = {int(token) for name in ("i", "hold") for token in query.get(name, "").split(",") if token}
+        assert not held or set(table["query"]) == held
+    page = files["html"]().decode()
+    assert str(names["seen"].picture()) in page
+    assert not [each for each in said if each not in page]
+    assert "script" not in Page(page).tags(), "a picture that needs none"
+
+
+def test_lines_of_a_long_text_leave_the_map_to_take_away(files: dict[str, Callable[[], bytes]]):
+    long = {"text": "attention is all you need " * 120, "model": "scratch", "positions": "rotary", "layers": "2"}
+    app = visit(**long, view="lines")
+    assert_well(app)
+    assert "pooled_window" in python(app)
+    assert "largest_weight" in csv(files)
+    app = visit(**long, view="text", i="3")
+    assert_well(app)
+    table = csv(files)
+    assert len(table) > 512
+    assert table["weight"].sum() == pytest.approx(1, abs=1e-3)
+    assert run(python(app))["table"]["weight"].to_numpy() == pytest.approx(table["weight"].to_numpy(), abs=1e-6)
+
+
 def test_words_keep_the_positions_of_their_tokens(files: dict[str, Callable[[], bytes]], minilm: encoder.TextEncoder):
     visit(text=TEXT, words="1", layer="1", head="2")
     trace = minilm.trace(TEXT)

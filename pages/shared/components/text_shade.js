@@ -125,7 +125,7 @@ class TextView {
   ink(colour) {
     const [text, ground] = [lightness(this.text), lightness(colour)];
     if ((Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05) >= 4.5) return "";
-    return ground > 0.179 ? "#111" : "#fff";
+    return ground > 0.179 ? "#000" : "#fff";
   }
 
   shade() {

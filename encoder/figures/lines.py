@@ -1,0 +1,217 @@
+"""Attention as lines: queries on the left, keys on the right, a line a weight; several heads in a colour each.
+
+Shapes: N heads, R queries (rows), C keys (columns).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from encoder.figures.axes import arrow, check_labels, isolated
+from encoder.figures.colours import HEADS
+from encoder.figures.picture import Picture, escape, exact, three_digits
+
+#: A line that is fainter changes no pixel.
+FAINTEST = 1 / 255
+#: Lines drawn at once, the strongest first: more are a haze.
+MOST_LINES = 4_000
+#: Lines are as strong as the middle of their level, and levels finer for faint lines, of which there are most.
+LEVELS = 32
+#: Above this many heads the squares beside the tokens are narrow.
+WIDE_SQUARES = 4
+
+
+@dataclass(frozen=True)
+class LineCells:
+    """The lines of a picture, strongest first. heads, rows, columns: int [n]; weights: float32 [n].
+
+    among: how many there would be without a limit to their number.
+    """
+
+    heads: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    weights: np.ndarray
+    among: int
+
+
+def line_cells(
+    weights: object,
+    *,
+    threshold: float = 0.0,
+    queries: Sequence[int] = (),
+    keys: Sequence[int] = (),
+    most: int | None = MOST_LINES,
+) -> LineCells:
+    """Which lines are drawn: of weights from `threshold` on, between the tokens in focus.
+
+    Args:
+        weights: [N, R, C], values 0 to 1.
+        threshold: what is smaller is no line.
+        queries, keys: rows and columns in focus; where there are some, only their lines are drawn.
+        most: of more lines the strongest are kept; None: all.
+    """
+    array = _heads(weights)
+    kept = array >= threshold
+    for axis, places in ((1, queries), (2, keys)):
+        if len(places):
+            inside = np.zeros(array.shape[axis], bool)
+            inside[list(places)] = True
+            kept &= inside[None, :, None] if axis == 1 else inside
+    flat = np.flatnonzero(kept)
+    flat = flat[np.argsort(-array.ravel()[flat], kind="stable")]
+    drawn = flat if most is None else flat[:most]
+    heads, rows, columns = np.unravel_index(drawn, array.shape)
+    return LineCells(heads, rows, columns, array.ravel()[drawn], len(flat))
+
+
+def attention_lines(
+    weights: object,
+    tokens: Sequence[str],
+    *,
+    key_tokens: Sequence[str] | None = None,
+    labels: Sequence[str] = ("",),
+    threshold: float = 0.0,
+    queries: Sequence[int] = (),
+    keys: Sequence[int] = (),
+) -> Picture:
+    """Tokens left and right and a line for every weight, as the app draws them.
+
+    Beside each token stand its weights with the tokens in focus on the other side: summed over these, a square a head,
+    and their mean over the heads as a number. The threshold leaves out lines, and the numbers count all weights.
+
+    Args:
+        weights: [N, R, C] of N heads drawn over one another, or [R, C]; values 0 to 1, rows attend to columns.
+        tokens: R labels; key_tokens: C labels, where keys are other tokens than queries.
+        labels: N names of heads, for the legend.
+        threshold, queries, keys: as in `line_cells`.
+
+    Raises:
+        ValueError: shapes that do not fit, or more heads than there are colours that stay apart.
+    """
+    array = _heads(weights)
+    n_heads, n_rows, n_columns = array.shape
+    sides = [check_labels(tokens, n_rows, "tokens"), check_labels(key_tokens or tokens, n_columns, "key_tokens")]
+    if len(labels) != n_heads or n_heads > len(HEADS):
+        raise ValueError(
+            f"{n_heads} heads have {len(labels)} labels: each needs one, and {len(HEADS)} heads can be told apart."
+        )
+    cells = line_cells(array, threshold=max(threshold, FAINTEST), queries=queries, keys=keys)
+    row = 15 if max(n_rows, n_columns) > 256 else 18 if max(n_rows, n_columns) > 48 else 21
+    height = row * max(n_rows, n_columns)
+    squares = 0 if n_heads == 1 else n_heads * (5 if n_heads > WIDE_SQUARES else 9) + 9  # pixels beside each token
+    left = array[:, :, list(keys)].sum(2).T if len(keys) else None
+    right = array[:, list(queries)].sum(1).T if len(queries) else None
+    said = f"{n_rows} query tokens on the left, {n_columns} key tokens on the right, {len(cells.weights)} lines"
+    focus = bool(len(queries) or len(keys))
+    return Picture(
+        f'<div class="seen" style="--r:{row}px;--h:{height}px;--q:{squares}px">'
+        f"{_legend(labels, cells, len(queries), len(keys))}"
+        '<div class="seen-body"><div class="seen-title">attends from</div><div></div>'
+        '<div class="seen-title">attends to</div>'
+        f"{_side('from', sides[0], queries, left, labels)}"
+        f'<svg viewBox="0 0 100 {height}" preserveAspectRatio="none" role="img" aria-label="{escape(said)}" '
+        f'xmlns="http://www.w3.org/2000/svg">{_paths(cells, sides, labels, row, focus)}</svg>'
+        f"{_side('to', sides[1], keys, right, labels)}</div></div>"
+    )
+
+
+def _heads(weights: object) -> np.ndarray:
+    parts = [np.asarray(part, dtype=np.float32) for part in weights]  # type: ignore[attr-defined]
+    array = np.stack(parts)
+    array = array[None] if array.ndim == 2 else array
+    if array.ndim != 3 or array.size == 0:
+        raise ValueError(
+            f"weights have shape {list(array.shape)}: [heads, queries, keys] or [queries, keys] is needed."
+        )
+    return array
+
+
+def _legend(labels: Sequence[str], cells: LineCells, n_queries: int, n_keys: int) -> str:
+    """Colours of the heads, how strong a line is, what the numbers are, and whether lines were left out."""
+    heads = [
+        f'<span><i class="seen-swatch" style="background:{colour}"></i>{escape(label)}</span>'
+        for colour, label in zip(HEADS, labels, strict=False)
+        if label
+    ]
+    strokes = []
+    for at, weight in enumerate((0.1, 0.4, 0.7, 1.0)):
+        opacity, width = strength(weight, bool(n_queries or n_keys))
+        strokes.append(
+            f'<path d="M{24 * at} 7H{24 * at + 20}" stroke="currentColor" stroke-opacity="{opacity:.3g}" '
+            f'stroke-width="{width:.3g}"/>'
+        )
+    scale = f'<span>0.1 <svg class="seen-strokes" viewBox="0 0 96 14">{"".join(strokes)}</svg> 1</span>'
+    counts = [
+        f"{count} {many} summed" if count > 1 else f"1 {one}"
+        for count, one, many in ((n_queries, "query", "queries"), (n_keys, "key", "keys"))
+        if count
+    ]
+    mean = f", mean of {len(labels)} heads" if len(labels) > 1 else ""
+    said = [f"Numbers: {', '.join(counts)}{mean}."] if counts else []
+    if cells.among > len(cells.weights):
+        said.append(f"Drawn: the strongest {len(cells.weights):,} of {cells.among:,} lines.")
+    return f'<div class="seen-top">{"".join(heads)}{scale}<em>{escape(" ".join(said))}</em></div>'
+
+
+def strength(weight: float, focus: bool) -> tuple[float, float]:
+    """(opacity, width in pixels) of a line; lines of tokens in focus are drawn stronger than those of all tokens."""
+    return (max(0.06, weight**0.75) if focus else weight), max(1.0, 0.6 + 2.6 * weight)
+
+
+def _paths(cells: LineCells, sides: list[list[str]], labels: Sequence[str], row: int, focus: bool) -> str:
+    """A group for each level and head; the strongest are drawn last and lie on top."""
+    levels = np.minimum(LEVELS - 1, np.floor(np.sqrt(cells.weights) * LEVELS)).astype(int)
+    order = np.lexsort((cells.heads, levels))
+    parts, before = [], None
+    for at in order:
+        head, level = int(cells.heads[at]), int(levels[at])
+        if (head, level) != before:
+            opacity, width = strength(((level + 0.5) / LEVELS) ** 2, focus)
+            parts.append("</g>" if before else "")
+            parts.append(f'<g stroke="{HEADS[head]}" stroke-opacity="{opacity:.3g}" stroke-width="{width:.3g}">')
+            before = (head, level)
+        i, j = int(cells.rows[at]), int(cells.columns[at])
+        name = f"{labels[head]}: " if labels[head] else ""
+        said = f"{name}{arrow(sides[0][i], sides[1][j])}: {exact(float(cells.weights[at]))}"
+        parts.append(
+            f'<path d="M0 {i * row + row / 2:g}L100 {j * row + row / 2:g}"><title>{escape(said)}</title></path>'
+        )
+    return "".join([*parts, "</g>" if before else ""])
+
+
+def _side(side: str, tokens: list[str], held: Sequence[int], sums: np.ndarray | None, labels: Sequence[str]) -> str:
+    """One side's tokens. sums: [tokens, N], the weights with the tokens in focus on the other side."""
+    chosen, rows = set(held), []
+    largest = 1.0 if sums is None else max(float(sums.mean(axis=1).max()), 1e-9)
+    for place, token in enumerate(tokens):
+        title, squares, number, look = f"{isolated(token)} ({place})", "", "", ""
+        if sums is not None:
+            total = float(sums[place].mean())
+            title = "\n".join([title, *_numbers(sums[place], labels)])
+            squares, number = _squares(sums[place]), f"<u>{three_digits(total)}</u>"
+            look = f' style="--s:{total / largest:.3f}"'
+        look = ' class="held"' if place in chosen else look
+        rows.append(f'<div{look} title="{escape(title)}">{squares}<b dir="auto">{escape(token)}</b>{number}</div>')
+    return f'<div class="seen-side seen-{side}">{"".join(rows)}</div>'
+
+
+def _numbers(values: np.ndarray, labels: Sequence[str]) -> list[str]:
+    """A token's weights in words: of each head, and their mean."""
+    each = [f"{label}: {exact(float(value))}".removeprefix(": ") for label, value in zip(labels, values, strict=True)]
+    return each if len(each) == 1 else [*each, f"mean: {exact(float(values.mean()))}"]
+
+
+def _squares(values: np.ndarray) -> str:
+    """A square a head, as strong as its weight; none for a single head, whose line says it."""
+    if len(values) < 2:
+        return ""
+    many = " many" if len(values) > WIDE_SQUARES else ""
+    squares = (
+        f'<i style="background:color-mix(in srgb,{colour} {100 * min(1.0, float(value)):.3g}%,var(--s-faint))"></i>'
+        for colour, value in zip(HEADS, values, strict=False)
+    )
+    return f'<span class="seen-squares{many}">{"".join(squares)}</span>'

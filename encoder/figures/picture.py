@@ -1,0 +1,42 @@
+"""Pictures made of HTML and SVG without a script, which a report holds as they are and a notebook shows."""
+
+from __future__ import annotations
+
+import html
+from functools import cache
+from pathlib import Path
+
+#: Control characters -> their pictures in Unicode; HTML cannot hold them.
+CONTROLS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
+
+
+class Picture(str):
+    """A piece of HTML, of class "seen"; what was typed is escaped in it. Its look is `style()`, once a page."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return f"<style>{style()}</style>{self}"
+
+
+@cache
+def style() -> str:
+    """The CSS of every Picture, in light and in dark."""
+    return Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
+
+
+def escape(text: object) -> str:
+    """Text as HTML shows it, in content and in quoted attributes."""
+    shown = str(text).translate(CONTROLS)
+    return html.escape(shown.encode("utf-8", "replace").decode("utf-8"), quote=True)
+
+
+def three_digits(value: float) -> str:
+    """Three digits that count, as everywhere in the app: 0.184, 0.00245, 0.5."""
+    return f"{value:.3g}"
+
+
+def exact(value: float) -> str:
+    """As many digits as a 32-bit number has, for labels under the pointer."""
+    return f"{value:.7g}"

@@ -1,0 +1,167 @@
+"""Lines and shaded text as HTML: which lines there are, how strong, in which colours, and what is said of them."""
+
+from __future__ import annotations
+
+import html.parser
+import math
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from encoder import figures
+from encoder.figures import lines, shaded
+from encoder.figures.colours import HEADS, contrast, mixed
+from encoder.figures.picture import style
+
+ROOT = Path(__file__).parents[2]
+TOKENS = ["[CLS]", "the", "cat", "</svg><b>&", "שלום"]
+WEIGHTS = np.random.default_rng(3).dirichlet(np.full(5, 0.4), (2, 5)).astype(np.float32)
+
+
+class Elements(html.parser.HTMLParser):
+    """(tag, attributes, text in it) of every element."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.found: list[list] = []
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.found.append([tag, dict(attrs), ""])
+
+    def handle_data(self, data: str) -> None:
+        self.found[-1][2] += data
+
+    def of(self, tag: str) -> list[tuple[dict, str]]:
+        return [(attributes, text) for name, attributes, text in self.found if name == tag]
+
+
+def drawn(source: str) -> list[tuple[str, str, float]]:
+    """(colour, title, opacity) of each line, in the order of drawing."""
+    found, colour, opacity = [], "", 0.0
+    for tag, attributes, text in Elements(source).found:
+        if tag == "g":
+            colour, opacity = attributes["stroke"], float(attributes["stroke-opacity"])
+        elif tag == "title":
+            found.append((colour, text, opacity))
+    return found
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_weight_from_the_threshold_on_is_a_line_of_its_heads_colour():
+    source = figures.attention_lines(WEIGHTS, TOKENS, labels=["L0 H2", "L1 H8"], threshold=0.2)
+    found = drawn(source)
+    strong = WEIGHTS >= 0.2
+    assert [sum(colour == HEADS[head] for colour, _, _ in found) for head in (0, 1)] == strong.sum((1, 2)).tolist()
+    weights = [float(title.rsplit(": ", 1)[1]) for _, title, _ in found]
+    assert sorted(weights) == pytest.approx(sorted(WEIGHTS[strong].tolist()), rel=1e-6)
+    opacities = [opacity for _, _, opacity in found]
+    assert opacities == sorted(opacities), "the strongest lie on top"
+    assert np.abs(np.array(opacities) - weights).max() < 1 / lines.LEVELS
+    assert "b" in {tag for tag, _, _ in Elements(source).found}, "each token's own"
+    assert all(attributes.get("dir") == "auto" for attributes, _ in Elements(source).of("b"))
+    assert [text for _, text in Elements(source).of("b")] == [*TOKENS, *TOKENS]
+
+
+def test_held_tokens_have_their_lines_alone_and_sums_beside_the_others():
+    source = figures.attention_lines(WEIGHTS, TOKENS, labels=["a", "b"], queries=[1, 2], threshold=0.9)
+    titles = [title for _, title, _ in drawn(source)]
+    assert len(titles) == int((WEIGHTS[:, 1:3] >= 0.9).sum())
+    numbers = [float(text) for _, text in Elements(source).of("u")]
+    assert numbers == pytest.approx(WEIGHTS[:, 1:3].sum(1).mean(0).tolist(), rel=6e-3), "the threshold leaves them be"
+    held = [attributes for attributes, _ in Elements(source).of("div") if attributes.get("class") == "held"]
+    assert [attributes["title"] for attributes in held] == ["the (1)", "cat (2)"]
+    assert "2 queries summed, mean of 2 heads" in source
+    both = figures.attention_lines(WEIGHTS, TOKENS, labels=["a", "b"], queries=[1], keys=[4])
+    assert {title.split(": ")[0] for _, title, _ in drawn(both)} <= {"a", "b"}
+    assert len(drawn(both)) == int((WEIGHTS[:, 1, 4] >= lines.FAINTEST).sum())
+
+
+def test_lines_are_bounded_and_the_strongest_are_kept():
+    weights = np.random.default_rng(0).random((3, 128, 128), dtype=np.float32)
+    source = figures.attention_lines(weights, [f"w{k}" for k in range(128)], labels=["a", "b", "c"])
+    assert source.count("<path d=") == lines.MOST_LINES + 4  # and four in the legend
+    assert f"the strongest 4,000 of {int((weights >= lines.FAINTEST).sum()):,} lines" in source
+    assert len(source) < 700_000
+    cells = figures.line_cells(weights, threshold=0.5, most=10)
+    assert cells.weights.tolist() == sorted(weights.ravel().tolist(), reverse=True)[:10]
+    assert weights[cells.heads, cells.rows, cells.columns].tolist() == cells.weights.tolist()
+    assert cells.among == int((weights >= 0.5).sum())
+
+
+def test_lines_between_other_tokens_than_themselves():
+    source = figures.attention_lines(WEIGHTS[0, :2], TOKENS[:2], key_tokens=TOKENS)
+    assert [text for _, text in Elements(source).of("b")] == [*TOKENS[:2], *TOKENS]
+    assert "seen-swatch" not in source, "nothing to tell apart"
+    with pytest.raises(ValueError, match="2 heads have 1 labels"):
+        figures.attention_lines(WEIGHTS, TOKENS)
+    with pytest.raises(ValueError, match="key_tokens names 4 tokens where 5 are drawn"):
+        figures.attention_lines(WEIGHTS[0], TOKENS, key_tokens=TOKENS[:4])
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+WORDS = [("[CLS]", 0), (" ", -1), ("Der", 1), (" ", -1), ("</p><i>", 2), ("!", 3)]
+LABELS = ["[CLS]", "der", "</p><i>", "!"]
+
+
+def units(source: str) -> list[tuple[dict, str]]:
+    return [(attributes, text) for attributes, text in Elements(source).of("span") if "title" in attributes]
+
+
+def test_a_units_shade_grows_with_its_weight_and_its_number_is_said():
+    values = [0.5, 0.0, 0.125, math.nan]
+    source = figures.shaded_text([WORDS], values, labels=LABELS, held=[1], special={0})
+    found = units(source)
+    assert [text.strip() for _, text in found] == ["[CLS]", "Der", "</p><i>", "!"]
+    assert [attributes["title"] for attributes, _ in found] == [
+        "der → [CLS]: 0.5", "der → der: 0", "der → </p><i>: 0.125", "!: not shown as a key",
+    ]  # fmt: skip
+    shades = [re.findall(r"--a:([\d.]+)%", attributes.get("style", "")) for attributes, _ in found]
+    assert shades == [[f"{100 * 0.5**0.6:.1f}"], [], [f"{100 * 0.125**0.6:.1f}"], []]
+    assert "held" in found[1][0]["class"]
+    assert "special" in found[0][0]["class"]
+    assert "--to:var(--s-key);--from:var(--s-query)" in source
+    assert "--to:var(--s-query)" in figures.shaded_text([WORDS], values, labels=LABELS, direction="from")
+
+
+def test_shades_run_to_the_largest_or_follow_the_logarithm():
+    values = [0.5, 0.005, 0.05, 0.0]
+    own = units(figures.shaded_text([WORDS], values, labels=LABELS, own=True))
+    assert "--a:100.0%" in own[0][0]["style"]
+    log = units(figures.shaded_text([WORDS], values, labels=LABELS, own=True, log=True))
+    assert [re.findall(r"--a:([\d.]+)%", one.get("style", "")) for one, _ in log] == [["100.0"], ["50.0"], ["75.0"], []]
+    summed = units(figures.shaded_text([WORDS], values, labels=LABELS, held=[0, 1]))
+    assert f"--a:{100 * 0.25**0.6:.1f}%" in summed[0][0]["style"], "full shade is 2, the most that two can give"
+    with pytest.raises(ValueError, match="3 values and 4 labels for 4 units"):
+        figures.shaded_text([WORDS], values[:3], labels=LABELS)
+
+
+@pytest.mark.parametrize("target", ["query", "key"])
+def test_letters_can_be_read_on_every_shade(target: str):
+    for share in np.linspace(0, 1, 101):
+        for theme, ink in enumerate(shaded.inks(float(share), target)):
+            ground = mixed(shaded.GROUND[theme], shaded.HUES[target][theme], float(share))
+            letters = {"b": "#000000", "w": "#ffffff", "": shaded.TEXT[theme]}[ink]
+            assert contrast(letters, ground) >= shaded.READABLE
+
+
+def test_the_colours_are_those_of_the_app_and_of_the_style():
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
+    for name, app in (("query", "blueColor"), ("key", "redColor")):
+        assert shaded.HUES[name] == (config["light"][app], config["dark"][app])
+        assert re.findall(rf"--s-{name}: (#\w+);", style()) == list(shaded.HUES[name])
+    assert re.findall(r"--s-ground: (#\w+);", style()) == list(shaded.GROUND)
+    assert re.findall(r"--s-text: (#\w+);", style()) == list(shaded.TEXT)
+
+
+def test_a_notebook_shows_a_picture_with_its_style():
+    picture = figures.shaded_text([WORDS], [0.1] * 4, labels=LABELS)
+    shown = picture._repr_html_()
+    assert shown.startswith("<style>")
+    assert shown.endswith(str(picture))
