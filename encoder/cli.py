@@ -15,8 +15,13 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from encoder import __version__
+
+if TYPE_CHECKING:
+    from encoder.trace import Trace
+    from encoder.views import Lines, Text
 
 DEFAULT_PORT = 8501
 PORTS_TRIED = 100
@@ -77,7 +82,7 @@ def start_app(options: argparse.Namespace) -> int:
 
 def trace_sentence(options: argparse.Namespace) -> int:
     """Run one sentence and write one head of it to a file; without `--out`, print its strongest weights."""
-    from encoder import load, report
+    from encoder import load, report, views
     from encoder.errors import EncoderError
 
     if options.out is not None:
@@ -90,16 +95,46 @@ def trace_sentence(options: argparse.Namespace) -> int:
         model = model if options.norm == "trained" else model.rewired(options.norm)
         trace = model.trace(sys.stdin.read().strip() if options.sentence == "-" else options.sentence, options.pair)
         place = (options.layer, options.head, options.special)
+        seen = _view_of(trace, options)
         if options.out is None:
-            print(report.strongest_frame(trace, *place).to_string(index=False, float_format="{:.3f}".format))
+            table = report.strongest_frame(trace, *place) if seen is None else seen.strongest()
+            print(table.to_string(index=False, float_format="{:.3f}".format))
             return 0
-        content = report.head_file(options.out.suffix.lower(), model, trace, origin, *place)
+        suffix = options.out.suffix.lower()
+        if seen is None:
+            content = report.head_file(suffix, model, trace, origin, *place)
+        else:
+            content = views.file(suffix, model, origin, seen)
     except EncoderError as error:
         raise CommandError(str(error)) from None
     _write(options.out, content)
-    what = f"L{options.layer} H{options.head} of {model.name}, {trace.n_tokens:,} tokens"
+    name = f"L{options.layer} H{options.head}" if seen is None else seen.name
+    what = f"{name} of {model.name}, {trace.n_tokens:,} tokens"
     print(f"{options.out}: {what}, {len(content):,} bytes")
     return 0
+
+
+def _view_of(trace: Trace, options: argparse.Namespace) -> Lines | Text | None:
+    """The view that is asked for; None: the map. Raises CommandError for options that another view has."""
+    from encoder import views
+
+    own = {"overlay": "lines", "least": "lines", "direction": "text"}
+    for name, view in own.items():
+        if getattr(options, name) is not None and options.view != view:
+            raise CommandError(f"--{name} belongs to --view {view}; leave it out, or choose that view.")
+    if options.hold and options.view == "map":
+        raise CommandError("--hold belongs to --view lines or text; leave it out, or choose one of these views.")
+    held = [token for token in options.hold or () if token < trace.n_tokens]
+    if len(held) < len(options.hold or ()):
+        raise CommandError(f"--hold: the tokens of this text are 0 to {trace.n_tokens - 1}.")
+    place = (options.layer, options.head)
+    if options.view == "lines":
+        heads = [place, *(one for one in options.overlay or () if one != place)]
+        return views.lines(trace, heads, threshold=options.least or 0.0, queries=held, special=options.special)
+    if options.view == "text":
+        direction = options.direction or "to"
+        return views.text(trace, *place, direction=direction, selected=held, special=options.special)
+    return None
 
 
 def _check_output(path: Path, formats: Mapping[str, str]) -> None:
@@ -300,8 +335,56 @@ def _add_trace(subparsers: argparse._SubParsersAction) -> None:
         default="show",
         help="special tokens such as [CLS]: shown, their cells 0, or left out and rows scaled to sum to 1",
     )
+    trace.add_argument(
+        "--view",
+        choices=("map", "lines", "text"),
+        default="map",
+        help="the head as a map, as lines from token to token, or as the text shaded by it (default: %(default)s)",
+    )
+    trace.add_argument(
+        "--hold",
+        type=_numbers,
+        metavar="N,N",
+        help="lines, text: positions of the tokens that are looked at, counted from 0; their weights are summed",
+    )
+    trace.add_argument(
+        "--overlay", type=_heads, metavar="L.H,L.H", help="lines: more heads, layer.head, drawn over this one"
+    )
+    trace.add_argument("--least", type=_share, metavar="W", help="lines: weights below are not drawn (default: 0)")
+    trace.add_argument(
+        "--direction",
+        choices=("to", "from"),
+        help="text: shaded by what the held tokens attend to, or by who attends to them (default: to)",
+    )
     trace.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto", help="where it runs")
     trace.set_defaults(run=trace_sentence)
+
+
+def _numbers(text: str) -> list[int]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r}: give whole numbers with commas between them, like 3,5")
+    return [int(part) for part in parts]
+
+
+def _heads(text: str) -> list[tuple[int, int]]:
+    found = []
+    for part in text.split(","):
+        layer, _, head = part.strip().partition(".")
+        if not (layer.isascii() and layer.isdigit() and head.isascii() and head.isdigit()):
+            raise argparse.ArgumentTypeError(f"{text!r}: give layer.head with commas between them, like 0.2,1.8")
+        found.append((int(layer), int(head)))
+    return list(dict.fromkeys(found))
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no weight; give a number from 0 to 1")
+    return value
 
 
 def _port(text: str) -> int:

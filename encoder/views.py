@@ -60,6 +60,9 @@ class Seen(Protocol):
     def frame(self) -> pd.DataFrame:
         """The numbers shown."""
 
+    def strongest(self) -> pd.DataFrame:
+        """The largest of them, largest first, as a short table."""
+
     def picture(self) -> Picture:
         """The view itself."""
 
@@ -239,13 +242,17 @@ class Lines:
             return f"The strongest of {every:,} weights"
         return f"{among:,} of {every:,} weights are {three_digits(self.threshold)} or more; the strongest"
 
-    def sections(self) -> list[Section]:
-        parts = [Section(self.title, picture=self.picture(), sentences=self.sentences())]
+    def strongest(self) -> pd.DataFrame:
+        """The strongest lines, strongest first."""
         table = self.frame().sort_values("weight", ascending=False, kind="stable").head(report.STRONGEST)
         table = table.rename(columns={"query_token": "from", "key_token": "to"})
-        if len(self.heads) == 1:
-            table = table.drop(columns=["layer", "head"])
-        parts.append(Section("The strongest of these weights", table=table))
+        return table.drop(columns=["layer", "head"]) if len(self.heads) == 1 else table
+
+    def sections(self) -> list[Section]:
+        parts = [
+            Section(self.title, picture=self.picture(), sentences=self.sentences()),
+            Section("The strongest of these weights", table=self.strongest()),
+        ]
         first = self.maps[0]
         if self.queries:
             named = _named(first.query_labels, [(row, first.query_tokens(row)[0]) for row in self.queries])
@@ -426,11 +433,15 @@ class Text:
         )
         return [said, *self.options.sentences()]
 
+    def strongest(self) -> pd.DataFrame:
+        """The tokens or words of the strongest shades, strongest first."""
+        table = self.frame().dropna().sort_values("weight", ascending=False, kind="stable")
+        return table.head(report.STRONGEST).drop(columns="selected")
+
     def sections(self) -> list[Section]:
-        table = self.frame().dropna().sort_values("weight", ascending=False, kind="stable").head(report.STRONGEST)
         return [
             Section(self.title, picture=self.picture(), sentences=self.sentences()),
-            Section("The strongest shades", table=table.drop(columns="selected")),
+            Section("The strongest shades", table=self.strongest()),
         ]
 
     def facts(self) -> dict[str, str]:

@@ -271,6 +271,39 @@ def test_trace_writes_tables(tmp_path: Path, minilm: encoder.TextEncoder):
     assert "pre-norm" in told["Model"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--view", "lines", "--overlay", "1.8", "--least", "0.2"], ["L2 H3 + L1 H8", "are 0.2 or more"]),
+        (["--view", "lines", "--hold", "2,3"], ["Only lines from", "2 queries summed"]),
+        (["--view", "text", "--hold", "1"], ["The stronger a token", "framed: selected"]),
+        (["--view", "text", "--direction", "from", "--special", "zero"], ["mean weight that a token receives"]),
+    ],
+)
+def test_trace_writes_the_other_views(arguments: list[str], said: list[str], tmp_path: Path):
+    typed = HOSTILE.replace("\x00", "")
+    command = ["trace", typed, "--layer", "2", "--head", "3", *arguments]
+    for name in ("a.html", "a.csv", "a.parquet"):
+        assert cli.main([*command, "--out", str(tmp_path / name)]) == 0
+    source = (tmp_path / "a.html").read_text(encoding="utf-8")
+    page = Page(source)
+    assert not page.tags() & {"img", "script", "iframe"}
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    assert all(word in source for word in said)
+    names: dict = {}
+    exec(page.inside["code"][0], names)
+    for again in (pd.read_csv(tmp_path / "a.csv"), pd.read_parquet(tmp_path / "a.parquet")):
+        assert again["weight"].to_numpy() == pytest.approx(names["table"]["weight"].to_numpy(), abs=1e-6)
+    assert str(names["seen"].picture()) in source
+
+
+def test_trace_prints_the_other_views(capsys: pytest.CaptureFixture):
+    assert cli.main(["trace", "The cat sat", "--head", "2", "--view", "lines", "--overlay", "1.8", "--hold", "2"]) == 0
+    assert capsys.readouterr().out.split()[:3] == ["layer", "head", "query"]
+    assert cli.main(["trace", "The cat sat", "--head", "2", "--view", "text", "--hold", "2"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[1] == "the"  # L0 H2 looks at the token before
+
+
 def test_trace_prints_without_a_file(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("The cat sat\n"))
     assert cli.main(["trace", "-", "--layer", "0", "--head", "2"]) == 0
@@ -290,6 +323,12 @@ def test_trace_prints_without_a_file(capsys: pytest.CaptureFixture, monkeypatch:
         (["--layer", "6", "--out", "x.csv"], "There is no layer 6: this model's are 0 to 5."),
         (["--layer", "-1"], "There is no layer -1"),
         (["--head", "12"], "There is no head 12"),
+        (["--view", "lines", "--overlay", "0.12"], "There is no head 12"),
+        (["--view", "lines", "--hold", "1,9"], "the tokens of this text are 0 to 3"),
+        (["--overlay", "0.1"], "--overlay belongs to --view lines"),
+        (["--view", "text", "--least", "0.1"], "--least belongs to --view lines"),
+        (["--hold", "1"], "--hold belongs to --view lines or text"),
+        (["--view", "lines", "--overlay", ",".join(f"{n % 6}.{n // 6 + 1}" for n in range(12))], "13 heads over one"),
         (["--model", "no-such-model"], "There is no model 'no-such-model'"),
     ],
 )
@@ -302,6 +341,21 @@ def test_trace_refuses_in_a_sentence(
     assert message.startswith("encoderscope: ")
     assert said in message
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--hold", "1;2"], "whole numbers with commas"),
+        (["--overlay", "3"], "layer.head with commas"),
+        (["--least", "1.5"], "a number from 0 to 1"),
+        (["--view", "tree"], "invalid choice"),
+    ],
+)
+def test_trace_says_how_options_are_written(arguments: list[str], said: str, capsys: pytest.CaptureFixture):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["trace", "A cat", *arguments])
+    assert said in capsys.readouterr().err
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
