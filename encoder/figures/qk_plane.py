@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +11,10 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import check_labels, neutral_layout, plain_axis, shown_label
+from encoder.figures.names import Names, name_tag
 
 #: Up to this many tokens each point is named where there is room; of more, those selected and the strongest keys.
-NAMED_UP_TO = 40
-#: Room that labels are laid out for, in pixels: less than on a projector, so that there none overlap.
-WIDTH, HEIGHT, LETTER, LINE = 620, 400, 7.5, 15
+NAMED_UP_TO = 128
 QUERIES, KEYS = 1, 2  # the numbers of the two traces
 
 
@@ -53,26 +53,38 @@ def qk_plane(
     names = check_labels(labels, first + len(q), "labels")
     figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 54, "b": 8}))
     pairs = [(n, int(key) - first) for n, key in enumerate(strongest) if 0 <= int(key) - first < len(k)]
-    figure.add_trace(_lines(q, k, pairs, colour.faded(colour.NEUTRAL, 0.6 if len(q) <= NAMED_UP_TO else 0.3), 1.0))
+    figure.add_trace(_lines(q, k, pairs, colour.faded(colour.NEUTRAL, 0.6 if len(q) <= 40 else 0.3), 1.0))
     chosen_q, chosen_k = (None if token is None else token - first for token in selected)
-    named = _named(len(q), pairs, chosen_q, chosen_k)
-    q_texts, k_texts = ([shown_label(name) for name in names[first : first + len(q)]] for _ in "qk")
-    q_places, k_places = _lay_out(q, k, q_texts, k_texts, named, first=(chosen_q, chosen_k))
+    texts = [shown_label(name) for name in names[first : first + len(q)]]
+    room = Names(np.concatenate((q, k)))
+    tags = [
+        (chosen, at, shade, label, room.tag(start + chosen, texts[chosen]))
+        for chosen, at, start, shade, label in (
+            (chosen_q, q, 0, colour.QUERY, colour.QUERY_LABEL), (chosen_k, k, len(q), colour.KEY, colour.KEY_LABEL),
+        )
+        if chosen is not None and 0 <= chosen < len(at)
+    ]  # fmt: skip
+    telling, others = ([(at, texts[at % len(q)]) for at in some] for some in _named(len(q), pairs, chosen_q, chosen_k))
+    apart = [(point, text, room.tag(point, text)) for point, text in room.place(telling)]
+    room.place(others)
+    q_places, k_places = (
+        {point - start: side for point, side in room.sides.items() if start <= point < start + len(q)}
+        for start in (0, len(q))
+    )
     hovers = [
         f"query of {shown_label(names[first + n])} ({first + n}): most to {shown_label(names[int(key)])} ({int(key)}), "
         f"{weight:.3g}"
         for n, (key, weight) in enumerate(zip(strongest, weights, strict=True))
     ]
-    figure.add_trace(_points(q, q_texts, q_places, "queries", "circle", colour.QUERY, hovers))
+    figure.add_trace(_points(q, texts, q_places, "queries", "circle", colour.QUERY, hovers))
     hovers = [f"key of {shown_label(names[first + n])} ({first + n})" for n in range(len(k))]
-    figure.add_trace(_points(k, k_texts, k_places, "keys", "diamond", colour.KEY, hovers))
-    for chosen, at, shade, label in (
-        (chosen_q, q, colour.QUERY, colour.QUERY_LABEL),
-        (chosen_k, k, colour.KEY, colour.KEY_LABEL),
-    ):
-        if chosen is not None and 0 <= chosen < len(at):
-            figure.add_trace(_ring(at[chosen], shade))
-            figure.add_annotation(_tag(q_texts[chosen], at[chosen], label, below=at is k))
+    figure.add_trace(_points(k, texts, k_places, "keys", "diamond", colour.KEY, hovers))
+    for chosen, at, shade, label, shift in tags:
+        figure.add_trace(_ring(at[chosen], shade))
+        figure.add_annotation(name_tag(texts[chosen], at[chosen], shift, label))
+    for point, text, shift in apart:
+        at, shade = (q, colour.QUERY) if point < len(q) else (k, colour.KEY)
+        figure.add_annotation(name_tag(text, at[point % len(q)], shift, shade, filled=False))
     if chosen_q is not None and 0 <= chosen_q < len(q):
         own = [pair for pair in pairs if pair[0] == chosen_q]
         figure.add_trace(_lines(q, k, own, colour.QUERY, 2.5))
@@ -83,18 +95,23 @@ def qk_plane(
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         hovermode="closest",
         uirevision=f"{first}+{len(q)}",
+        meta={"names": [[QUERIES, point] if point < len(q) else [KEYS, point - len(q)] for point in room.order]},
     )
     return figure
 
 
-def _named(n: int, pairs: list[tuple[int, int]], query: int | None, key: int | None) -> tuple[set[int], set[int]]:
-    """Which queries and which keys carry their label; what is selected has a tag of its own."""
-    if n <= NAMED_UP_TO:
-        return set(range(n)) - {query}, set(range(n)) - {key}
-    goals = [goal for _, goal in pairs]
-    common = {goal for goal in set(goals) if goals.count(goal) >= max(2, n // 16)}
-    own = {goal for start, goal in pairs if start == query}
-    return set(), (common | own) - {key}
+def _named(n: int, pairs: list[tuple[int, int]], query: int | None, key: int | None) -> tuple[list[int], list[int]]:
+    """Which points carry their name: those that tell most, and the others; queries are 0 to n - 1, keys n to 2 n - 1.
+
+    What is selected has a tag of its own.
+    """
+    goals = Counter(goal for _, goal in pairs)
+    own = [goal for start, goal in pairs if start == query]
+    hubs = [goal for goal, count in goals.most_common() if count >= max(3, n // 16)]
+    telling = list(dict.fromkeys(n + goal for goal in (*own, *hubs) if goal != key))
+    rest = [point for at in range(n) for point in (at, n + at)] if n <= NAMED_UP_TO else []
+    selected = {query, None if key is None else n + key}
+    return telling, [point for point in rest if point not in selected and point not in telling]
 
 
 def _lines(q: np.ndarray, k: np.ndarray, pairs: list[tuple[int, int]], shade: str, width: float) -> go.Scatter:
@@ -107,50 +124,6 @@ def _lines(q: np.ndarray, k: np.ndarray, pairs: list[tuple[int, int]], shade: st
         x=x, y=y, mode="lines", hoverinfo="skip", showlegend=False, connectgaps=False,
         line={"color": shade, "width": width},
     )  # fmt: skip
-
-
-def _lay_out(
-    q: np.ndarray,
-    k: np.ndarray,
-    q_texts: Sequence[str],
-    k_texts: Sequence[str],
-    named: tuple[set[int], set[int]],
-    first: tuple[int | None, int | None],
-) -> tuple[dict[int, str], dict[int, str]]:
-    """Query and key -> on which side of its point its label has room; points whose label has none are left out."""
-    both = np.concatenate((q, k))
-    low, spread = both.min(axis=0), np.ptp(both, axis=0)
-    unit = min(WIDTH / (spread[0] or 1), HEIGHT / (spread[1] or 1))
-    at = (both - low) * unit
-    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in at]
-    for n, text, row, side in ((first[0], q_texts, 0, 1), (first[1], k_texts, len(q), -1)):
-        if n is not None and 0 <= n < len(text):  # the tag of what is selected, and the ring
-            (x, y), width = at[row + n], LETTER * len(text[n]) + 6
-            taken += [
-                (x - 11, y - 11, x + 11, y + 11),
-                (x - width / 2, y + side * 20 - 11, x + width / 2, y + side * 20 + 11),
-            ]
-    wanted = [(n, n, q_texts[n]) for n in sorted(named[0])]
-    wanted += [(len(q) + n, n, k_texts[n]) for n in sorted(named[1])]
-    placed: tuple[dict[int, str], dict[int, str]] = ({}, {})
-    for row, n, text in wanted:
-        x, y = at[row]
-        width = LETTER * len(text) + 2
-        boxes = {
-            "top center": (x - width / 2, y + 6, x + width / 2, y + 6 + LINE),
-            "bottom center": (x - width / 2, y - 6 - LINE, x + width / 2, y - 6),
-            "middle right": (x + 6, y - LINE / 2, x + 6 + width, y + LINE / 2),
-            "middle left": (x - 6 - width, y - LINE / 2, x - 6, y + LINE / 2),
-        }
-        free = [side for side, box in boxes.items() if not any(_overlap(box, other) for other in taken)]
-        if free:
-            placed[int(row >= len(q))][n] = free[0]
-            taken.append(boxes[free[0]])
-    return placed
-
-
-def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _points(
@@ -168,14 +141,6 @@ def _points(
         hovertemplate="%{hovertext}<extra></extra>",
         marker={"symbol": symbol, "size": 9 if len(at) <= 64 else 7, "color": shade},
     )
-
-
-def _tag(text: str, at: np.ndarray, shade: str, *, below: bool) -> dict[str, Any]:
-    """The label of a selected point in white on its colour, clear of the ring around it."""
-    return {
-        "text": text, "x": float(at[0]), "y": float(at[1]), "showarrow": False, "yshift": -20 if below else 20,
-        "font": {"size": 12, "color": "#ffffff"}, "bgcolor": shade, "borderpad": 2,
-    }  # fmt: skip
 
 
 def _ring(at: np.ndarray, shade: str) -> go.Scatter:

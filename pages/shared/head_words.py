@@ -11,7 +11,7 @@ from encoder import figures
 from encoder.measure import ranking, sinks, tokens
 from encoder.measure.head_map import HeadMap
 from encoder.measure.sinks import Sink
-from pages.shared import cached, controls, head_measures, head_options, learn, token_names
+from pages.shared import cached, head_measures, head_options, learn, token_names
 from pages.shared.head_options import Held, Options
 from pages.shared.numbers import three_digits
 from pages.shared.view import View
@@ -80,7 +80,7 @@ def _names(tokens: Sequence[tuple[str, int]]) -> str:
 
 
 def _bold(label: str) -> str:
-    return f"**{controls.plain(label)}**"
+    return f"**{token_names.word(label)}**"
 
 
 def _summed(places: list[int]) -> str:

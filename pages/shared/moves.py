@@ -13,7 +13,7 @@ from encoder.figures.moved import moved_heatmap, shares_by_layer, shares_by_toke
 from encoder.measure import norm_weighted, ranking
 from encoder.measure.norm_weighted import LayerShares
 from encoder.trace import pooling_block
-from pages.shared import attention_view, cached, controls, formulas, learn, token_rows
+from pages.shared import attention_view, cached, controls, formulas, learn, token_names, token_rows
 from pages.shared.components import plot, plot_window
 from pages.shared.view import View, state
 
@@ -316,4 +316,4 @@ def _take_layer(event: dict) -> None:
 
 
 def _token(labels: tuple[str, ...], position: int) -> str:
-    return controls.plain(labels[position])
+    return token_names.word(labels[position])

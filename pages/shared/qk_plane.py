@@ -7,7 +7,7 @@ import streamlit as st
 
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 from encoder.measure.qk_space import QKSpace, qk_space
-from pages.shared import cached, controls, token_rows
+from pages.shared import cached, controls, token_names, token_rows
 from pages.shared.components import plot
 from pages.shared.view import View, state
 
@@ -66,7 +66,7 @@ def _what_is_seen(view: View, space: QKSpace) -> str:
     if view.i is not None and view.i < len(space.strongest):
         key = int(space.strongest[view.i])
         text += (
-            f" **{controls.plain(labels[view.i])}** ({view.i}) attends most to **{controls.plain(labels[key])}** "
+            f" **{token_names.word(labels[view.i])}** ({view.i}) attends most to **{token_names.word(labels[key])}** "
             f"({key}), with {space.weights[view.i]:.3f}."
         )
     config = view.loaded.config

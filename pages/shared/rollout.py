@@ -115,7 +115,7 @@ def _row(view: View, query: int, row) -> None:
         most = f"{token_names.bold(labels, best[0][0])}, {best[0][1]:.1%}; to itself {float(row[query]):.1%}"
     chosen = "" if view.i is not None else " (click a row for another token)"
     st.markdown(
-        f"What **{controls.plain(labels[query])}** (token {query}) is made of after layer {view.layer}{chosen}: most "
+        f"What **{token_names.word(labels[query])}** (token {query}) is made of after layer {view.layer}{chosen}: most "
         f"is counted to {most}."
     )
     st.dataframe(

@@ -18,15 +18,21 @@ def which(labels: Sequence[str], place: int, position: int | None = None) -> str
 
 
 def plain(labels: Sequence[str], place: int) -> str:
-    """A token inside Markdown: "mat", "the (4)"."""
-    return controls.plain(labels[place]) + which(labels, place)
+    """A token inside Markdown: "mat", "the (4)", "“,” (4)"."""
+    return word(labels[place]) + which(labels, place)
 
 
 def bold(labels: Sequence[str], place: int, position: int | None = None) -> str:
     """The same with the text in bold: "**mat**", "**the** (4)". position: where it is not the place."""
-    return f"**{controls.plain(labels[place])}**" + which(labels, place, position)
+    return f"**{word(labels[place])}**" + which(labels, place, position)
 
 
 def quoted(labels: Sequence[str], place: int) -> str:
     """The same in quotation marks, where several stand in a row: a token may be a comma."""
     return f"“{controls.plain(labels[place])}”" + which(labels, place)
+
+
+def word(label: str) -> str:
+    """A token inside Markdown, in quotation marks where it could be taken for a mark of the sentence."""
+    shown = controls.plain(label)
+    return shown if any(character.isalnum() for character in label) else f"“{shown}”"

@@ -77,3 +77,23 @@ def test_layers_tokens_queries_and_keys_are_chosen_by_a_click(visit: Callable[..
     click_point(page, "Queries and keys of layer 4", 2, 2)
     wait_for_query(page, "j", "2")
     check_width(page)
+
+
+#: Boxes of all names that are seen in the plane: of points, and of what is selected.
+NAMES = """() => [...document.querySelectorAll('.enc-plot .textpoint, .enc-plot .annotation-text-g')]
+    .filter((node) => getComputedStyle(node).visibility === 'visible').map((node) => node.getBoundingClientRect())
+    .map(({left, right, top, bottom}) => [left, right, top, bottom])"""
+
+
+def test_on_a_phone_no_name_in_the_plane_covers_another(visit: Callable[..., Page]) -> None:
+    text = "+".join(f"word{n % 7}" for n in range(31))  # 64 tokens: "word" and a digit, [CLS], [SEP]
+    page = visit(f"/beyond?beyond=plane&layer=1&head=8&i=3&j=5&text={text}", width=390, height=844)
+    page.wait_for_function(PLACE, arg=["Queries and keys of layer 1", 1, 3])
+    hidden = "() => [...document.querySelectorAll('.enc-plot .textpoint')].some((one) => one.style.visibility)"
+    page.wait_for_function(hidden)
+    boxes = page.evaluate(NAMES)
+    assert len(boxes) > 10
+    for n, (left, right, top, bottom) in enumerate(boxes):
+        for other in boxes[n + 1 :]:
+            assert left >= other[1] or other[0] >= right or top >= other[3] or other[2] >= bottom
+    check_width(page)

@@ -10,6 +10,7 @@ import pytest
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.heads import head_points
 from encoder.figures.moved import moved_heatmap, shares_by_layer, shares_by_token
+from encoder.figures.names import Names
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 
 RANDOM = np.random.default_rng(0)
@@ -124,9 +125,36 @@ def test_names_do_not_overlap() -> None:
     assert 5 not in named
     assert len(named) <= 4
     assert [note.text for note in figure.layout.annotations] == ["word"]
+    assert len(figure.layout.meta["names"]) == sum(1 for n in (QUERIES, KEYS) for text in figure.data[n].text if text)
     spread = qk_plane(RANDOM.random((5, 2)) + np.arange(5)[:, None] * 50, np.ones((5, 2)) - 90, "a b c d e".split(),
                       [0] * 5, [1.0] * 5)  # fmt: skip
     assert all(spread.data[QUERIES].text)
+
+
+@pytest.mark.parametrize("n", [8, 64, 128])
+def test_at_either_size_names_cover_nothing(n: int) -> None:
+    at = RANDOM.normal(size=(n, 2))
+    room = Names(at)
+    room.tag(3, "selected")
+    room.place([(point, "word") for point in range(n) if point != 3])
+    assert room.order
+    for boxes in room._taken:  # points, the ring and the tag of what is selected, names
+        names = boxes[n + 2 :]
+        low, high = np.maximum(names[:, None, :2], boxes[:, :2]), np.minimum(names[:, None, 2:], boxes[:, 2:])
+        overlap = (low < high).all(axis=2)
+        assert overlap.sum() == len(names), "each overlaps itself alone"
+
+
+def test_a_telling_name_without_room_stands_apart() -> None:
+    """All queries attend to key 0, which lies among many points: it is named all the same, and a line leads there."""
+    turn = np.linspace(0, 2 * np.pi, 64, endpoint=False)
+    ring = np.stack((np.cos(turn), np.sin(turn)), axis=1)
+    q, k = np.concatenate((ring * 0.16, ring)), np.concatenate(([[0.0, 0.0]], np.tile(ring, (2, 1))[:127]))
+    figure = qk_plane(q, k, ["hub", *["word"] * 127], [0] * 128, [1.0] * 128)
+    (note,) = figure.layout.annotations
+    assert (note.text, note.x, note.y) == ("hub", 0, 0)
+    assert abs(note.ay) > 30
+    assert note.arrowcolor == note.font.color
 
 
 def test_random_draws_are_a_band_and_their_mean() -> None:
