@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import expect
@@ -24,6 +26,7 @@ pytestmark = pytest.mark.browser
 APP = Path(__file__).parent / "apps" / "components_app.py"
 TOKENS = components_tokens.TOKENS
 N = len(TOKENS)
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def install(folder: Path, static: bool) -> Path:
@@ -359,14 +362,32 @@ def test_a_sorted_grid_is_walked_in_its_order(visit: Callable[..., Page]) -> Non
     assert said == ["layer 0 head 1", "layer 1 head 2", "layer 1 head 2", "layer 1 head 2"]
 
 
-@pytest.mark.parametrize("show", ["grid", "lines"])
-def test_a_canvas_can_be_taken_away(visit: Callable[..., Page], show: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("show", ["grid", "lines", "text"])
+def test_a_drawing_can_be_taken_away(visit: Callable[..., Page], show: str, tmp_path: Path) -> None:
     page = visit(f"/?show={show}", accept_downloads=True)
-    page.locator(".enc-saveable").hover()
-    with page.expect_download() as waiting:
-        page.locator(".enc-save").click()
-    waiting.value.save_as(tmp_path / "picture")
-    assert (tmp_path / "picture").read_bytes().startswith(b"\x89PNG\r\n")
+    page.locator(DRAWN[show]).first.wait_for()
+    for kind in ("png", "svg"):
+        with page.expect_download() as waiting:
+            page.locator(".enc-save", has_text=kind.upper()).click()
+        assert waiting.value.suggested_filename == f"{'heads' if show == 'grid' else show}.{kind}"
+        waiting.value.save_as(tmp_path / kind)
+    assert (tmp_path / "png").read_bytes().startswith(b"\x89PNG\r\n")
+    svg = ElementTree.parse(tmp_path / "svg")
+    words = [element.text for element in svg.iter(f"{SVG}text")]
+    counts = {tag: len(list(svg.iter(f"{SVG}{tag}"))) for tag in ("path", "image")}
+    if show == "grid":
+        assert counts["image"] == 12
+        assert {"L0", "L2", "H0", "H3", "previous"} <= set(words)
+    elif show == "lines":
+        assert counts == {"path": counts["path"], "image": 0}
+        assert words == ["L0 H0", "L0 H1", "L0 H2", *TOKENS, *TOKENS]
+        lines = "".join(element.get("d") for element in svg.iter(f"{SVG}path")).count("L")
+        assert lines == sum(weight >= 1 / 255 for head in told(page)["weights"] for row in head for weight in row)
+    else:
+        assert "".join(words).endswith("".join("".join(TOKENS).split()))
+        assert counts["image"] == 0
+    colours = {element.get(role) for element in svg.iter() for role in ("fill", "stroke")} - {None, "none"}
+    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours), "as every program that draws can read them"
 
 
 # ---- lines ----

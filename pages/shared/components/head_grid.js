@@ -12,10 +12,10 @@ class GridView {
     this.canvas = make("canvas", { class: "enc-focus", tabindex: "0", role: "application", "aria-roledescription": "grid of attention maps" });
     this.scroller = make("div", { class: "enc-grid" }, this.canvas);
     this.legend = make("div", { class: "enc-grid-legend" });
-    this.button = make("button", { type: "button", class: "enc-save", title: "Download the grid as PNG" }, "PNG");
+    this.buttons = saveButtons("the grid", (kind) => this.save(kind));
     this.aloud = make("div", { class: "enc-aloud", "aria-live": "polite" });
     this.note = make("div", { class: "enc-note", role: "status", hidden: "" });
-    this.bar = make("div", { class: "enc-grid-bar" }, this.legend, this.button);
+    this.bar = make("div", { class: "enc-grid-bar" }, this.legend, this.buttons);
     this.root = make("div", { class: "enc-root enc-saveable" }, this.bar, this.scroller, this.aloud, this.note);
     this.tip = new Tip(this.root);
     this.fillTip();
@@ -31,7 +31,6 @@ class GridView {
     this.canvas.addEventListener("keydown", (event) => this.onKey(event));
     this.canvas.addEventListener("blur", () => { this.tip.hide(); this.paintSoon(); });
     this.canvas.addEventListener("focus", () => this.paintSoon());
-    this.button.addEventListener("click", () => this.save());
     this.onScroll = () => this.tip.hide();
     window.addEventListener("scroll", this.onScroll, { capture: true, passive: true });
   }
@@ -419,28 +418,19 @@ class GridView {
   }
 
   // The grid as it stands, with its legend, without hover and focus, on the theme's background.
-  save() {
+  save(kind) {
     const place = this.measure(Math.max(this.width, 900));
-    const scale = 2;
     const top = this.arrays.measure ? 24 : 0;
-    const [width, height] = [place.width + 4, place.height + top];
-    const canvas = make("canvas", { width: String(Math.ceil(width * scale)), height: String(Math.ceil(height * scale)) });
-    const pen = canvas.getContext("2d");
-    const grid = new OffscreenCanvas(Math.ceil(place.width * scale), Math.ceil(place.height * scale));
     const [hovered, focused] = [this.hovered, this.focused];
     this.hovered = this.focused = null;
-    this.draw(grid.getContext("2d"), place, scale);
-    [this.hovered, this.focused] = [hovered, focused];
-    pen.fillStyle = this.theme.background;
-    pen.fillRect(0, 0, canvas.width, canvas.height);
-    pen.drawImage(grid, 0, top * scale);
-    pen.scale(scale, scale);
-    if (top) this.drawLegend(pen);
-    canvas.toBlob((blob) => {
-      const url = URL.createObjectURL(blob);
-      download(`${fileName(this.header.name)}.png`, url);
-      URL.revokeObjectURL(url);
+    savePicture(kind, this.header.name, place.width + 4, place.height + top, this.theme.background, (pen) => {
+      const [w, h] = [Math.ceil(place.width * FILE_SCALE), Math.ceil(place.height * FILE_SCALE)];
+      const grid = kind === "png" ? new OffscreenCanvas(w, h) : new SvgPen(w, h);
+      this.draw(kind === "png" ? grid.getContext("2d") : grid, place, FILE_SCALE);
+      pen.drawImage(grid, 0, top, w / FILE_SCALE, h / FILE_SCALE);
+      if (top) this.drawLegend(pen);
     });
+    [this.hovered, this.focused] = [hovered, focused];
   }
 
   drawLegend(pen) {

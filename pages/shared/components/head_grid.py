@@ -12,7 +12,7 @@ from . import assets, events, wire
 from .events import GridEvent
 
 _render = st.components.v2.component(
-    "encoderscope_head_grid", js=assets.script("head_grid"), css=assets.style("head_grid"), isolate_styles=False
+    "encoderscope_head_grid", js=assets.script("picture", "head_grid"), css=assets.style("head_grid"), isolate_styles=False
 )
 
 Head = tuple[int, int]  # (layer, head), counted from 0

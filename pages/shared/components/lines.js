@@ -11,7 +11,7 @@ class LinesView {
   constructor(parent) {
     this.parent = parent;
     this.top = make("div", { class: "enc-lines-top" });
-    this.button = make("button", { type: "button", class: "enc-save", title: "Download the lines as PNG" }, "PNG");
+    this.buttons = saveButtons("the lines", (kind) => this.save(kind));
     this.sides = [make("div", { class: "enc-lines-side enc-lines-from" }), make("div", { class: "enc-lines-side enc-lines-to" })];
     this.canvas = make("canvas", { "aria-hidden": "true" });
     const titles = ["attends from", "", "attends to"].map((text) => make("div", { class: "enc-lines-title" }, text));
@@ -33,7 +33,6 @@ class LinesView {
     });
     this.body.addEventListener("keydown", (event) => this.onKey(event));
     this.body.addEventListener("blur", () => this.move(null));
-    this.button.addEventListener("click", () => this.save());
   }
 
   update(component) {
@@ -70,7 +69,7 @@ class LinesView {
   fillTop() {
     const legend = this.header.labels.map((label, k) => make("span", {}, make("i", { style: `background:${this.header.colours[k]}` }), label));
     this.summary = make("em");
-    this.top.replaceChildren(...legend, this.summary, this.button);
+    this.top.replaceChildren(...legend, this.summary, this.buttons);
   }
 
   fillSides() {
@@ -319,41 +318,40 @@ class LinesView {
 
   // ---- The picture as a file: the tokens are drawn by the canvas here. ----
 
-  save() {
-    const scale = 2;
+  save(kind) {
     const side = 170;
     const middle = Math.max(240, this.canvas.clientWidth);
-    const top = 30;
-    const [width, height] = [middle + 2 * side, this.most * this.row + top + 8];
-    const canvas = make("canvas", { width: String(width * scale), height: String(height * scale) });
-    const pen = canvas.getContext("2d");
-    pen.scale(scale, scale);
-    pen.fillStyle = this.theme.background;
-    pen.fillRect(0, 0, width, height);
-    this.saveLegend(pen);
-    pen.translate(side, top);
-    const focus = this.focus();
-    const sums = [focus[TO].length ? this.sums(FROM, focus[TO]) : null, focus[FROM].length ? this.sums(TO, focus[FROM]) : null];
-    this.drawLines(pen, middle, focus);
-    this.drawSquares(pen, middle, sums);
-    this.saveTokens(pen, middle, side, sums);
-    canvas.toBlob((blob) => {
-      const url = URL.createObjectURL(blob);
-      download(`${fileName(this.header.name)}.png`, url);
-      URL.revokeObjectURL(url);
+    const width = middle + 2 * side;
+    const columns = Math.max(1, Math.floor((width - 16) / this.legendStep()));
+    const top = 8 + 22 * Math.ceil(this.heads / columns);
+    savePicture(kind, this.header.name, width, this.most * this.row + top + 8, this.theme.background, (pen) => {
+      this.saveLegend(pen, columns);
+      pen.translate(side, top);
+      const focus = this.focus();
+      const sums = [focus[TO].length ? this.sums(FROM, focus[TO]) : null, focus[FROM].length ? this.sums(TO, focus[FROM]) : null];
+      this.drawLines(pen, middle, focus);
+      this.drawSquares(pen, middle, sums);
+      this.saveTokens(pen, middle, side, sums);
     });
   }
 
-  saveLegend(pen) {
+  // Room for the longest name of a head, with its colour.
+  legendStep() {
+    const pen = this.canvas.getContext("2d");
+    pen.font = `12px ${this.theme.font}`;
+    return 32 + Math.max(...this.header.labels.map((label) => pen.measureText(label).width));
+  }
+
+  saveLegend(pen, columns) {
     pen.font = `12px ${this.theme.font}`;
     pen.textBaseline = "middle";
-    let x = 8;
+    const step = this.legendStep();
     this.header.labels.forEach((label, head) => {
+      const [x, y] = [8 + (head % columns) * step, 8 + 22 * Math.floor(head / columns)];
       pen.fillStyle = this.header.colours[head];
-      pen.fillRect(x, 8, 11, 11);
+      pen.fillRect(x, y, 11, 11);
       pen.fillStyle = this.theme.text;
-      pen.fillText(label, x + 16, 14);
-      x += 28 + pen.measureText(label).width;
+      pen.fillText(label, x + 16, y + 6);
     });
   }
 

@@ -12,7 +12,7 @@ from .events import LinesEvent
 from .palette import HEAD_COLOURS
 
 _render = st.components.v2.component(
-    "encoderscope_lines", js=assets.script("lines"), css=assets.style("lines"), isolate_styles=False
+    "encoderscope_lines", js=assets.script("picture", "lines"), css=assets.style("lines"), isolate_styles=False
 )
 
 MAX_TOKENS = 512

@@ -7,7 +7,7 @@ class TextView {
   constructor(parent) {
     this.parent = parent;
     this.top = make("div", { class: "enc-text-top" });
-    this.button = make("button", { type: "button", class: "enc-save", title: "Download the text as PNG" }, "PNG");
+    this.buttons = saveButtons("the text", (kind) => this.save(kind));
     this.body = make("div", { class: "enc-text-body enc-focus", tabindex: "0", role: "application", "aria-roledescription": "text shaded by attention" });
     this.aloud = make("div", { class: "enc-aloud", "aria-live": "polite" });
     this.note = make("div", { class: "enc-note", role: "status", hidden: "" });
@@ -18,7 +18,6 @@ class TextView {
     this.hovered = null;
     this.held = new Set();
     this.shadeSoon = everyFrame(() => this.shade());
-    this.button.addEventListener("click", () => this.save());
     this.body.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.point(event));
     this.body.addEventListener("pointerleave", () => this.leave());
     this.body.addEventListener("click", (event) => this.onClick(event));
@@ -152,7 +151,7 @@ class TextView {
     const bar = make("i", { style: `background: linear-gradient(90deg, ${stops.join(", ")})` });
     const looked = this.looked();
     const unit = looked === null ? "" : this.header.direction === "to" ? `what “${this.label(looked)}” attends to` : `who attends to “${this.label(looked)}”`;
-    this.top.replaceChildren(make("span", {}, this.header.title), make("span", {}, low), bar, make("span", {}, threeDigits(top)), make("em", {}, unit), this.button);
+    this.top.replaceChildren(make("span", {}, this.header.title), make("span", {}, low), bar, make("span", {}, threeDigits(top)), make("em", {}, unit), this.buttons);
   }
 
   label(unit) { return this.header.labels[unit]; }
@@ -274,27 +273,18 @@ class TextView {
 
   // ---- The text as a picture, drawn where the browser has set it. ----
 
-  save() {
-    const scale = 2;
+  save(kind) {
     const frame = this.root.getBoundingClientRect();
-    const [width, height] = [frame.width + 16, this.body.getBoundingClientRect().bottom - frame.top + 16];
-    const canvas = make("canvas", { width: String(Math.ceil(width * scale)), height: String(Math.ceil(height * scale)) });
-    const pen = canvas.getContext("2d");
-    pen.scale(scale, scale);
-    pen.fillStyle = this.theme.background;
-    pen.fillRect(0, 0, width, height);
-    pen.translate(8 - frame.left, 8 - frame.top);
-    pen.textBaseline = "middle";
-    this.units.forEach((element, unit) => this.saveGround(pen, element, unit));
-    const walker = document.createTreeWalker(this.root, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-      if (!walker.currentNode.parentElement.closest("button, .enc-aloud, .enc-note, .enc-tip")) this.saveText(pen, walker.currentNode);
-    }
-    this.saveLegend(pen);
-    canvas.toBlob((blob) => {
-      const url = URL.createObjectURL(blob);
-      download(`${fileName(this.header.name)}.png`, url);
-      URL.revokeObjectURL(url);
+    const height = this.body.getBoundingClientRect().bottom - frame.top + 16;
+    savePicture(kind, this.header.name, frame.width + 16, height, this.theme.background, (pen) => {
+      pen.translate(8 - frame.left, 8 - frame.top);
+      pen.textBaseline = "middle";
+      this.units.forEach((element, unit) => this.saveGround(pen, element, unit));
+      const walker = document.createTreeWalker(this.root, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode()) {
+        if (!walker.currentNode.parentElement.closest("button, .enc-aloud, .enc-note, .enc-tip")) this.saveText(pen, walker.currentNode);
+      }
+      this.saveLegend(pen);
     });
   }
 
