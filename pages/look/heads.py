@@ -44,7 +44,8 @@ with head_side:
             )  # fmt: skip
             pinned = (view.layer, view.head) in state.get("pins")
             st.button(
-                "", key="pin", icon=":material/keep_off:" if pinned else ":material/keep:",
+                f"{'Unpin' if pinned else 'Pin'} L{view.layer} H{view.head}", key="pin",
+                icon=":material/keep_off:" if pinned else ":material/keep:",
                 help="Take this head away from those below" if pinned else "Pin: show this head beside others, below",
                 on_click=head_options.pin, args=(view.layer, view.head), disabled=options.average != "none",
             )  # fmt: skip

@@ -8,6 +8,10 @@ STYLE = """
 .st-key-heads-page, .st-key-heads-below { container-type: inline-size; }
 .st-key-heads-grid, .st-key-heads-head, .st-key-heads-words { gap: 0.6rem; }
 .st-key-heads-grid h2 { padding: 0 0 0.25rem; line-height: 1.2; }
+/* Pins show their icon; their names are there to be read aloud. */
+.st-key-pin [data-testid="stMarkdownContainer"], [class*="st-key-unpin-"] [data-testid="stMarkdownContainer"] {
+  position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap;
+}
 @container (min-width: 680px) {
   .st-key-heads-body {
     display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 6fr); grid-template-rows: auto 1fr;
