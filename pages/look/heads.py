@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared import attention_view, head_options, head_words, many_heads
+from pages.shared.fold import fold
 from pages.shared.frame import current_view
 from pages.shared.head_layout import STYLE
 from pages.shared.take_head import take_head
@@ -26,8 +27,12 @@ with grid_side:
         f"The {config.n_layers} × {config.n_heads} heads of **{view.loaded.name}**, each a small map: row *i*, column "
         "*j* says how much token *i* attends to token *j*."
     )
-with words_side, st.expander("Options", icon=":material/tune:"):
-    options = head_options.choose(view)
+with words_side:
+    part = fold("Options", "options", icon=":material/tune:")
+if part is not None:
+    with part:
+        head_options.controls(view)
+options = head_options.chosen(view)
 
 layer, head = head_options.averaged(view.layer, view.head, options.average)
 shown = head_options.shown_map(view, options, layer, head)

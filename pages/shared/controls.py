@@ -10,6 +10,7 @@ import encoder
 from encoder import figures
 from encoder.device import DTYPES, available_devices
 from pages.shared import cached, sources, training
+from pages.shared.fold import fold
 from pages.shared.view import COLOURS, EXAMPLES, SOURCES, View, model_key, state
 
 _KINDS = {"learned": "learned", "sinusoidal": "sinusoidal", "rotary": "rotary", "none": "none"}
@@ -191,11 +192,14 @@ def head_controls_without_model() -> None:
 def display_controls() -> None:
     """Colours of the maps, and where the model runs."""
     state.bound(st.selectbox, "colours", "Colours of the maps", COLOURS, format_func=str.title)
-    with st.expander("Device"):
-        offered = ("auto", *available_devices())
-        if state.get("device") not in offered:
-            state.note(f"device={state.get('device')}: this machine has {', '.join(offered[1:])}. Shown: automatic.")
-            state.put("device", "auto")
+    offered = ("auto", *available_devices())
+    if state.get("device") not in offered:
+        state.note(f"device={state.get('device')}: this machine has {', '.join(offered[1:])}. Shown: automatic.")
+        state.put("device", "auto")
+    part = fold("Device", "device")
+    if part is None:
+        return
+    with part:
         state.bound(st.selectbox, "device", "Device", offered, format_func=lambda name: _DEVICES.get(name, name))
         state.bound(st.selectbox, "dtype", "Numbers", DTYPES)
 

@@ -51,39 +51,38 @@ def is_whole(view: View) -> bool:
     return view.trace.n_tokens <= WHOLE_TOKENS
 
 
-def choose(view: View) -> Options:
-    """Draw the widgets and return what is chosen; what this text does not allow is off, and the page says so."""
+def controls(view: View) -> None:
+    """Draw the widgets; what this text does not allow is off, and the page says so."""
     whole, padded = is_whole(view), view.trace.n_real < view.trace.n_tokens
-    special = state.bound(
+    state.bound(
         st.segmented_control, "special", "Special tokens", list(_SPECIAL), required=True, format_func=_SPECIAL.get,
         help="[CLS] and [SEP] take much of the attention in many heads. Zeroed: their rows and columns are 0. Left "
         "out: then the rest of each row is scaled to sum to 1. The model itself always sees them.",
     )  # fmt: skip
     left, right = st.columns(2, gap="small")
     with left:
-        log = state.bound(st.segmented_control, "scale", "Colour", ["linear", "log"], required=True) == "log"
+        state.bound(st.segmented_control, "scale", "Colour", ["linear", "log"], required=True)
     with right:
-        own = state.bound(
+        state.bound(
             st.segmented_control, "range", "Range", ["fixed", "head"], required=True,
             format_func={"fixed": "0 to 1", "head": "this map"}.get,
             help="0 to 1 makes heads comparable; this map's own range shows faint patterns.",
-        ) == "head"  # fmt: skip
-    average = state.bound(
+        )  # fmt: skip
+    state.bound(
         st.segmented_control, "average", "Average over", list(_AVERAGE), required=True, format_func=_AVERAGE.get,
         disabled=view.trace.n_tokens > AVERAGED_TOKENS,
         help="Heads: the mean of all heads of this layer. Layers: the mean of this head's number in all layers, which "
         "have nothing in common but the number. Both: the mean of all.",
     )  # fmt: skip
-    between = "all"
     if view.pair is not None:
-        between = state.bound(
+        state.bound(
             st.segmented_control, "between", "Between the sentences", list(_BETWEEN), required=True,
             format_func=_BETWEEN.get, disabled=not whole,
             help="A is the first sentence, B the second. A special token counts to the sentence before it.",
         )  # fmt: skip
     left, right = st.columns(2, gap="small")
     with left:
-        words = state.bound(
+        state.bound(
             st.toggle, "words", "Whole words", disabled=not whole,
             help="Weights to the pieces of a word are summed, weights from them averaged, so rows still sum to 1 "
             "(Clark et al. 2019, section 4.1).",
@@ -94,16 +93,24 @@ def choose(view: View) -> Options:
             help="Marks heads that have a role on this text: previous token, sink, broad … The page Find heads says "
             "which, and from where on.",
         )  # fmt: skip
-    padding = padded and state.bound(
-        st.toggle, "padding", "Padding", help="Show padding's rows and columns. Its rows sum to 1, too."
-    )
+    if padded:
+        state.bound(st.toggle, "padding", "Padding", help="Show padding's rows and columns. Its rows sum to 1, too.")
     for sentence in _not_offered(view):
         st.caption(sentence)
-    if not whole:
-        words, padding, between = False, False, "all"
-    if view.trace.n_tokens > AVERAGED_TOKENS:
-        average = "none"
-    return Options(special, between, words, padding, average, log, own)
+
+
+def chosen(view: View) -> Options:
+    """What is chosen, as far as this text allows it. After `controls`, where they are drawn."""
+    whole, n_tokens = is_whole(view), view.trace.n_tokens
+    return Options(
+        special=state.get("special"),
+        between=state.get("between") if whole and view.pair is not None else "all",
+        words=whole and state.get("words"),
+        padding=whole and view.trace.n_real < n_tokens and state.get("padding"),
+        average=state.get("average") if n_tokens <= AVERAGED_TOKENS else "none",
+        log=state.get("scale") == "log",
+        own=state.get("range") == "head",
+    )
 
 
 def _not_offered(view: View) -> list[str]:

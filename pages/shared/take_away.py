@@ -17,6 +17,7 @@ from encoder import report
 from encoder.figures.report import Section, document
 from pages.shared import cached
 from pages.shared.components.copy_link import copy_link
+from pages.shared.fold import fold
 from pages.shared.sources import models_root
 from pages.shared.url_state import LONGEST_IN_URL
 from pages.shared.view import BUNDLED, View, state
@@ -56,9 +57,14 @@ def take_away(
         settings: name -> value of the page's own options, for the report.
         key: of the widgets, where a page has several.
     """
+    # Not a popover: one at a page's lower end opens beyond the screen as soon as a map above it grows.
+    part = fold("Take it away", key, icon=":material/download:")
+    if part is None:
+        return
     code = program or python_lines(view, lines)
     text = "" if program else report.typed(view.trace)
     name = file_name(title)
+    link = server_link()
 
     def told() -> dict[str, str]:
         own = dict(settings or {})
@@ -75,24 +81,20 @@ def take_away(
         parts = sections() if sections is not None else plain_sections(frame(), figures)
         return document(title, parts, text=text, facts=told(), code=code, link=link, footer=report.footer()).encode()
 
-    link = server_link()
-    # Not a popover: one at a page's lower end opens beyond the screen as soon as a map above it grows.
-    with st.expander("Take it away", icon=":material/download:", key=f"{key}:all"):
+    with part:
         left, right = st.columns([6, 5], gap="large")
-        with left:
-            st.markdown("**Link** to exactly this view")
-            copy_link(query(), TYPED, key=f"{key}:link", note=_note())
-            st.markdown("**Numbers** that are shown, and a **report** that opens without a network")
-            with st.container(horizontal=True):
-                _button("CSV", lambda: report.as_csv(frame()), f"{name}.csv", "text/csv", f"{key}:csv")
-                _button("Parquet", parquet, f"{name}.parquet", "application/vnd.apache.parquet", f"{key}:parquet")
-                _button("HTML report", page, f"{name}.html", "text/html", f"{key}:html")
-            st.caption(
-                "**PNG and SVG**: the buttons at the upper right of each picture, there when the pointer is on it."
-            )
-        with right:
-            st.markdown("**Python** that gives the same numbers in a notebook")
-            st.code(code, language="python", wrap_lines=True)
+    with left:
+        st.markdown("**Link** to exactly this view")
+        copy_link(query(), TYPED, key=f"{key}:link", note=_note())
+        st.markdown("**Numbers** that are shown, and a **report** that opens without a network")
+        with st.container(horizontal=True):
+            _button("CSV", lambda: report.as_csv(frame()), f"{name}.csv", "text/csv", f"{key}:csv")
+            _button("Parquet", parquet, f"{name}.parquet", "application/vnd.apache.parquet", f"{key}:parquet")
+            _button("HTML report", page, f"{name}.html", "text/html", f"{key}:html")
+        st.caption("**PNG and SVG**: the buttons at the upper right of each picture, there when the pointer is on it.")
+    with right:
+        st.markdown("**Python** that gives the same numbers in a notebook")
+        st.code(code, language="python", wrap_lines=True)
 
 
 def _button(label: str, data: Callable[[], bytes], file: str, mime: str, key: str) -> None:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.fold import KEY
 from tests.conftest import ROOT
 
 PATIENCE = 120  # seconds, for a busy machine; not a claim about speed
 
 
-def visit(page: str | None = None, **query: str) -> AppTest:
-    """Open the app, at a page (its script below pages/) and with values in the address; run once."""
+def visit(page: str | None = None, *, folded: bool = False, **query: str) -> AppTest:
+    """Open the app, at a page (its script below pages/) and with values in the address; run once.
+
+    folded: as a visitor finds it; otherwise what is folded away at first is open.
+    """
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     for name, value in query.items():
         app.query_params[name] = value
+    for part in () if folded else ("options", "device", "take"):
+        app.session_state[f"{KEY}{part}"] = True
     app.run()
     if page is not None:
         app.switch_page(f"pages/{page}.py").run()

@@ -8,6 +8,7 @@ import pytest
 
 from encoder.measure.heads import head_measures
 from pages.shared import cached
+from pages.shared.fold import KEY
 from pages.shared.heads_params import PARAMS
 from pages.shared.numbers import three_digits
 from tests.pages.apps import assert_well, sentences, visit
@@ -130,6 +131,25 @@ def test_a_long_text_says_what_is_not_offered() -> None:
     app.session_state["view:view"] = "text"
     app.run()
     assert_well(app)
+
+
+def test_options_hold_while_they_are_folded_away() -> None:
+    query = {"text": "unbelievable words", "words": "1", "special": "zero", "average": "heads", "dtype": "bfloat16"}
+    app, whole = visit(folded=True, **query), visit(**query)
+    for one in (app, whole):
+        assert_well(one)
+        assert "Rows and columns of special tokens are set to 0 here" in words(one)
+        assert "Weights to the pieces of a word are summed" in words(one)
+        assert "L0, mean of 12 heads" in [head.value for head in one.subheader]
+        assert dict(one.query_params) == query
+    assert "Whole words" not in [toggle.label for toggle in app.toggle]
+    assert "Whole words" in [toggle.label for toggle in whole.toggle]
+    assert not app.get("code")
+    whole.toggle(key="view:words").set_value(False).run()
+    whole.session_state[f"{KEY}options"] = False
+    whole.run()
+    assert "Weights to the pieces" not in words(whole)
+    assert "words" not in whole.query_params
 
 
 def test_values_of_the_url_come_back_as_they_went() -> None:
