@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import tomllib
 
 import pytest
@@ -97,3 +98,12 @@ def test_controls_can_be_seen(name: str):
 def test_contrast_is_the_standards():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)  # the grey that just fails AA
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "pages").rglob("*.py")), ids=lambda path: path.stem)
+def test_every_button_has_a_name(path: Path):
+    """An icon alone is read aloud as the name of its picture, "keep icon"."""
+    for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and "button" in call.func.attr:
+            name = call.args[0] if call.args else None
+            assert not (isinstance(name, ast.Constant) and not str(name.value).strip()), f"line {call.lineno}"

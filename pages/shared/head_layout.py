@@ -10,7 +10,7 @@ STYLE = """
 .st-key-heads-grid h2 { padding: 0 0 0.25rem; line-height: 1.2; }
 /* Pins show their icon; their names are there to be read aloud. */
 .st-key-pin [data-testid="stMarkdownContainer"], [class*="st-key-unpin-"] [data-testid="stMarkdownContainer"] {
-  position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap;
+  position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%);
 }
 @container (min-width: 680px) {
   .st-key-heads-body {

@@ -228,8 +228,8 @@ def _pinned(view: View, options: Options, held: Held, layer: int, head: int, sho
             on_click=controls.open_head, args=(layer, head),
         )  # fmt: skip
         st.button(
-            f"Unpin L{layer} H{head}", icon=":material/keep_off:", key=f"unpin:{layer}.{head}", help=f"Take L{layer} H{head} away",
-            on_click=head_options.pin, args=(layer, head), type="tertiary",
+            f"Unpin L{layer} H{head}", icon=":material/keep_off:", key=f"unpin:{layer}.{head}",
+            help=f"Take L{layer} H{head} away", on_click=head_options.pin, args=(layer, head), type="tertiary",
         )  # fmt: skip
     key = f"pin-{layer}-{head}"
     figure, _ = attention_view.head_figure(view, options, shown, held, key, scale=largest)
