@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from pathlib import Path
 
 import pytest
 
