@@ -142,12 +142,14 @@ class SvgPen {
     const rtl = this.direction === "rtl";
     const ends = { left: rtl ? "end" : "start", right: rtl ? "start" : "end", center: "middle" };
     this.ruler.font = this.font;   // normalised there: "600 10px Source Sans, sans-serif"
-    const { fontBoundingBoxAscent: above, fontBoundingBoxDescent: below } = this.ruler.measureText("x");
+    const { width, fontBoundingBoxAscent: above, fontBoundingBoxDescent: below } = this.ruler.measureText(text);
     const [, weight, size, family] = /^(?:.*?(bold|\d{3})\s+)?(?:.*?\s)?([\d.]+)px\s+(.*)$/.exec(this.ruler.font) ?? [];
     const element = this.add("text", {
       x: this.x(x), y: this.y(y + (this.textBaseline === "middle" ? (above - below) / 2 : 0)),
       "font-family": family ?? "sans-serif", "font-size": Number(size ?? 10) * this.size, "font-weight": weight ?? null,
-      "text-anchor": ends[this.textAlign] ?? "start", direction: rtl ? "rtl" : null, ...this.paint("fill", this.fillStyle),
+      "text-anchor": ends[this.textAlign] ?? "start",
+      // Where the font is missing another one takes as much room, so that words keep apart and inside their boxes.
+      textLength: width * this.size, lengthAdjust: "spacingAndGlyphs", direction: rtl ? "rtl" : null, ...this.paint("fill", this.fillStyle),
     });
     element.setAttributeNS("http://www.w3.org/XML/1998/namespace", "xml:space", "preserve");
     // What XML cannot hold is left out; a token may be any of it.
