@@ -82,7 +82,7 @@ class LinesView {
     this.rows = this.sides.map((side, which) => {
       const rows = this.tokens(which).map((token) => {
         const text = make("b", { dir: "auto" }, token);
-        return make("div", { class: "enc-lines-token", title: token, style: `height:${this.row}px; line-height:${this.row}px` }, text, make("u"));
+        return make("div", { class: "enc-lines-token", title: token, style: `height:${this.row}px; line-height:${this.row}px` }, text, make("u", {}, make("span", {}, document.createTextNode(""))));
       });
       side.replaceChildren(...rows);
       return rows;
@@ -222,14 +222,15 @@ class LinesView {
     this.rows.forEach((rows, side) => {
       const totals = sums[side]?.map((values) => values.reduce((sum, value) => sum + value, 0) / this.heads);
       const largest = totals ? Math.max(...totals, 1e-9) : 1;
+      this.sides[side].classList.toggle("enc-lines-summed", Boolean(totals));
       rows.forEach((row, token) => {
         row.classList.toggle("enc-held", this.held[side].has(token));
         row.classList.toggle("enc-at", this.at?.[0] === side && this.at[1] === token);
-        const number = row.lastChild;
+        const number = row.lastChild.firstChild.firstChild;
         const text = totals ? threeDigits(totals[token]) : "";
-        if (number.textContent !== text) number.textContent = text;
-        const share = totals ? `${(100 * totals[token] / largest).toFixed(1)}%` : "0%";
-        if (row.style.getPropertyValue("--enc-share") !== share) row.style.setProperty("--enc-share", share);
+        if (number.data !== text) number.data = text;   // a new text in an old node is cheaper than a new node
+        const bar = totals ? `${(100 * totals[token] / largest).toFixed(1)}% 100%` : "0% 100%";
+        if (row.style.backgroundSize !== bar) row.style.backgroundSize = bar;   // a custom property would be inherited
       });
     });
   }
@@ -240,7 +241,8 @@ class LinesView {
     const parts = [said(queries.length, "query", "queries"), said(keys.length, "key", "keys")].filter(Boolean);
     const numbers = parts.length ? `Numbers: ${parts.join(", ")}${this.heads > 1 ? `, mean of ${this.heads} heads` : ""}` : "";
     const drawn = left ? `Drawn: ${left}${parts.length ? "" : "; choose a token for all of its lines"}` : "";
-    this.summary.textContent = [numbers, drawn].filter(Boolean).join(". ");
+    const text = [numbers, drawn].filter(Boolean).join(". ");
+    if (this.summary.textContent !== text) this.summary.textContent = text;   // the same text anew lays out the page anew
   }
 
   // ---- Pointer and keys ----
