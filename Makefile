@@ -60,5 +60,5 @@ twins: $(VENV)/installed
 	$(BIN)/python -m encoder.train.twins
 
 clean:
-	rm -rf build dist static/plotly-* .pytest_cache .ruff_cache
+	rm -rf build dist static/plotly-* static/*.js .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

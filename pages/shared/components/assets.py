@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import hashlib
+import json
 import os
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -22,8 +25,26 @@ LONG_AGO = 1_577_836_800
 
 
 def script(*names: str) -> str:
-    """A component's JavaScript: what all of them share, then its own files. One module, so it needs no import."""
-    return "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in ("shared", *names))
+    """A component's JavaScript: what all of them share, then its own files. One module, so it needs no import.
+
+    Streamlit sends it with each change of the component's data. Where the app has static files it goes there, and what
+    is sent fetches it: once, as its name says what is in it.
+    """
+    whole = _joined("address", "shared", *names)
+    folder = _static_folder()
+    if folder is None:
+        return whole
+    content = whole.encode()
+    name = f"{names[-1]}-{hashlib.blake2b(content, digest_size=8).hexdigest()}.js"
+    try:
+        _write(folder / name, lambda: content)
+    except OSError:
+        return whole
+    return _joined("address", "loader").replace("PATH", json.dumps(f"app/static/{name}"))
+
+
+def _joined(*names: str) -> str:
+    return "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in names)
 
 
 def style(name: str) -> str:
@@ -40,20 +61,25 @@ def _plotly_gzip() -> bytes:
 def write_plotly(folder: Path) -> Path:
     """`plotly-<version>.min.js.gz` in the folder, written once and atomically.
 
-    Many sessions may come at once: each one writes a file of its own and renames it, so a reader sees either no file or
-    a whole one.
-
     Raises:
         OSError: the folder cannot be made or written.
     """
-    target = folder / f"plotly-{get_plotlyjs_version()}.min.js.gz"
+    return _write(folder / f"plotly-{get_plotlyjs_version()}.min.js.gz", _plotly_gzip)
+
+
+def _write(target: Path, content: Callable[[], bytes]) -> Path:
+    """A file whose name says what is in it: written where it is not there yet.
+
+    Many sessions may come at once: each one writes a file of its own and renames it, so a reader sees either no file or
+    a whole one.
+    """
     if target.is_file():
         return target
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(_plotly_gzip())
+            file.write(content())
         os.chmod(name, 0o644)
         os.utime(name, (LONG_AGO, LONG_AGO))
         os.replace(name, target)
@@ -64,6 +90,14 @@ def write_plotly(folder: Path) -> Path:
     return target
 
 
+def _static_folder() -> Path | None:
+    """The folder of the app's static files; None outside a run, or where they are switched off."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or not config.get_option("server.enableStaticServing"):
+        return None
+    return Path(get_app_static_dir(context.main_script_path))
+
+
 def plotly_js_url() -> str:
     """Where this app's browser finds plotly.js, gzipped; never a CDN, so a classroom without internet draws, too.
 
@@ -71,11 +105,11 @@ def plotly_js_url() -> str:
     media files take its place: the same bytes, held in memory. The URL is relative to the app's root, which only the
     browser knows (there may be a proxy).
     """
-    context = get_script_run_ctx()
-    if context is None:
+    if get_script_run_ctx(suppress_warning=True) is None:
         return ""
-    if config.get_option("server.enableStaticServing"):
+    folder = _static_folder()
+    if folder is not None:
         with contextlib.suppress(OSError):
-            return f"app/static/{write_plotly(Path(get_app_static_dir(context.main_script_path))).name}"
+            return f"app/static/{write_plotly(folder).name}"
     manager = Runtime.instance().media_file_mgr
     return manager.add(_plotly_gzip(), "application/gzip", coordinates="components.plotly").lstrip("/")

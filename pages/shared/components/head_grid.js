@@ -19,6 +19,7 @@ class GridView {
     this.root = make("div", { class: "enc-root enc-saveable" }, this.bar, this.scroller, this.aloud, this.note);
     this.tip = new Tip(this.root);
     this.fillTip();
+    this.root.hidden = true;   // until its maps are there
     parent.append(this.root);
     this.focused = null;    // the cell that the arrow keys are on
     this.hovered = null;
@@ -33,14 +34,20 @@ class GridView {
     this.canvas.addEventListener("focus", () => this.paintSoon());
     this.onScroll = () => this.tip.hide();
     window.addEventListener("scroll", this.onScroll, { capture: true, passive: true });
+    this.onStored = () => this.component && this.update(this.component);
+    window.addEventListener("enc-stored", this.onStored);
   }
 
   update(component) {
     this.component = component;
     try {
-      const { header, arrays } = unpack(component.data);
+      const { header, arrays: own } = unpack(component.data);
+      const maps = stored.get(header.maps.name);
+      if (maps?.digest !== header.maps.digest) return;   // they are on their way; `onStored` goes on
+      const arrays = { ...maps.arrays, ...own };
       this.header = header;
       this.arrays = arrays;
+      this.root.hidden = false;
       this.theme = readTheme(this.parent);
       const known = this.picture && sameBytes(this.picture.thumbnails, arrays.thumbnails.data) && sameBytes(this.picture.colours, arrays.colours.data);
       if (!known) this.picture = { thumbnails: arrays.thumbnails.data, colours: arrays.colours.data, sizes: new Map() };
@@ -176,6 +183,7 @@ class GridView {
   }
 
   paint() {
+    if (!this.header) return;
     if (!this.header || !this.root.isConnected) return;
     this.width = this.root.clientWidth;
     if (!this.width) return;
@@ -449,6 +457,7 @@ class GridView {
     this.paintSoon.cancel();
     this.observer.disconnect();
     window.removeEventListener("scroll", this.onScroll, { capture: true });
+    window.removeEventListener("enc-stored", this.onStored);
     this.root.remove();
   }
 }

@@ -10,9 +10,13 @@ import streamlit as st
 
 from . import assets, events, wire
 from .events import GridEvent
+from .store import store
 
 _render = st.components.v2.component(
-    "encoderscope_head_grid", js=assets.script("picture", "head_grid"), css=assets.style("head_grid"), isolate_styles=False
+    "encoderscope_head_grid",
+    js=assets.script("picture", "head_grid"),
+    css=assets.style("head_grid"),
+    isolate_styles=False,
 )
 
 Head = tuple[int, int]  # (layer, head), counted from 0
@@ -59,7 +63,9 @@ def head_grid(
     """
     rows = list(range(layers)) if isinstance(layers, int) else [int(layer) for layer in layers]
     columns = list(range(heads)) if isinstance(heads, int) else [int(head) for head in heads]
-    arrays = _arrays(thumbnails, colorscale, measure, dim, (len(rows), len(columns)))
+    shape = (len(rows), len(columns))
+    arrays = _arrays(measure, dim, shape)
+    maps = _maps(thumbnails, colorscale, shape)
     header = {
         "layers": rows,
         "heads": columns,
@@ -71,6 +77,7 @@ def head_grid(
         "measureRange": _range(measure, measure_range),
         "name": key,
         "alt": alt,
+        "maps": store(maps, key=f"{key}-maps"),
     }
     result = _render(
         key=key,
@@ -80,9 +87,8 @@ def head_grid(
     return events.grid_event(result.get("grid"))
 
 
-def _arrays(
-    thumbnails: np.ndarray, colorscale: Any, measure: np.ndarray | None, dim: np.ndarray | None, shape: tuple[int, int]
-) -> dict[str, np.ndarray]:
+def _maps(thumbnails: np.ndarray, colorscale: Any, shape: tuple[int, int]) -> dict[str, np.ndarray]:
+    """What stays while one head after the other is chosen."""
     if thumbnails.dtype != np.uint8 or thumbnails.ndim != 4 or thumbnails.shape[2] != thumbnails.shape[3]:
         raise ValueError(f"thumbnails must be uint8 [L, H, s, s], not {thumbnails.dtype} {list(thumbnails.shape)}.")
     if thumbnails.shape[:2] != shape:
@@ -90,7 +96,11 @@ def _arrays(
     colours = np.asarray(colorscale)
     if colours.shape != (256, 3):
         raise ValueError(f"colorscale must be 256 colours of 3 numbers, not {list(colours.shape)}.")
-    arrays = {"thumbnails": thumbnails, "colours": colours.astype(np.uint8)}
+    return {"thumbnails": thumbnails, "colours": colours.astype(np.uint8)}
+
+
+def _arrays(measure: np.ndarray | None, dim: np.ndarray | None, shape: tuple[int, int]) -> dict[str, np.ndarray]:
+    arrays = {}
     for name, array, dtype in (("measure", measure, np.float32), ("dim", dim, np.uint8)):
         if array is None:
             continue

@@ -86,13 +86,8 @@ function fit(pen, text, width) {
 
 const fileName = (name) => name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^-+|-+$/g, "") || "picture";
 
-// The address of a file of the app. The page's own address may hold a page's name and a proxy's prefix; the address of
-// Streamlit's script tells where the app's root is.
-function appUrl(path) {
-  const own = document.querySelector('script[type="module"][src*="static/js/"]');
-  const root = own ? own.src.slice(0, own.src.indexOf("static/js/")) : document.baseURI;
-  return new URL(path, root).href;
-}
+// Arrays that a `store` has brought, by its name: { digest, arrays }. For all components of the page.
+const stored = (window.__encoderscopeStored ??= new Map());
 
 // A label that follows the pointer and never leaves the window. It lies in the browser's top layer, so no ancestor cuts it.
 class Tip {

@@ -12,7 +12,10 @@ from . import assets, events, wire
 from .events import TextEvent
 
 _render = st.components.v2.component(
-    "encoderscope_text_shade", js=assets.script("picture", "text_shade"), css=assets.style("text_shade"), isolate_styles=False
+    "encoderscope_text_shade",
+    js=assets.script("picture", "text_shade"),
+    css=assets.style("text_shade"),
+    isolate_styles=False,
 )
 
 #: Text and the unit (token or word) that it stands for; -1: no unit, like the space between two.

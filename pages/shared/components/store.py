@@ -1,0 +1,31 @@
+"""`store`: arrays that a component draws and that stay as they are while the rest of what it draws changes.
+
+A component's data is one message. Streamlit sends a message that the browser has already by its hash alone, but only if
+all of it is the same. So what is large and stays lies in a message of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from . import assets, wire
+
+_render = st.components.v2.component(
+    "encoderscope_store", js=assets.script("store"), css=assets.style("store"), isolate_styles=False
+)
+
+
+def store(arrays: Mapping[str, np.ndarray], *, key: str) -> dict[str, str]:
+    """Send arrays (dtypes of `wire`) under a name; nothing is seen of it on the page.
+
+    Returns:
+        {"name", "digest"}: by these the other component, in whose header they go, finds the arrays in the browser.
+    """
+    block = wire.pack({}, arrays)
+    label = {"name": key, "digest": hashlib.blake2b(block, digest_size=12).hexdigest()}
+    _render(key=key, data=wire.pack(label, arrays))
+    return label
