@@ -12,6 +12,8 @@ import pytest
 from playwright.sync_api import expect
 
 import encoder
+from encoder import report, views
+from encoder.figures.lines import FAINTEST
 from encoder.measure import align
 from tests.browser.test_main_flow import LABELS, MAP, query
 from tests.conftest import collect_complaints, settle
@@ -111,6 +113,67 @@ def test_a_report_opens_without_a_server_or_a_network(
     assert waiting.value.suggested_filename == "L2-H3.png"
     context.close()
     assert not complaints, "\n".join(complaints)
+
+
+#: Words of a text -> as many tokens with [CLS] and [SEP].
+WORDS = "the cat sat on the mat and looked at the dog while it rained outside ,".split()
+
+
+@pytest.mark.parametrize("n_tokens", [8, 128])
+def test_lines_and_text_open_without_a_server_or_a_network(browser: Browser, n_tokens: int, tmp_path: Path) -> None:
+    model = encoder.load("minilm", device="cpu")
+    trace = model.trace(" ".join((WORDS * 9)[: n_tokens - 2]))
+    assert trace.n_tokens == n_tokens
+    held = [2, n_tokens - 3]
+    heads = [(layer, head) for layer in (0, 1, 4) for head in (1, 2, 8, 11)]
+    seen = {
+        "lines": views.lines(trace, heads, queries=held, threshold=0.02),
+        "haze": views.lines(trace, heads),
+        "text": views.text(trace, 3, 3, direction="from", selected=held),
+    }
+    complaints: list[str] = []
+    context = browser.new_context(offline=True)
+    alone = context.new_page()
+    collect_complaints(alone, "file:", complaints)
+    for name, one in seen.items():
+        file = tmp_path / f"{name}.html"
+        file.write_bytes(views.file(".html", model, report.ModelOrigin(), one))
+        assert file.stat().st_size < 1_500_000
+        alone.goto(file.as_uri())
+        grounds = []
+        for theme, width in (("light", 1280), ("dark", 390)):
+            alone.emulate_media(color_scheme=theme)
+            alone.set_viewport_size({"width": width, "height": 720})
+            assert alone.evaluate("document.scrollingElement.scrollWidth") <= width
+            grounds.append(alone.evaluate("getComputedStyle(document.querySelector('.seen')).backgroundColor"))
+        assert grounds == ["rgb(255, 255, 255)", "rgb(20, 22, 28)"]
+        if name == "text":
+            assert alone.locator(".seen .held").all_text_contents() == [trace.labels[token] for token in held]
+            continue
+        assert alone.locator(".seen-from b").all_text_contents() == list(trace.labels)
+        drawn = alone.evaluate(LINES_DRAWN)
+        assert drawn["count"] == min(4_000, int((one.frame()["weight"] >= FAINTEST).sum()))
+        assert drawn["astray"] == 0
+    context.close()
+    assert not complaints, "\n".join(complaints)
+
+
+#: How many lines a report has, and how many of them do not end at the tokens that their label names, in their order.
+LINES_DRAWN = """() => {
+  const rows = (side) => [...document.querySelectorAll(`.seen-${side} div`)].map((row) => row.getBoundingClientRect());
+  const [left, right] = [rows('from'), rows('to')];
+  const at = (side, y) => side.findIndex((row) => Math.abs((row.top + row.bottom) / 2 - y) < 1);
+  const names = [...document.querySelectorAll('.seen-from b')].map((name) => name.textContent);
+  const lines = [...document.querySelectorAll('.seen-body path')];
+  const astray = lines.filter((line) => {
+    const [from, to] = [line.getPointAtLength(0), line.getPointAtLength(line.getTotalLength())]
+      .map((point) => point.matrixTransform(line.getScreenCTM()));
+    const [i, j] = [at(left, from.y), at(right, to.y)];
+    return !line.textContent.includes(`: ${names[i]} → ${names[j]}: `) || Math.abs(from.x - left[0].right) > 2
+      || Math.abs(to.x - right[0].left) > 2;
+  });
+  return { count: lines.length, astray: astray.length };
+}"""
 
 
 def test_the_link_is_copied_with_and_without_the_text(visit: Callable[..., Page]) -> None:
