@@ -113,7 +113,7 @@ class Options:
         """The options in words; whole words and padding only where they are chosen."""
         said = {"Special tokens": report.SPECIAL_WORDS[self.special]}
         if self.pairs != "all":
-            said["Between the sentences"] = self.pairs.upper()
+            said["Between the sentences"] = self.pairs.upper().replace("-", " → ")
         if self.words:
             said["Whole words"] = "weights to the pieces of a word are summed, weights from them averaged"
         if self.padding:
@@ -417,20 +417,23 @@ class Text:
         )
 
     def sentences(self) -> list[str]:
-        found = self.shades
+        found, unit = self.shades, "word" if self.options.words else "token"
         if not found.held:
-            said = f"The shade is the mean weight that a token receives from all in {self.name}."
+            said = f"The shade is the mean weight that a {unit} receives from all in {self.name}."
         elif found.direction == "to":
             verb = "attends" if len(found.held) == 1 else "together attend"
-            said = f"The stronger a token's shade, the more {self._held} {verb} to it in {self.name}."
+            said = f"The stronger a {unit}'s shade, the more {self._held} {verb} to it in {self.name}."
         else:
-            said = f"The stronger a token's shade, the more it attends to {self._held} in {self.name}."
-        values = np.nan_to_num(np.array(found.values), nan=-1.0)
+            said = f"The stronger a {unit}'s shade, the more it attends to {self._held} in {self.name}."
+        values = np.nan_to_num(np.array(found.values), nan=0.0)
         most = int(values.argmax())
-        said += (
-            f" The strongest is {_named(found.labels, [(most, found.units[most][0])])} with "
-            f"{three_digits(float(values[most]))}; point at a token for its number."
-        )
+        if values[most] > 0:
+            said += (
+                f" The strongest is {_named(found.labels, [(most, found.units[most][0])])} with "
+                f"{three_digits(float(values[most]))}; point at a {unit} for its number."
+            )
+        else:
+            said += " All weights are 0."
         return [said, *self.options.sentences()]
 
     def strongest(self) -> pd.DataFrame:

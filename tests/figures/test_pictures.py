@@ -13,6 +13,7 @@ import pytest
 
 from encoder import figures
 from encoder.figures import lines, shaded
+from encoder.figures.attention import LOG_DECADES
 from encoder.figures.colours import HEADS, contrast, mixed
 from encoder.figures.picture import style
 
@@ -158,6 +159,20 @@ def test_the_colours_are_those_of_the_app_and_of_the_style():
         assert re.findall(rf"--s-{name}: (#\w+);", style()) == list(shaded.HUES[name])
     assert re.findall(r"--s-ground: (#\w+);", style()) == list(shaded.GROUND)
     assert re.findall(r"--s-text: (#\w+);", style()) == list(shaded.TEXT)
+
+
+def test_the_app_draws_with_the_same_numbers():
+    scripts = ROOT / "pages" / "shared" / "components"
+    own = {
+        "lines": {"FAINTEST": lines.FAINTEST, "LEVELS": lines.LEVELS, "MOST_LINES": lines.MOST_LINES},
+        "text_shade": {"DECADES": LOG_DECADES, "EASE": shaded.EASE},
+    }
+    for script, values in own.items():
+        source = (scripts / f"{script}.js").read_text(encoding="utf-8")
+        for name, value in values.items():
+            (said,) = re.findall(rf"^const {name} = ([\d./ ]+);", source, re.MULTILINE)
+            over, _, under = said.partition("/")
+            assert float(over) / float(under or 1) == value
 
 
 def test_a_notebook_shows_a_picture_with_its_style():

@@ -88,8 +88,8 @@ SEEN = [
     ("lines", {"i": "2", "hold": "5", "words": "1"}, ["tokenizers", "summed, weights from them averaged"]),
     ("lines", {"average": "heads", "j": "0"}, ["L1, mean of 12 heads", "Who attends to [CLS] (0)"]),
     ("text", {"i": "2", "scale": "log"}, ["to it in L1 H2", "logarithmic"]),
-    ("text", {"direction": "from", "j": "10", "pair": "It works.", "between": "a-b"}, ["it attends to", "A-B"]),
-    ("text", {"words": "1", "average": "both"}, ["mean weight that a token receives", "Mean of all 72 heads"]),
+    ("text", {"direction": "from", "j": "10", "pair": "It works.", "between": "a-b"}, ["it attends to", "A → B"]),
+    ("text", {"words": "1", "average": "both"}, ["mean weight that a word receives", "Mean of all 72 heads"]),
 ]
 
 
