@@ -18,6 +18,7 @@ from encoder.measure.roles import BY_NAME, ROLES, Finding, Role
 from encoder.measure.similarity import HeadPlane, HeadSimilarity, head_plane, head_similarity
 from pages.shared import attention_view, cached, controls, head_measures
 from pages.shared.components import head_grid, plot
+from pages.shared.numbers import three_digits
 from pages.shared.view import View, state
 
 #: The columns from left to right, each with a name that fits; the full title stands in its help. On a projector of
@@ -195,8 +196,9 @@ def _about_table(found: Heads, rows: pd.DataFrame) -> str:
     measures = found.measures
     return (
         f"{len(rows)} heads, over {measures.n_queries:,} queries. The narrowest is {rows['name'][low]} with "
-        f"{rows['entropy'][low]:.2f} nats, the broadest {rows['name'][high]} with {rows['entropy'][high]:.2f}; "
-        f"uniform attention over {measures.n_tokens:,} tokens has {np.log(measures.n_tokens):.2f}. Click a "
+        f"{three_digits(rows['entropy'][low])} nats, the broadest {rows['name'][high]} with "
+        f"{rows['entropy'][high]:.2f}; uniform attention over {measures.n_tokens:,} tokens has "
+        f"{np.log(measures.n_tokens):.2f}. Click a "
         "column's name to sort, a row to select its head."
     )
 

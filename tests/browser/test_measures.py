@@ -79,18 +79,25 @@ def test_layers_tokens_queries_and_keys_are_chosen_by_a_click(visit: Callable[..
     check_width(page)
 
 
-#: Boxes of all names that are seen in the plane: of points, and of what is selected.
-NAMES = """() => [...document.querySelectorAll('.enc-plot .textpoint, .enc-plot .annotation-text-g')]
+#: Boxes of all names that are seen: of points or along the axes, and of what is selected.
+NAMES = """() => [...document.querySelectorAll('.textpoint, .xtick text, .ytick text, .annotation-text-g')]
+    .filter((node) => node.closest('.enc-plot'))
     .filter((node) => getComputedStyle(node).visibility === 'visible').map((node) => node.getBoundingClientRect())
     .map(({left, right, top, bottom}) => [left, right, top, bottom])"""
 
 
-def test_on_a_phone_no_name_in_the_plane_covers_another(visit: Callable[..., Page]) -> None:
+@pytest.mark.parametrize(
+    ("view", "label", "names"),
+    [("beyond?beyond=plane&j=5", "Queries and keys of layer 1", ".textpoint"), ("?j=5", "Attention map of", "text")],
+)
+def test_on_a_phone_no_name_covers_another(visit: Callable[..., Page], view: str, label: str, names: str) -> None:
     text = "+".join(f"word{n % 7}" for n in range(31))  # 64 tokens: "word" and a digit, [CLS], [SEP]
-    page = visit(f"/beyond?beyond=plane&layer=1&head=8&i=3&j=5&text={text}", width=390, height=844)
-    page.wait_for_function(PLACE, arg=["Queries and keys of layer 1", 1, 3])
-    hidden = "() => [...document.querySelectorAll('.enc-plot .textpoint')].some((one) => one.style.visibility)"
-    page.wait_for_function(hidden)
+    page = visit(f"/{view}&layer=1&head=8&i=3&text={text}", width=390, height=844)
+    page.wait_for_function(
+        """([label, names]) => [...document.querySelectorAll(`.enc-focus[aria-label*="${label}"] ${names}`)]
+            .some((one) => one.style.visibility === 'hidden')""",
+        arg=[label, names],
+    )
     boxes = page.evaluate(NAMES)
     assert len(boxes) > 10
     for n, (left, right, top, bottom) in enumerate(boxes):

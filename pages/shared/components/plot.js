@@ -127,7 +127,7 @@ class PlotView {
     if (this.gone) return;
     if (anew) this.listen();   // a new plot has forgotten who listens
     await this.fitLabels();
-    this.fitNames();
+    this.hideCovered();
     this.placeCursor();
     this.settle();
   }
@@ -199,7 +199,7 @@ class PlotView {
     this.host.on("plotly_hover", (event) => this.onHover(event));
     this.host.on("plotly_unhover", () => this.tip.hide());
     this.host.on("plotly_doubleclick", () => this.clear());
-    this.host.on("plotly_afterplot", () => this.fitNames());
+    this.host.on("plotly_afterplot", () => this.hideCovered());
     this.host.on("plotly_relayouting", () => { this.cursorBox.hidden = true; this.tip.hide(); });
     this.host.on("plotly_relayout", async (change) => {
       if (!Object.keys(change).some((key) => /^[xy]axis\d*\.(range|autorange)/.test(key))) return;
@@ -244,26 +244,21 @@ class PlotView {
     if (Object.keys(change).length) await this.plotly.relayout(this.host, change);
   }
 
-  // Names of points that overlap another one are hidden, of two the later in the figure's own order (its layout.meta).
-  fitNames() {
-    const order = this.figure.layout.meta?.names;
-    if (!order) return;
-    const box = (node) => node.getBoundingClientRect();
-    const nodes = new Map();
-    for (const node of this.host.querySelectorAll(".scatterlayer .textpoint")) {
-      const trace = node.closest(".trace").__data__[0].trace.index;
-      nodes.set(`${trace},${node.__data__.i}`, node);
-    }
-    for (const node of nodes.values()) node.style.visibility = "";
-    const taken = [...this.host.querySelectorAll(".annotation-text-g")].map(box);
-    for (const place of order) {
-      const node = nodes.get(String(place));
-      if (!node) continue;
-      const own = box(node);
+  // What a label of the selection would lie upon is hidden: tick labels, and names of points. Of two names that overlap
+  // the later one in the figure's own order (its layout.meta) is hidden, too.
+  hideCovered() {
+    const find = (selector) => [...this.host.querySelectorAll(selector)];
+    const taken = find(".annotation-text-g").map((node) => node.getBoundingClientRect());
+    const put = (node, keep) => {
+      const own = node.getBoundingClientRect();
       const free = taken.every((one) => own.left >= one.right || one.left >= own.right || own.top >= one.bottom || one.top >= own.bottom);
-      if (free) taken.push(own);
-      else node.style.visibility = "hidden";
-    }
+      node.style.visibility = free ? "" : "hidden";
+      if (free && keep) taken.push(own);
+    };
+    for (const node of find(".xtick text, .ytick text")) put(node, false);
+    const names = new Map(find(".scatterlayer .textpoint").map((node) =>
+      [`${node.closest(".trace").__data__[0].trace.index},${node.__data__.i}`, node]));
+    for (const place of this.figure.layout.meta?.names ?? []) if (names.has(String(place))) put(names.get(String(place)), true);
   }
 
   labelOf(name, position) {
