@@ -217,6 +217,23 @@ def test_a_folder_that_cannot_be_written_is_an_oserror(tmp_path: Path) -> None:
         assets.write_plotly(tmp_path / "static")
 
 
+def test_a_script_lies_among_the_static_files_under_what_is_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assets, "_static_folder", lambda: None)
+    whole = assets.script("plot")
+    monkeypatch.setattr(assets, "_static_folder", lambda: tmp_path)
+    loader = assets.script("plot")
+    (file,) = tmp_path.iterdir()
+    assert file.read_text(encoding="utf-8") == whole
+    assert f'"app/static/{file.name}"' in loader
+    assert len(loader) < len(whole) / 10
+    assert assets.script("plot") == loader
+    (tmp_path / "a file").write_text("where the folder should be")
+    monkeypatch.setattr(assets, "_static_folder", lambda: tmp_path / "a file")
+    assert assets.script("plot") == whole
+
+
 # ---- what the components refuse ----
 
 MAPS = np.zeros((2, 3, 4, 4), np.uint8)

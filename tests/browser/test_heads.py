@@ -105,6 +105,24 @@ def test_the_keyboard_alone_opens_a_head_pins_it_and_selects_words(visit: Callab
     wait_for(page, i=None)
 
 
+def test_another_head_does_not_bring_the_small_maps_again(visit: Callable[..., Page]) -> None:
+    page = visit(f"/?{urlencode({'text': 'word'})}")
+    came: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: came.append(len(frame))))
+    page.goto(f"{page.url.split('?')[0]}?{urlencode({'text': sentence(64)})}")
+    settle(page)
+    page.locator(DRAWN["map"]).wait_for()
+    small_maps = 6 * 12 * 64 * 64
+    assert sum(came) > small_maps
+    came.clear()
+    page.locator(GRID).focus()
+    for key in ("ArrowRight", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    wait_for(page, head="3")
+    page.get_by_role("heading", name="L0 H3").wait_for()
+    assert 64 * 64 * 4 < sum(came) < small_maps / 3  # the large map, and not the small ones
+
+
 def sentence(n_tokens: int) -> str:
     """Words that are one token each, repeated; with [CLS] and [SEP] so many tokens."""
     words = "the cat sat on the mat while an old man in a boat looks at the river and thinks of his money".split()
