@@ -24,9 +24,14 @@ def show(view: View) -> dict[str, go.Figure]:
         " the input: it multiplies the layers' attention, averaged over heads and with half of each token kept as"
         " it is for the residual. Row *i* says how much of each input token is counted into token *i*."
     )
-    _layer_slider(config.n_layers)
-    drawn = {}
-    if view.trace.n_tokens > measure.LONGEST_WHOLE:
+    whole, drawn = view.trace.n_tokens <= measure.LONGEST_WHOLE, {}
+    layers, colour = st.columns([3, 1], gap="medium")
+    with layers:
+        _layer_slider(config.n_layers)
+    with colour:
+        if whole:
+            state.bound(st.segmented_control, "scale", "Colour", ["linear", "log"], required=True)
+    if not whole:
         _one_row(view)
     else:
         drawn[f"Rollout after layer {view.layer}"] = _map(view)
@@ -64,7 +69,6 @@ def _map(view: View) -> go.Figure:
     left, right = st.columns([6, 5], gap="medium")
     figure = moved_heatmap(values, trace.labels, "rollout", row_offset=part.start, **look)
     with left:
-        state.bound(st.segmented_control, "scale", "Colour", ["linear", "log"], required=True)
         plot(
             figure,
             key="rollout-map",
