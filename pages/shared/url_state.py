@@ -29,12 +29,14 @@ _DRAWN_ON = "_view_drawn_on"
 
 @dataclass(frozen=True)
 class Param:
-    """One value of the view. parse: text of the URL -> value, raising ValueError with a reason fit to be shown."""
+    """One value of the view. parse: text of the URL -> value, raising ValueError with a reason fit to be shown;
+    shown: what the page calls the default, where that is not what the URL calls it."""
 
     name: str
     default: Any
     parse: Callable[[str], Any] = str
     format: Callable[[Any], str] = str
+    shown: str = ""
 
 
 @dataclass
@@ -50,8 +52,8 @@ def touch() -> None:
     st.session_state[_TOUCHED] = True
 
 
-def choice(name: str, default: str, options: Iterable[str]) -> Param:
-    """A Param that takes one of several words."""
+def choice(name: str, default: str, options: Iterable[str], shown: str = "") -> Param:
+    """A Param that takes one of several words. shown: as in Param."""
     known = tuple(options)
 
     def parse(text: str) -> str:
@@ -59,7 +61,7 @@ def choice(name: str, default: str, options: Iterable[str]) -> Param:
             raise ValueError(f"choose one of {', '.join(known)}")
         return text
 
-    return Param(name, default, parse)
+    return Param(name, default, parse, shown=shown)
 
 
 def whole_number(name: str, default: int | None, low: int = 0, high: int | None = None) -> Param:
@@ -145,7 +147,8 @@ class UrlState:
         try:
             self.put(param.name, param.parse(raw))
         except ValueError as error:
-            self.note(f"The link asks for {param.name}={raw[:60]!r}: {error}. Shown: {param.format(param.default)}.")
+            shown = param.shown or param.format(param.default)
+            self.note(f"The link asks for {param.name}={raw[:60]!r}: {error}. Shown: {shown}.")
 
     def end(self) -> None:
         """Write what differs from the defaults into the URL, after the page has run."""

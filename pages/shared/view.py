@@ -57,7 +57,7 @@ PARAMS = (
     Param("run", ""),
     whole_number("layer", 0),
     whole_number("head", 2),
-    choice("norm", "trained", ("trained", *NORM_PLACEMENTS, "both")),
+    choice("norm", "trained", ("trained", *NORM_PLACEMENTS, "both"), shown="as is"),
     whole_number("i", None),
     whole_number("j", None),
     # A text longer than the model takes: cut, or looked at window by window.

@@ -307,3 +307,10 @@ def test_a_shared_server_offers_the_folders_of_its_operator(tmp_path: Path, monk
     said = sentences(other_model("../secret"))
     assert "config.json" not in said
     assert said
+
+
+def test_a_wrong_value_is_answered_in_the_words_of_the_control() -> None:
+    app = visit(norm="sideways", text="a")
+    assert_well(app)
+    assert "asks for norm='sideways'" in sentences(app).replace("\\", "")
+    assert "Shown: as is." in sentences(app).replace("\\", "")
