@@ -21,6 +21,8 @@ from pages.shared.view import View, state
 
 #: Up to this many tokens a map is drawn cell by cell; above, one cell stands for a block of tokens until zoomed in.
 EXACT_TOKENS = 256
+#: Where no weight of a map is larger than this, colours from 0 to 1 show next to nothing.
+FAINT = 0.1
 #: Lines' weights take at most so many bytes as 32-bit numbers, else 16-bit ones.
 LINES_BYTES = 4_000_000
 
@@ -78,7 +80,7 @@ def head_figure(
         figure = figures.attention_spec(
             shown.weights, shown.query_labels, key_labels=shown.key_labels, square=False, **look
         )
-        return figure, caption(options, view.pair is not None)
+        return figure, caption(options, view.pair is not None) + _faint(figure, options)
     return _window(view, options, shown, key, look)
 
 
@@ -93,11 +95,22 @@ def _window(view: View, options: Options, shown: HeadMap, key: str, look: dict) 
     if block == 1:
         return figure, (
             f"Tokens {queries.start:,} to {queries.stop - 1:,} and {keys.start:,} to {keys.stop - 1:,}, each cell one "
-            f"weight. Double-click to see all. {caption(options)}"
+            f"weight. Double-click to see all. {caption(options)}{_faint(figure, options)}"
         )
     return figure, (
         f"{trace.n_tokens:,} tokens: each cell is the largest weight among {block} × {block} pairs of tokens. "
-        "Drag over a part to zoom in, down to single tokens."
+        f"Drag over a part to zoom in, down to single tokens.{_faint(figure, options)}"
+    )
+
+
+def _faint(figure: dict, options: Options) -> str:
+    """Where all weights are so small that colours from 0 to 1 hide them: how to see them."""
+    largest = float(np.nanmax(np.asarray(figure["data"][0]["z"])))
+    if options.own or options.log or largest >= FAINT:
+        return ""
+    return (
+        f" The largest is {largest:.2g}, faint where colours run from 0 to 1: under Options, the range “this map” lets "
+        "them run up to it."
     )
 
 

@@ -160,3 +160,15 @@ def test_values_of_the_url_come_back_as_they_went() -> None:
     params = {param.name: param for param in PARAMS}
     for name, value in values.items():
         assert params[name].parse(params[name].format(value)) == value
+
+
+def test_weights_too_small_for_colours_up_to_1_are_said_to_be() -> None:
+    query = {"model": "scratch", "positions": "rotary", "text": "word " * 30}
+    hint = "under Options, the range “this map” lets them run up to it"
+    app = visit(**query)
+    assert_well(app)
+    assert hint in words(app)
+    largest = float(re.search(r"The largest is ([\d.]+), faint", words(app))[1])
+    assert 1 / 32 <= largest < 0.1
+    assert hint not in words(visit(range="head", **query))
+    assert hint not in words(visit(text="The cat"))
