@@ -122,6 +122,14 @@ def test_another_head_does_not_bring_the_small_maps_again(visit: Callable[..., P
     page.get_by_role("heading", name="L0 H3").wait_for()
     assert 64 * 64 * 4 < sum(came) < small_maps / 3  # the large map, and not the small ones
 
+    # A head chosen elsewhere is where the arrow keys go on from.
+    page.get_by_role("spinbutton", name="Layer").press("ArrowUp")
+    wait_for(page, layer="1", head="3")
+    page.locator(GRID).focus()
+    for key in ("ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    wait_for(page, layer="1", head="4")
+
 
 def sentence(n_tokens: int) -> str:
     """Words that are one token each, repeated; with [CLS] and [SEP] so many tokens."""

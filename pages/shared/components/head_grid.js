@@ -51,9 +51,11 @@ class GridView {
       this.theme = readTheme(this.parent);
       const known = this.picture && sameBytes(this.picture.thumbnails, arrays.thumbnails.data) && sameBytes(this.picture.colours, arrays.colours.data);
       if (!known) this.picture = { thumbnails: arrays.thumbnails.data, colours: arrays.colours.data, sizes: new Map() };
+      const chosenElsewhere = String(header.selected) !== String(this.selected) && document.activeElement !== this.canvas;
       this.selected = header.selected;
       this.cells = header.order ?? header.layers.flatMap((_, row) => header.heads.map((_, column) => [row, column]));
       if (this.focused !== null && this.focused >= this.cells.length) this.focused = null;
+      if (this.focused !== null && chosenElsewhere) this.focused = this.indexOf(this.selected);   // arrows go on from there
       this.canvas.setAttribute("aria-label", `${header.alt} Arrow keys move over the heads, Enter opens one, P pins it, Escape clears.`);
       this.fillLegend();
       this.paint();
