@@ -269,7 +269,8 @@ def own_switch(what: str, ours: Sequence[float], n_tokens: int) -> Figure:
 def long_figures(browser: Any, app: serving.App, n_tokens: int, repeats: int) -> Iterator[Figure]:
     """A text longer than MiniLM takes, with the random rotary encoder from a folder."""
     with subjects.rotary_folder() as folder:
-        address = f"{app.url}/?model=other&source={quote(str(folder))}&text=a"
+        # Random weights are so small that maps with colours from 0 to 1 all look the same.
+        address = f"{app.url}/?model=other&source={quote(str(folder))}&text=a&range=head"
         visitor = Visitor(browser, address)
         taken = visitor.type_sentence(words(n_tokens, next(_seeds)))
         what = "long text to all heads and one painted (rotary)"
