@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
+# Processes that test what needs no browser, each with one thread; the browser's tests have the machine for themselves.
+WORKERS ?= 2
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
@@ -50,7 +52,10 @@ lint: $(VENV)/installed-test
 
 test: lint
 	$(BIN)/python tests/ensure_chromium.py
-	$(BIN)/python -m pytest
+	@status=0; \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile || status=1; \
+	$(BIN)/python -m pytest -m browser || status=1; \
+	exit $$status
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python tests/ensure_chromium.py
