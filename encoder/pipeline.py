@@ -14,8 +14,9 @@ from torch import Tensor
 
 from encoder.capture import record
 from encoder.config import EncoderConfig, NormPlacement
+from encoder.device import DTYPES
 from encoder.edits import Edit
-from encoder.errors import EncoderError, OutOfMemory, TextError, is_out_of_memory
+from encoder.errors import EncoderError, LoadError, OutOfMemory, TextError, is_out_of_memory
 from encoder.mlm import MaskedPrediction, MLMHead
 from encoder.model import Encoder, unfilled
 from encoder.pooling import Dense, Pooling, pool
@@ -285,6 +286,13 @@ def build(
     seed: int = 0,
     name: str = "from scratch",
     device: torch.device | str = "cpu",
+    dtype: str = "float32",
 ) -> TextEncoder:
-    """A TextEncoder with random weights drawn from `seed`; both norm placements get the same weights."""
-    return TextEncoder(name=name, encoder=Encoder(config, seed=seed).to(device), tokenizer=tokenizer)
+    """A TextEncoder with random weights drawn from `seed`; both norm placements get the same weights.
+
+    dtype: "float32" or "bfloat16", to which the weights are rounded. Raises LoadError for another.
+    """
+    if dtype not in DTYPES:
+        raise LoadError(f"dtype={dtype!r}: choose one of {', '.join(DTYPES)}.")
+    made = Encoder(config, seed=seed).to(device=device, dtype=DTYPES[dtype])
+    return TextEncoder(name=name, encoder=made, tokenizer=tokenizer)

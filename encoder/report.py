@@ -78,11 +78,16 @@ def model_lines(origin: Origin, name: str = "model") -> str:
     if origin.scratch is not None:
         fields = ", ".join(f"{field}={value!r}" for field, value in config_fields(origin.scratch).items())
         tokenizer = 'encoder.load("minilm").tokenizer'
-        device = options if origin.device in ("cpu", "cuda", "mps") else ""
-        return f"{name} = encoder.build(encoder.EncoderConfig({fields}), {tokenizer}, seed={origin.seed}{device})"
-    options += "" if origin.dtype == "float32" else f", dtype={origin.dtype!r}"
+        options = options if origin.device in ("cpu", "cuda", "mps") else ""
+        options += _dtype_option(origin)
+        return f"{name} = encoder.build(encoder.EncoderConfig({fields}), {tokenizer}, seed={origin.seed}{options})"
+    options += _dtype_option(origin)
     moved = "" if origin.norm == "trained" else f'.rewired("{origin.norm}")'
     return f"{name} = encoder.load({_quoted(origin.source)}{options}){moved}"
+
+
+def _dtype_option(origin: Origin) -> str:
+    return "" if origin.dtype == "float32" else f", dtype={origin.dtype!r}"
 
 
 def config_fields(config: EncoderConfig) -> dict[str, object]:

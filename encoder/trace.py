@@ -303,6 +303,8 @@ class Trace:
     ) -> Tensor:
         """[layers, h, S, S']: block-wise maximum."""
         rows, columns = (range(self.n_tokens)[window] for window in (queries, keys))
+        if size < 1 or not rows or not columns:
+            raise EncoderError(f"A map of {len(rows)} x {len(columns)} tokens in size={size}: each is at least 1.")
         block = pooling_block(max(len(rows), len(columns)), size)
         n_heads = len(range(self.config.n_heads)[heads])
         shape = (n_heads, -(-len(rows) // block), -(-len(columns) // block))

@@ -215,13 +215,14 @@ SCRATCH = encoder.EncoderConfig(
         (ModelOrigin(norm="pre"), "a a a", "b"),
         (ModelOrigin("twin-post"), "A dog", None),
         (ModelOrigin(scratch=SCRATCH, seed=7), "one two", None),
+        (ModelOrigin(scratch=SCRATCH, seed=7, device="cpu", dtype="bfloat16"), "one two", None),
         (ModelOrigin(device="cpu"), LONG, None),
     ],
-    ids=["minilm", "hostile", "rewired", "twin", "scratch", "long"],
+    ids=["minilm", "hostile", "rewired", "twin", "scratch", "scratch in bfloat16", "long"],
 )
 def test_the_python_lines_give_the_same_numbers(origin: ModelOrigin, text: str, pair: str | None, special: str):
     if origin.scratch is not None:
-        model = encoder.build(SCRATCH, encoder.load("minilm").tokenizer, seed=7)
+        model = encoder.build(SCRATCH, encoder.load("minilm").tokenizer, seed=7, dtype=origin.dtype)
     else:
         model = encoder.load(origin.source)
         model = model if origin.norm == "trained" else model.rewired(origin.norm)

@@ -20,7 +20,7 @@ import streamlit as st
 
 import encoder
 from encoder.config import EncoderConfig
-from encoder.device import pick_device
+from encoder.device import DTYPES, pick_device
 from encoder.edits import Edit
 from encoder.text import Tokenizer
 from encoder.trace import Trace
@@ -95,8 +95,9 @@ class ModelKey:
 #: Traces and what is derived from them. A module's own value, as it is asked for dozens of times in each run:
 #: Streamlit's caches make a hash of the function and its arguments each time.
 _STORE = ByteCache(CACHE_MB * 1_000_000)
-#: Models in the placements that are asked for; each counts one.
-_PLACED = ByteCache(16)
+#: Bytes of models that are kept for all sessions, in the placements that are asked for, those last used.
+MODEL_BYTES = 2_000_000_000
+_PLACED = ByteCache(MODEL_BYTES)
 
 
 @st.cache_resource(show_spinner=False)
@@ -139,7 +140,7 @@ def kept_models() -> dict[str, str]:
     return dict(st.session_state.get(_OWN_MODELS, {}))
 
 
-def _kept_model(name: str, device: str) -> encoder.TextEncoder:
+def _kept_model(name: str, device: str, dtype: str) -> encoder.TextEncoder:
     def gone() -> encoder.TextEncoder:
         raise encoder.LoadError(
             "This trained model is no longer kept: the server keeps the newest ones, until it is started anew. "
@@ -147,18 +148,18 @@ def _kept_model(name: str, device: str) -> encoder.TextEncoder:
         )
 
     model = _trained().get(name, gone, lambda _: 0)
-    target = pick_device(device)
-    if target == model.device:
+    target, numbers = pick_device(device), DTYPES[dtype]
+    if (target, numbers) == (model.device, model.encoder.dtype):
         return model
-    return dataclasses.replace(model, encoder=copy.deepcopy(model.encoder).to(target))
+    return dataclasses.replace(model, encoder=copy.deepcopy(model.encoder).to(device=target, dtype=numbers))
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _model(source: str, scratch: EncoderConfig | None, seed: int, device: str, dtype: str) -> encoder.TextEncoder:
     if scratch is not None:
-        model = encoder.build(scratch, _tokenizer(), seed=seed, device=pick_device(device))
+        model = encoder.build(scratch, _tokenizer(), seed=seed, device=pick_device(device), dtype=dtype)
     elif source.startswith(TRAINED):
-        model = _kept_model(source.removeprefix(TRAINED), device)
+        model = _kept_model(source.removeprefix(TRAINED), device, dtype)
     else:
         try:
             model = encoder.load(source, device=device, dtype=dtype)
@@ -175,7 +176,7 @@ def _model(source: str, scratch: EncoderConfig | None, seed: int, device: str, d
 def model(key: ModelKey) -> encoder.TextEncoder:
     """The model of a key, loaded once for all sessions. Raises EncoderError with a sentence that can be shown."""
     key = dataclasses.replace(key, window=None)
-    return _PLACED.get(key, lambda: _placed(key), lambda _: 1)
+    return _PLACED.get(key, lambda: _placed(key), model_bytes)
 
 
 def _placed(key: ModelKey) -> encoder.TextEncoder:
@@ -262,6 +263,11 @@ def trace_bytes(trace: Trace) -> int:
     models = {weight.untyped_storage().data_ptr() for weight in trace.encoder.parameters()}
     storages = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in trace.values.values()}
     return sum(n_bytes for storage, n_bytes in storages.items() if storage not in models)
+
+
+def model_bytes(model: encoder.TextEncoder) -> int:
+    """Bytes of a model's weights; those that two placements share are counted for each."""
+    return sum(parameter.numel() * parameter.element_size() for parameter in model.encoder.parameters())
 
 
 def value_bytes(value: Any) -> int:

@@ -129,7 +129,7 @@ def _say_what_of_a_long_text_is_shown(area: DeltaGenerator, view: View) -> None:
 def _memory(view: View) -> str:
     """Where the model runs and what it takes."""
     model = view.loaded
-    weights = sum(parameter.numel() * parameter.element_size() for parameter in model.encoder.parameters())
+    weights = cached.model_bytes(model)
     megabytes = f"{weights / 1e6:,.0f}" if weights >= 1e6 else f"{weights / 1e6:.2g}"
     device = str(model.device).upper()
     return (

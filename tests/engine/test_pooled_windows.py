@@ -32,3 +32,11 @@ def test_each_cell_is_the_largest_of_its_block(trace: Trace, window: tuple[int, 
             i, j = top + row * block, left + column * block
             expected = whole[i : min(i + block, bottom), j : min(j + block, right)].max()
             torch.testing.assert_close(pooled[row, column], expected)
+
+
+@pytest.mark.parametrize("size", [0, -3])
+def test_a_map_of_no_cells_is_refused(trace: Trace, size: int) -> None:
+    with pytest.raises(encoder.EncoderError, match="at least 1"):
+        trace.thumbnails(size)
+    with pytest.raises(encoder.EncoderError, match="at least 1"):
+        trace.pooled_attention(0, 0, 8, queries=slice(4, 4))

@@ -82,3 +82,19 @@ def test_bytes_of_a_trace_count_shared_storage_once() -> None:
     trace = encoder.load("minilm").trace("one two three")
     numbers = 3 * 6 * 5 * 384  # q, k, v of six layers over five tokens: the least that is held
     assert 4 * numbers <= cached.trace_bytes(trace) <= 4 * 4 * numbers
+
+
+@pytest.mark.parametrize("kind", ["scratch", "trained"])
+def test_numbers_of_16_bits_are_what_runs(kind: str) -> None:
+    config = encoder.EncoderConfig(
+        vocab_size=cached.scratch_vocabulary(), d_model=16, n_layers=2, n_heads=2, d_ffn=24, position="sinusoidal"
+    )
+    key = cached.ModelKey(source="scratch", scratch=config, device="cpu")
+    if kind == "trained":
+        key = cached.ModelKey(source=cached.TRAINED + cached.keep_model(cached.model(key)), device="cpu")
+    full, half = cached.model(key), cached.model(replace(key, dtype="bfloat16"))
+    assert cached.model_bytes(half) * 2 == cached.model_bytes(full) == 4 * full.n_parameters
+    weights, here = (cached.trace(replace(key, dtype=name), "one two three").attention(1, 1)
+                     for name in ("float32", "bfloat16"))  # fmt: skip
+    np.testing.assert_allclose(here, weights, atol=0.01)
+    assert not np.array_equal(here, weights)
