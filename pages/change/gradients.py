@@ -13,7 +13,7 @@ from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import gradients
 from pages.shared import cached
 from pages.shared.formulas import number
-from pages.shared.gradients_params import DEPTHS, MOST_SEEDS, WIDTHS
+from pages.shared.gradients_params import DEPTHS, MOST_HEADS, MOST_SEEDS, WIDTHS
 from pages.shared.take_pages import take_gradients
 from pages.shared.view import state
 
@@ -33,6 +33,9 @@ def main() -> None:
     setting, depths, seeds = what_to_measure()
     if not depths:
         st.info("No depth is chosen. Choose at least one, two or more for a slope.")
+        return
+    if setting.d_model % setting.n_heads:
+        st.warning(cannot_be_split(setting), icon=":material/edit:")
         return
     try:
         found = measured(setting, depths, seeds)
@@ -58,12 +61,21 @@ def what_to_measure() -> tuple[gradients.Setting, list[int], range]:
         seeds = state.bound(st.number_input, "grad_seeds", "Seeds", min_value=1, max_value=MOST_SEEDS, width=110)
         heads = 1
         if kind == "real":
-            heads = state.bound(st.number_input, "grad_heads", "Heads", min_value=1, max_value=16, width=110)
+            heads = state.bound(st.number_input, "grad_heads", "Heads", min_value=1, max_value=MOST_HEADS, width=110)
     depths = state.bound(st.segmented_control, "grad_depths", "Depths L", list(DEPTHS), selection_mode="multi")
     own = {} if kind == "theory" else {
         "n_heads": heads, "d_ffn": 4 * width, "activation": "gelu", "uniform_attention": False
     }  # fmt: skip
     return gradients.Setting(d_model=width, **own), sorted(depths), range(seeds)
+
+
+def cannot_be_split(setting: gradients.Setting) -> str:
+    """Why so many heads cannot be measured, in the words of the controls."""
+    fitting = [str(heads) for heads in range(1, MOST_HEADS + 1) if setting.d_model % heads == 0]
+    return (
+        f"Width {setting.d_model} cannot be split among {setting.n_heads} heads. "
+        f"Choose {', '.join(fitting[:-1])} or {fitting[-1]} heads."
+    )
 
 
 def measured(setting: gradients.Setting, depths: list[int], seeds: range) -> list[gradients.Measurement]:

@@ -9,7 +9,7 @@ import streamlit as st
 from encoder import figures
 from encoder.measure import ranking
 from encoder.steps import Check, Recomputation, Selection
-from pages.shared import cached, controls
+from pages.shared import cached, controls, token_names
 from pages.shared.view import View, state
 
 #: The longest text, in tokens, of which every number is computed once more.
@@ -173,8 +173,8 @@ def show_checks(checks: Sequence[Check]) -> None:
 
 
 def token(view: View, position: int) -> str:
-    """A token inside Markdown, in quotation marks: it may be a comma."""
-    return quoted(view.trace.labels[position])
+    """A token inside Markdown, in quotation marks: it may be a comma; with its position where it stands twice."""
+    return token_names.quoted(view.trace.labels, position)
 
 
 def quoted(label: str) -> str:

@@ -207,7 +207,7 @@ def test_gradients_of_a_real_encoder_and_of_no_depth() -> None:
     assert "Choose a second depth" in written(app)
     assert "Lemma 2 is about the theory's setting" in written(app)
     app.number_input(key="view:grad_heads").set_value(5).run()
-    assert "cannot be split" in sentences(app)
+    assert "Width 32 cannot be split among 5 heads. Choose 1, 2, 4, 8 or 16 heads." in sentences(app)
     app.number_input(key="view:grad_heads").set_value(4)
     app.segmented_control(key="view:grad_depths").set_value([]).run()
     assert "No depth is chosen" in sentences(app)
