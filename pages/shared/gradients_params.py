@@ -10,7 +10,7 @@ MOST_SEEDS, MOST_HEADS = 5, 16
 
 
 def _depths(text: str) -> list[int]:
-    asked = text.split(",")
+    asked = text.split(",") if text else []  # a link to the page where none is chosen
     if not set(asked) <= {str(depth) for depth in DEPTHS}:
         raise ValueError(f"choose among {', '.join(map(str, DEPTHS))}")
     return [depth for depth in DEPTHS if str(depth) in asked]

@@ -211,6 +211,9 @@ def test_gradients_of_a_real_encoder_and_of_no_depth() -> None:
     app.number_input(key="view:grad_heads").set_value(4)
     app.segmented_control(key="view:grad_depths").set_value([]).run()
     assert "No depth is chosen" in sentences(app)
+    again = visit("change/gradients", grad_depths="", **real)  # the address of that view is that view
+    assert "No depth is chosen" in sentences(again)
+    assert "The link asks" not in sentences(again)
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
