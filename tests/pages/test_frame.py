@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -310,7 +311,9 @@ def test_a_shared_server_offers_the_folders_of_its_operator(tmp_path: Path, monk
 
 
 def test_a_wrong_value_is_answered_in_the_words_of_the_control() -> None:
-    app = visit(norm="sideways", text="a")
+    app = visit(norm="sideways", hold="x", text="a")
     assert_well(app)
-    assert "asks for norm='sideways'" in sentences(app).replace("\\", "")
-    assert "Shown: as is." in sentences(app).replace("\\", "")
+    said = sentences(app).replace("\\", "")
+    assert "asks for norm='sideways'" in said
+    assert "Shown: as is." in said
+    assert re.search(r"asks for hold='x'.*Shown: none\.", said)
