@@ -117,6 +117,14 @@ def test_a_plain_figure_is_sent_as_plotlys_own(log: bool):
     assert plain["data"] == checked["data"]
 
 
+def test_names_that_are_their_tick_texts_do_not_travel_twice():
+    spec = figures.attention_spec(np.eye(4), ["the", "cat", "the", "mat"])
+    axis = figure_of(_message(spec, None))[0]["layout"]["xaxis"]
+    assert axis["ticktext"] == ["the", "cat", "the", "mat"]
+    assert axis["labelalias"] == {"0": "the (0)", "2": "the (2)"}
+    assert spec["layout"]["xaxis"]["labelalias"]["1"] == "cat", "what is sent is a copy"
+
+
 def test_nan_stays_nan_in_an_array() -> None:
     _, arrays = figure_of(_message(go.Figure(go.Heatmap(z=np.array([[np.nan, 1.0]]))), None))
     assert np.isnan(arrays["data.0.z"][0, 0])

@@ -5,7 +5,7 @@ it stands on light and dark pages alike. Where numbers are made first, the funct
 """
 
 from encoder.figures.attention import attention_cells, attention_heatmap, attention_spec
-from encoder.figures.axes import arrow, isolated
+from encoder.figures.axes import arrow, isolated, told_apart
 from encoder.figures.colours import THEMES, thumbnails_lut
 from encoder.figures.lines import attention_lines, line_cells
 from encoder.figures.norms import (
@@ -52,5 +52,5 @@ __all__ = [
     "norm_deviations", "norm_label", "norm_means", "norm_steps", "norm_tick", "order_bars", "outlier_map", "outliers",
     "position_dot_products", "position_heatmap", "position_products", "products_by_distance", "robust_limit",
     "rotary_angles", "shaded_text", "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps",
-    "vectors_heatmap", "window_spec",
+    "told_apart", "vectors_heatmap", "window_spec",
 ]  # fmt: skip

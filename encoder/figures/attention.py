@@ -20,6 +20,7 @@ from encoder.figures.axes import (
     neutral_layout,
     pill,
     token_axis,
+    told_apart,
 )
 
 #: On a logarithmic scale what is smaller than this share of the largest colour value is drawn as this.
@@ -33,6 +34,8 @@ THIN_ABOVE = 100
 Scale = Literal["fixed", "head"] | float
 #: One selected token, several, or none.
 Positions = int | Sequence[int] | None
+#: Where the tokens of the rows, and those of the columns, stand in the text; None: the row or column is no token.
+Places = tuple[Sequence[int | None], Sequence[int | None]]
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class AttentionCells:
     """The numbers of an attention map. weights [rows, columns] float32; rows, columns: the cell's place on its axis.
 
     A place counts blocks of `block` tokens: cell (r, c) stands for query tokens rows[r] x block onwards, key tokens
-    columns[c] x block onwards. query_names and key_names: what the hover text calls each place, from place 0 on.
+    columns[c] x block onwards. query_names and key_names: what the axis calls each place, from place 0 on.
     """
 
     weights: np.ndarray
@@ -113,6 +116,7 @@ def attention_heatmap(
     row_offset: int = 0,
     column_offset: int = 0,
     square: bool = True,
+    places: Places | None = None,
 ) -> go.Figure:
     """An attention map as an interactive heatmap: row i says what query token i attends to.
 
@@ -129,6 +133,8 @@ def attention_heatmap(
         block: one cell stands for block x block tokens, and its value is the largest among them.
         row_offset, column_offset: the query and key token of cell (0, 0), when a window of a longer text is drawn.
         square: cells of short texts are squares; otherwise the map takes all the room that it gets.
+        places: where the query and the key tokens stand in the text, where that is not their place in the labels: of
+            words, of one sentence of a pair. The label of a cell tells tokens of the same text apart by it.
 
     Returns:
         A figure in which the cell of query i and key j lies at y = i, x = j (divided by `block` where that is not 1).
@@ -138,7 +144,7 @@ def attention_heatmap(
     """
     spec = attention_spec(
         attention, labels, key_labels=key_labels, title=title, scale=scale, log=log, colours=colours, selected=selected,
-        block=block, row_offset=row_offset, column_offset=column_offset, square=square,
+        block=block, row_offset=row_offset, column_offset=column_offset, square=square, places=places,
     )  # fmt: skip
     return go.Figure(spec)
 
@@ -157,6 +163,7 @@ def attention_spec(
     row_offset: int = 0,
     column_offset: int = 0,
     square: bool = True,
+    places: Places | None = None,
 ) -> dict[str, Any]:
     """`attention_heatmap` as plain dictionaries {"data", "layout"}, which Plotly's classes have not checked.
 
@@ -173,9 +180,11 @@ def attention_spec(
     )
     unit = "" if block == 1 else f", {block} tokens a cell"
     n_rows, n_columns = cells.weights.shape
-    across = token_axis(cells.key_names, int(cells.columns[0]), n_columns, title="attends to (key)" + unit)
+    from_names, to_names = (None, None) if block > 1 else names_of_cells(cells.query_names, cells.key_names, places)
+    title_to, title_from = "attends to (key)" + unit, "attends from (query)" + unit
+    across = token_axis(cells.key_names, int(cells.columns[0]), n_columns, title=title_to, names=to_names)
     down = token_axis(
-        cells.query_names, int(cells.rows[0]), n_rows, title="attends from (query)" + unit, downwards=True
+        cells.query_names, int(cells.rows[0]), n_rows, title=title_from, downwards=True, names=from_names
     )
     if square and max(n_rows, n_columns) <= SQUARE_UP_TO:
         across |= {"constrain": "domain", "constraintoward": "left"}
@@ -191,6 +200,15 @@ def attention_spec(
         uirevision=f"{n_rows}x{n_columns}/{block}+{row_offset},{column_offset}",
     )
     return {"data": map_traces(cells, log, colours), "layout": layout}
+
+
+def names_of_cells(queries: list[str], keys: list[str], places: Places | None) -> tuple[list[str], list[str]]:
+    """What the label of a cell calls its query and its key: with its position where its text stands more than once."""
+    if places is None:
+        return told_apart(queries), told_apart(keys)
+    # A token that is both a query and a key counts once; one on either side, as between two sentences, counts as two.
+    tokens = dict(zip([*places[0], *places[1]], [*queries, *keys], strict=True))
+    return tuple(told_apart(one, where, tokens.values()) for one, where in zip((queries, keys), places, strict=True))
 
 
 def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[dict[str, Any]]:

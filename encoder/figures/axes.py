@@ -3,14 +3,16 @@
 A token axis counts positions 0, 1, 2, ..., so a repeated word stays two tokens. It is a category axis whose categories
 are those numbers: Plotly then draws as many labels as fit, more of them on zooming in, and none between two tokens. The
 labels are given twice: as `labelalias`, which Plotly applies to ticks and to hover text alike, and as `tickvals` and
-`ticktext`, which Plotly leaves aside (`tickmode="auto"`) and pages/shared/components/plot reads.
+`ticktext`, which Plotly leaves aside (`tickmode="auto"`) and pages/shared/components/plot reads for its ticks. A token
+whose text stands more than once has its position in `labelalias`, "the (4)", and so in every label of a cell.
 """
 
 from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,10 +71,44 @@ def shown_label(label: str) -> str:
     return html.escape(isolated(text), quote=False)
 
 
-def token_axis(labels: Sequence[str], first: int, count: int, *, title: str, downwards: bool = False) -> dict[str, Any]:
-    """Layout of an axis of tokens. labels: of all positions; first, count: the cells that the figure draws."""
+def told_apart(
+    labels: Sequence[str], positions: Sequence[int | None] | None = None, among: Iterable[str] | None = None
+) -> list[str]:
+    """The labels, those that stand more than once with their position: "the (4)".
+
+    positions: where they are not the places in `labels`; None: a place without a token, named as it is. among: the
+    labels that count, where more tokens are shown than these.
+    """
+    often = {label for label, count in Counter(labels if among is None else among).items() if count > 1}
+    places = range(len(labels)) if positions is None else positions
+    return [
+        f"{label} ({place})" if label in often and place is not None else label
+        for label, place in zip(labels, places, strict=True)
+    ]
+
+
+def shown_name(label: str, name: str) -> str:
+    """A name that begins with a label, such as "the (4)", as `shown_label` writes the label."""
+    return shown_label(label) + html.escape(name[len(label) :], quote=False) if name.startswith(label) else name
+
+
+def token_axis(
+    labels: Sequence[str],
+    first: int,
+    count: int,
+    *,
+    title: str,
+    downwards: bool = False,
+    names: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Layout of an axis of tokens. labels: of all positions; first, count: the cells that the figure draws.
+
+    names: what labels of cells call each token, beginning with its label; by default as `told_apart` gives them.
+    """
     positions = range(first, first + count)
     texts = [shown_label(labels[position]) for position in positions]
+    names = told_apart(labels) if names is None else names
+    told = [shown_name(labels[position], names[position]) for position in positions]
     ends = [first - 0.5, first + count - 0.5]
     axis: dict[str, Any] = {
         **(_whole_text(count) if first == 0 else _part_of_text(first, count)),
@@ -86,7 +122,9 @@ def token_axis(labels: Sequence[str], first: int, count: int, *, title: str, dow
         "automargin": True,
     }
     if axis["tickmode"] != "array":
-        axis["labelalias"] = {str(position): text for position, text in zip(positions, texts, strict=True)}
+        axis["labelalias"] = {str(position): name for position, name in zip(positions, told, strict=True)}
+    elif axis["type"] == "linear":
+        axis["ticktext"] = told  # the only text that Plotly then takes for the label of a cell
     if not downwards:
         longest = max((len(label) for label in labels[first : first + count]), default=0)
         # Level only while a short sentence's labels surely fit; upright labels always do, and never overlap.

@@ -44,6 +44,7 @@ def attention_difference(
     limit: float | None = None,
     selected: tuple[int | None, int | None] | None = None,
     block: int = 1,
+    told: Sequence[str] | None = None,
 ) -> go.Figure:
     """The second map minus the first: teal where the second attends more, orange where the first does.
 
@@ -55,6 +56,7 @@ def attention_difference(
         limit: the difference that gets the full colour, at both ends; by default the largest.
         selected: (query step, key step), either may be None: framed.
         block: steps that a cell stands for, each way; its value is then the difference farthest from 0.
+        told: what the label of a cell calls each step, as `align.told_apart` gives it: "the (4 | 6)".
 
     Raises:
         ValueError: shapes or labels that do not fit.
@@ -65,8 +67,9 @@ def attention_difference(
     limit = symmetric_limit(values) if limit is None else float(limit)
     unit = "" if block == 1 else f", {block} tokens a cell"
     ticks = block_names(labels, block)
-    across = token_axis(ticks, 0, n_columns, title="attends to (key)" + unit)
-    down = token_axis(ticks, 0, n_rows, title="attends from (query)" + unit, downwards=True)
+    names_of_steps = told if block == 1 else None
+    across = token_axis(ticks, 0, n_columns, title="attends to (key)" + unit, names=names_of_steps)
+    down = token_axis(ticks, 0, n_rows, title="attends from (query)" + unit, downwards=True, names=names_of_steps)
     if max(values.shape) <= SQUARE_UP_TO:
         across |= {"constrain": "domain", "constraintoward": "left"}
         down |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}

@@ -10,8 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.attention import Positions, Scale, attention_cells, block_names, map_traces, positions
-from encoder.figures.axes import as_array, band, neutral_layout, shown_label
+from encoder.figures.attention import Positions, Scale, attention_cells, map_traces, positions
+from encoder.figures.axes import as_array, band, neutral_layout, shown_label, shown_name, told_apart
 
 #: Up to this many tokens across, each one's label is written on the axis.
 LABELLED_TOKENS = 40
@@ -89,7 +89,11 @@ def _axis(
     ends = [-0.5, len(labels) - 0.5]
     first = round(float(centres[0]) - (block - 1) / 2)
     last = min(first + block * len(centres), len(labels))
-    names = block_names(labels[first:last], block) if block == 1 else _spans(first, last, block)
+    named = block == 1 and last - first <= LABELLED_TOKENS
+    texts = [shown_label(label) for label in labels[first:last]] if block == 1 else _spans(first, last, block)
+    told = texts
+    if block == 1:
+        told = [shown_name(*both) for both in zip(labels[first:last], told_apart(labels)[first:last], strict=True)]
     axis: dict[str, Any] = {
         "type": "linear",
         "range": ends[::-1] if downwards else ends,
@@ -99,19 +103,19 @@ def _axis(
         "tickmode": "auto",
         "tickformat": "d",
         "tickvals": centres.astype(np.float32),
-        "ticktext": [shown_label(name) for name in names],
+        "ticktext": texts if named else told,  # where ticks are numbers, this is read for the label of a cell alone
         "title": {"text": title, "standoff": 10},
         "showgrid": False,
         "zeroline": False,
         "ticks": "",
         "automargin": True,
     }
-    if block == 1 and last - first <= LABELLED_TOKENS:
+    if named:
         axis |= {
             "tickmode": "linear",
             "tick0": 0,
             "dtick": 1,
-            "labelalias": {str(first + k): shown_label(name) for k, name in enumerate(names)},
+            "labelalias": {str(first + k): name for k, name in enumerate(told)},
             "tickangle": 0 if downwards else -90,
         }
     return axis

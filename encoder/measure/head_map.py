@@ -32,6 +32,10 @@ class HeadMap(Protocol):
     @property
     def key_labels(self) -> tuple[str, ...]: ...
 
+    @property
+    def places(self) -> tuple[Sequence[int], Sequence[int]]:
+        """Position of the first token of each row, and of each column."""
+
     def row_of(self, token: int) -> int | None:
         """The row in which a token is, None where it is not shown."""
 
@@ -81,6 +85,10 @@ class DenseMap:
     def key_labels(self) -> tuple[str, ...]:
         return self.cells.key_labels
 
+    @property
+    def places(self) -> tuple[Sequence[int], Sequence[int]]:
+        return [group[0] for group in self.cells.queries], [group[0] for group in self.cells.keys]
+
     def row_of(self, token: int) -> int | None:
         return self.cells.row_of(token)
 
@@ -126,6 +134,10 @@ class LongMap:
     @property
     def key_labels(self) -> tuple[str, ...]:
         return self.trace.labels
+
+    @property
+    def places(self) -> tuple[Sequence[int], Sequence[int]]:
+        return range(self.trace.n_tokens), range(self.trace.n_tokens)
 
     def row_of(self, token: int) -> int | None:
         return token if token < self.trace.n_tokens else None

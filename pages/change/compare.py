@@ -211,10 +211,16 @@ def maps(
     span: str,
 ) -> dict[str, go.Figure]:
     """Heading -> figure: A, B and their difference over the same steps; A and B in the same colours."""
-    pairs = ((sides.first, found.first, names[0]), (sides.second, found.second, names[1]))
+    steps = sides.alignment
+    pairs = (
+        (sides.first, found.first, names[0], steps.first, steps.gaps[0]),
+        (sides.second, found.second, names[1], steps.second, steps.gaps[1]),
+    )
     drawn = {}
-    for (side, weights, labels), gaps in zip(pairs, sides.alignment.gaps, strict=True):
-        figure = figures.attention_heatmap(weights, labels, block=found.block, colours=view.colours, selected=selected)
+    for side, weights, labels, positions, gaps in pairs:
+        figure = figures.attention_heatmap(
+            weights, labels, block=found.block, colours=view.colours, selected=selected, places=(positions, positions)
+        )
         figure.update_layout(margin_t=8)  # the colour bar makes itself the room that it needs
         if span == "head":
             figure.update_traces(zmax=found.top, selector={"type": "heatmap"})
@@ -224,9 +230,9 @@ def maps(
     by_side = {"A": found.first, "B": found.second}
     figure = difference.attention_difference(
         sign * found.difference, names[2], names=(less.name, more.name), block=found.block, selected=selected,
-        weights=(by_side[less.name], by_side[more.name]),
+        weights=(by_side[less.name], by_side[more.name]), told=align.told_apart(names[2], steps),
     )  # fmt: skip
-    every_gap = sorted({step for side in sides.alignment.gaps for step in side})
+    every_gap = sorted({step for side in steps.gaps for step in side})
     drawn["difference"] = difference.show_gaps(figure, every_gap) if found.block == 1 else figure
     return drawn
 

@@ -78,7 +78,7 @@ def head_figure(
     }
     if is_exact(shown, options):
         figure = figures.attention_spec(
-            shown.weights, shown.query_labels, key_labels=shown.key_labels, square=False, **look
+            shown.weights, shown.query_labels, key_labels=shown.key_labels, square=False, places=shown.places, **look
         )
         return figure, caption(options, view.pair is not None) + _faint(figure, options)
     return _window(view, options, shown, key, look)

@@ -119,7 +119,8 @@ def _lines(view: View, options: Options, exact: bool) -> str:
         "from encoder.measure import head_map\n"
         f"shown = head_map.dense_map(trace, {layer}, {head}{changed})\n"
         "weights = shown.weights\n"
-        "encoder.figures.attention_heatmap(weights, shown.query_labels, key_labels=shown.key_labels)"
+        "encoder.figures.attention_heatmap(weights, shown.query_labels, key_labels=shown.key_labels, "
+        "places=shown.places)"
     )
 
 
@@ -131,7 +132,9 @@ def _sections(view: View, options: Options, shown: HeadMap, held: Held, name: st
         "selected": (held.rows(shown), held.columns(shown)),
     }
     if exact:
-        figure = figures.attention_heatmap(shown.weights, shown.query_labels, key_labels=shown.key_labels, **look)
+        figure = figures.attention_heatmap(
+            shown.weights, shown.query_labels, key_labels=shown.key_labels, places=shown.places, **look
+        )
         said = attention_view.caption(options, view.pair is not None)
     else:
         layer, head = head_options.averaged(view.layer, view.head, options.average)

@@ -87,8 +87,8 @@ def test_zooming_in_names_every_token(draw) -> None:
 
 def test_repeated_words_are_columns_of_their_own(draw) -> None:
     page = draw(figures.attention_heatmap(np.eye(3), ["the", "cat", "the"]))
-    assert ticks(page, "x") == ["the", "cat", "the"]
-    assert hover(page, 2, 0) == "the attends to the: 0.00"
+    assert ticks(page, "x") == ["the (0)", "cat", "the (2)"]
+    assert hover(page, 2, 0) == "the (2) attends to the (0): 0.00"
 
 
 def test_a_window_of_a_text_lies_at_its_place(draw) -> None:

@@ -175,7 +175,7 @@ def test_rows_attend_to_columns():
             assert cell(figure, query, key) == weights[query, key]
     assert figure.layout.yaxis.title.text == "attends from (query)"
     assert figure.layout.xaxis.title.text == "attends to (key)"
-    assert figure.layout.yaxis.labelalias == {"0": "a", "1": "b", "2": "a"}
+    assert figure.layout.yaxis.labelalias == {"0": "a (0)", "1": "b", "2": "a (2)"}
     assert figure.layout.xaxis.labelalias["4"] == "z"
     assert figure.data[0].hovertemplate == "%{y} attends to %{x}: %{z:.3g}<extra></extra>"
 
@@ -185,6 +185,29 @@ def test_repeated_words_stay_apart():
     assert list(figure.data[0].x) == [0, 1, 2]
     assert figure.layout.xaxis.type == "category"  # no tick ever falls between two tokens
     assert figure.layout.xaxis.to_plotly_json()["categoryarray"] == [0, 1, 2]
+
+
+def test_labels_of_cells_tell_repeated_tokens_apart_by_their_place_in_the_text():
+    """Of words and of one sentence of a pair the place on the axis is none in the text."""
+    labels, keys = ["the", "cat", "the"], ["the", "<b>"]
+    figure = figures.attention_heatmap(weights_of(3, 2), labels, key_labels=keys, places=([1, 2, 5], [7, 8]))
+    assert figure.layout.yaxis.labelalias == {"0": "the (1)", "1": "cat", "2": "the (5)"}
+    assert figure.layout.xaxis.labelalias == {"0": "the (7)", "1": "&lt;b&gt;"}, "it stands in both sentences"
+    assert list(figure.layout.yaxis.ticktext) == labels
+    once = figures.attention_heatmap(weights_of(2, 2), ["a", "b"], key_labels=["b", "a"], places=([3, 4], [4, 3]))
+    assert once.layout.xaxis.labelalias == {"0": "b", "1": "a"}, "the same tokens, not others of the same text"
+    part = figures.window_spec(weights_of(3, 3), ["the", "cat"] * 4, block=1, row_offset=2, column_offset=5)["layout"]
+    assert part["yaxis"]["labelalias"] == {"2": "the (2)", "3": "cat (3)", "4": "the (4)"}
+    long = figures.window_spec(weights_of(60, 60), ["the", "cat"] * 50, block=1, row_offset=30)["layout"]["yaxis"]
+    assert long["ticktext"][:2] == ["the (30)", "cat (31)"]
+    assert "labelalias" not in long
+
+
+def test_a_name_keeps_its_position_where_its_label_is_cut():
+    figure = figures.attention_heatmap(np.eye(2), ["x" * 40] * 2)
+    assert figure.layout.xaxis.labelalias["1"] == "x" * 27 + "… (1)"
+    hebrew = figures.attention_heatmap(np.eye(2), ["א"] * 2).layout.xaxis.labelalias
+    assert hebrew["0"] == "\u2068א\u2069 (0)"
 
 
 def test_a_window_keeps_its_places():

@@ -95,9 +95,12 @@ class PlotView {
       });
     });
     this.labels = {};   // axis -> position -> label, for axes whose ticks are named
+    this.told = {};     // axis -> position -> name in labels of cells: "the (4)" where a text stands more than once
     for (const [name, axis] of Object.entries(this.figure.layout)) {
       if (/^[xy]axis\d*$/.test(name) && axis.ticktext && axis.tickvals) {
         this.labels[name] = new Map(Array.from(axis.tickvals, (value, k) => [value, axis.ticktext[k]]));
+        const told = Object.entries(axis.labelalias || {}).map(([value, text]) => [Number(value), text]);
+        this.told[name] = new Map([...this.labels[name], ...told]);
       }
     }
     if (this.cursor && !this.maps[this.cursor.map]) this.cursor = null;
@@ -135,11 +138,21 @@ class PlotView {
   traces() {
     return this.figure.data.map((trace, number) => {
       const map = this.maps.find((candidate) => candidate.number === number);
-      if (!map || trace.hoverinfo === "skip") return trace;
+      if (trace.hoverinfo === "skip") return trace;
+      if (!map) return this.toldApart(trace);
       // The label of a cell is drawn here: Plotly would know only the tokens whose tick is drawn.
       const { hovertemplate, ...rest } = trace;
       return { ...rest, hoverinfo: "none" };
     });
+  }
+
+  // Bars and curves over tokens: Plotly would name a token as its tick.
+  toldApart(trace) {
+    const name = axisKey(trace.xaxis ?? "x");
+    const told = this.figure.layout[name]?.labelalias && this.told[name];
+    if (!told || !trace.x || !String(trace.hovertemplate).includes("%{x}")) return trace;
+    const hovertext = Array.from(trace.x, (value) => told.get(Number(value)) ?? String(value));
+    return { ...trace, hovertext, hovertemplate: trace.hovertemplate.replace("%{x}", "%{hovertext}") };
   }
 
   layout() {
@@ -217,7 +230,7 @@ class PlotView {
     const labels = this.labels[name];
     const longest = this.width < 500 ? 10 : 16;
     if (own.labelalias) {
-      return { labelalias: Object.fromEntries(Object.entries(own.labelalias).map(([value, label]) => [value, cut(label, longest)])) };
+      return { labelalias: Object.fromEntries([...labels].map(([value, label]) => [value, cut(label, longest)])) };
     }
     if (own.tickmode && own.tickmode !== "array") return {};
     const live = this.host._fullLayout?.[name];
@@ -261,8 +274,8 @@ class PlotView {
     for (const place of this.figure.layout.meta?.names ?? []) if (names.has(String(place))) put(names.get(String(place)), true);
   }
 
-  labelOf(name, position) {
-    return this.labels[name]?.get(position) ?? String(Number(position.toPrecision(6)));
+  nameOf(name, position) {
+    return this.told[name]?.get(position) ?? String(Number(position.toPrecision(6)));
   }
 
   // ---- The selection, drawn as shapes so that it follows every zoom and is in the exported picture. ----
@@ -482,7 +495,7 @@ class PlotView {
     const template = map.trace.hovertemplate ?? "%{y} to %{x}: %{z:.3f}";
     const [x, y] = [map.across.centres[column], map.down.centres[row]];
     const values = {
-      x: this.labelOf(map.x, x), y: this.labelOf(map.y, y), z: map.trace.z[row][column],
+      x: this.nameOf(map.x, x), y: this.nameOf(map.y, y), z: map.trace.z[row][column],
       text: map.trace.text?.[row]?.[column], hovertext: map.trace.hovertext?.[row]?.[column], customdata: map.trace.customdata?.[row]?.[column],
     };
     const picture = String(template).replace(/<extra>.*?<\/extra>/gs, "");

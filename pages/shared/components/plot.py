@@ -41,7 +41,8 @@ def plot(
     Works for every Plotly figure; cells, tick labels and arrow keys are offered for heat maps whose axes are integer
     positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens, the browser draws as many
     labels as fit and more of them on zooming in. The label of a cell is the trace's `hovertemplate`, in which `%{x}`
-    and `%{y}` are tokens and `%{z:.3f}`, `%{text}` and `%{customdata}` belong to the cell. Colours and fonts that the
+    and `%{y}` are tokens, as `labelalias` names them where it does ("the (4)", of several), and `%{z:.3f}`, `%{text}`
+    and `%{customdata}` belong to the cell. Colours and fonts that the
     figure leaves open follow the theme. The zoom survives a new figure as long as `layout.uirevision` stays the same
     (unset: while the map's shape does).
 
@@ -99,8 +100,17 @@ def _message(figure: go.Figure | Mapping[str, Any], selected: Any) -> tuple[dict
         data, layout = [trace.to_plotly_json() for trace in figure.data], figure.layout.to_plotly_json()
         if layout.get("template") == _default_template():
             layout.pop("template")  # 7 kB that Plotly puts into every figure; the theme takes its place
+    layout = {name: _brief(part) for name, part in layout.items()}
     json = {"data": _plain(data, "data", arrays), "layout": _plain(layout, "layout", arrays)}
     return {"figure": json, "selected": _selection(selected)}, arrays
+
+
+def _brief(part: Any) -> Any:
+    """A token axis without the aliases that are its tick texts again: the browser knows them."""
+    if not isinstance(part, Mapping) or not {"labelalias", "tickvals", "ticktext"} <= set(part):
+        return part
+    ticks = {f"{value:g}": text for value, text in zip(part["tickvals"], part["ticktext"], strict=True)}
+    return {**part, "labelalias": {name: text for name, text in part["labelalias"].items() if ticks.get(name) != text}}
 
 
 @cache
