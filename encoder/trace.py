@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 
 import torch
@@ -73,7 +74,8 @@ class Trace:
     """One sentence through the encoder. Made by `TextEncoder.trace`, never by hand.
 
     tokens [T]: padding included; labels [T]: the same as shown to a person; mask [T]: True for a real token;
-    values: hook point -> tensor of this sentence; edits: what was changed in the forward pass; source: words, offsets.
+    values: hook point -> tensor of this sentence; edits: what was changed in the forward pass; source: words, offsets;
+    n_left_out: tokens of padding that the forward pass had behind these (`unpadded`).
     """
 
     encoder: Encoder
@@ -85,6 +87,7 @@ class Trace:
     source: Tokenized | None = None
     edits: tuple[Edit, ...] = ()
 
+    n_left_out: int = 0
     def __repr__(self) -> str:
         config = self.config
         shown = " ".join(self.labels[:SHOWN_LABELS]) + (" …" if self.n_tokens > SHOWN_LABELS else "")
@@ -106,12 +109,31 @@ class Trace:
         """T, padding included."""
         return len(self.tokens)
 
-    @property
+    @cached_property
     def n_real(self) -> int:
         """Tokens that are not padding; they come first."""
         return int(self.mask.sum())
 
     @property
+    @cached_property
+    def unpadded(self) -> Trace:
+        """The same run without padding's rows and columns: what this text did in its batch. Nothing is copied.
+
+        Attention is the same without them, as masked scores take no weight. `scores` that were asked for are cut to
+        [H, n_real, n_real]. Raises EncoderError for an edit of padding.
+        """
+        n_real = self.n_real
+        if n_real == self.n_tokens:
+            return self
+        for edit in self.edits:
+            edit.check(self.config.n_layers, self.config.n_heads, n_real)
+        values = {
+            name: value[..., :n_real, :n_real] if name.endswith(".scores") else value[..., :n_real, :]
+            for name, value in self.values.items()
+        }
+        cut = {name: getattr(self, name)[:n_real] for name in ("tokens", "labels", "ids", "mask")}
+        return replace(self, **cut, values=MappingProxyType(values), n_left_out=self.n_tokens - n_real)
+
     def q(self) -> Tensor:
         """[L, H, T, K]: queries as the scores use them, turned where positions are rotary. Stacked on each call."""
         return self._stack("q")
@@ -373,7 +395,7 @@ def split_batch(
     edits: tuple[Edit, ...],
 ) -> list[Trace]:
     """The values of a batch -> one Trace a sentence. values: [B, ...] each, but positions that all share ([T, E])."""
-    longest = max(len(sentence) for sentence in sentences)
+    longest = max(len(sentence) for sentence in sentences) if mask is None else mask.shape[1]
     traces = []
     for index, sentence in enumerate(sentences):
         n_pad = longest - len(sentence)

@@ -31,7 +31,7 @@ class TokenMap:
     """A map whose rows and columns stand for tokens, or for words of several tokens.
 
     weights [R, C]; queries, keys: the token positions that each row and column stands for; query_labels, key_labels:
-    the same as a person reads them.
+    the same as a person reads them; n_padding: rows of padding, the last ones.
     """
 
     weights: Tensor
@@ -39,6 +39,7 @@ class TokenMap:
     keys: tuple[tuple[int, ...], ...]
     query_labels: tuple[str, ...]
     key_labels: tuple[str, ...]
+    n_padding: int = 0
 
     def row_of(self, token: int) -> int | None:
         """The row in which a token is, or None where it is not shown."""
@@ -71,6 +72,7 @@ def token_map(
         keys=keys,
         query_labels=tuple(group_label(trace, group) for group in queries),
         key_labels=tuple(group_label(trace, group) for group in keys),
+        n_padding=sum(group[0] >= trace.n_real for group in queries),
     )
 
 

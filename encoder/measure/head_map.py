@@ -55,10 +55,13 @@ class HeadMap(Protocol):
         """[R]: who attends to these columns, summed."""
 
     def received(self) -> Tensor:
-        """[C]: the mean weight that each column receives, over all rows."""
+        """[C]: the mean weight that each column receives, over all rows but padding's."""
 
     def strongest(self, k: int) -> list[tuple[int, int, float]]:
-        """The k largest cells as (row, column, weight), largest first."""
+        """The k largest cells as (row, column, weight), largest first; padding's rows do not count."""
+
+    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
+        """A window in at most size x size cells: (largest weight of each block, its side in rows and columns)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,15 +111,24 @@ class DenseMap:
         return self.weights[:, list(columns)].sum(dim=1)
 
     def received(self) -> Tensor:
-        return self.weights.mean(dim=0)
+        return self._of_real_queries.mean(dim=0)
 
     def strongest(self, k: int) -> list[tuple[int, int, float]]:
-        flat = self.weights.flatten()
+        flat = self._of_real_queries.flatten()
         values, places = flat.sort(descending=True, stable=True)
         width = self.weights.shape[1]
         chosen = zip(values[:k].tolist(), places[:k].tolist(), strict=True)
         return [(place // width, place % width, value) for value, place in chosen]
 
+
+    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
+        block = pooling_block(max(rows.stop - rows.start, columns.stop - columns.start), size)
+        return block_max(self.weights[rows, columns].unsqueeze(0), block)[0], block
+
+    @property
+    def _of_real_queries(self) -> Tensor:
+        """[R - padding's, C]."""
+        return self.weights[: len(self.weights) - self.cells.n_padding]
 
 @dataclass(frozen=True, eq=False)
 class LongMap:
