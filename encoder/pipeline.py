@@ -6,6 +6,7 @@ Shapes: N texts, T tokens, D d_model.
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -105,15 +106,22 @@ class TextEncoder:
         return sentence
 
     def trace(
-        self, text: str, pair: str | None = None, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        pad_to: int | None = None,
+        edits: Sequence[Edit] = (),
+        request: Sequence[str] = (),
     ) -> Trace:
         """Run one text (with `pair`: as segments A and B) and return its Trace.
 
-        A text longer than the model takes is cut; `trace.source.n_full` says how long it was. `edits` change the
-        forward pass (encoder.edits); `request=("ffn.hidden",)` keeps large values too.
-        Raises OutOfMemory with a remedy.
+        A text longer than the model takes is cut; `trace.source.n_full` says how long it was. pad_to: run it as in a
+        batch whose longest text has so many tokens; `trace.mask` tells the padding, `trace.unpadded` leaves it out.
+        `edits` change the forward pass (encoder.edits); `request=("ffn.hidden",)` keeps large values too.
+        Raises TextError for a length that cannot be padded to; OutOfMemory with a remedy.
         """
-        return self._run((self.tokenize(text, pair),), tuple(edits), tuple(request))[0]
+        return self.trace_tokens(self.tokenize(text, pair), pad_to=pad_to, edits=edits, request=request)
 
     def trace_batch(
         self, texts: Sequence[str], *, edits: Sequence[Edit] = (), request: Sequence[str] = ()
@@ -123,9 +131,36 @@ class TextEncoder:
             raise TextError("trace_batch takes a list of texts; for a single one there is trace.")
         return self._run(tuple(self.tokenize(text) for text in texts), tuple(edits), tuple(request))
 
-    def trace_tokens(self, sentence: Tokenized, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
+    def trace_tokens(
+        self,
+        sentence: Tokenized,
+        *,
+        pad_to: int | None = None,
+        edits: Sequence[Edit] = (),
+        request: Sequence[str] = (),
+    ) -> Trace:
         """Like `trace`, for a text that is tokenized already."""
-        return self._run((sentence,), tuple(edits), tuple(request))[0]
+        if pad_to is not None:
+            self._check_padding(pad_to)
+        return self._run((sentence,), tuple(edits), tuple(request), pad_to)[0]
+
+    def _check_padding(self, pad_to: int) -> None:
+        """Raise TextError where no text can be padded to this length."""
+        if not isinstance(pad_to, numbers.Integral) or isinstance(pad_to, bool):
+            raise TextError(f"pad_to={pad_to!r}: a whole number of tokens is needed.")
+        if pad_to > self.config.max_tokens:
+            raise TextError(
+                f"pad_to={pad_to}: {self.name} takes {self.config.max_tokens:,} tokens. Choose a length up to that."
+            )
+        if not self.can_pad:
+            raise TextError(
+                f"The vocabulary of {self.name} has no padding token, so a text cannot be padded: leave pad_to out."
+            )
+
+    @property
+    def can_pad(self) -> bool:
+        """Whether tokenizer and encoder know a padding token."""
+        return self.tokenizer.pad_id is not None and self.tokenizer.pad_id < self.config.vocab_size
 
     def windows(self, text: str, *, stride: int | None = None, max_tokens: int | None = None) -> list[TextWindow]:
         """A text of any length as overlapping windows of `max_tokens` tokens, by default what the model takes.
@@ -228,12 +263,18 @@ class TextEncoder:
         moved, note = rewired_encoder(self.encoder, self.name, norm_placement)
         return dataclasses.replace(self, encoder=moved, notes=(*self.notes, note))
 
-    def _run(self, sentences: tuple[Tokenized, ...], edits: tuple[Edit, ...], request: tuple[str, ...]) -> list[Trace]:
+    def _run(
+        self,
+        sentences: tuple[Tokenized, ...],
+        edits: tuple[Edit, ...],
+        request: tuple[str, ...],
+        pad_to: int | None = None,
+    ) -> list[Trace]:
         if self.encoder.training:
             raise EncoderError(
                 "This encoder is in training mode, where dropout changes the numbers: call .eval() first."
             )
-        batch = self.tokenizer.batch(sentences, self.device)
+        batch = self.tokenizer.batch(sentences, self.device, pad_to)
         for edit in edits:
             edit.check(self.config.n_layers, self.config.n_heads, batch.ids.shape[1])
         with self._out_of_memory_explained(batch.ids.numel()), record(edits, request) as recorder, torch.no_grad():

@@ -227,11 +227,22 @@ class Tokenizer:
             n_full=n_full,
         )
 
-    def batch(self, sentences: Sequence[Tokenized], device: torch.device | str = "cpu") -> Batch:
-        """Pad on the right to the longest: B sentences -> [B, T]. Raises TextError for no sentence at all."""
+    def batch(
+        self, sentences: Sequence[Tokenized], device: torch.device | str = "cpu", pad_to: int | None = None
+    ) -> Batch:
+        """Pad on the right to `pad_to`, by default to the longest: B sentences -> [B, T].
+
+        Raises TextError for no sentence at all, and for one that is longer than `pad_to`.
+        """
         if not sentences:
             raise TextError("There is no sentence to trace: give at least one.")
         longest = max(len(sentence) for sentence in sentences)
+        if pad_to is not None and pad_to < longest:
+            raise TextError(
+                f"pad_to={pad_to}: this text is {longest:,} tokens, and padding only adds: choose {longest:,} or more, "
+                "or a shorter text."
+            )
+        longest = longest if pad_to is None else pad_to
         padded = any(len(sentence) < longest for sentence in sentences)
         pad = self.pad_id if self.pad_id is not None else 0
 

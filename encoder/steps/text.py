@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from encoder.errors import EncoderError
+from encoder.measure.padding import leaked
 from encoder.pipeline import TextEncoder
 from encoder.steps.arithmetic import Bools, Floats
 from encoder.steps.check import Check, compare
@@ -20,9 +21,6 @@ from encoder.steps.latex import Formula, stack, text
 from encoder.steps.source import array, mask
 from encoder.text import Tokenizer
 from encoder.trace import Trace
-
-#: Query rows whose weights on padding are looked at together.
-LEAK_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -169,7 +167,7 @@ def padded_batch(model: TextEncoder, texts: Sequence[str]) -> PaddedBatch:
         difference=np.array(
             [_apart(array(t.output), one, n) for t, one, n in zip(batch, single, lengths, strict=True)]
         ),
-        leaked=np.array([_leaked(trace) for trace in batch]),
+        leaked=np.array([leaked(trace) for trace in batch]),
         unmasked=np.array([_apart(out, one, n) for out, one, n in zip(unmasked, single, lengths, strict=True)]),
         pad=model.tokenizer.pad_token,
     )
@@ -177,19 +175,6 @@ def padded_batch(model: TextEncoder, texts: Sequence[str]) -> PaddedBatch:
 
 def _apart(one: Floats, other: Floats, n_real: int) -> float:
     return float(np.abs(one[:n_real] - other[:n_real]).max())
-
-
-def _leaked(trace: Trace) -> float:
-    """The largest weight from a real token to padding."""
-    real = trace.n_real
-    if real == trace.n_tokens:
-        return 0.0
-    layers, rows = range(trace.config.n_layers), range(0, real, LEAK_ROWS)
-    return max(
-        float(trace.layer_attention(layer, slice(first, min(first + LEAK_ROWS, real)))[..., real:].max())
-        for layer in layers
-        for first in rows
-    )
 
 
 def _without_mask(model: TextEncoder, batch: Sequence[Trace]) -> Floats:

@@ -1,0 +1,70 @@
+"""What padding does in a padded run: it fills rows and columns of every map, and changes nothing for real tokens.
+
+Shapes: L layers, H heads, T tokens of the batch (queries i, keys j), n real ones, D d_model.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from encoder.errors import EncoderError
+from encoder.trace import Trace
+
+
+@dataclass(frozen=True)
+class PaddingEffect:
+    """n_real, n_padding: tokens of either kind.
+
+    leaked: the largest weight that a real token gives to padding; row_sums: the least and the largest sum of the rows
+    of padding's own queries, in which the softmax is taken as in any row; difference: the largest difference of any
+    number of a real token's output from the text run alone; largest: the largest of these numbers, by absolute value.
+    """
+
+    n_real: int
+    n_padding: int
+    leaked: float
+    row_sums: tuple[float, float]
+    difference: float
+    largest: float
+
+
+def padding_effect(padded: Trace, alone: Trace, head: tuple[int, int] | None = None) -> PaddingEffect:
+    """What padding does in `padded`, beside the same text run `alone`; weights are those of all heads, or of `head`.
+
+    head: (layer, head). Walks through the attention once, in bounded memory. Raises EncoderError for traces of
+    different texts, or where nothing is padded.
+    """
+    real = padded.n_real
+    if real == padded.n_tokens:
+        raise EncoderError(
+            "Nothing is padded in this trace: trace the text with pad_to, or in a batch with a longer one."
+        )
+    if alone.ids != padded.ids[:real]:
+        raise EncoderError("The padded trace is of another text: trace the same text with and without padding.")
+    layers, heads = range(padded.config.n_layers), slice(None)
+    if head is not None:
+        layers, heads = range(head[0], head[0] + 1), slice(head[1], head[1] + 1)
+    low, high = math.inf, -math.inf
+    for _, _, _, attention in padded.walk(layers, heads, slice(real, None)):
+        sums = attention.sum(-1)
+        low, high = min(low, float(sums.min())), max(high, float(sums.max()))
+    own, other = padded.output[:real].double(), alone.output.double()  # [n, D] each
+    return PaddingEffect(
+        n_real=real,
+        n_padding=padded.n_tokens - real,
+        leaked=leaked(padded, layers, heads),
+        row_sums=(low, high),
+        difference=float((own - other).abs().max()),
+        largest=float(other.abs().max()),
+    )
+
+
+def leaked(trace: Trace, layers: range | None = None, heads: slice | None = None) -> float:
+    """The largest weight from a real token to padding, in all layers and heads or in some; 0 without padding."""
+    real = trace.n_real
+    if real == trace.n_tokens:
+        return 0.0
+    layers = range(trace.config.n_layers) if layers is None else layers
+    walk = trace.walk(layers, heads, slice(0, real))
+    return max(float(attention[..., real:].max()) for _, _, _, attention in walk)
