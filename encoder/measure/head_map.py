@@ -8,7 +8,7 @@ Shapes: T tokens, R rows, C columns.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from encoder.measure import aggregate, window
 from encoder.measure.aggregate import Pairs, SpecialTokens, TokenMap
+from encoder.measure.window import Overview
 from encoder.trace import Trace, block_max, pooling_block
 
 #: Up to this many tokens a map is held as a whole, which words, pairs of sentences and lines need.
@@ -59,6 +60,9 @@ class HeadMap(Protocol):
 
     def strongest(self, k: int) -> list[tuple[int, int, float]]:
         """The k largest cells as (row, column, weight), largest first; padding's rows do not count."""
+
+    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
+        """A window in at most size x size cells: (largest weight of each block, its side in rows and columns)."""
 
     def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
         """A window in at most size x size cells: (largest weight of each block, its side in rows and columns)."""
@@ -130,14 +134,28 @@ class DenseMap:
         """[R - padding's, C]."""
         return self.weights[: len(self.weights) - self.cells.n_padding]
 
+    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
+        block = pooling_block(max(rows.stop - rows.start, columns.stop - columns.start), size)
+        return block_max(self.weights[rows, columns].unsqueeze(0), block)[0], block
+
+
 @dataclass(frozen=True, eq=False)
 class LongMap:
-    """A map that is computed part by part: each token a row and a column, all of them."""
+    """A map that is computed part by part: each token a row and a column, all of them.
+
+    look: gives its `overview`, where it is kept; unset, a walk through the map.
+    """
 
     trace: Trace
     layer: int | None
     head: int | None
     special: SpecialTokens = "show"
+    look: Callable[[], Overview] | None = None
+
+    @property
+    def overview(self) -> Overview:
+        """The whole map in blocks, and what each key receives."""
+        return self.look() if self.look else window.overview(self.trace, self.layer, self.head, self.special)
 
     @property
     def query_labels(self) -> tuple[str, ...]:
@@ -170,14 +188,17 @@ class LongMap:
         return torch.stack([self._column(column) for column in columns]).sum(dim=0).cpu()
 
     def received(self) -> Tensor:
-        total, rows = None, self.trace.n_real
-        for start in range(0, rows, 256):
-            part = self._rows(slice(start, min(start + 256, rows))).sum(dim=0)
-            total = part if total is None else total + part
-        return (total / rows).cpu()
+        return self.overview.received.cpu()
 
     def strongest(self, k: int) -> list[tuple[int, int, float]]:
-        return window.strongest_pairs(self.trace, self.layer, self.head, self.special, k)
+        return window.strongest_pairs(self.trace, self.layer, self.head, self.special, k, self.overview)
+
+    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
+        if rows == columns == slice(0, self.trace.n_tokens):
+            seen = self.overview
+            if seen.block == pooling_block(self.trace.n_tokens, size):
+                return seen.pooled, seen.block
+        return window.pooled_window(self.trace, self.layer, self.head, self.special, size, rows, columns)
 
     def _rows(self, queries: slice) -> Tensor:
         return window.attention_rows(self.trace, self.layer, self.head, self.special, queries)

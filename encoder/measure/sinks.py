@@ -37,14 +37,15 @@ def received(trace: Trace, layer: int, head: int) -> Tensor:
     return total / trace.n_real
 
 
-def sink(trace: Trace, layer: int, head: int, threshold: float = 0.6) -> Sink | None:
+def sink(trace: Trace, layer: int, head: int, threshold: float = 0.6, mean: Tensor | None = None) -> Sink | None:
     """The special tokens on which more than `threshold` of the attention rests (0.6 in Clark et al. 2019's code).
 
     Candidates are the text's first token, special or not, and all special tokens after it together. None: no sink.
+    mean: what `received` gives, where it is at hand.
     """
     if trace.n_real < 2:
         return None
-    mean = received(trace, layer, head)
+    mean = received(trace, layer, head) if mean is None else mean
     candidates = {
         "opening": (0,),
         "separators": tuple(k for k, one in enumerate(tokens.special_position(trace, "sep")) if one),

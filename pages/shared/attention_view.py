@@ -8,7 +8,6 @@ import numpy as np
 import streamlit as st
 
 from encoder import figures, report
-from encoder.measure import window
 from encoder.measure.head_map import HeadMap
 from encoder.measure.passage import Shades, passage, shades
 from encoder.trace import pooling_block
@@ -86,9 +85,8 @@ def head_figure(
 
 def _window(view: View, options: Options, shown: HeadMap, key: str, look: dict) -> tuple[dict, str]:
     trace = view.trace
-    layer, head = head_options.averaged(view.layer, view.head, options.average)
     queries, keys = zoomed(plot_window(key), trace.n_tokens)
-    weights, block = window.pooled_window(trace, layer, head, options.special, EXACT_TOKENS, queries, keys)
+    weights, block = shown.pooled(EXACT_TOKENS, queries, keys)
     figure = figures.window_spec(
         weights.cpu(), trace.labels, block=block, row_offset=queries.start, column_offset=keys.start, **look
     )

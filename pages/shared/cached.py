@@ -59,6 +59,14 @@ class ByteCache:
                     self._making.pop(key, None)
         return value
 
+    def known(self, key: Hashable) -> Any:
+        """The value kept for `key`, or None; nothing is made, nothing waited for."""
+        with self._lock:
+            if key not in self._entries:
+                return None
+            self._entries.move_to_end(key)
+            return self._entries[key][0]
+
     def _keep(self, key: Hashable, value: Any, n_bytes: int) -> None:
         with self._lock:
             self._entries[key] = (value, n_bytes)
@@ -243,6 +251,11 @@ def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Ca
     """
     name = ("derived", key, text, pair, what)
     return _STORE.get(name, lambda: make(trace(key, text, pair)), value_bytes)
+
+
+def known(key: ModelKey, text: str, pair: str | None, what: Hashable) -> Any:
+    """What `derived` keeps under this name, or None."""
+    return _STORE.known(("derived", key, text, pair, what))
 
 
 def computed(what: Hashable, make: Callable[[], Any], *, heavy: bool = False) -> Any:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from encoder import report
-from encoder.measure import head_map
+from encoder.measure import head_map, window
 from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
+from encoder.measure.window import Overview
 from pages.shared import cached
 from pages.shared.heads_params import MOST_HELD, MOST_PINS, Head
 from pages.shared.view import View, state
@@ -140,7 +141,8 @@ def name(view: View, options: Options) -> str:
 def shown_map(view: View, options: Options, layer: int | None, head: int | None) -> HeadMap:
     """A head's map with the options; layer or head None: averaged over it."""
     if not is_whole(view):
-        return LongMap(view.trace, layer, head, options.special)  # type: ignore[arg-type]
+        special = options.special
+        return LongMap(view.trace, layer, head, special, lambda: overview(view, layer, head, special))  # type: ignore[arg-type]
     what = ("head map", layer, head, *options.cells.values())
     return cached.derived(
         view.model,
@@ -149,6 +151,29 @@ def shown_map(view: View, options: Options, layer: int | None, head: int | None)
         what,
         lambda trace: head_map.dense_map(trace, layer, head, **options.cells),  # type: ignore[arg-type]
     )
+
+
+def overview(view: View, layer: int | None, head: int | None, special: str = "show") -> Overview:
+    """A long text's whole map in blocks of tokens; of a layer that the grid has drawn it is there already."""
+    if layer is not None and head is not None and special == "show":
+        drawn = cached.known(view.model, view.text, view.pair, _of_layer(layer))
+        if drawn is not None:
+            return drawn.of(head)
+    return cached.derived(
+        view.model, view.text, view.pair, ("overview", layer, head, special),
+        lambda trace: window.overview(trace, layer, head, special),  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def layer_overview(view: View, layer: int) -> Overview:
+    """All heads of a layer of a long text, special tokens shown: computed for the grid, and kept for the large map."""
+    return cached.derived(
+        view.model, view.text, view.pair, _of_layer(layer), lambda trace: window.layer_overview(trace, layer)
+    )
+
+
+def _of_layer(layer: int) -> tuple[str, int]:
+    return "overviews", layer
 
 
 # --- tokens and heads that are held ----------------------------------------------------------------------------------

@@ -154,7 +154,13 @@ def _link_beyond() -> None:
 def _sink(view: View) -> Sink | None:
     threshold = head_measures.thresholds().special
     what = ("sink", view.layer, view.head, threshold)
-    layer, head = view.layer, view.head
+    layer, head, whole = view.layer, view.head, head_options.is_whole(view)
     return cached.derived(
-        view.model, view.text, view.pair, what, lambda trace: sinks.sink(trace, layer, head, threshold)
+        view.model,
+        view.text,
+        view.pair,
+        what,
+        lambda trace: sinks.sink(
+            trace, layer, head, threshold, None if whole else head_options.overview(view, layer, head).received
+        ),
     )

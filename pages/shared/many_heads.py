@@ -45,13 +45,15 @@ def thumbnails(view: View, options: Options | None = None) -> np.ndarray:
         if bar is not None:
             bar.progress(layer / n_layers, f"Drawing the small maps: layer {layer} of 0 to {n_layers - 1} …")
         what = ("thumbnails", THUMBNAIL, layer, *options.cells.values())
-        layers.append(cached.derived(view.model, view.text, view.pair, what, _draw(layer, options)))
+        layers.append(cached.derived(view.model, view.text, view.pair, what, _draw(view, layer, options)))
     if bar is not None:
         bar.empty()
     return np.stack(layers)
 
 
-def _draw(layer: int, options: Options) -> Callable[[Trace], np.ndarray]:
+def _draw(view: View, layer: int, options: Options) -> Callable[[Trace], np.ndarray]:
+    if not head_options.is_whole(view):  # the walk that finds them finds the large maps, too
+        return lambda _: aggregate.to_uint8(head_options.layer_overview(view, layer).coarser(THUMBNAIL))
     if options.usual:
         return lambda trace: aggregate.to_uint8(trace.layer_thumbnails(layer, THUMBNAIL))
     return lambda trace: aggregate.to_uint8(head_map.small_maps(trace, layer, THUMBNAIL, **options.cells))  # type: ignore[arg-type]

@@ -60,3 +60,34 @@ def test_strongest_of_a_row_keeps_equals_in_order() -> None:
 
 def test_chunks_are_bounded() -> None:
     assert trace_module.CHUNK_NUMBERS <= 16_000_000
+
+
+@pytest.mark.parametrize("special", ["show", "zero", "renormalise"])
+def test_one_walk_finds_the_pooled_map_and_what_each_key_receives(trace: Trace, special: str) -> None:
+    whole = aggregate.special_tokens(trace.attention(2, 3), trace, special)
+    seen = window.overview(trace, 2, 3, special, size=4)
+    assert seen.block == 4
+    torch.testing.assert_close(seen.pooled, block_max(whole[None], 4)[0])
+    torch.testing.assert_close(seen.received, whole.mean(0))
+    values = [weight for *_, weight in window.strongest_pairs(trace, 2, 3, special, k=7, seen=seen)]
+    assert values == pytest.approx(whole.flatten().sort(descending=True).values[:7].tolist())
+
+
+def test_the_walk_through_a_layer_finds_what_each_of_its_heads_does(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_module, "CHUNK_NUMBERS", 12 * trace.n_tokens * 4)  # four rows at a time
+    every = window.layer_overview(trace, 2, size=7)
+    for head in (0, 3, 11):
+        alone = window.overview(trace, 2, head, size=7)
+        torch.testing.assert_close(every.of(head).pooled, alone.pooled)
+        torch.testing.assert_close(every.of(head).received, alone.received)
+    assert every.coarser(4).shape == (12, 4, 4)
+    torch.testing.assert_close(every.coarser(4)[5], block_max(trace.attention(2, 5)[None], 4)[0])
+
+
+def test_padding_gives_and_receives_nothing_in_an_overview() -> None:
+    short = encoder.load("minilm").trace_batch(["a", "a much longer sentence than the other one"])[0]
+    expected = short.attention(1, 4)[: short.n_real].mean(0)
+    torch.testing.assert_close(window.overview(short, 1, 4, size=4).received, expected)
+    torch.testing.assert_close(window.layer_overview(short, 1, size=4).of(4).received, expected)
