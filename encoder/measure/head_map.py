@@ -64,9 +64,6 @@ class HeadMap(Protocol):
     def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
         """A window in at most size x size cells: (largest weight of each block, its side in rows and columns)."""
 
-    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
-        """A window in at most size x size cells: (largest weight of each block, its side in rows and columns)."""
-
 
 @dataclass(frozen=True, eq=False)
 class DenseMap:
@@ -124,7 +121,6 @@ class DenseMap:
         chosen = zip(values[:k].tolist(), places[:k].tolist(), strict=True)
         return [(place // width, place % width, value) for value, place in chosen]
 
-
     def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
         block = pooling_block(max(rows.stop - rows.start, columns.stop - columns.start), size)
         return block_max(self.weights[rows, columns].unsqueeze(0), block)[0], block
@@ -133,10 +129,6 @@ class DenseMap:
     def _of_real_queries(self) -> Tensor:
         """[R - padding's, C]."""
         return self.weights[: len(self.weights) - self.cells.n_padding]
-
-    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
-        block = pooling_block(max(rows.stop - rows.start, columns.stop - columns.start), size)
-        return block_max(self.weights[rows, columns].unsqueeze(0), block)[0], block
 
 
 @dataclass(frozen=True, eq=False)
