@@ -102,24 +102,41 @@ def config_fields(config: EncoderConfig) -> dict[str, object]:
 
 
 def python_lines(
-    origin: Origin, text: str, pair: str | None = None, result: str = "", window: int | None = None
+    origin: Origin,
+    text: str,
+    pair: str | None = None,
+    result: str = "",
+    window: int | None = None,
+    padded: Trace | None = None,
 ) -> str:
     """Python that makes a view's trace again, and below it the lines `result` that give the numbers shown.
 
-    result: uses the names `model` and `trace`; window: of a text longer than the model takes, as in `trace_call`.
+    result: uses the names `model` and `trace`; window, padded: as in `trace_call`.
     """
-    lines = ["import encoder", model_lines(origin), f"trace = {trace_call('model', text, pair, window)}"]
+    lines = ["import encoder", model_lines(origin), f"trace = {trace_call('model', text, pair, window, padded)}"]
     return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
 
 
-def trace_call(model: str, text: str, pair: str | None = None, window: int | None = None) -> str:
+def trace_call(
+    model: str, text: str, pair: str | None = None, window: int | None = None, padded: Trace | None = None
+) -> str:
     """The Python expression that runs a text; model: the name of the variable that holds the model.
 
     window: which sliding window of a text longer than the model takes; None: the text, cut where it is too long.
+    padded: the trace that is to be made, whose padding there is, or was, is made as well; None: there is none.
     """
+    length = None if padded is None else batch_length(padded)
+    padding = ")" if length is None else f", pad_to={length})"
+    padding += ".unpadded" if padded is not None and padded.n_left_out else ""
     if window is not None and pair is None:
-        return f"{model}.trace_tokens({model}.windows({_quoted(text)})[{window}].sentence)"
-    return f"{model}.trace({_quoted(text)}" + (")" if pair is None else f", {_quoted(pair)})")
+        return f"{model}.trace_tokens({model}.windows({_quoted(text)})[{window}].sentence{padding}"
+    return f"{model}.trace({_quoted(text)}" + ("" if pair is None else f", {_quoted(pair)}") + padding
+
+
+def batch_length(trace: Trace) -> int | None:
+    """Tokens of the batch that a text was padded for, be its padding in the trace or left out; None: not padded."""
+    length = trace.n_tokens + trace.n_left_out
+    return length if length > trace.n_real else None
 
 
 def attention_lines(layer: int, head: int, special: SpecialTokens = "show", n_tokens: int = 0) -> str:
@@ -290,11 +307,17 @@ def facts(model: TextEncoder, trace: Trace, **more: object) -> dict[str, str]:
     said = {
         "Model": f"{model.name}: {model.n_parameters:,} parameters, {config.n_layers} layers × {config.n_heads} heads, "
         f"width {config.d_model}, {config.norm_placement}-norm",
-        "Tokens": f"{trace.n_tokens:,}",
+        "Tokens": f"{trace.n_real:,}",
     }
     source = trace.source
     if source is not None and source.cut:
-        said["Tokens"] = f"the first {len(source):,} of {source.n_full:,}; the model takes {config.max_tokens:,}"
+        start = next((first for first, end in source.offsets if end), 0)
+        part = "a window of" if source.text[:start].strip() else "the first"
+        said["Tokens"] = f"{part} {len(source):,} of {source.n_full:,}; the model takes {config.max_tokens:,}"
+    length = batch_length(trace)
+    if length is not None:
+        hidden = ", which is left out here" if trace.n_left_out else ""
+        said["Tokens"] += f", padded to {length:,} as in a batch{hidden}"
     if model.notes:
         said["Note"] = " ".join(model.notes)
     return said | {_heading(name): str(value) for name, value in more.items()}
@@ -465,7 +488,8 @@ def head_report(
     source = trace.source
     code = ""
     if source is not None:
-        code = python_lines(origin, source.text, source.pair, attention_lines(layer, head, special, trace.n_tokens))
+        shown = attention_lines(layer, head, special, trace.n_tokens)
+        code = python_lines(origin, source.text, source.pair, shown, padded=trace)
     return document(
         f"L{layer} H{head} of {model.name}",
         head_sections(trace, layer, head, special=special, **look),  # type: ignore[arg-type]

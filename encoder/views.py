@@ -340,6 +340,7 @@ def lines(
         heads=tuple(heads),
         maps=maps,
         threshold=threshold,
+    trace = trace if padding else trace.unpadded
         queries=_places(queries, maps[0].row_of),
         keys=_places(keys, maps[0].column_of),
         options=options,
@@ -483,7 +484,7 @@ def text(
     """The text shaded by a head: by what the selected tokens attend to, or by who attends to them.
 
     Args:
-        trace: of any length; above 512 tokens `pairs`, `words` and `padding` are not taken.
+        trace: of any length; above 512 tokens `pairs` and `words` are not taken.
         layer, head: None: averaged over.
         direction: "to" or "from", as in `passage.shades`.
         selected: token positions; none: shades are the mean weight that a token receives.
@@ -499,11 +500,11 @@ def text(
         shown = make(layer, head)
     elif trace.n_tokens <= WHOLE_TOKENS:
         shown = head_map.dense_map(trace, layer, head, special=special, pairs=pairs, words=words, padding=padding)
-    elif pairs == "all" and not words and not padding:
+    elif pairs == "all" and not words:
         shown = LongMap(trace, layer, head, special)
     else:
         raise EncoderError(
-            f"Whole words, pairs of sentences and padding are shown up to {WHOLE_TOKENS} tokens; this text has "
+            f"Whole words and pairs of sentences are shown up to {WHOLE_TOKENS} tokens; this text has "
             f"{trace.n_tokens:,}. Leave these options out, or choose a shorter text."
         )
     place = shown.row_of if direction == "to" else shown.column_of
@@ -525,12 +526,13 @@ def file(suffix: str, model: TextEncoder, origin: report.Origin, seen: Lines | T
     if suffix != ".html":
         raise EncoderError(f"{suffix!r} is no format known here: choose one of {', '.join(report.FORMATS)}.")
     source, single = trace.source, (seen.heads[0] if isinstance(seen, Lines) else seen.place)
-    code = "" if source is None else report.python_lines(origin, source.text, source.pair, seen.code())
+    code = "" if source is None else report.python_lines(origin, source.text, source.pair, seen.code(), padded=trace)
     grid = report.every_head_section(trace, None if None in single else single)  # type: ignore[arg-type]
     return document(
         f"{seen.name} of {model.name}",
         [*seen.sections(), grid],
         text=report.typed(trace),
+    trace = trace if padding else trace.unpadded
         facts=facts,
         code=code,
         footer=report.footer(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import attention_view, head_options, head_words, many_heads
+from pages.shared import attention_view, head_options, head_padding, head_words, many_heads
 from pages.shared.fold import fold
 from pages.shared.frame import current_view
 from pages.shared.head_layout import STYLE
@@ -62,6 +62,7 @@ with head_side:
         attention_view.draw_text(view, options, shown, held)
 
 with words_side:
+    head_padding.note(view)
     head_words.sink_note(view, options)
     head_words.what_is_seen(view, options, shown, held)
 with below:

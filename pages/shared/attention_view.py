@@ -32,7 +32,7 @@ LINES_BYTES = 4_000_000
 def is_exact(shown: HeadMap, options: Options) -> bool:
     """Whether a map is drawn cell by cell. Words and parts of a pair always are: their cells count no tokens."""
     most = max(len(shown.query_labels), len(shown.key_labels))
-    return most <= EXACT_TOKENS or options.words or options.padding or options.between != "all"
+    return most <= EXACT_TOKENS or options.words or options.between != "all"
 
 
 def draw_map(view: View, options: Options, shown: HeadMap, held: Held, key: str = "map") -> None:

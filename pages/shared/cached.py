@@ -88,7 +88,8 @@ class ModelKey:
 
     source: also TRAINED and the id of a model that was trained here; norm: "trained" keeps the checkpoint's own
     placement; "pre" and "post" move it; window: which window of a text longer than the model takes, None: its
-    beginning. A text that fits, and a pair, runs whole.
+    beginning. A text that fits, and a pair, runs whole. pad: the length that the text is padded to, as in a batch;
+    padding: whether its trace has padding's rows and columns.
     """
 
     source: str = "minilm"
@@ -98,6 +99,13 @@ class ModelKey:
     device: str = "auto"
     dtype: str = "float32"
     window: int | None = None
+    pad: int | None = None
+    padding: bool = False
+
+    @property
+    def of_model(self) -> ModelKey:
+        """What of the key decides about the model: not which part of the text runs, and how."""
+        return dataclasses.replace(self, window=None, pad=None, padding=False)
 
 
 #: Traces and what is derived from them. A module's own value, as it is asked for dozens of times in each run:
@@ -183,7 +191,7 @@ def _model(source: str, scratch: EncoderConfig | None, seed: int, device: str, d
 
 def model(key: ModelKey) -> encoder.TextEncoder:
     """The model of a key, loaded once for all sessions. Raises EncoderError with a sentence that can be shown."""
-    key = dataclasses.replace(key, window=None)
+    key = key.of_model
     return _PLACED.get(key, lambda: _placed(key), model_bytes)
 
 
@@ -205,7 +213,9 @@ def scratch_vocabulary() -> int:
 def trace(
     key: ModelKey, text: str, pair: str | None = None, edits: Sequence[Edit] = (), request: Sequence[str] = ()
 ) -> Trace:
-    """The trace of a text, computed once for all sessions."""
+    """The trace of a text, computed once for all sessions; padded, and without its padding, where the key says so."""
+    if key.pad is not None and not key.padding:
+        return trace(dataclasses.replace(key, padding=True), text, pair, edits, request).unpadded
     name = ("trace", key, text, pair, tuple(edits), tuple(request))
 
     def make() -> Trace:
@@ -216,7 +226,7 @@ def trace(
             windows = loaded.windows(text)
             sentence = windows[min(key.window, len(windows) - 1)].sentence
         with _forward_slots():
-            return loaded.trace_tokens(sentence, edits=edits, request=request)
+            return loaded.trace_tokens(sentence, pad_to=key.pad, edits=edits, request=request)
 
     return _STORE.get(name, make, trace_bytes)
 
@@ -231,7 +241,7 @@ class Stretch:
 
 def stretches(key: ModelKey, text: str) -> tuple[Stretch, ...]:
     """Where the sliding windows of a text lie; a single one where the model takes all of it."""
-    name = ("stretches", dataclasses.replace(key, window=None), text)
+    name = ("stretches", key.of_model, text)
 
     def make() -> tuple[Stretch, ...]:
         return tuple(Stretch(window.tokens, window.characters) for window in model(key).windows(text))

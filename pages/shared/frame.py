@@ -8,10 +8,12 @@ from streamlit.navigation.page import StreamlitPage
 
 from encoder.device import memory_in_use
 from encoder.errors import EncoderError, OutOfMemory
-from pages.shared import cached, controls, formulas, narrow, placement_toggle, unknown_words
+from pages.shared import cached, controls, formulas, head_padding, narrow, placement_toggle, unknown_words
 from pages.shared.view import View, state
 
 _VIEW = "_current_view"
+#: The page that runs a text as in a batch, where that is asked for: Heads, by its name and as the one that opens.
+PADDED = ("heads", "")
 
 #: Streamlit's wide layout leaves 5 rem on each side; a projector's 1280 pixels are for the maps.
 STYLE = """
@@ -68,8 +70,10 @@ def _load(
             key = controls.long_text_controls(key, model)
         view = controls.current_view(key)
         with area, st.spinner("Running the encoder …", show_time=False):
-            trace = view.trace
-        return controls.with_selection_inside(view, trace.n_tokens)
+            view = head_padding.applied(view) if page.url_path in PADDED else view
+            n_tokens = view.trace.n_tokens
+        # A selected token of padding stays selected while padding is hidden.
+        return controls.with_selection_inside(view, view.model.pad or n_tokens)
     except EncoderError as error:
         if isinstance(error, OutOfMemory):
             cached.forget_traces()

@@ -11,7 +11,7 @@ from encoder import report
 from encoder.measure import head_map, window
 from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
 from encoder.measure.window import Overview
-from pages.shared import cached
+from pages.shared import cached, head_padding
 from pages.shared.heads_params import MOST_HELD, MOST_PINS, Head
 from pages.shared.view import View, state
 
@@ -54,7 +54,7 @@ def is_whole(view: View) -> bool:
 
 def controls(view: View) -> None:
     """Draw the widgets; what this text does not allow is off, and the page says so."""
-    whole, padded = is_whole(view), view.trace.n_real < view.trace.n_tokens
+    whole = is_whole(view)
     state.bound(
         st.segmented_control, "special", "Special tokens", list(_SPECIAL), required=True, format_func=_SPECIAL.get,
         help="[CLS] and [SEP] take much of the attention in many heads. Zeroed: their rows and columns are 0. Left "
@@ -94,8 +94,7 @@ def controls(view: View) -> None:
             help="Marks heads that have a role on this text: previous token, sink, broad … The page Find heads says "
             "which, and from where on.",
         )  # fmt: skip
-    if padded:
-        state.bound(st.toggle, "padding", "Padding", help="Show padding's rows and columns. Its rows sum to 1, too.")
+    head_padding.length_control(view)
     for sentence in _not_offered(view):
         st.caption(sentence)
 
@@ -107,7 +106,7 @@ def chosen(view: View) -> Options:
         special=state.get("special"),
         between=state.get("between") if whole and view.pair is not None else "all",
         words=whole and state.get("words"),
-        padding=whole and view.trace.n_real < n_tokens and state.get("padding"),
+        padding=view.model.padding,
         average=state.get("average") if n_tokens <= AVERAGED_TOKENS else "none",
         log=state.get("scale") == "log",
         own=state.get("range") == "head",
@@ -205,7 +204,7 @@ def held(view: View) -> Held:
 
     def tokens(one: int | None, more: Sequence[int]) -> tuple[int, ...]:
         chosen = {*more} if one is None else {one, *more}
-        return tuple(sorted(token for token in chosen if token < view.trace.n_tokens))
+        return tuple(sorted(token for token in chosen if token < (view.model.pad or view.trace.n_tokens)))
 
     return Held(tokens(view.i, state.get("hold")), tokens(view.j, state.get("hold_keys")))
 

@@ -63,7 +63,7 @@ def what_is_seen(view: View, options: Options, shown: HeadMap, held: Held) -> No
             ]
         )
     _hidden(held, rows, columns)
-    _buttons(options, held, rows, columns)
+    _buttons(view, options, held, rows, columns)
 
 
 def _told(shown: HeadMap, rows: list[int], columns: list[int]) -> str:
@@ -93,8 +93,9 @@ def _hidden(held: Held, rows: list[int], columns: list[int]) -> None:
         st.caption("What is selected is not among the rows and columns that the options show here.")
 
 
-def _buttons(options: Options, held: Held, rows: list[int], columns: list[int]) -> None:
+def _buttons(view: View, options: Options, held: Held, rows: list[int], columns: list[int]) -> None:
     one_cell = len(held.queries) == len(held.keys) == 1 and bool(rows and columns)
+    one_cell &= max((*held.queries, *held.keys), default=0) < view.trace.n_real  # padding has no place there
     plain = options.average == "none" and not options.words and options.special == "show"
     if one_cell and plain and st.button("How this weight is made", icon=":material/calculate:"):
         learn.go("softmax")

@@ -9,7 +9,7 @@ from encoder.measure.definitions import HEAD_MEASURES
 from encoder.measure.heads import STRONG
 from encoder.measure.roles import ROLES, Thresholds
 from pages.shared.components import HEAD_COLOURS
-from pages.shared.url_state import Param, choice, flag
+from pages.shared.url_state import Param, choice, flag, whole_number
 
 Head = tuple[int, int]  # (layer, head), counted from 0
 
@@ -102,6 +102,8 @@ PARAMS = (
     positions("hold"),
     positions("hold_keys"),
     flag("words"),
+    # The length of the batch that the text is padded for; whether padding's rows and columns are shown.
+    whole_number("pad", None, 1),
     flag("padding"),
     choice("between", "all", PAIRS),
     choice("average", "none", AVERAGES),

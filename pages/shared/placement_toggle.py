@@ -21,8 +21,7 @@ def before_sidebar(page: StreamlitPage) -> Callable[[], None]:
     """
     last, st.session_state[_LAST] = st.session_state.get(_LAST), page.url_path
     st.session_state[_PREVIOUS] = last
-    # The widget's own entry is newer than ours: its change is taken over when it is drawn.
-    norm = st.session_state.get(state.key("norm"), state.get("norm"))
+    norm = state.newest("norm")
     if page.url_path == PAGE:
         if norm == "both":
             return _stay

@@ -170,6 +170,10 @@ class UrlState:
         """Value of a Param in this session."""
         return st.session_state[_VALUES][name]
 
+    def newest(self, name: str) -> Any:
+        """Value of a Param whose widget is drawn later in this run: what the widget holds is newer than ours."""
+        return st.session_state.get(self.key(name), self.get(name))
+
     def put(self, name: str, value: Any) -> None:
         """Set a value from code: before its widget is drawn in this run, or in a callback."""
         told = st.session_state.setdefault(_TOLD, {})
@@ -202,8 +206,7 @@ class UrlState:
 
     def limit(self, name: str, low: int, high: int, what: str) -> int:
         """Bring a whole number into what the model has, with a note when it was outside. Before its widget is drawn."""
-        # The widget's own entry is newer than ours: its change is taken over when it is drawn.
-        value = st.session_state.get(self.key(name), self.get(name))
+        value = self.newest(name)
         if not low <= value <= high:
             nearest = min(max(value, low), high)
             if value != self.params[name].default:
