@@ -87,13 +87,17 @@ def trace_sentence(options: argparse.Namespace) -> int:
 
     if options.out is not None:
         _check_output(options.out, report.FORMATS)
+    if options.padding and options.pad_to is None:
+        raise CommandError("--padding shows the padding of --pad-to N; give that length, too, or leave it out.")
     origin = report.ModelOrigin(options.model, norm=options.norm, device=options.device)
     try:
         model = load(options.model, device=options.device)
         if not hasattr(model, "tokenizer"):
             raise CommandError(f"{model.name} reads images; give a model of text with --model.")
         model = model if options.norm == "trained" else model.rewired(options.norm)
-        trace = model.trace(sys.stdin.read().strip() if options.sentence == "-" else options.sentence, options.pair)
+        text = sys.stdin.read().strip() if options.sentence == "-" else options.sentence
+        trace = model.trace(text, options.pair, pad_to=options.pad_to)
+        trace = trace if options.padding else trace.unpadded
         place = (options.layer, options.head, options.special)
         seen = _view_of(trace, options)
         if options.out is None:
@@ -130,10 +134,12 @@ def _view_of(trace: Trace, options: argparse.Namespace) -> Lines | Text | None:
     place = (options.layer, options.head)
     if options.view == "lines":
         heads = [place, *(one for one in options.overlay or () if one != place)]
-        return views.lines(trace, heads, threshold=options.least or 0.0, queries=held, special=options.special)
+        look = {"special": options.special, "padding": options.padding}
+        return views.lines(trace, heads, threshold=options.least or 0.0, queries=held, **look)
     if options.view == "text":
         direction = options.direction or "to"
-        return views.text(trace, *place, direction=direction, selected=held, special=options.special)
+        look = {"special": options.special, "padding": options.padding}
+        return views.text(trace, *place, direction=direction, selected=held, **look)
     return None
 
 
@@ -314,6 +320,12 @@ def _add_trace(subparsers: argparse._SubParsersAction) -> None:
     )
     trace.add_argument("sentence", metavar="SENTENCE", help="what the encoder reads; - takes it from standard input")
     trace.add_argument("--pair", metavar="SENTENCE", help="a second sentence, for segment B")
+    trace.add_argument(
+        "--pad-to", type=int, metavar="N", help="run it as in a batch whose longest text has N tokens, with padding"
+    )
+    trace.add_argument(
+        "--padding", action="store_true", help="show the rows and columns of padding, too (default: left out)"
+    )
     trace.add_argument("--layer", type=int, default=0, metavar="N", help="counted from 0 (default: %(default)s)")
     trace.add_argument("--head", type=int, default=0, metavar="N", help="counted from 0 (default: %(default)s)")
     trace.add_argument("--out", type=Path, metavar="FILE", help="the file to write: .html, .csv or .parquet")
