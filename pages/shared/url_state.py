@@ -147,7 +147,8 @@ class UrlState:
         try:
             self.put(param.name, param.parse(raw))
         except ValueError as error:
-            shown = param.shown or param.format(param.default) or "none"
+            usual = "" if param.default is None else param.format(param.default)
+            shown = param.shown or usual or "none"
             self.note(f"The link asks for {param.name}={raw[:60]!r}: {error}. Shown: {shown}.")
 
     def end(self) -> None:
