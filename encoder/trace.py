@@ -31,6 +31,7 @@ from encoder.text import Tokenized
 #: not faster, as it no longer stays in the cache. But MIN_ROWS at least, without which matrix products are slow.
 CHUNK_NUMBERS = 1_000_000
 MIN_ROWS = 16
+FEW_ROWS = 64
 #: So many tokens stand in the short form of a trace.
 SHOWN_LABELS = 12
 
@@ -86,8 +87,8 @@ class Trace:
     values: Mapping[str, Tensor]
     source: Tokenized | None = None
     edits: tuple[Edit, ...] = ()
-
     n_left_out: int = 0
+
     def __repr__(self) -> str:
         config = self.config
         shown = " ".join(self.labels[:SHOWN_LABELS]) + (" …" if self.n_tokens > SHOWN_LABELS else "")
@@ -114,7 +115,6 @@ class Trace:
         """Tokens that are not padding; they come first."""
         return int(self.mask.sum())
 
-    @property
     @cached_property
     def unpadded(self) -> Trace:
         """The same run without padding's rows and columns: what this text did in its batch. Nothing is copied.
@@ -134,6 +134,7 @@ class Trace:
         cut = {name: getattr(self, name)[:n_real] for name in ("tokens", "labels", "ids", "mask")}
         return replace(self, **cut, values=MappingProxyType(values), n_left_out=self.n_tokens - n_real)
 
+    @property
     def q(self) -> Tensor:
         """[L, H, T, K]: queries as the scores use them, turned where positions are rotary. Stacked on each call."""
         return self._stack("q")
@@ -229,8 +230,10 @@ class Trace:
         # One piece of memory for all chunks: fetching it anew from the system each time takes as long as the softmax.
         room = torch.empty(2, n_heads * most * self.n_tokens, device=self.mask.device)
         for layer in layers:
-            # Copied once, as the rows of a matrix: products with few queries are twice as fast.
-            k = self.layer_qkv(layer)[1][heads].float().transpose(-1, -2).contiguous().transpose(-1, -2)
+            k = self.layer_qkv(layer)[1][heads].float().contiguous()
+            if most < FEW_ROWS:
+                # As the rows of a matrix: products with few queries are faster by a third, and pay for the copy.
+                k = k.transpose(-1, -2).contiguous().transpose(-1, -2)
             for rows in chunks:
                 shape = (n_heads, rows.stop - rows.start, self.n_tokens)
                 buffers = [one[: math.prod(shape)].view(shape) for one in room]
@@ -240,7 +243,10 @@ class Trace:
     def _row_chunks(self, n_heads: int, wanted: range, block: int) -> list[slice]:
         rows = max(MIN_ROWS, CHUNK_NUMBERS // (n_heads * self.n_tokens))
         if rows >= block:
-            step = rows // block * block
+            most = rows // block * block
+            # As many chunks, of the same size: a short last one costs more than its share.
+            n_chunks = max(1, math.ceil(len(wanted) / most))
+            step = min(most, math.ceil(len(wanted) / n_chunks / block) * block)
             return [slice(start, min(start + step, wanted.stop)) for start in range(wanted.start, wanted.stop, step)]
         return [
             slice(start, min(start + rows, first + block, wanted.stop))

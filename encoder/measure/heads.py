@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 STRONG = 0.1
 #: Up to so many tokens, what depends on the pair of tokens alone (12 bytes a pair) is kept from layer to layer.
 KEEP_PAIRS = 1024
+#: A factor that is 0 for all but one of so many pairs is kept as the list of the others.
+SPARSE = 32
 OFFSETS = {"previous": -1, "self": 0, "next": 1}
 
 
@@ -81,31 +83,36 @@ def survey(
     block = 1 if size is None else pooling_block(n_tokens, size)
     side = 0 if size is None else -(-n_tokens // block)
     thumbnails = torch.zeros(n_layers, n_heads, side, side, device=trace.mask.device)
-    sums: list[dict[str, np.ndarray]] = [{} for _ in range(n_layers)]
+    totals: list[dict[str, np.ndarray]] = []  # a layer each
     kept: dict[int, dict[str, Tensor]] = {}
-    for layer, rows, scores, attention in trace.walk(range(n_layers), block=block):
+    layers = (_Layer(around, n_heads, n_tokens) for _ in range(n_layers))
+    layer = next(layers)
+    for number, rows, scores, attention in trace.walk(range(n_layers), block=block):
+        if size is not None:
+            put_block_max(thumbnails[number], attention, rows.start, block)
         pairs = kept.get(rows.start) or _pair_factors(rows, around)
         if n_tokens <= KEEP_PAIRS:
             kept[rows.start] = pairs
-        if size is not None:
-            put_block_max(thumbnails[layer], attention, rows.start, block)
-        for name, value in _chunk_sums(rows, scores, attention, around, pairs, strong).items():
-            sums[layer][name] = sums[layer].get(name, 0.0) + value
-    totals = {name: np.stack([of_layer[name] for of_layer in sums]) for name in sums[0]}  # each [L, H]
-    return (None if size is None else thumbnails), _finish(totals, around, queries, strong)
+        layer.add(rows, scores, attention, pairs, strong)
+        if rows.stop == n_tokens:
+            totals.append(layer.totals())
+            layer = next(layers, layer)
+    sums = {name: np.stack([of_layer[name] for of_layer in totals]) for name in totals[0]}  # each [L, H]
+    return (None if size is None else thumbnails), _finish(sums, around, queries, strong)
 
 
 @dataclass(frozen=True)
 class _Around:
     """What is the same for every head. counts [T]: 1.0 for a query that counts; keys: name -> 1.0 for such keys [T].
 
-    ids, words [T]: equal where two tokens are the same, or of one word; different for all that is to be left out.
+    labels: "same_token", "own_word" -> [T], equal where two tokens are the same, or of one word; different for all that
+    is to be left out. like: the same names -> places of the tokens whose label is not theirs alone.
     """
 
     counts: Tensor
     keys: dict[str, Tensor]
-    ids: Tensor
-    words: Tensor
+    labels: dict[str, Tensor]
+    like: dict[str, Tensor]
     n_real: int
 
     @classmethod
@@ -120,18 +127,14 @@ class _Around:
         alone = range(-2, -2 - trace.n_tokens, -1)  # a number of its own for each token that has no like
         ids = [one if inside else other for one, inside, other in zip(trace.ids, content, alone, strict=True)]
         of_word = [word if word >= 0 else other for word, other in zip(words, alone, strict=True)]
+        labels = {"same_token": torch.tensor(ids, device=device), "own_word": torch.tensor(of_word, device=device)}
         return cls(
             counts=tokens.query_rows(trace, queries).float(),
             keys={name: tokens.as_mask(flags, trace).float() for name, flags in groups.items()},
-            ids=torch.tensor(ids, device=device),
-            words=torch.tensor(of_word, device=device),
+            labels=labels,
+            like={name: _not_alone(of_kind) for name, of_kind in labels.items()},
             n_real=trace.n_real,
         )
-
-    def has_like(self, labels: Tensor) -> Tensor:
-        """bool [T]: whether another token has the same label."""
-        _, inverse, count = labels.unique(return_inverse=True, return_counts=True)
-        return count[inverse] > 1
 
     def eligible(self) -> dict[str, float]:
         """How many queries each kind of measure is averaged over."""
@@ -140,70 +143,109 @@ class _Around:
             "all": float(counts.sum()),
             "previous": float(counts[1:].sum()),
             "next": float(counts[:-1].sum()),
-            "same_token": float(self.counts[self.has_like(self.ids)].sum()),
-            "own_word": float(self.counts[self.has_like(self.words)].sum()),
-        }
+        } | {name: float(self.counts[like].sum()) for name, like in self.like.items()}
 
 
-def _chunk_sums(
-    rows: slice, scores: Tensor, attention: Tensor, around: _Around, pairs: dict[str, Tensor], strong: float
-) -> dict[str, np.ndarray]:
-    """Sums over the counted queries of one chunk, float64 [H] each. Overwrites `scores`."""
-    stop = min(rows.stop, around.n_real)
-    n_rows = max(0, stop - rows.start)
-    scores, attention = scores[:, :n_rows], attention[:, :n_rows]  # padding's rows do not count
-    counts = around.counts[rows.start : rows.start + n_rows]  # [R]
-    largest = attention.amax(-1)  # [H, R]
-    sums = {"maximum": largest @ counts}
-    sums |= _on_offsets(rows.start, attention, largest, counts)
-    to_key = counts @ attention  # [H, T]
-    sums |= {name: to_key @ group for name, group in around.keys.items()}
-    flat = attention.flatten(1)  # [H, R x T]
-    sums |= {name: flat @ factor for name, factor in pairs.items()}
-    sums["entropy"] = _entropy(scores, attention, largest) @ counts
-    torch.gt(attention, strong, out=scores)
-    sums["strong"] = scores.sum(-1) @ counts
-    together = torch.stack(list(sums.values())).cpu().double().numpy()  # one transfer: [measures, H]
-    return dict(zip(sums, together, strict=True))
+def _not_alone(labels: Tensor) -> Tensor:
+    """Places of the entries that occur again."""
+    _, inverse, count = labels.unique(return_inverse=True, return_counts=True)
+    return (count[inverse] > 1).nonzero()[:, 0]
 
 
-def _entropy(scores: Tensor, attention: Tensor, largest: Tensor) -> Tensor:
-    """[H, R, T] -> [H, R], nats: -sum a ln a = logsumexp(s) - sum a s, as ln a = s - logsumexp(s). Writes to `scores`.
+class _Layer:
+    """What a walk through one layer collects: a few numbers a row, which are summed when the layer is through.
 
-    The logsumexp comes from the largest entry, where a = exp(s - logsumexp): no second exponential is taken.
+    Work on a chunk is then what must see its weights, and nothing else: small operations cost more than they compute.
     """
-    top = scores.amax(-1)
-    nothing_seen = top == torch.finfo(scores.dtype).min  # every key masked: the row is uniform
-    normaliser = top - largest.log()
-    entropy = (normaliser - scores.mul_(attention).sum(-1)).clamp(min=0.0)
-    return torch.where(nothing_seen, math.log(scores.shape[-1]), entropy)
+
+    def __init__(self, around: _Around, n_heads: int, n_tokens: int) -> None:
+        device = around.counts.device
+        self._around, self._n_tokens = around, n_tokens
+        # [4, H, n]: the largest weight and score of a row, sum of weight x score, strong weights.
+        self._rows = torch.zeros(4, n_heads, around.n_real, device=device)
+        self._offsets = torch.full((len(OFFSETS), n_heads, around.n_real), -1.0, device=device)  # -1: no such key
+        self._received = torch.zeros(n_heads, 1, n_tokens, device=device)  # by each key, from the queries that count
+        self._pairs: dict[str, Tensor] = {}  # each [H]
+
+    def add(self, rows: slice, scores: Tensor, attention: Tensor, pairs: dict[str, Tensor], strong: float) -> None:
+        """One chunk, both [H, R, T]. Overwrites `scores`."""
+        own = slice(rows.start, min(rows.stop, self._around.n_real))
+        n_rows = own.stop - own.start
+        if n_rows <= 0:
+            return
+        scores, attention = scores[:, :n_rows], attention[:, :n_rows]  # padding's rows do not count
+        largest, top, product, above = self._rows[:, :, own]
+        torch.amax(attention, -1, out=largest)
+        torch.amax(scores, -1, out=top)
+        torch.sum(scores.mul_(attention), -1, out=product)
+        torch.sum(torch.gt(attention, strong, out=scores), -1, out=above)
+        for weights, offset in zip(self._offsets, OFFSETS.values(), strict=True):
+            first, last = max(0, -own.start - offset), min(n_rows, self._n_tokens - own.start - offset)
+            if last > first:
+                here = slice(own.start + first, own.start + last)
+                weights[:, here] = attention[:, first:last].diagonal(own.start + first + offset, 1, 2)
+        counts = self._around.counts[own].expand(len(attention), 1, -1)  # [H, 1, R]
+        self._received.baddbmm_(counts, attention)
+        flat = attention.flatten(1)  # [H, R x T]
+        for name, pair in pairs.items():
+            value = flat @ pair if pair.is_floating_point() else flat[:, pair].sum(-1)
+            self._pairs[name] = self._pairs.get(name, 0.0) + value
+
+    def totals(self) -> dict[str, np.ndarray]:
+        """Sums over the counted queries, float64 [H] each."""
+        real = self._around.n_real
+        largest, top, product, above = self._rows
+        counts = self._around.counts[:real]
+        entropy = _entropy(largest, top, product, self._n_tokens)
+        best = self._offsets >= largest
+        best &= best.sum(0) == 1  # a maximum shared among these is nobody's
+        on = self._offsets.clamp_(min=0.0)
+        rows = dict(zip(OFFSETS, on, strict=True)) | dict(zip((f"top_{name}" for name in OFFSETS), best, strict=True))
+        rows |= {"maximum": largest, "entropy": entropy, "strong": above}
+        sums = {name: (value * counts).sum(-1) for name, value in rows.items()}
+        sums |= {name: self._received[:, 0] @ group for name, group in self._around.keys.items()} | self._pairs
+        together = torch.stack(list(sums.values())).cpu().double().numpy()  # one transfer: [measures, H]
+        return dict(zip(sums, together, strict=True))
 
 
-def _on_offsets(start: int, attention: Tensor, largest: Tensor, counts: Tensor) -> dict[str, Tensor]:
-    """Weight on, and maximum at, the previous token, itself, the next. A maximum shared among these is nobody's."""
-    n_rows, n_keys = attention.shape[1:]
-    weights = attention.new_full((len(OFFSETS), *largest.shape), -1.0)  # [3, H, R]; -1 where there is no such key
-    for place, offset in enumerate(OFFSETS.values()):
-        first, last = max(0, -start - offset), min(n_rows, n_keys - start - offset)
-        if last > first:
-            weights[place, :, first:last] = attention[:, first:last].diagonal(start + first + offset, 1, 2)
-    top = weights >= largest
-    top &= top.sum(0) == 1
-    on, at = weights.clamp_(min=0.0) @ counts, top.to(weights.dtype) @ counts  # each [3, H]
-    return dict(zip(OFFSETS, on, strict=True)) | dict(zip((f"top_{name}" for name in OFFSETS), at, strict=True))
+def _entropy(largest: Tensor, top: Tensor, product: Tensor, n_tokens: int) -> Tensor:
+    """[H, R] each -> [H, R], nats: -sum a ln a = logsumexp(s) - sum a s, as ln a = s - logsumexp(s).
+
+    largest: max a; top: max s; product: sum a s. The logsumexp comes from the largest entry, where a = exp(s -
+    logsumexp): no second exponential is taken.
+    """
+    nothing_seen = top == torch.finfo(top.dtype).min  # every key masked: the row is uniform
+    return torch.where(nothing_seen, math.log(n_tokens), (top - largest.log() - product).clamp(min=0.0))
 
 
 def _pair_factors(rows: slice, around: _Around) -> dict[str, Tensor]:
-    """What depends on the pair of tokens alone: distance, same token, same word; [R x T], 0 for queries left out."""
-    places = torch.arange(len(around.counts), device=around.counts.device)
-    own = places[rows.start : min(rows.stop, around.n_real)]
-    counts = around.counts[own].unsqueeze(-1)  # [R, 1]
-    distance = (own.unsqueeze(-1) - places).abs().to(counts.dtype)  # [R, T]
-    factors = {"distance": (distance * counts).flatten()}
-    for name, labels in (("same_token", around.ids), ("own_word", around.words)):
-        alike = labels[own].unsqueeze(-1) == labels
-        factors[name] = (alike & (distance > 0)).to(counts.dtype).mul_(counts).flatten()
+    """What depends on the pair of tokens alone: distance, same token, same word.
+
+    Each is a factor for every weight, float [R x T], 0 for queries left out; or, where few weights have a factor and
+    it is 1, the places of those among the R x T, whole numbers.
+    """
+    counts = around.counts[rows.start : min(rows.stop, around.n_real)].unsqueeze(-1)  # [R, 1]
+    places = torch.arange(len(around.counts), device=counts.device, dtype=counts.dtype)
+    own = places[rows.start : rows.start + len(counts)].unsqueeze(-1)
+    factors = {"distance": (own - places).abs_().mul_(counts).flatten()}
+    for name, like in around.like.items():
+        factors[name] = _alike(rows.start, counts, around.labels[name], like)
     return factors
+
+
+def _alike(start: int, counts: Tensor, labels: Tensor, like: Tensor) -> Tensor:
+    """One of the factors: 1 where two tokens have the same label.
+
+    like: places of the tokens whose label is not theirs alone; only these are compared with each other.
+    """
+    own = like[(like >= start) & (like < start + len(counts))]  # [r]
+    same = labels[own].unsqueeze(-1) == labels[like]  # [r, S]
+    same &= (own.unsqueeze(-1) != like) & (counts[own - start] > 0)
+    row, column = same.nonzero(as_tuple=True)
+    flat = (own[row] - start) * len(labels) + like[column]
+    if len(flat) * SPARSE < len(counts) * len(labels):
+        return flat
+    return counts.new_zeros(len(counts) * len(labels)).index_fill_(0, flat, 1.0)
 
 
 def _finish(totals: dict[str, np.ndarray], around: _Around, queries: Queries, strong: float) -> HeadMeasures:

@@ -34,9 +34,7 @@ def run(**environment: str) -> tuple[bool, float]:
     """(whether the setting took hold, bytes faulted in by a later trace as a share of what it holds)"""
     kept = {name: value for name, value in os.environ.items() if "MALLOC" not in name and "TUNABLES" not in name}
     command = [sys.executable, "-c", PROGRAM]
-    answer = subprocess.run(
-        command, cwd=ROOT, env={**kept, **environment}, capture_output=True, text=True, check=True
-    )
+    answer = subprocess.run(command, cwd=ROOT, env={**kept, **environment}, capture_output=True, text=True, check=True)
     set_here, share = answer.stdout.split()
     return set_here == "True", float(share)
 
