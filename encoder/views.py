@@ -20,9 +20,11 @@ import numpy as np
 
 from encoder import report
 from encoder.errors import EncoderError
-from encoder.figures import attention_lines, isolated, line_cells, shaded_text
+from encoder.figures import attention_lines, isolated, line_cells, shaded_text, told_apart
+from encoder.figures.lines import live_lines
 from encoder.figures.picture import Picture, three_digits
 from encoder.figures.report import Section, document
+from encoder.figures.shaded import live_text
 from encoder.measure import head_map
 from encoder.measure.aggregate import Pairs, SpecialTokens
 from encoder.measure.head_map import WHOLE_TOKENS, DenseMap, HeadMap, LongMap
@@ -202,6 +204,19 @@ class Lines:
             threshold=self.threshold,
             queries=self.queries,
             keys=self.keys,
+            places=first.places,
+        )
+
+    def live(self) -> dict[str, object]:
+        """What lets the picture answer in a report."""
+        first = self.maps[0]
+        return live_lines(
+            self.weights,
+            first.query_labels,
+            key_tokens=first.key_labels,
+            labels=self.names,
+            threshold=self.threshold,
+            places=first.places,
         )
 
     def sentences(self) -> list[str]:
@@ -250,7 +265,7 @@ class Lines:
 
     def sections(self) -> list[Section]:
         parts = [
-            Section(self.title, picture=self.picture(), sentences=self.sentences()),
+            Section(self.title, picture=self.picture(), sentences=self.sentences(), live=self.live()),
             Section("The strongest of these weights", table=self.strongest()),
         ]
         first = self.maps[0]
@@ -409,10 +424,31 @@ class Text:
         return shaded_text(
             text.paragraphs,
             self.shades.values,
-            labels=self.shades.labels,
+            labels=self._told,
             direction=self.shades.direction,
             held=self.shades.held,
             special=frozenset(text.special),
+            own=self.own,
+            log=self.log,
+        )
+
+    @property
+    def _told(self) -> list[str]:
+        """What each unit is called where it stands alone."""
+        return told_apart(self.shades.labels, [group[0] for group in self.shades.units])
+
+    def live(self) -> dict[str, object] | None:
+        """What lets the picture answer in a report; None of a long text, whose map is not held."""
+        if not isinstance(self.shown, DenseMap):
+            return None
+        found = self.shades
+        return live_text(
+            passage(self.trace, found.units).paragraphs,
+            self.shown.weights,
+            labels=self._told,
+            rows=found.rows,
+            columns=found.columns,
+            direction=self.direction,
             own=self.own,
             log=self.log,
         )
@@ -444,7 +480,7 @@ class Text:
 
     def sections(self) -> list[Section]:
         return [
-            Section(self.title, picture=self.picture(), sentences=self.sentences()),
+            Section(self.title, picture=self.picture(), sentences=self.sentences(), live=self.live()),
             Section("The strongest shades", table=self.strongest()),
         ]
 

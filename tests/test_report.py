@@ -20,7 +20,7 @@ import torch
 from PIL import Image
 
 import encoder
-from encoder import cli, report
+from encoder import cli, report, views
 from encoder.figures.png import png
 from encoder.figures.report import Section, document, grid_picture
 from encoder.report import ModelOrigin
@@ -70,6 +70,16 @@ def numbers(array: dict) -> np.ndarray:
     return np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]).reshape(shape)
 
 
+def live(source: str) -> dict:
+    """What a report's script knows of its only picture. No other script may run than the one that reads it."""
+    page = Page(source)
+    bodies = dict(zip(page.inside["script"], page.attributes("script"), strict=True))
+    data, program = sorted(bodies, key=lambda body: bodies[body].get("type") != "application/json")
+    assert base64.b64encode(hashlib.sha256(program.encode()).digest()).decode() in source
+    assert "plotly" not in program.lower()
+    return json.loads(data)
+
+
 # --- the page of HTML ------------------------------------------------------------------------------------------------
 
 
@@ -107,6 +117,26 @@ def test_only_the_pages_own_scripts_may_run_and_nothing_is_fetched(minilm: encod
     ]
     assert addresses
     assert all(address.startswith("data:") for address in addresses)
+
+
+@pytest.mark.parametrize(("n_tokens", "whole"), [(9, False), (300, True)])
+def test_the_pictures_script_knows_every_weight(minilm: encoder.TextEncoder, n_tokens: int, whole: bool):
+    trace = minilm.trace("the cat " * (n_tokens // 2))
+    seen = views.lines(trace, [(2, 3), (0, 2)], threshold=0.3)
+    data = live(views.file(".html", minilm, ModelOrigin(), seen).decode())
+    assert data["whole"] is whole, "16-bit numbers only where there are many"
+    raw = np.frombuffer(base64.b64decode(data["weights"]), "<u2" if whole else "<f4") / (65535 if whole else 1)
+    both = torch.stack([trace.attention(2, 3), trace.attention(0, 2)]).numpy()
+    assert raw.reshape(data["shape"]) == pytest.approx(both, abs=1e-5 if whole else 0)
+    assert data["names"][0][1:3] == ["the (1)", "cat (2)"]
+    assert data["least"] == 0.3
+
+
+def test_a_script_is_not_ended_by_what_was_typed():
+    names = ["</script><b>", "<!--", "\ud800", "שלום"]
+    source = document("t", [Section("s", picture="<p>", live={"names": names})])
+    assert live(source)["names"] == names
+    assert "b" not in Page(source).tags()
 
 
 def test_a_page_without_figures_carries_no_script():
@@ -288,7 +318,8 @@ def test_trace_writes_the_other_views(arguments: list[str], said: list[str], tmp
         assert cli.main([*command, "--out", str(tmp_path / name)]) == 0
     source = (tmp_path / "a.html").read_text(encoding="utf-8")
     page = Page(source)
-    assert not page.tags() & {"img", "script", "iframe"}
+    assert not page.tags() & {"img", "iframe"}
+    assert live(source)["names"]
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
     assert all(word in source for word in said)
     names: dict = {}

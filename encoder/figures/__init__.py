@@ -4,7 +4,7 @@ Every figure takes numpy arrays or anything with `__array__`, such as a tensor o
 it stands on light and dark pages alike. Where numbers are made first, the function that makes them is public too.
 """
 
-from encoder.figures.attention import attention_cells, attention_heatmap, attention_spec
+from encoder.figures.attention import attention_cells, attention_heatmap, attention_spec, names_of_cells
 from encoder.figures.axes import arrow, isolated, told_apart
 from encoder.figures.colours import THEMES, thumbnails_lut
 from encoder.figures.lines import attention_lines, line_cells
@@ -48,7 +48,7 @@ from encoder.figures.windows import attention_window, window_spec
 __all__ = [
     "OUTLIER", "THEMES", "DotProduct", "angles", "arrow", "attention_cells", "attention_heatmap", "attention_lines",
     "attention_spec", "attention_window", "component_sizes", "distance_curve", "dot_product_bars",
-    "dot_product_summary", "dot_product_terms", "gain_bias", "head_biases", "isolated", "line_cells",
+    "dot_product_summary", "dot_product_terms", "gain_bias", "head_biases", "isolated", "line_cells", "names_of_cells",
     "norm_deviations", "norm_label", "norm_means", "norm_steps", "norm_tick", "order_bars", "outlier_map", "outliers",
     "position_dot_products", "position_heatmap", "position_products", "products_by_distance", "robust_limit",
     "rotary_angles", "shaded_text", "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps",

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from encoder.figures.attention import Places, names_of_cells
 from encoder.figures.axes import arrow, check_labels, isolated
 from encoder.figures.colours import HEADS
-from encoder.figures.picture import Picture, escape, exact, three_digits
+from encoder.figures.picture import Picture, escape, exact, packed, three_digits
 
 #: A line that is fainter changes no pixel.
 FAINTEST = 1 / 255
@@ -77,6 +78,7 @@ def attention_lines(
     threshold: float = 0.0,
     queries: Sequence[int] = (),
     keys: Sequence[int] = (),
+    places: Places | None = None,
 ) -> Picture:
     """Tokens left and right and a line for every weight, as the app draws them.
 
@@ -88,6 +90,7 @@ def attention_lines(
         tokens: R labels; key_tokens: C labels, where keys are other tokens than queries.
         labels: N names of heads, for the legend.
         threshold, queries, keys: as in `line_cells`.
+        places: where the tokens stand in the text, as in `attention_heatmap`.
 
     Raises:
         ValueError: shapes that do not fit, or more heads than there are colours that stay apart.
@@ -103,6 +106,8 @@ def attention_lines(
     row = 15 if max(n_rows, n_columns) > 256 else 18 if max(n_rows, n_columns) > 48 else 21
     height = row * max(n_rows, n_columns)
     squares = 0 if n_heads == 1 else n_heads * (5 if n_heads > WIDE_SQUARES else 9) + 9  # pixels beside each token
+    names = names_of_cells(*sides, places)
+    where = (range(n_rows), range(n_columns)) if places is None else places
     left = array[:, :, list(keys)].sum(2).T if len(keys) else None
     right = array[:, list(queries)].sum(1).T if len(queries) else None
     said = f"{n_rows} query tokens on the left, {n_columns} key tokens on the right, {len(cells.weights)} lines"
@@ -112,11 +117,30 @@ def attention_lines(
         f"{_legend(labels, cells, len(queries), len(keys))}"
         '<div class="seen-body"><div class="seen-title">attends from</div><div></div>'
         '<div class="seen-title">attends to</div>'
-        f"{_side('from', sides[0], queries, left, labels)}"
+        f"{_side('from', sides[0], where[0], queries, left, labels)}"
         f'<svg viewBox="0 0 100 {height}" preserveAspectRatio="none" role="img" aria-label="{escape(said)}" '
-        f'xmlns="http://www.w3.org/2000/svg">{_paths(cells, sides, labels, row, focus)}</svg>'
-        f"{_side('to', sides[1], keys, right, labels)}</div></div>"
+        f'xmlns="http://www.w3.org/2000/svg">{_paths(cells, names, labels, row, focus)}</svg>'
+        f"{_side('to', sides[1], where[1], keys, right, labels)}</div></div>"
     )
+
+
+def live_lines(
+    weights: object,
+    tokens: Sequence[str],
+    *,
+    key_tokens: Sequence[str] | None = None,
+    labels: Sequence[str] = ("",),
+    threshold: float = 0.0,
+    places: Places | None = None,
+) -> dict[str, object]:
+    """What `report.Section.live` needs for `attention_lines` of the same arguments."""
+    array = _heads(weights)
+    names = names_of_cells(list(tokens), list(key_tokens or tokens), places)
+    told = [[isolated(name) for name in side] for side in names]
+    colours = list(HEADS[: len(labels)])
+    return packed(array) | {
+        "kind": "lines", "heads": list(labels), "colours": colours, "names": told, "least": float(threshold),
+    }  # fmt: skip
 
 
 def _heads(weights: object) -> np.ndarray:
@@ -162,7 +186,7 @@ def strength(weight: float, focus: bool) -> tuple[float, float]:
     return (max(0.06, weight**0.75) if focus else weight), max(1.0, 0.6 + 2.6 * weight)
 
 
-def _paths(cells: LineCells, sides: list[list[str]], labels: Sequence[str], row: int, focus: bool) -> str:
+def _paths(cells: LineCells, names: Sequence[list[str]], labels: Sequence[str], row: int, focus: bool) -> str:
     """A group for each level and head; the strongest are drawn last and lie on top."""
     levels = np.minimum(LEVELS - 1, np.floor(np.sqrt(cells.weights) * LEVELS)).astype(int)
     order = np.lexsort((cells.heads, levels))
@@ -175,20 +199,30 @@ def _paths(cells: LineCells, sides: list[list[str]], labels: Sequence[str], row:
             parts.append(f'<g stroke="{HEADS[head]}" stroke-opacity="{opacity:.3g}" stroke-width="{width:.3g}">')
             before = (head, level)
         i, j = int(cells.rows[at]), int(cells.columns[at])
-        name = f"{labels[head]}: " if labels[head] else ""
-        said = f"{name}{arrow(sides[0][i], sides[1][j])}: {exact(float(cells.weights[at]))}"
+        of = f"{labels[head]}: " if labels[head] else ""
+        said = f"{of}{arrow(names[0][i], names[1][j])}: {exact(float(cells.weights[at]))}"
         parts.append(
             f'<path d="M0 {i * row + row / 2:g}L100 {j * row + row / 2:g}"><title>{escape(said)}</title></path>'
         )
     return "".join([*parts, "</g>" if before else ""])
 
 
-def _side(side: str, tokens: list[str], held: Sequence[int], sums: np.ndarray | None, labels: Sequence[str]) -> str:
-    """One side's tokens. sums: [tokens, N], the weights with the tokens in focus on the other side."""
+def _side(
+    side: str,
+    tokens: list[str],
+    where: Sequence[int | None],
+    held: Sequence[int],
+    sums: np.ndarray | None,
+    labels: Sequence[str],
+) -> str:
+    """One side's tokens.
+
+    where: their positions in the text; sums: [tokens, N], the weights with the tokens in focus on the other side.
+    """
     chosen, rows = set(held), []
     largest = 1.0 if sums is None else max(float(sums.mean(axis=1).max()), 1e-9)
     for place, token in enumerate(tokens):
-        title, squares, number, look = f"{isolated(token)} ({place})", "", "", ""
+        title, squares, number, look = f"{isolated(token)} ({where[place]})", "", "", ""
         if sums is not None:
             total = float(sums[place].mean())
             title = "\n".join([title, *_numbers(sums[place], labels)])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import html
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
+#: Beyond so many bytes as 32-bit numbers a report holds weights as 16-bit ones.
+EXACT_BYTES = 256_000
 #: Control characters -> their pictures in Unicode; HTML cannot hold them.
 CONTROLS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
 
@@ -35,6 +40,13 @@ def escape(text: object) -> str:
 def three_digits(value: float) -> str:
     """Three digits that count, as everywhere in the app: 0.184, 0.00245, 0.5."""
     return f"{value:.3g}"
+
+
+def packed(weights: np.ndarray) -> dict[str, object]:
+    """Weights [N, R, C] from 0 to 1 for a report's script: as they are, of many heads or tokens as 16-bit numbers."""
+    whole = 4 * weights.size > EXACT_BYTES
+    numbers = np.round(weights.clip(0, 1) * 65535).astype("<u2") if whole else weights.astype("<f4")
+    return {"shape": list(weights.shape), "whole": whole, "weights": base64.b64encode(numbers.tobytes()).decode()}
 
 
 def exact(value: float) -> str:

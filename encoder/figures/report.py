@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,8 @@ class Section:
     """One part of a report: a heading, and below it whatever there is of figure, picture, sentences and table.
 
     figure: drawn to be hovered and zoomed, `height` pixels high; picture: SVG, or a `Picture`, trusted as it stands;
-    sentences: paragraphs of plain text; table: its index is left out; numbers of it are shown with three decimals.
+    sentences: paragraphs of plain text; table: its index is left out; numbers of it are shown with three decimals;
+    live: what the page's script needs for a picture that answers to pointer and keys (`lines.live_lines`).
     """
 
     title: str
@@ -44,6 +46,7 @@ class Section:
     sentences: Sequence[str] = ()
     table: pd.DataFrame | None = None
     height: int = 600
+    live: Mapping[str, object] | None = None
 
 
 def document(
@@ -67,8 +70,11 @@ def document(
         link: the address of the same view in the app, if it has one that others can open.
         footer: the last line.
     """
-    figures = [section for section in sections if section.figure is not None]
-    scripts = [get_plotlyjs(), (HERE / "report.js").read_text(encoding="utf-8")] if figures else []
+    scripts = []
+    if any(section.figure is not None for section in sections):
+        scripts += [get_plotlyjs(), (HERE / "report.js").read_text(encoding="utf-8")]
+    if any(section.live is not None for section in sections):
+        scripts.append((HERE / "live.js").read_text(encoding="utf-8"))
     body = [f"<h1>{escape(title)}</h1>"]
     body += [f'<blockquote dir="auto">{escape(text)}</blockquote>'] if text else []
     body += [_facts(facts)] if facts else []
@@ -124,7 +130,12 @@ def _section(section: Section, number: int) -> str:
             f'role="img" aria-label="{escape(section.title)}"></div>'
             f'<script type="application/json" id="figure-{number}">{_json(section.figure)}</script>'
         )
-    parts += [section.picture] if section.picture else []
+    if section.live is not None:
+        data = json.dumps(section.live).replace("<", "\\u003c")  # nothing typed ends the script
+        parts.append(f'<div class="live" data-source="live-{number}">{section.picture}</div>')
+        parts.append(f'<script type="application/json" id="live-{number}">{data}</script>')
+    elif section.picture:
+        parts.append(section.picture)
     parts += [f'<p class="caption">{escape(sentence)}</p>' for sentence in section.sentences]
     parts += [_table(section.table)] if section.table is not None else []
     return "\n".join([*parts, "</section>"])

@@ -14,7 +14,7 @@ import numpy as np
 from encoder.figures.attention import LOG_DECADES
 from encoder.figures.axes import arrow, isolated
 from encoder.figures.colours import contrast, mixed
-from encoder.figures.picture import Picture, escape, exact, three_digits
+from encoder.figures.picture import Picture, escape, exact, packed, three_digits
 
 #: Faint weights are told apart better than strong ones; the legend is drawn with the same curve.
 EASE = 0.6
@@ -74,6 +74,36 @@ def shaded_text(
         f'<div class="seen seen-text" style="--to:var(--s-{target});--from:var(--s-{source})">'
         f"{_legend(shade, len(held))}{''.join(written)}</div>"
     )
+
+
+def live_text(
+    paragraphs: Sequence[Sequence[tuple[str, int]]],
+    weights: object,
+    *,
+    labels: Sequence[str],
+    rows: Sequence[int],
+    columns: Sequence[int],
+    direction: Literal["to", "from"] = "to",
+    own: bool = False,
+    log: bool = False,
+) -> dict[str, object]:
+    """What `report.Section.live` needs for `shaded_text` of the same arguments.
+
+    weights: the map [R, C]; rows, columns [U]: the place of each unit in it, -1 where it is none.
+    """
+    target = "key" if direction == "to" else "query"
+    steps = (inks(step / 100, target) for step in range(101))
+    return packed(np.asarray(weights, dtype=np.float32)[None]) | {
+        "kind": "text",
+        "names": [isolated(label) for label in labels],
+        "order": [unit for paragraph in paragraphs for _, unit in paragraph if unit >= 0],
+        "rows": list(rows),
+        "columns": list(columns),
+        "direction": direction,
+        "own": own,
+        "log": log,
+        "inks": [" ".join(f"{theme}{ink}" for theme, ink in zip("ld", pair, strict=True) if ink) for pair in steps],
+    }
 
 
 class Shade:

@@ -206,6 +206,7 @@ def draw_lines(view: View, options: Options, shown: HeadMap, held: Held) -> None
         weights,
         tokens=shown.query_labels,
         key_tokens=shown.key_labels,
+        names=figures.names_of_cells(list(shown.query_labels), list(shown.key_labels), shown.places),
         labels=names,
         key="lines",
         alt=f"Attention as lines: {len(shown.query_labels)} query tokens on the left, {len(shown.key_labels)} key "
@@ -273,7 +274,7 @@ def draw_text(view: View, options: Options, shown: HeadMap, held: Held) -> None:
     text = passage(view.trace, found.units)
     text_shade(
         text.paragraphs,
-        labels=found.labels,
+        labels=figures.told_apart(found.labels, [group[0] for group in found.units]),
         values=np.array(found.values),
         rows=found.rows,
         columns=found.columns,

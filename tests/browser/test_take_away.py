@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -149,13 +150,43 @@ def test_lines_and_text_open_without_a_server_or_a_network(browser: Browser, n_t
         assert grounds == ["rgb(255, 255, 255)", "rgb(20, 22, 28)"]
         if name == "text":
             assert alone.locator(".seen .held").all_text_contents() == [trace.labels[token] for token in held]
+            answers(alone, alone.locator(".seen-text p span").nth(3), "sat", "is attended to most by")
             continue
         assert alone.locator(".seen-from b").all_text_contents() == list(trace.labels)
         drawn = alone.evaluate(LINES_DRAWN)
         assert drawn["count"] == min(4_000, int((one.frame()["weight"] >= FAINTEST).sum()))
         assert drawn["astray"] == 0
+        answers(alone, alone.locator(".seen-from > div").nth(3), "sat", "attends most to")
     context.close()
     assert not complaints, "\n".join(complaints)
+
+
+#: Every element of a picture with its attributes, in no order of these.
+ELEMENTS = """(picture) => [picture.textContent, ...[...picture.querySelectorAll('*')].map((one) => (
+  [one.tagName, ...[...one.attributes].filter(({ value }) => value).map(({ name, value }) => `${name}=${value}`).sort()].join(' ')))]"""
+
+
+def answers(page: Page, token: Locator, name: str, verb: str) -> None:
+    """Pointer, keys and click look at a token alone; Escape brings back the picture as it was."""
+    said, picture = page.locator(".seen-says"), page.locator(".seen")
+    before = picture.evaluate(ELEMENTS)
+    looked_at = re.compile(rf"^{name}( \(\d+\))? {verb} .* 0\.\d+")
+    token.hover()
+    expect(said).to_have_text(looked_at)
+    expect(token).to_have_class(re.compile("held"))
+    page.mouse.move(1, 1)
+    expect(said).to_have_text(re.compile("^Point at"))
+    assert picture.evaluate(ELEMENTS) == before
+    page.locator("[role=application]").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+    expect(said).to_have_text(looked_at)
+    page.keyboard.press("Escape")
+    token.click()
+    page.mouse.move(1, 1)
+    expect(said).to_have_text(looked_at)
+    page.keyboard.press("Escape")
+    assert picture.evaluate(ELEMENTS) == before
 
 
 #: How many lines a report has, and how many of them do not end at the tokens that their label names, in their order.
@@ -163,7 +194,9 @@ LINES_DRAWN = """() => {
   const rows = (side) => [...document.querySelectorAll(`.seen-${side} div`)].map((row) => row.getBoundingClientRect());
   const [left, right] = [rows('from'), rows('to')];
   const at = (side, y) => side.findIndex((row) => Math.abs((row.top + row.bottom) / 2 - y) < 1);
-  const names = [...document.querySelectorAll('.seen-from b')].map((name) => name.textContent);
+  const titles = [...document.querySelectorAll('.seen-from > div')].map((row) => row.title.split('\\n')[0]);
+  const bare = titles.map((title) => title.replace(/ \\(\\d+\\)$/, ''));
+  const names = titles.map((title, k) => (bare.filter((name) => name === bare[k]).length > 1 ? title : bare[k]));
   const lines = [...document.querySelectorAll('.seen-body path')];
   const astray = lines.filter((line) => {
     const [from, to] = [line.getPointAtLength(0), line.getPointAtLength(line.getTotalLength())]

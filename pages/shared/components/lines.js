@@ -60,6 +60,8 @@ class LinesView {
 
   tokens(side) { return side === FROM ? this.header.tokens : this.header.keyTokens ?? this.header.tokens; }
 
+  name(side, token) { return this.header.told[side][token] ?? this.tokens(side)[token]; }
+
   count(side) { return this.tokens(side).length; }
 
   get heads() { return this.header.colours.length; }
@@ -73,16 +75,16 @@ class LinesView {
   }
 
   fillSides() {
-    const key = JSON.stringify([this.tokens(FROM), this.tokens(TO)]);
+    const key = JSON.stringify([this.tokens(FROM), this.tokens(TO), this.header.told]);
     if (key === this.drawnTokens) return;
     this.drawnTokens = key;
     this.at = null;
     this.most = Math.max(this.count(FROM), this.count(TO));
     this.row = this.most > 256 ? 15 : this.most > 48 ? 18 : 21;
     this.rows = this.sides.map((side, which) => {
-      const rows = this.tokens(which).map((token) => {
+      const rows = this.tokens(which).map((token, place) => {
         const text = make("b", { dir: "auto" }, token);
-        return make("div", { class: "enc-lines-token", title: token, style: `height:${this.row}px; line-height:${this.row}px` }, text, make("u", {}, make("span", {}, document.createTextNode(""))));
+        return make("div", { class: "enc-lines-token", title: this.name(which, place), style: `height:${this.row}px; line-height:${this.row}px` }, text, make("u", {}, make("span", {}, document.createTextNode(""))));
       });
       side.replaceChildren(...rows);
       return rows;
@@ -313,8 +315,8 @@ class LinesView {
   announce(side, token) {
     const sums = this.sums(1 - side, [token]).map((values) => values.reduce((sum, value) => sum + value, 0) / this.heads);
     const strongest = sums.map((value, other) => [value, other]).sort((a, b) => b[0] - a[0]).slice(0, 3);
-    const list = strongest.map(([value, other]) => `${this.tokens(1 - side)[other]} ${threeDigits(value)}`).join(", ");
-    const name = this.tokens(side)[token];
+    const list = strongest.map(([value, other]) => `${this.name(1 - side, other)} ${threeDigits(value)}`).join(", ");
+    const name = this.name(side, token);
     this.aloud.textContent = side === FROM ? `${name} attends most to ${list}` : `${name} is attended to most by ${list}`;
   }
 

@@ -26,6 +26,7 @@ def lines(
     key: str,
     alt: str,
     key_tokens: Sequence[str] | None = None,
+    names: tuple[Sequence[str], Sequence[str]] | None = None,
     colours: Sequence[str] | None = None,
     selected_queries: Sequence[int] = (),
     selected_keys: Sequence[int] = (),
@@ -46,6 +47,7 @@ def lines(
         key: the widget's key, also the name of a downloaded picture.
         alt: a sentence that says what is to be seen, for those who do not see it.
         key_tokens: C labels of the keys, where they are other tokens than the queries.
+        names: what hover text calls the queries and the keys, where not by their labels: "the (4)".
         colours: N CSS colours; unset, the first N of `HEAD_COLOURS`.
         selected_queries, selected_keys: positions of the held tokens.
         threshold: weights below are not drawn; the numbers count them.
@@ -70,6 +72,10 @@ def lines(
     header = {
         "tokens": [str(token) for token in tokens],
         "keyTokens": None if key_tokens is None else [str(token) for token in key_tokens],
+        "told": [
+            {} if names is None else _others(side, names[k])
+            for k, side in enumerate((tokens, tokens if key_tokens is None else key_tokens))
+        ],
         "labels": [str(label) for label in labels],
         "colours": colours,
         "dtype": weights.dtype.name,
@@ -86,3 +92,9 @@ def lines(
         on_select_change=lambda: events.tell(key, "select", lambda value: events.lines_event(value, counts), on_event),
     )
     return events.lines_event(result.get("select"), counts)
+
+
+def _others(labels: Sequence[str], names: Sequence[str]) -> dict[int, str]:
+    """Place -> name, where that is not the label itself."""
+    pairs = enumerate(zip(labels, names, strict=True))
+    return {place: str(name) for place, (label, name) in pairs if label != name}
