@@ -214,3 +214,25 @@ def test_the_grid_is_coloured_sorted_and_saved(visit: Callable[..., Page]) -> No
     page.keyboard.press("Home")
     said = page.locator(".st-key-heads-grid .enc-aloud").text_content()
     assert re.search(r"layer 0 head 2, On the previous token: (1|0\.9\d*), prev", said)  # the strongest comes first
+
+
+def test_a_text_as_in_a_batch(visit: Callable[..., Page]) -> None:
+    page = visit(f"/?{urlencode({'text': CAT, 'view': 'lines'})}")
+    tokens = page.locator(".enc-lines-from .enc-lines-token")
+    page.get_by_text("Options", exact=True).click()
+    length = page.get_by_role("spinbutton", name="As in a batch of")
+    length.fill("14")
+    length.press("Enter")
+    wait_for(page, pad="14")
+    expect(page.get_by_text("As in a batch of 14 tokens.")).to_be_visible()
+    expect(tokens).to_have_count(8)  # padding is hidden
+    page.get_by_text("Show padding’s rows and columns").click()
+    wait_for(page, pad="14", padding="1")
+    expect(tokens).to_have_count(14)
+    tokens.nth(12).click()
+    wait_for(page, i="12", padding="1")
+    expect(page.get_by_text("attends to most in L0 H2")).to_contain_text("[PAD] (12)")
+    page.get_by_text("Show padding’s rows and columns").click()
+    wait_for(page, i="12", padding=None)
+    expect(tokens).to_have_count(8)
+    expect(page.get_by_text("What is selected is not among the rows and columns")).to_be_visible()
