@@ -31,10 +31,14 @@ CACHE_MB = int(os.environ.get("ENCODERSCOPE_CACHE_MB", "768"))
 
 
 class ByteCache:
-    """A least-recently-used store bounded by bytes. Two sessions that ask for the same key at once compute it once."""
+    """A least-recently-used store bounded by bytes. Two sessions that ask for the same key at once compute it once.
 
-    def __init__(self, limit: int) -> None:
+    let_go: called with each value that had to make room.
+    """
+
+    def __init__(self, limit: int, let_go: Callable[[Any], None] | None = None) -> None:
         self.limit = limit
+        self._let_go = let_go
         self.bytes = 0
         self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._lock = threading.Lock()
@@ -68,12 +72,23 @@ class ByteCache:
             return self._entries[key][0]
 
     def _keep(self, key: Hashable, value: Any, n_bytes: int) -> None:
+        gone = []
         with self._lock:
             self._entries[key] = (value, n_bytes)
             self.bytes += n_bytes
             while self.bytes > self.limit and len(self._entries) > 1:
-                _, (_, freed) = self._entries.popitem(last=False)
+                _, (old, freed) = self._entries.popitem(last=False)
                 self.bytes -= freed
+                gone.append(old)
+        if self._let_go is not None:
+            for old in gone:
+                self._let_go(old)
+
+    def discard(self, unwanted: Callable[[Any], bool]) -> None:
+        """Forget the values of which `unwanted` is true."""
+        with self._lock:
+            for key in [key for key, (value, _) in self._entries.items() if unwanted(value)]:
+                self.bytes -= self._entries.pop(key)[1]
 
     def clear(self) -> None:
         """Forget everything."""
@@ -113,7 +128,12 @@ class ModelKey:
 _STORE = ByteCache(CACHE_MB * 1_000_000)
 #: Bytes of models that are kept for all sessions, in the placements that are asked for, those last used.
 MODEL_BYTES = 2_000_000_000
-_PLACED = ByteCache(MODEL_BYTES)
+_MODELS = ByteCache(MODEL_BYTES, lambda model: _STORE.discard(lambda value: _is_trace_of(model, value)))
+
+
+def _is_trace_of(model: encoder.TextEncoder, value: Any) -> bool:
+    # A trace holds its model: kept, it would keep that in memory, too.
+    return isinstance(value, Trace) and value.encoder is model.encoder
 
 
 @st.cache_resource(show_spinner=False)
@@ -170,39 +190,41 @@ def _kept_model(name: str, device: str, dtype: str) -> encoder.TextEncoder:
     return dataclasses.replace(model, encoder=copy.deepcopy(model.encoder).to(device=target, dtype=numbers))
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _model(source: str, scratch: EncoderConfig | None, seed: int, device: str, dtype: str) -> encoder.TextEncoder:
-    if scratch is not None:
-        model = encoder.build(scratch, _tokenizer(), seed=seed, device=pick_device(device), dtype=dtype)
-    elif source.startswith(TRAINED):
-        model = _kept_model(source.removeprefix(TRAINED), device, dtype)
+def _loaded(key: ModelKey) -> encoder.TextEncoder:
+    if key.norm != "trained":
+        return model(dataclasses.replace(key, norm="trained")).rewired(key.norm)
+    if key.scratch is not None:
+        device = pick_device(key.device)
+        made = encoder.build(key.scratch, _tokenizer(), seed=key.seed, device=device, dtype=key.dtype)
+    elif key.source.startswith(TRAINED):
+        made = _kept_model(key.source.removeprefix(TRAINED), key.device, key.dtype)
     else:
-        try:
-            model = encoder.load(source, device=device, dtype=dtype)
-        except encoder.LoadError as error:
-            raise encoder.LoadError(sources.without_root(str(error))) from error
-        if not isinstance(model, encoder.TextEncoder):
-            raise encoder.LoadError(f"{model.name} reads images; these pages show text. Choose an encoder of text.")
+        made = _of_source(key)
     # Streamlit collects garbage after each run; what is loaded once need not be looked through each time.
     gc.collect()
     gc.freeze()
-    return model
+    return made
+
+
+def _of_source(key: ModelKey) -> encoder.TextEncoder:
+    try:
+        found = encoder.load(key.source, device=key.device, dtype=key.dtype)
+    except encoder.LoadError as error:
+        raise encoder.LoadError(sources.without_root(str(error))) from error
+    if not isinstance(found, encoder.TextEncoder):
+        raise encoder.LoadError(f"{found.name} reads images; these pages show text. Choose an encoder of text.")
+    return found
 
 
 def model(key: ModelKey) -> encoder.TextEncoder:
     """The model of a key, loaded once for all sessions. Raises EncoderError with a sentence that can be shown."""
     key = key.of_model
-    return _PLACED.get(key, lambda: _placed(key), model_bytes)
-
-
-def _placed(key: ModelKey) -> encoder.TextEncoder:
-    base = _model(key.source, key.scratch, key.seed, key.device, key.dtype)
-    return base if key.norm == "trained" else base.rewired(key.norm)
+    return _MODELS.get(key, lambda: _loaded(key), model_bytes)
 
 
 @st.cache_resource(show_spinner=False)
 def _tokenizer() -> Tokenizer:
-    return _model("minilm", None, 0, "cpu", "float32").tokenizer
+    return model(ModelKey()).tokenizer
 
 
 def scratch_vocabulary() -> int:

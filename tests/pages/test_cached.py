@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -61,6 +63,28 @@ def test_a_failure_is_not_kept() -> None:
     with pytest.raises(ValueError, match="first"):
         store.get("k", lambda: (_ for _ in ()).throw(ValueError("first")), lambda _: 1)
     assert store.get("k", lambda: "second", lambda _: 1) == "second"
+
+
+def test_a_model_that_makes_room_takes_its_traces_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = cached.ByteCache(limit=1_000_000_000)
+    models = cached.ByteCache(1, cached._MODELS._let_go)  # room for the newest alone
+    monkeypatch.setattr(cached, "_STORE", store)
+    monkeypatch.setattr(cached, "_MODELS", models)
+    shape = {"d_model": 16, "n_layers": 2, "n_heads": 2, "d_ffn": 24, "position": "sinusoidal"}
+    config = encoder.EncoderConfig(vocab_size=cached.scratch_vocabulary(), **shape)
+    first, second = (cached.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu") for seed in (0, 1))
+    model = weakref.ref(cached.model(first).encoder)
+    old = cached.trace(first, "one two three")
+    derived = cached.derived(first, "one two three", None, "sum", lambda trace: trace.output.numpy().sum(keepdims=True))
+    held = store.bytes
+    cached.trace(second, "one two three")
+    assert store.bytes == held  # the new trace in the old one's place; what was derived from that stays
+    assert cached.known(first, "one two three", None, "sum") is derived
+    assert cached.trace(first, "one two three") is not old
+    del old
+    cached.trace(second, "one two three")
+    gc.collect()
+    assert model() is None
 
 
 def test_keys_hold_everything_that_changes_a_result() -> None:
