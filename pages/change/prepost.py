@@ -17,6 +17,7 @@ from pages.shared.components import head_grid, plot
 from pages.shared.formulas import number
 from pages.shared.frame import current_view
 from pages.shared.prepost_params import SIDES
+from pages.shared.take_learn import take_recorded, take_stream
 from pages.shared.take_pages import take_placements
 from pages.shared.view import state
 
@@ -37,6 +38,8 @@ def main() -> None:
     {"heads": attention, "stream": residual_stream, "curves": lambda _: training()}[part](sides)
     if part == "heads":
         take_placements(view, sides.pair.keys)
+    elif part == "stream":
+        take_stream(view, sides)
     confusion()
 
 
@@ -340,6 +343,8 @@ def training() -> None:
         "Masked-word training on WordNet's text; runs of a pair differ in the placement of their norms alone. Recorded "
         "once, when the bundled models were trained (`make twins` trains them anew)."
     )
+    chosen = None if depth == "all" else depths[0] if depth == "shallow" else depths[-1]
+    take_recorded(recorded, figure, f"{name}, {unit}", chosen)
 
 
 def label(run: pd.Series) -> str:

@@ -16,6 +16,7 @@ from encoder.train.single_file import MAX_BYTES, from_bytes, held_out_accuracy, 
 from encoder.train.tasks import TASKS, make
 from pages.shared import controls, placement_toggle, training
 from pages.shared.components import plot
+from pages.shared.take_learn import take_runs
 from pages.shared.training_params import BOUNDS, HIGHEST_RATE, LOWEST_RATE, WARM
 from pages.shared.view import state
 
@@ -318,6 +319,7 @@ def results(mine: training.Group) -> None:
         "shows it "
         "like any other. Saved files hold the weights and the settings, nothing else."
     )
+    take_runs(views, mine.dashes)
 
 
 def upload() -> None:

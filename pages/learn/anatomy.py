@@ -9,6 +9,7 @@ from encoder.measure.cost import BYTES
 from pages.shared import anatomy as parts
 from pages.shared import cost, learn
 from pages.shared.frame import current_view
+from pages.shared.take_learn import take_anatomy, take_cost
 from pages.shared.view import state
 
 view = current_view()
@@ -27,9 +28,10 @@ def main() -> None:
         label_visibility="collapsed",
     )
     if shown == "cost":
-        cost.show(view)
+        take_cost(view, *cost.show(view))
         return
-    drawn = anatomy(config, trace.n_tokens, BYTES.get(str(view.loaded.encoder.dtype), 4))
+    each = BYTES.get(str(view.loaded.encoder.dtype), 4)
+    drawn = anatomy(config, trace.n_tokens, each)
     placement = "post-norm" if config.norm_placement == "post" else "pre-norm"
     st.markdown(
         f"**{view.loaded.name}** as it runs here: {config.n_layers} layers, {placement}, {drawn.n_parameters:,} "
@@ -56,6 +58,7 @@ def main() -> None:
     with right:
         parts.details(view, drawn, opened, place.query)
     parts.all_blocks(drawn)
+    take_anatomy(view, drawn, each)
 
 
 def what_blocks_say() -> None:

@@ -8,6 +8,7 @@ from encoder.steps import STEPS
 from pages.shared import learn
 from pages.shared.frame import current_view
 from pages.shared.steps import SHOW
+from pages.shared.take_learn import take_step
 from pages.shared.view import state
 
 view = current_view()
@@ -30,6 +31,7 @@ def main() -> None:
     st.subheader(STEPS[place].question, anchor=False)
     SHOW[chosen](view)
     neighbours(place)
+    take_step(view, chosen)
 
 
 def neighbours(place: int) -> None:

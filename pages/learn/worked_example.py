@@ -11,6 +11,7 @@ from encoder.errors import EncoderError
 from encoder.steps import latex
 from encoder.worked_example import NOTES_POSITIONS, Claim, Inputs, Normed, WorkedExample, claims, compute
 from pages.shared import controls, formulas, hand
+from pages.shared.take_learn import take_claims, take_worked
 from pages.shared.view import state
 
 WORDS = Inputs().words
@@ -48,10 +49,13 @@ def main() -> None:
     )
     if half == "notes":
         what_the_notes_say()
+        take_claims()
         return
     base = hand.begin()
-    inputs = through_the_layer(base, options(base))
+    inputs, example = through_the_layer(base, options(base))
     hand.end(inputs)
+    if example is not None:
+        take_worked(inputs, example)
 
 
 def what_the_notes_say() -> None:
@@ -78,8 +82,12 @@ def options(base: Inputs) -> Inputs:
     return base.replace(positions=positions, norm_placement=placement, scaled=scaled)
 
 
-def through_the_layer(base: Inputs, inputs: Inputs) -> Inputs:
-    """Tables left, results right. All tables come first, since each result needs those above it."""
+def through_the_layer(base: Inputs, inputs: Inputs) -> tuple[Inputs, WorkedExample | None]:
+    """Tables left, results right. All tables come first, since each result needs those above it.
+
+    Returns the numbers in the tables and what comes of them; nothing comes where one of them is missing.
+    """
+    problem = st.container()
     places, edited = [], {}
     for section in SECTIONS:
         st.subheader(section.title, anchor=False)
@@ -96,15 +104,16 @@ def through_the_layer(base: Inputs, inputs: Inputs) -> Inputs:
     try:
         example = compute(inputs)
     except EncoderError as error:
+        problem.warning(f"{error} Until then there are no results.", icon=":material/edit:")
         for _, right in places:
-            right.warning(str(error), icon=":material/edit:")
-        return inputs
+            right.caption("No result: a number above or beside is missing or does not fit.")
+        return inputs, None
     for section, (left, right) in zip(SECTIONS, places, strict=True):
         with right:
             section.show(example)
         with left:
             section.in_full(example)
-    return inputs
+    return inputs, example
 
 
 # --- results ---------------------------------------------------------------------------------------------------------

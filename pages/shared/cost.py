@@ -18,8 +18,8 @@ LONGEST = 8_192
 _RESULTS = "cost:measured"
 
 
-def show(view: View) -> None:
-    """The whole section."""
+def show(view: View) -> tuple[costs.Cost, int]:
+    """The whole section. Returns the cost that it shows, and the bytes of a number."""
     config, n_tokens = view.loaded.config, view.trace.n_tokens
     each = costs.BYTES.get(str(view.loaded.encoder.dtype), 4)
     found = costs.cost(config, n_tokens, view.loaded.n_parameters, each)
@@ -34,6 +34,7 @@ def show(view: View) -> None:
     _crossover(view)
     st.subheader("Measured on this machine", anchor=False)
     _measured(view)
+    return found, each
 
 
 def _parts(view: View, found: costs.Cost, each: int) -> None:

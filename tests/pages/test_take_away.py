@@ -180,6 +180,17 @@ OTHERS = [
         [entry.probabilities for entry in names["guesses"]]).reshape(-1, 1)),
     ("change/prepost", {"model": "twin-pre"}, ["a", "difference"], lambda names: np.stack(
         [names["found"].first.numpy().ravel(), names["found"].difference.numpy().ravel()], 1)),
+    *(("learn/steps", {"step": step, **more}, ["value"], lambda names: names["table"][["value"]].to_numpy(float))
+      for step, more in (
+          ("embedding", {}), ("qkv", {"vector": "k"}), ("scores", {"causal": "1"}), ("softmax", {"temperature": "2.0"}),
+          ("mixing", {"component": "5"}), ("norm", {"part": "ffn"}), ("ffn", {}), ("output", {"pooling": "cls"}))),
+    ("learn/steps", {"step": "ids"}, ["id"], lambda names: names["table"][["id"]].to_numpy()),
+    ("learn/anatomy", {}, ["parameters", "flops", "memory_bytes"],
+     lambda names: names["table"][["parameters", "flops", "memory_bytes"]].to_numpy()),
+    ("learn/anatomy", {"show": "cost"}, ["flops", "bytes"],
+     lambda names: names["table"][["flops", "bytes"]].to_numpy()),
+    ("change/prepost", {"model": "twin-pre", "sides": "stream"}, ["value"],
+     lambda names: names["table"][["value"]].to_numpy()),
 ]  # fmt: skip
 
 
@@ -196,6 +207,28 @@ def test_every_pages_files_and_lines_agree(
     html = files["html"]().decode()
     assert Page(html).inside["code"][0] == lines + "\n"
     assert page != "look/beyond" or 'id="figure-' in html  # its pictures, not its numbers alone
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "columns"),
+    [
+        ("learn/worked_example", {"hand": '{"scaled":false,"eps":0.5}'}, ["value"]),
+        ("learn/worked_example", {"worked": "notes"}, ["notes", "computed"]),
+        ("change/prepost", {"sides": "curves", "depth": "deep"}, ["loss", "held_out_accuracy"]),
+    ],
+)
+def test_pages_without_a_model_give_programs(
+    page: str, query: dict[str, str], columns: list[str], files: dict[str, Callable[[], bytes]]
+):
+    app = visit(page, **query)
+    assert_well(app)
+    table, names = pd.read_parquet(io.BytesIO(files["parquet"]())), run(app.get("code")[-1].value)
+    np.testing.assert_allclose(table[columns].to_numpy(), names["table"][columns].to_numpy())
+    assert len(csv(files)) == len(table) > 5
+    assert Page(files["html"]().decode()).inside["code"][0] == app.get("code")[-1].value + "\n"
+    if "hand" in query:
+        assert names["example"].inputs.eps == 0.5
+        assert names["example"].scale == 1.0
 
 
 def test_a_page_without_a_sentence_gives_a_program_of_its_own(files: dict[str, Callable[[], bytes]]):

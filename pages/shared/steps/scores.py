@@ -60,6 +60,15 @@ def variant_controls(view: View) -> steps.Variant:
             else "This model has one.",
             disabled=view.loaded.config.causal,
         )
+    return _variant(view, scaled, causal)
+
+
+def variant(view: View) -> steps.Variant:
+    """What the switches say."""
+    return _variant(view, state.get("scaled"), state.get("causal"))
+
+
+def _variant(view: View, scaled: bool, causal: bool) -> steps.Variant:
     return steps.Variant(scaled=scaled, causal=True if causal or view.loaded.config.causal else None)
 
 
