@@ -27,11 +27,12 @@ from encoder.trace import Trace, split_batch
 
 @dataclass(frozen=True, eq=False)
 class TraceWindow:
-    """The trace of a stretch of a long text; `tokens` and `characters` say which, as in encoder.text.TextWindow."""
+    """The trace of a stretch of a long text; the other fields say of which, as in encoder.text.TextWindow."""
 
     trace: Trace
     tokens: tuple[int, int]
     characters: tuple[int, int]
+    slides: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,14 +163,17 @@ class TextEncoder:
         """Whether tokenizer and encoder know a padding token."""
         return self.tokenizer.pad_id is not None and self.tokenizer.pad_id < self.config.vocab_size
 
-    def windows(self, text: str, *, stride: int | None = None, max_tokens: int | None = None) -> list[TextWindow]:
+    def windows(
+        self, text: str, pair: str | None = None, *, stride: int | None = None, max_tokens: int | None = None
+    ) -> list[TextWindow]:
         """A text of any length as overlapping windows of `max_tokens` tokens, by default what the model takes.
 
-        stride: tokens from the start of a window to that of the next, by default half a window. Raises TextError for a
-        stride that would leave tokens out.
+        pair: the longer sentence slides, the other is in every window, as in `Tokenizer.windows`. stride: tokens from
+        the start of a window to that of the next, by default half of what a window holds of the text. Raises TextError
+        for a stride that would leave tokens out.
         """
         limit = self.config.max_tokens if max_tokens is None else min(max_tokens, self.config.max_tokens)
-        found = self.tokenizer.windows(text, limit, stride)
+        found = self.tokenizer.windows(text, limit, stride, pair)
         for window in found:
             self._known(window.sentence)
         return found
@@ -177,6 +181,7 @@ class TextEncoder:
     def trace_windows(
         self,
         text: str,
+        pair: str | None = None,
         *,
         stride: int | None = None,
         max_tokens: int | None = None,
@@ -187,9 +192,9 @@ class TextEncoder:
 
         No window sees another: each is a text of its own to the model, its positions counted from 0.
         """
-        for window in self.windows(text, stride=stride, max_tokens=max_tokens):
+        for window in self.windows(text, pair, stride=stride, max_tokens=max_tokens):
             trace = self.trace_tokens(window.sentence, edits=edits, request=request)
-            yield TraceWindow(trace, window.tokens, window.characters)
+            yield TraceWindow(trace, window.tokens, window.characters, window.slides)
 
     def embed(self, texts: Sequence[str] | str, batch_size: int = 32) -> Tensor:
         """Texts -> [N, D], pooled (and brought to length 1) as the checkpoint says. A single text gives [1, D]."""

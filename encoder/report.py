@@ -128,9 +128,10 @@ def trace_call(
     length = None if padded is None else batch_length(padded)
     padding = ")" if length is None else f", pad_to={length})"
     padding += ".unpadded" if padded is not None and padded.n_left_out else ""
-    if window is not None and pair is None:
-        return f"{model}.trace_tokens({model}.windows({_quoted(text)})[{window}].sentence{padding}"
-    return f"{model}.trace({_quoted(text)}" + ("" if pair is None else f", {_quoted(pair)}") + padding
+    typed = _quoted(text) + ("" if pair is None else f", {_quoted(pair)}")
+    if window is not None:
+        return f"{model}.trace_tokens({model}.windows({typed})[{window}].sentence{padding}"
+    return f"{model}.trace({typed}{padding}"
 
 
 def batch_length(trace: Trace) -> int | None:
@@ -205,9 +206,11 @@ def attention_frame(
 
 
 def comparison_frame(found: Comparison, first: Sequence[str], second: Sequence[str]) -> pd.DataFrame:
-    """Two maps and their difference, b - a, as a table: a row a pair of steps, of a long text a pair of blocks.
+    """Two maps and their difference, b - a, as a table: a row a cell of the maps, of a long text a block of cells.
 
-    first, second [A]: what each step is called on either side. A weight is empty where a side has no such token.
+    row, column: the cell's place in the three maps, from 0, the same in each: a row or column is a token of A, of B, or
+    of both. query_a, key_b, ...: what stands there on either side, "–" where it has no such token and no weight.
+    first, second [A]: what each row, and each column, is called on either side.
     """
     import pandas as pd
 
@@ -219,11 +222,11 @@ def comparison_frame(found: Comparison, first: Sequence[str], second: Sequence[s
     }
     names = {"a": np.array(first, dtype=object), "b": np.array(second, dtype=object)}
     places: dict[str, np.ndarray] = {}
-    for axis, steps in (("query", rows), ("key", columns)):
+    for place, axis, steps in (("row", "query", rows), ("column", "key", columns)):
         if found.block == 1:
-            places |= {f"{axis}_step": steps} | {f"{axis}_{side}": told[steps] for side, told in names.items()}
+            places |= {place: steps} | {f"{axis}_{side}": told[steps] for side, told in names.items()}
         else:
-            places |= {f"{axis}_first": steps, f"{axis}_last": np.minimum(steps + found.block, len(first)) - 1}
+            places |= {f"{place}_first": steps, f"{place}_last": np.minimum(steps + found.block, len(first)) - 1}
     return pd.DataFrame(places | weights)
 
 
@@ -312,8 +315,9 @@ def facts(model: TextEncoder, trace: Trace, **more: object) -> dict[str, str]:
     source = trace.source
     if source is not None and source.cut:
         start = next((first for first, end in source.offsets if end), 0)
-        part = "a window of" if source.text[:start].strip() else "the first"
-        said["Tokens"] = f"{part} {len(source):,} of {source.n_full:,}; the model takes {config.max_tokens:,}"
+        part = "a window of " if source.text[:start].strip() else "the first "
+        part = part if source.pair is None else ""  # either sentence may be cut, or slide
+        said["Tokens"] = f"{part}{len(source):,} of {source.n_full:,}; the model takes {config.max_tokens:,}"
     length = batch_length(trace)
     if length is not None:
         hidden = ", which is left out here" if trace.n_left_out else ""

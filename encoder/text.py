@@ -54,12 +54,14 @@ class TextWindow:
     """A stretch of a long text, tokenized: special tokens are put around it, and its words count from 0.
 
     tokens: (first, one past the last) among the whole text's tokens, special ones not counted; characters: the same
-    among its characters. The sentence's own offsets are characters of the whole text, too.
+    among its characters. The sentence's own offsets are characters of the whole text, too. slides: of a pair, which
+    sentence these are of, 0 or 1; the other is in every window.
     """
 
     sentence: Tokenized
     tokens: tuple[int, int]
     characters: tuple[int, int]
+    slides: int = 0
 
 
 @dataclass(frozen=True)
@@ -162,32 +164,48 @@ class Tokenizer:
         places = [*first.offsets, *(second.offsets if second is not None else ())]
         return self._finish(self.backend.post_process(first, second, True), places, text, pair, n_first, n_full)
 
-    def windows(self, text: str, max_tokens: int, stride: int | None = None) -> list[TextWindow]:
+    def windows(
+        self, text: str, max_tokens: int, stride: int | None = None, pair: str | None = None
+    ) -> list[TextWindow]:
         """A text of any length -> windows of `max_tokens` tokens, special ones included, `stride` after one another.
 
         stride: in tokens of text, by default half of what a window holds. Every token of the text is in a window; the
         last window may be shorter; a text that fits, and an empty one, gives one window.
+        pair: the longer of the two slides; the other, like a question beside its passage (Devlin et al. 2019, SQuAD),
+        stands whole in every window, or is cut where it would leave less than a quarter of the room.
         Raises TextError for a stride that leaves tokens out or does not move, and where there is no room for text.
         """
-        text = readable(text)
-        n_special = self.backend.num_special_tokens_to_add(False)
+        text, pair = readable(text), None if pair is None else readable(pair)
+        n_special = self.backend.num_special_tokens_to_add(pair is not None)
         room = max_tokens - n_special
-        if room < 1:
+        if room < (1 if pair is None else 2):
             raise TextError(f"max_tokens={max_tokens} leaves no room beside {n_special} special tokens.")
+        typed = (text,) if pair is None else (text, pair)
+        whole = [self.backend.encode(sentence, add_special_tokens=False) for sentence in typed]
+        n_full = sum(map(len, whole)) + n_special
+        slides = max(range(len(typed)), key=lambda which: len(whole[which]))
+        n_kept = 0
+        if pair is not None:
+            n_kept = min(len(whole[1 - slides]), room - max(1, room // 4))
+            room -= n_kept
         stride = max(1, room // 2) if stride is None else stride
         if not 1 <= stride <= room:
             raise TextError(f"stride={stride}: choose 1 to {room}, the tokens of text that a window holds.")
-        whole = self.backend.encode(text, add_special_tokens=False)
-        n_full = len(whole) + n_special
-        whole.truncate(room, stride=room - stride)  # what this library calls stride is the overlap
+        whole[slides].truncate(room, stride=room - stride)  # what this library calls stride is the overlap
         found = []
-        for index, part in enumerate((whole, *whole.overflowing)):
-            places = list(part.offsets)  # taken before post-processing, as in `encode`
-            encoding = self.backend.post_process(part, None, True)
-            sentence = self._finish(encoding, places, text, None, len(places), n_full)
-            first = index * stride
-            characters = (places[0][0], places[-1][1]) if places else (0, 0)
-            found.append(TextWindow(sentence, (first, first + len(places)), characters))
+        for index, part in enumerate((whole[slides], *whole[slides].overflowing)):
+            both = [part]
+            if pair is not None:  # encoded anew, as post-processing empties what it takes
+                kept = self.backend.encode(typed[1 - slides], add_special_tokens=False)
+                kept.truncate(n_kept)
+                both.insert(1 - slides, kept)
+            offsets = [list(one.offsets) for one in both]  # taken before post-processing, as in `encode`
+            encoding = self.backend.post_process(both[0], None if pair is None else both[1], True)
+            places = [place for own in offsets for place in own]
+            sentence = self._finish(encoding, places, text, pair, len(offsets[0]), n_full)
+            first, own = index * stride, offsets[slides]
+            characters = (own[0][0], own[-1][1]) if own else (0, 0)
+            found.append(TextWindow(sentence, (first, first + len(own)), characters, slides))
         return found
 
     def _finish(

@@ -18,6 +18,8 @@ from encoder.trace import Trace
 Piece = tuple[str, int]
 #: "to": selected units are queries, shades say what they attend to; "from": keys, shades say who attends to them.
 Direction = Literal["to", "from"]
+#: Characters before the first token or after the last that are not shown: the text was cut there.
+LONG_REST = 40
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ def passage(trace: Trace, units: Sequence[tuple[int, ...]]) -> Passage:
             continue
         start, end = source.offsets[group[0]][0], source.offsets[group[-1]][1]
         before, own = _parted(texts[which][at[which] : end], start - at[which])
+        if len(before) >= LONG_REST and not at[which]:
+            before = "… "  # a window of a long text begins here
         if before:
             paragraphs[which].append((before, -1))
         paragraphs[which].append((own or trace.labels[group[0]], unit))
@@ -74,7 +78,7 @@ def _finish(pieces: list[Piece], rest: str, special: list[int]) -> None:
     place = len(pieces)
     while place > 0 and (pieces[place - 1][1] in special or pieces[place - 1] == (" ", -1)):
         place -= 1
-    pieces.insert(place, (rest if len(rest) < 40 else " …", -1))
+    pieces.insert(place, (rest if len(rest) < LONG_REST else " …", -1))
 
 
 @dataclass(frozen=True)

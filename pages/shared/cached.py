@@ -22,7 +22,7 @@ import encoder
 from encoder.config import EncoderConfig
 from encoder.device import DTYPES, pick_device
 from encoder.edits import Edit
-from encoder.text import Tokenizer
+from encoder.text import TextWindow, Tokenizer
 from encoder.trace import Trace
 from pages.shared import sources
 
@@ -103,7 +103,7 @@ class ModelKey:
 
     source: also TRAINED and the id of a model that was trained here; norm: "trained" keeps the checkpoint's own
     placement; "pre" and "post" move it; window: which window of a text longer than the model takes, None: its
-    beginning. A text that fits, and a pair, runs whole. pad: the length that the text is padded to, as in a batch;
+    beginning. A text that fits runs whole. pad: the length that the text is padded to, as in a batch;
     padding: whether its trace has padding's rows and columns.
     """
 
@@ -242,10 +242,10 @@ def trace(
 
     def make() -> Trace:
         loaded = model(key)
-        if key.window is None or pair is not None:
+        if key.window is None:
             sentence = loaded.tokenize(text, pair)
         else:
-            windows = loaded.windows(text)
+            windows = loaded.windows(text, pair)
             sentence = windows[min(key.window, len(windows) - 1)].sentence
         with _forward_slots():
             return loaded.trace_tokens(sentence, pad_to=key.pad, edits=edits, request=request)
@@ -255,18 +255,28 @@ def trace(
 
 @dataclass(frozen=True)
 class Stretch:
-    """Where a window lies in its text: (first, one past the last) token, special ones not counted, and character."""
+    """Where a window lies in its text: (first, one past the last) token, special ones not counted, and character.
+
+    slides: of a pair, the sentence that is so looked at, 0 or 1; n_kept: tokens of the other one in every window.
+    """
 
     tokens: tuple[int, int]
     characters: tuple[int, int]
+    slides: int
+    n_kept: int
 
 
-def stretches(key: ModelKey, text: str) -> tuple[Stretch, ...]:
+def stretches(key: ModelKey, text: str, pair: str | None = None) -> tuple[Stretch, ...]:
     """Where the sliding windows of a text lie; a single one where the model takes all of it."""
-    name = ("stretches", key.of_model, text)
+    name = ("stretches", key.of_model, text, pair)
+
+    def stretch(window: TextWindow) -> Stretch:
+        n_text = len(window.sentence) - sum(window.sentence.special)
+        n_kept = n_text - (window.tokens[1] - window.tokens[0])
+        return Stretch(window.tokens, window.characters, window.slides, n_kept)
 
     def make() -> tuple[Stretch, ...]:
-        return tuple(Stretch(window.tokens, window.characters) for window in model(key).windows(text))
+        return tuple(stretch(window) for window in model(key).windows(text, pair))
 
     return _STORE.get(name, make, lambda found: 500 * len(found))
 

@@ -83,13 +83,11 @@ def _another_model() -> None:
 
 def long_text_controls(key: cached.ModelKey, model: encoder.TextEncoder) -> cached.ModelKey:
     """For a text longer than the model takes: cut it, or look at one window of it. Returns the key with the window."""
-    text = state.get("text")
-    surely_fits = (
-        len(text.encode("utf-8", "replace")) + 8 <= model.config.max_tokens
-    )  # a token stands for a byte or more
-    if surely_fits or state.get("pair"):
+    text, pair = state.get("text"), state.get("pair") or None
+    n_bytes = len(f"{text}{pair or ''}".encode("utf-8", "replace"))
+    if n_bytes + 8 <= model.config.max_tokens:  # a token stands for a byte or more
         return key
-    stretches = cached.stretches(key, text)
+    stretches = cached.stretches(key, text, pair)
     if len(stretches) == 1:
         return key
     chosen = state.bound(
@@ -101,7 +99,7 @@ def long_text_controls(key: cached.ModelKey, model: encoder.TextEncoder) -> cach
         width="stretch",
         format_func={"cut": "cut", "windows": "sliding windows"}.get,
         help="Cut: only its beginning is run. Sliding windows: the text is run in overlapping parts, each by itself, "
-        "and one of them is shown.",
+        "and one of them is shown; of two sentences the longer slides, and the other is in every window.",
     )
     if chosen == "cut":
         return key
@@ -109,9 +107,11 @@ def long_text_controls(key: cached.ModelKey, model: encoder.TextEncoder) -> cach
     state.limit("window", 0, last, "this text has windows")
     window = state.bound(st.slider, "window", "Window", min_value=0, max_value=last)
     here = stretches[window]
+    which = "" if pair is None else f" of the {('first', 'second')[here.slides]} sentence’s"
+    slid = pair if pair is not None and here.slides == 1 else text
     st.caption(
-        f"Window {window} of 0 to {last}: tokens {here.tokens[0]:,} to {here.tokens[1] - 1:,} of "
-        f"{stretches[-1].tokens[1]:,}, {plain(_ends(text[slice(*here.characters)]))}"
+        f"Window {window} of 0 to {last}: tokens {here.tokens[0]:,} to {here.tokens[1] - 1:,}{which or ' of'} "
+        f"{stretches[-1].tokens[1]:,}, {plain(_ends(slid[slice(*here.characters)]))}"
     )
     return dataclasses.replace(key, window=window)
 

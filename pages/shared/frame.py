@@ -114,18 +114,26 @@ def _say_what_of_a_long_text_is_shown(area: DeltaGenerator, view: View) -> None:
     source, takes = view.trace.source, view.loaded.config.max_tokens
     assert source is not None
     if view.model.window is None:
-        remedy = "" if view.pair is not None else " Sliding windows, in the sidebar, show the rest."
         long = f"This text is {source.n_full:,} tokens; {view.loaded.name} takes {takes:,}."
-        area.warning(f"{long} Shown: the first {len(source):,}.{remedy}", icon=":material/content_cut:")
+        shown = f"the first {len(source):,}" if view.pair is None else f"{len(source):,}, the longer sentence cut first"
+        remedy = "Sliding windows, in the sidebar, show the rest."
+        area.warning(f"{long} Shown: {shown}. {remedy}", icon=":material/content_cut:")
         return
-    stretches = cached.stretches(view.model, view.text)
+    stretches = cached.stretches(view.model, view.text, view.pair)
     here = stretches[min(view.model.window, len(stretches) - 1)]
     # Each window has special tokens of its own, so the text's tokens are counted without them.
-    long = f"This text is {stretches[-1].tokens[1]:,} tokens without special ones; {view.loaded.name} takes {takes:,}."
+    slid, kept = "This text", ""
+    if view.pair is not None:
+        sides = ("first", "second")
+        slid, other = f"The {sides[here.slides]} sentence", f"the {sides[1 - here.slides]} sentence"
+        n_other = source.n_full - sum(source.special) - stretches[-1].tokens[1]
+        whole = here.n_kept == n_other
+        kept = f" and {other}, whole" if whole else f" and of {other} the first {here.n_kept:,} of {n_other:,} tokens"
+    long = f"{slid} is {stretches[-1].tokens[1]:,} tokens without special ones; {view.loaded.name} takes {takes:,}"
     area.info(
-        f"{long} Shown: window {view.model.window} of 0 to {len(stretches) - 1}, its tokens {here.tokens[0]:,} to "
-        f"{here.tokens[1] - 1:,}. Each window is run by itself: no token sees one outside its window, and positions "
-        "count from 0 again. Windows overlap by half.",
+        f"{long}{' for both' if kept else ''}. Shown: window {view.model.window} of 0 to {len(stretches) - 1}, its "
+        f"tokens {here.tokens[0]:,} to {here.tokens[1] - 1:,}{kept}. Each window is run by itself: no token sees one "
+        "outside its window, and positions count from 0 again. Windows overlap by half.",
         icon=":material/view_carousel:",
     )
 

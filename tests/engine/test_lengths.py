@@ -132,3 +132,52 @@ def test_python_lines_make_the_window_that_is_looked_at(minilm: TextEncoder):
     names: dict[str, object] = {}
     exec(report.python_lines(report.ModelOrigin("minilm"), text, None, "shown = trace.tokens", 2), names)
     assert names["shown"] == list(minilm.trace_windows(text))[2].trace.tokens
+
+
+QUESTION = "the cat sat on a mat"
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(("max_tokens", "stride"), [(61, None), (25, None), (25, 16), (25, 1), (14, 3)])
+def test_of_a_pair_the_longer_slides_and_the_other_stays(max_tokens: int, stride: int | None, swapped: bool):
+    model = tiny(n_segments=2)
+    text, pair = (" ".join(WORDS), QUESTION) if swapped else (QUESTION, " ".join(WORDS))
+    windows = list(model.trace_windows(text, pair, max_tokens=max_tokens, stride=stride))
+    n_kept = len(QUESTION.split())
+    room = max_tokens - 3 - n_kept
+    covered: set[int] = set()
+    for index, window in enumerate(windows):
+        first, stop = window.tokens
+        assert first == index * (stride or room // 2)
+        part = WORDS[first:stop]
+        sides = (part, QUESTION.split()) if swapped else (QUESTION.split(), part)
+        trace = window.trace
+        assert trace.tokens == ("[CLS]", *sides[0], "[SEP]", *sides[1], "[SEP]")
+        assert trace.source.segments == (0,) * (len(sides[0]) + 2) + (1,) * (len(sides[1]) + 1)
+        assert trace.source.n_full == len(WORDS) + n_kept + 3
+        assert (trace.source.text, trace.source.pair) == (text, pair)
+        assert window.slides == (0 if swapped else 1)
+        assert (text, pair)[window.slides][slice(*window.characters)] == " ".join(part)
+        words = [word for word in trace.source.words if word >= 0]
+        assert words == list(range(len(words)))
+        for token, segment, place in zip(trace.tokens, trace.source.segments, trace.source.offsets, strict=True):
+            assert token.startswith("[") or (text, pair)[segment][slice(*place)] == token
+        alone = model.trace(" ".join(sides[0]), " ".join(sides[1]))
+        assert torch.equal(trace.output, alone.output)
+        covered |= set(range(first, stop))
+    assert covered == set(range(len(WORDS)))
+    assert all(window.tokens[1] < len(WORDS) for window in windows[:-1])
+
+
+def test_a_pair_that_fits_is_one_window_and_two_long_sentences_leave_a_quarter():
+    model = tiny(n_segments=2)
+    (only,) = model.windows("the cat", "a dog ran")
+    assert only.sentence == model.tokenize("the cat", "a dog ran")
+    both = model.windows(" ".join(WORDS), " ".join([*WORDS, "cat"]), max_tokens=43)  # 40 tokens of text
+    assert {window.slides for window in both} == {1}
+    assert {window.sentence.segments.count(0) - 2 for window in both} == {30}
+    assert max(window.tokens[1] for window in both) == len(WORDS) + 1
+    with pytest.raises(TextError, match="stride=31: choose 1 to 4"):
+        model.windows(QUESTION, " ".join(WORDS), max_tokens=13, stride=31)
+    with pytest.raises(TextError, match="max_tokens=4 leaves no room"):
+        model.windows("the cat", "a dog", max_tokens=4)

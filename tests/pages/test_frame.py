@@ -207,6 +207,23 @@ def test_every_page_shows_the_window_that_is_looked_at(page: str) -> None:
         assert any("these" in markdown.value for markdown in app.markdown)
 
 
+def test_of_a_pair_the_longer_sentence_slides() -> None:
+    app = visit(text="Where is it?", pair=LONG_TEXT)
+    assert "Shown: 512, the longer sentence cut first. Sliding windows, in the sidebar, show the rest." in sentences(app)
+    app = visit(text="Where is it?", pair=LONG_TEXT, long="windows", window="1")
+    assert_well(app)
+    said = sentences(app)
+    assert "The second sentence is 1,008 tokens without special ones; all-MiniLM-L6-v2 takes 512 for both." in said
+    assert "Shown: window 1 of 0 to 2, its tokens 252 to 756 and the first sentence, whole." in said
+    names: dict = {}
+    exec(app.get("code")[-1].value, names)
+    assert names["trace"].tokens[:6] == ("[CLS]", "where", "is", "it", "?", "[SEP]")
+    assert names["trace"].n_tokens == 512
+    app = visit(text=LONG_TEXT, pair=LONG_TEXT, long="windows")
+    assert_well(app)
+    assert "its tokens 0 to 126 and of the second sentence the first 382 of 1,008 tokens." in sentences(app)
+
+
 def test_a_window_that_a_text_does_not_have() -> None:
     app = visit(text=LONG_TEXT, long="windows", window="9")
     assert_well(app)
