@@ -8,6 +8,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,22 @@ def run(
 # --- our side ---------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """Seconds from a key to what it chose: the map with its exact weights; and the map and the name above it.
+
+    The map of a short text is in the browser before it is chosen, and its name comes with the server's answer.
+    """
+
+    map: float
+    all: float
+
+    @classmethod
+    def of(cls, times: dict[str, float]) -> Chosen:
+        """From the times of "map" and "heading"."""
+        return cls(times["map"], max(times.values()))
+
+
 class Visitor:
     """A person with the app open: types sentences and chooses heads; what that takes and what was sent is noted."""
 
@@ -112,45 +129,45 @@ class Visitor:
         """Wait until nothing is under way: the script has ended and its pictures are drawn."""
         self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
         self.page.wait_for_function(
-            "() => !document.querySelector('[data-testid=\"stSkeleton\"], [data-stale=\"true\"]')"
+            '() => !document.querySelector(\'[data-testid="stSkeleton"], [data-stale="true"]\')'
             f" && document.querySelector('{GRID}') && document.querySelector('.heatmaplayer image')"
         )
         self.page.wait_for_timeout(300)  # what comes late, such as a zoom's echo, is not the next action's
         if self.complaints:
             raise RuntimeError("the browser complained:\n" + "\n".join(self.complaints))
 
-    def measured(self, trigger: str, names: Sequence[str], act: Callable[[], None]) -> float:
-        """Seconds from the event `trigger`, which `act` causes, until all `names` (see probe.js) are painted anew."""
+    def measured(self, trigger: str, names: Sequence[str], act: Callable[[], None]) -> dict[str, float]:
+        """Seconds from the event `trigger`, caused by `act`, until each of `names` (see probe.js) is painted anew."""
         self.page.evaluate("(given) => __arm(...given)", [trigger, list(names), PATIENCE_MS])
         act()
-        taken = self.page.evaluate("__finish()") / 1000
+        taken = self.page.evaluate("__finish()")
         self.settle()
-        return taken
+        return {name: taken[name] / 1000 for name in names}
 
     def type_sentence(self, text: str) -> float:
         """Seconds from Enter to all heads and the large one painted."""
         box = self.page.get_by_label("Sentence", exact=True)
         box.fill(text)
-        return self.measured("keydown", ("grid", "map"), lambda: box.press("Enter"))
+        return max(self.measured("keydown", ("grid", "map"), lambda: box.press("Enter")).values())
 
-    def next_head(self, key: str = "ArrowRight") -> float:
-        """Seconds from choosing the neighbour of the chosen head in the grid to its map painted."""
+    def next_head(self, key: str = "ArrowRight") -> Chosen:
+        """Choose the neighbour of the chosen head in the grid."""
         grid = self.page.locator(GRID)
         grid.focus()
         if not self.been_in_grid:
             grid.press(key)  # the first key in the grid only shows where the focus is: on the chosen head
             self.been_in_grid = True
         grid.press(key)
-        return self.measured("keydown", ("heading", "map"), lambda: grid.press("Enter"))
+        return Chosen.of(self.measured("keydown", ("heading", "map"), lambda: grid.press("Enter")))
 
-    def next_layer(self, key: str = "ArrowUp") -> float:
-        """Seconds from choosing the next layer in the sidebar to its map painted."""
+    def next_layer(self, key: str = "ArrowUp") -> Chosen:
+        """Choose the next layer in the sidebar."""
         box = self.page.get_by_label("Layer", exact=True)
         edge = {"ArrowUp": ("max", "ArrowDown"), "ArrowDown": ("min", "ArrowUp")}[key]
         if box.input_value() == box.get_attribute(edge[0]):
             key = edge[1]  # beyond the last layer there is none
         box.focus()
-        return self.measured("keydown", ("heading", "map"), lambda: box.press(key))
+        return Chosen.of(self.measured("keydown", ("heading", "map"), lambda: box.press(key)))
 
     def first_visit(self) -> Figure:
         """What a browser that has never been here is sent until it shows everything."""
@@ -235,9 +252,9 @@ def switch_figures(visitor: Visitor, browser: Any, n_tokens: int, repeats: int, 
     """Another head, another layer; and bertviz' layer switch."""
     turns = {
         "another head chosen": (visitor.next_head, ("ArrowRight", "ArrowLeft")),
-        "another layer chosen": (visitor.next_layer, ("ArrowUp", "ArrowDown")),
+        "another layer chosen in the sidebar": (visitor.next_layer, ("ArrowUp", "ArrowDown")),
     }
-    ours: dict[str, list[float]] = {what: [] for what in turns}
+    ours: dict[str, list[Chosen]] = {what: [] for what in turns}
     theirs: list[float] = []
     with contextlib.ExitStack() as stack:
         page = None
@@ -250,18 +267,24 @@ def switch_figures(visitor: Visitor, browser: Any, n_tokens: int, repeats: int, 
                 ours[what].append(act(keys[number // 3 % 2]))
     taken = statistics.median(theirs) if theirs else PUBLISHED_SWITCH.get(n_tokens)
     for what, series in ours.items():
-        yield own_switch(what, series, n_tokens)
-        if taken is not None:
-            median = statistics.median(series)
-            raw = {"ours": report.seconds(median), "theirs": report.seconds(taken)}
-            note = "" if theirs else PUBLISHED
-            yield Figure(
-                "browser", what, "bertviz' layer switch", median / taken, n_tokens, "", 0.1, raw=raw, note=note
-            )
+        for part, times in parts_of(what, series).items():
+            yield own_switch(part, times, n_tokens)
+            if taken is not None:
+                median = statistics.median(times)
+                raw = {"ours": report.seconds(median), "theirs": report.seconds(taken)}
+                note = "" if theirs else PUBLISHED
+                yield Figure(
+                    "browser", part, "bertviz' layer switch", median / taken, n_tokens, "", 0.1, raw=raw, note=note
+                )
+
+
+def parts_of(what: str, series: Sequence[Chosen]) -> dict[str, list[float]]:
+    """What is timed of a choice: its exact map, and the map with its name."""
+    return {f"{what}: its map": [one.map for one in series], f"{what}: map and name": [one.all for one in series]}
 
 
 def own_switch(what: str, ours: Sequence[float], n_tokens: int) -> Figure:
-    """Seconds until another head is painted."""
+    """Seconds until it is painted."""
     raw = {"median": report.seconds(statistics.median(ours)), "worst": report.seconds(max(ours))}
     return Figure("browser", what, "", statistics.median(ours), n_tokens, "s", SWITCH_SECONDS, raw=raw)
 
@@ -276,7 +299,8 @@ def long_figures(browser: Any, app: serving.App, n_tokens: int, repeats: int) ->
         what = "long text to all heads and one painted (rotary)"
         yield Figure("browser", what, "", taken, n_tokens, "s", raw={"once": report.seconds(taken)})
         ours = [visitor.next_head(("ArrowRight", "ArrowLeft")[number // 3 % 2]) for number in range(repeats)]
-        yield own_switch("another head chosen (rotary)", ours, n_tokens)
+        for part, times in parts_of("another head chosen (rotary)", ours).items():
+            yield own_switch(part, times, n_tokens)
         visitor.close()
 
 
@@ -325,5 +349,4 @@ def switch_layer(page: Any, layer: int) -> float:
     """Seconds until bertviz' head view shows another layer."""
     page.evaluate("(patience) => __arm('change', ['lines'], patience)", PATIENCE_MS)
     page.select_option("#layer", str(layer))
-    return page.evaluate("__finish()") / 1000
-
+    return page.evaluate("__finish()")["lines"] / 1000

@@ -2,7 +2,7 @@
 //
 // Nothing in the app knows of this. A small map is on the screen when an image was drawn onto a canvas that is in the
 // document, so drawing is watched and what was drawn is summed up; a large map is a picture inside Plotly's SVG. Time
-// runs from the browser's own event (a key, a click) to the second frame after both show something else.
+// runs from the browser's own event (a key, a click) to the second frame after each shows something else.
 (() => {
   const sum = (data) => {
     let value = 17;
@@ -37,7 +37,8 @@
     channel.port2.postMessage(0);
   }));
 
-  // Arms the watch: from the next `trigger` event until all of `names` differ from now. The result comes from `finish`.
+  // Arms the watch: from the next `trigger` event until all of `names` differ from now. The result,
+  // milliseconds of each name, comes from `finish`.
   let result = null;
   window.__arm = (trigger, names, patience) => {
     const before = read(names);
@@ -49,16 +50,26 @@
       setTimeout(late, patience);
       let began = null;
       addEventListener(trigger, (event) => { began ??= event.timeStamp; }, { capture: true, once: true });
+      const seen = new Set();
+      const times = {};
       const look = () => {
         if (began === null) { requestAnimationFrame(look); return; }
         const now = read(names);
-        if (names.every((name) => now[name] && now[name] !== before[name])) painted(() => resolve(performance.now() - began));
-        else requestAnimationFrame(look);
+        for (const name of names) {
+          if (seen.has(name) || !now[name] || now[name] === before[name]) continue;
+          seen.add(name);
+          painted(() => {
+            times[name] = performance.now() - began;
+            if (Object.keys(times).length === names.length) resolve(times);
+          });
+        }
+        if (seen.size < names.length) requestAnimationFrame(look);
       };
       requestAnimationFrame(look);
     });
   };
   window.__finish = () => result;
+  window.__shown = (name) => states[name]();
 
   // From the start of the navigation until `selector` is in the page and painted.
   window.__appeared = (selector) => new Promise((resolve) => {

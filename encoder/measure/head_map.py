@@ -219,6 +219,21 @@ def dense_map(
     )
 
 
+def layer_maps(
+    trace: Trace,
+    layer: int,
+    *,
+    special: SpecialTokens = "show",
+    pairs: Pairs = "all",
+    words: bool = False,
+    padding: bool = False,
+) -> Tensor:
+    """[H, R, C]: the weights of `dense_map` of every head of a layer."""
+    weights = aggregate.special_tokens(trace.layer_attention(layer), trace, special)
+    queries, keys = aggregate.token_groups(trace, pairs=pairs, words=words, padding=padding)
+    return aggregate.merged(weights, queries, keys)
+
+
 def small_maps(
     trace: Trace,
     layer: int,
@@ -229,13 +244,11 @@ def small_maps(
     words: bool = False,
     padding: bool = False,
 ) -> Tensor:
-    """[H, S, S], S <= size: `dense_map` of every head of a layer, the largest weight of each block of cells.
+    """[H, S, S], S <= size: `layer_maps`, the largest weight of each block of cells.
 
     A map that is not square is stretched to one by repeating its cells. Holds [H, T, T].
     """
-    weights = aggregate.special_tokens(trace.layer_attention(layer), trace, special)
-    queries, keys = aggregate.token_groups(trace, pairs=pairs, words=words, padding=padding)
-    cells = aggregate.merged(weights, queries, keys)  # [H, R, C]
+    cells = layer_maps(trace, layer, special=special, pairs=pairs, words=words, padding=padding)
     n_rows, n_columns = cells.shape[1:]
     cells = block_max(cells, pooling_block(max(n_rows, n_columns), size))
     side = max(cells.shape[1:])

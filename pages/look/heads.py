@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import attention_view, head_options, head_padding, head_words, many_heads
+from pages.shared import attention_view, head_options, head_padding, head_words, many_heads, ready_maps
 from pages.shared.fold import fold
 from pages.shared.frame import current_view
 from pages.shared.head_layout import STYLE
@@ -71,3 +71,4 @@ with grid_side:
     many_heads.draw_grid(view, options)
 with below:
     take_head(view, options, shown, held)
+    ready_maps.send(view, options)

@@ -11,7 +11,7 @@ from encoder import figures, report
 from encoder.measure.head_map import HeadMap
 from encoder.measure.passage import Shades, passage, shades
 from encoder.trace import pooling_block
-from pages.shared import head_options
+from pages.shared import head_options, ready_maps
 from pages.shared.components import lines, plot, plot_window, text_shade
 from pages.shared.components.events import LinesEvent, PlotEvent, TextEvent, ZoomWindow
 from pages.shared.head_options import Held, Options, hold, shown_map, toggled
@@ -47,6 +47,7 @@ def draw_map(view: View, options: Options, shown: HeadMap, held: Held, key: str 
         height=320,
         fill=True,
         reserve=24 + 23 * math.ceil(len(caption) / 62),
+        ready=ready_maps.offered(view, options, is_exact(shown, options)),
         on_event=lambda event: take_click(event, view, options, shown, held, key),
     )
     st.caption(caption)

@@ -74,6 +74,12 @@ def state(key: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def heard(key: str) -> int:
+    """Number of the newest event that `tell` has heard from this component, 0 before the first."""
+    number = st.session_state.get(f"{key}:heard")
+    return int(number) if _is_index(number) else 0
+
+
 def tell(key: str, name: str, decode: Callable[[object], Any], on_event: Callable[[Any], None] | None) -> None:
     """Calls `on_event` with the newest event of this name.
 

@@ -52,7 +52,8 @@ class GridView {
       const known = this.picture && sameBytes(this.picture.thumbnails, arrays.thumbnails.data) && sameBytes(this.picture.colours, arrays.colours.data);
       if (!known) this.picture = { thumbnails: arrays.thumbnails.data, colours: arrays.colours.data, sizes: new Map() };
       const chosenElsewhere = String(header.selected) !== String(this.selected) && document.activeElement !== this.canvas;
-      this.selected = header.selected;
+      if (!(header.heard < this.opened?.id)) this.opened = null;   // an answer to a click before leaves the newer one be
+      this.selected = this.opened?.selected ?? header.selected;
       this.cells = header.order ?? header.layers.flatMap((_, row) => header.heads.map((_, column) => [row, column]));
       if (this.focused !== null && this.focused >= this.cells.length) this.focused = null;
       if (this.focused !== null && chosenElsewhere) this.focused = this.indexOf(this.selected);   // arrows go on from there
@@ -376,7 +377,10 @@ class GridView {
     const head = this.headOf(k);
     if (!shift) this.selected = [head.layer, head.head];   // seen at once; Python's answer follows
     this.paint();
-    this.send({ event: "open", ...head, shift });
+    const id = this.send({ event: "open", ...head, shift });
+    if (shift) return;
+    this.opened = { id, selected: this.selected };
+    window.dispatchEvent(new CustomEvent("enc-open", { detail: { grid: this.header.name, id, ...head } }));
   }
 
   onKey(event) {
@@ -424,7 +428,9 @@ class GridView {
   }
 
   send(value) {
-    this.component.setTriggerValue("grid", { ...value, id: eventId() });
+    const id = eventId();
+    this.component.setTriggerValue("grid", { ...value, id });
+    return id;
   }
 
   // The grid as it stands, with its legend, without hover and focus, on the theme's background.

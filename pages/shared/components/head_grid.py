@@ -70,6 +70,7 @@ def head_grid(
         "layers": rows,
         "heads": columns,
         "selected": None if selected is None else [int(selected[0]), int(selected[1])],
+        "heard": events.heard(key),
         "order": None if order is None else [[rows.index(layer), columns.index(head)] for layer, head in order],
         "pinned": [[int(layer), int(head)] for layer, head in pinned],
         "badges": dict(badges or {}),

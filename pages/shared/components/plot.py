@@ -33,6 +33,7 @@ def plot(
     height: int,
     fill: bool = False,
     reserve: int = 48,
+    ready: Mapping[str, Any] | None = None,
     selected: tuple[Positions, Positions] | Mapping[str, Positions] | None = None,
     on_event: Callable[[PlotEvent], None] | None = None,
 ) -> PlotEvent | None:
@@ -55,6 +56,9 @@ def plot(
         fill: the map is as wide as its column and, from `height` on, as high as its cells are square, as far as the
             window has room below it: then nothing is left empty and all of it is seen without scrolling.
         reserve: pixels below a map that fills, for what stands under it.
+        ready: maps that take the place of the figure's first one as soon as their head is opened in a `head_grid`,
+            before Python has answered. "grid": its key; "heard": the newest of its events that this figure knows of;
+            "maps": label of a `store` of "maps", float32 [L, H, R, C]; "own": colours run to the map's largest weight.
         selected: (queries, keys) or {"i": queries, "j": keys}, each a position, several, or None: these rows and
             columns are framed in every map of the figure, unless it brings `layout.shapes` of its own.
         on_event: called with the event before the page runs, so it may set the state of other widgets.
@@ -65,7 +69,7 @@ def plot(
     header, arrays = _message(figure, selected)
     header |= {
         "alt": alt, "height": int(height), "name": key, "plotly": assets.plotly_js_url(), "window": plot_window(key),
-        "fill": fill, "reserve": int(reserve),
+        "fill": fill, "reserve": int(reserve), "ready": None if ready is None else dict(ready),
     }  # fmt: skip
     result = _render(
         key=key,

@@ -19,13 +19,16 @@ _render = st.components.v2.component(
 )
 
 
-def store(arrays: Mapping[str, np.ndarray], *, key: str) -> dict[str, str]:
+def store(arrays: Mapping[str, np.ndarray], *, key: str, digest: str | None = None) -> dict[str, str]:
     """Send arrays (dtypes of `wire`) under a name; nothing is seen of it on the page.
+
+    digest: tells these arrays from others under this name; unset, one of their bytes.
 
     Returns:
         {"name", "digest"}: by these the other component, in whose header they go, finds the arrays in the browser.
     """
-    block = wire.pack({}, arrays)
-    label = {"name": key, "digest": hashlib.blake2b(block, digest_size=12).hexdigest()}
+    if digest is None:
+        digest = hashlib.blake2b(wire.pack({}, arrays), digest_size=12).hexdigest()
+    label = {"name": key, "digest": digest}
     _render(key=key, data=wire.pack(label, arrays))
     return label
