@@ -406,3 +406,6 @@ def _port(text: str) -> int:
 
 
 COMMANDS = {"app": _add_app, "trace": _add_trace}
+
+if __name__ == "__main__":
+    sys.exit(main())

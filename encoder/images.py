@@ -48,6 +48,14 @@ class ImageEncoder:
     def __post_init__(self) -> None:
         self.encoder.eval()
 
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"<ImageEncoder {self.name}: {config.n_layers} layers x {config.n_heads} heads, width {config.d_model}, "
+            f"{config.norm_placement}-norm, {config.position} positions, {self.n_parameters:,} parameters, images of "
+            f"{self.side} x {self.side} pixels in {len(self.tokens):,} tokens, on {self.device}>"
+        )
+
     @property
     def config(self) -> EncoderConfig:
         """The architecture."""

@@ -45,6 +45,12 @@ def test_app_is_the_default(started, capsys):
     assert "http://localhost:" in capsys.readouterr().out
 
 
+def test_the_module_is_the_command():
+    command = [sys.executable, "-m", "encoder.cli", "trace", "--help"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "--layer" in said.stdout
+
+
 def test_options_reach_the_server(started, tmp_path: Path, capsys):
     port = free_port()
     assert cli.main(["--host", "127.0.0.1", "--port", str(port), "--no-browser", "--models-root", str(tmp_path)]) == 7

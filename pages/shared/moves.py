@@ -184,9 +184,11 @@ def _of_token(view: View) -> None:
     places += [place for place, _ in ranking.strongest(weights, 2) if place not in places]
     st.markdown(f"What **{_token(trace.labels, view.i)}** (token {view.i}) gets, from whom most comes first:")
     share = st.column_config.ProgressColumn
+    names = [figures.isolated(name) for name in figures.told_apart(trace.labels)]
+    bar = {"min_value": 0.0, "max_value": 1.0, "format": "%.3f", "width": 92}
     st.dataframe(
         {
-            "token": [figures.isolated(trace.labels[place]) for place in places],
+            "token": [names[place] for place in places],
             "position": places,
             "attention": [float(weights[place]) for place in places],
             "moved": [float(moved[place]) for place in places],
@@ -195,11 +197,11 @@ def _of_token(view: View) -> None:
         hide_index=True,
         width="stretch",
         column_config={
-            "token": "Token",
-            "position": st.column_config.NumberColumn("Position", width="small"),
-            "attention": share("Attention α", min_value=0.0, max_value=1.0, format="%.3f"),
-            "moved": share("Share of what is moved", min_value=0.0, max_value=1.0, format="%.3f"),
-            "length": st.column_config.NumberColumn("Length α‖f(x)‖", format="%.4f"),
+            "token": st.column_config.TextColumn("Token", width=88, help="With its position where it stands twice."),
+            "position": None,  # the token's name says it, and a telephone has room for four columns
+            "attention": share("Attention", help="The weight α.", **bar),
+            "moved": share("Moved", help="Its share of what is moved.", **bar),
+            "length": st.column_config.NumberColumn("Length", format="%.4f", width=76, help="α‖f(x)‖"),
         },
     )
 

@@ -25,13 +25,8 @@ def show(view: View) -> dict[str, go.Figure]:
         " it is for the residual. Row *i* says how much of each input token is counted into token *i*."
     )
     whole, drawn = view.trace.n_tokens <= measure.LONGEST_WHOLE, {}
-    layers, colour = st.columns([3, 1], gap="medium")
-    with layers:
-        _layer_slider(config.n_layers)
-    with colour:
-        if whole:
-            state.bound(st.segmented_control, "scale", "Colour", ["linear", "log"], required=True)
     if not whole:
+        _layer_slider(config.n_layers)
         _one_row(view)
     else:
         drawn[f"Rollout after layer {view.layer}"] = _map(view)
@@ -65,8 +60,14 @@ def _map(view: View) -> go.Figure:
         made = cached.derived(view.model, view.text, view.pair, ("rollouts",), lambda one: measure.rollouts(one).cpu())
     part = token_rows.part(trace.n_tokens, view.i, "rollout")
     values = made[view.layer, part]
-    look = {"log": state.get("scale") == "log", "colours": view.colours, "selected": (view.i, view.j)}
     left, right = st.columns([6, 5], gap="medium")
+    with right:  # beside the map, which a projector then shows as a whole
+        layers, colour = st.columns([3, 2], gap="medium")
+        with layers:
+            _layer_slider(trace.config.n_layers)
+        with colour:
+            state.bound(st.segmented_control, "scale", "Colour", ["linear", "log"], required=True)
+    look = {"log": state.get("scale") == "log", "colours": view.colours, "selected": (view.i, view.j)}
     figure = moved_heatmap(values, trace.labels, "rollout", row_offset=part.start, **look)
     with left:
         plot(
@@ -74,7 +75,8 @@ def _map(view: View) -> go.Figure:
             key="rollout-map",
             alt=f"Rollout after layer {view.layer}: {len(values)} tokens downwards, {trace.n_tokens} input tokens to "
             "the right.",
-            height=470,
+            height=300,
+            fill=True,
             selected=(view.i, view.j),
             on_event=controls.select_from,
         )

@@ -26,6 +26,14 @@ def test_without_a_file_the_usual_preparation(checkpoint: Callable):
     assert checkpoint("vit").ours.preparation == Preparation((0.5, 0.5, 0.5), (0.5, 0.5, 0.5), "bilinear")
 
 
+def test_a_model_is_one_line_in_a_notebook(checkpoint: Callable):
+    model = checkpoint("vit").ours
+    assert repr(model).startswith(f"<ImageEncoder {model.name}: {model.config.n_layers} layers x ")
+    assert f"{model.n_parameters:,} parameters" in repr(model)
+    assert f"in {len(model.tokens)} tokens" in repr(model)
+    assert "\n" not in repr(model)
+
+
 def test_mean_and_std_by_channel(checkpoint: Callable, tmp_path: Path):
     model = prepared(checkpoint, tmp_path, image_mean=[0.1, 0.2, 0.3], image_std=[0.5, 0.25, 0.125], resample=3)
     assert model.preparation.interpolation == "bicubic"

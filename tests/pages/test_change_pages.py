@@ -232,6 +232,11 @@ def test_a_run_is_trained_opened_and_compared() -> None:
     frame = app.session_state["_training"].runs["pre-norm"].poll().frame_at(7)
     answered = app.dataframe[0].value.loc["pre-norm"]
     assert [int(answer) for answer in answered] == frame.predicted.tolist()
+    names: dict = {}
+    exec(app.get("code")[-1].value, names)  # the curves once more, by the lines that are taken away
+    runs = app.session_state["_training"].poll()
+    for name, rows in names["table"].groupby("run"):
+        assert list(rows.loss) == pytest.approx(list(runs[name].to_frame().loss), rel=1e-3)
     press(app, "Open in Heads: post-norm")
     assert_well(app)
     assert app.header[0].value == "Heads"

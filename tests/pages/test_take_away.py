@@ -310,6 +310,9 @@ def test_a_comparisons_numbers_its_lines_and_its_files_agree(
     table = pd.read_parquet(io.BytesIO(files["parquet"]()))
     for name, part in (("a", found.first), ("b", found.second), ("difference", found.difference)):
         assert table[name].to_numpy() == pytest.approx(part.numpy().ravel(), abs=1e-6, nan_ok=True)
+    side = len(found.alignment)
+    assert table["row"].tolist() == [row for row in range(side) for _ in range(side)]
+    assert table["column"].tolist() == list(range(side)) * side
     cell = found.largest[0]
     shown = app.markdown[0].value.replace("\\", "")
     assert f"**{three_digits(cell.first)}** in A and **{three_digits(cell.second)}** in B" in shown
