@@ -108,21 +108,29 @@ def python_lines(
     result: str = "",
     window: int | None = None,
     padded: Trace | None = None,
+    stride: int | None = None,
 ) -> str:
     """Python that makes a view's trace again, and below it the lines `result` that give the numbers shown.
 
-    result: uses the names `model` and `trace`; window, padded: as in `trace_call`.
+    result: uses the names `model` and `trace`; window, padded, stride: as in `trace_call`.
     """
-    lines = ["import encoder", model_lines(origin), f"trace = {trace_call('model', text, pair, window, padded)}"]
+    call = trace_call("model", text, pair, window, padded, stride)
+    lines = ["import encoder", model_lines(origin), f"trace = {call}"]
     return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
 
 
 def trace_call(
-    model: str, text: str, pair: str | None = None, window: int | None = None, padded: Trace | None = None
+    model: str,
+    text: str,
+    pair: str | None = None,
+    window: int | None = None,
+    padded: Trace | None = None,
+    stride: int | None = None,
 ) -> str:
     """The Python expression that runs a text; model: the name of the variable that holds the model.
 
-    window: which sliding window of a text longer than the model takes; None: the text, cut where it is too long.
+    window: which sliding window of a text longer than the model takes; None: the text, cut where it is too long;
+    stride: tokens from one window to the next, None: half of what one holds.
     padded: the trace that is to be made, whose padding there is, or was, is made as well; None: there is none.
     """
     length = None if padded is None else batch_length(padded)
@@ -130,6 +138,7 @@ def trace_call(
     padding += ".unpadded" if padded is not None and padded.n_left_out else ""
     typed = _quoted(text) + ("" if pair is None else f", {_quoted(pair)}")
     if window is not None:
+        typed += "" if stride is None else f", stride={stride}"
         return f"{model}.trace_tokens({model}.windows({typed})[{window}].sentence{padding}"
     return f"{model}.trace({typed}{padding}"
 

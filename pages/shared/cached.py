@@ -103,8 +103,9 @@ class ModelKey:
 
     source: also TRAINED and the id of a model that was trained here; norm: "trained" keeps the checkpoint's own
     placement; "pre" and "post" move it; window: which window of a text longer than the model takes, None: its
-    beginning. A text that fits runs whole. pad: the length that the text is padded to, as in a batch;
-    padding: whether its trace has padding's rows and columns.
+    beginning, as a text that fits runs whole; stride: tokens from one window to the next, None: half of what one holds.
+    pad: the length that the text is padded to, as in a batch; padding: whether its trace has padding's rows and
+    columns.
     """
 
     source: str = "minilm"
@@ -114,13 +115,14 @@ class ModelKey:
     device: str = "auto"
     dtype: str = "float32"
     window: int | None = None
+    stride: int | None = None
     pad: int | None = None
     padding: bool = False
 
     @property
     def of_model(self) -> ModelKey:
         """What of the key decides about the model: not which part of the text runs, and how."""
-        return dataclasses.replace(self, window=None, pad=None, padding=False)
+        return dataclasses.replace(self, window=None, stride=None, pad=None, padding=False)
 
 
 #: Traces and what is derived from them. A module's own value, as it is asked for dozens of times in each run:
@@ -245,7 +247,7 @@ def trace(
         if key.window is None:
             sentence = loaded.tokenize(text, pair)
         else:
-            windows = loaded.windows(text, pair)
+            windows = loaded.windows(text, pair, stride=_stride(key, text, pair))
             sentence = windows[min(key.window, len(windows) - 1)].sentence
         with _forward_slots():
             return loaded.trace_tokens(sentence, pad_to=key.pad, edits=edits, request=request)
@@ -268,7 +270,7 @@ class Stretch:
 
 def stretches(key: ModelKey, text: str, pair: str | None = None) -> tuple[Stretch, ...]:
     """Where the sliding windows of a text lie; a single one where the model takes all of it."""
-    name = ("stretches", key.of_model, text, pair)
+    name = ("stretches", key.of_model, key.stride, text, pair)
 
     def stretch(window: TextWindow) -> Stretch:
         n_text = len(window.sentence) - sum(window.sentence.special)
@@ -276,9 +278,16 @@ def stretches(key: ModelKey, text: str, pair: str | None = None) -> tuple[Stretc
         return Stretch(window.tokens, window.characters, window.slides, n_kept)
 
     def make() -> tuple[Stretch, ...]:
-        return tuple(stretch(window) for window in model(key).windows(text, pair))
+        return tuple(stretch(window) for window in model(key).windows(text, pair, stride=_stride(key, text, pair)))
 
     return _STORE.get(name, make, lambda found: 500 * len(found))
+
+
+def _stride(key: ModelKey, text: str, pair: str | None) -> int | None:
+    """The stride of a key, less where a window of this very text holds less: another page's text has its own."""
+    if key.stride is None:
+        return None
+    return min(key.stride, stretches(key.of_model, text, pair)[0].tokens[1] or 1)
 
 
 def forget_traces() -> None:

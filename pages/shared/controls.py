@@ -13,6 +13,9 @@ from pages.shared import cached, sources, training
 from pages.shared.fold import fold
 from pages.shared.view import COLOURS, EXAMPLES, SOURCES, View, model_key, state
 
+#: No token is in more windows than this, whatever their stride.
+MOST_SEEN = 20
+
 _KINDS = {"learned": "learned", "sinusoidal": "sinusoidal", "rotary": "rotary", "none": "none"}
 _DEVICES = {"auto": "automatic", "cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (MPS)"}
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
@@ -103,9 +106,22 @@ def long_text_controls(key: cached.ModelKey, model: encoder.TextEncoder) -> cach
     )
     if chosen == "cut":
         return key
+    holds = stretches[0].tokens[1]
+    if state.newest("stride") is not None:
+        state.limit("stride", -(-holds // MOST_SEEN), holds, "windows of this text follow one another by")
+    stride = state.newest("stride")
+    if stride is not None:
+        key = dataclasses.replace(key, stride=stride)
+        stretches = cached.stretches(key, text, pair)
     last = len(stretches) - 1
-    state.limit("window", 0, last, "this text has windows")
+    # A slider whose end has moved is another widget, which is to be told its value.
+    st.session_state[state.key("window")] = state.limit("window", 0, last, "this text has windows")
     window = state.bound(st.slider, "window", "Window", min_value=0, max_value=last)
+    state.bound(
+        st.number_input, "stride", "A window every … tokens", min_value=-(-holds // MOST_SEEN), max_value=holds, step=1,
+        value=None, placeholder=f"half a window: {max(1, holds // 2)}",
+        help=f"A window holds {holds:,} tokens of text here; what is left of them overlaps with the next window.",
+    )  # fmt: skip
     here = stretches[window]
     which = "" if pair is None else f" of the {('first', 'second')[here.slides]} sentence’s"
     slid = pair if pair is not None and here.slides == 1 else text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
@@ -133,9 +135,18 @@ def _say_what_of_a_long_text_is_shown(area: DeltaGenerator, view: View) -> None:
     area.info(
         f"{long}{' for both' if kept else ''}. Shown: window {view.model.window} of 0 to {len(stretches) - 1}, its "
         f"tokens {here.tokens[0]:,} to {here.tokens[1] - 1:,}{kept}. Each window is run by itself: no token sees one "
-        "outside its window, and positions count from 0 again. Windows overlap by half.",
+        f"outside its window, and positions count from 0 again. {_overlap(stretches)}",
         icon=":material/view_carousel:",
     )
+
+
+def _overlap(stretches: Sequence[cached.Stretch]) -> str:
+    """By how much the windows of a text overlap."""
+    first, second = (stretch.tokens for stretch in stretches[:2])
+    common = first[1] - second[0]
+    if not common:
+        return "Windows do not overlap."
+    return f"Windows overlap by {common:,} of the {first[1]:,} tokens of text that each holds."
 
 
 def _memory(view: View) -> str:

@@ -139,7 +139,8 @@ def server_link() -> str:
 def python_lines(view: View, lines: str = "") -> str:
     """The Python that makes the view's model and trace again, then `lines`."""
     model, remark = origin(view.model)
-    return remark + report.python_lines(model, view.text, view.pair, lines, view.model.window, view.trace)
+    place = (view.model.window, view.trace, view.model.stride)
+    return remark + report.python_lines(model, view.text, view.pair, lines, *place)
 
 
 def origin(key: cached.ModelKey, source: str = "source") -> tuple[cached.ModelKey, str]:

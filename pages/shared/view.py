@@ -63,6 +63,8 @@ PARAMS = (
     # A text longer than the model takes: cut, or looked at window by window.
     choice("long", "cut", ("cut", "windows")),
     whole_number("window", 0),
+    # Tokens from one window to the next; None: half of what a window holds.
+    whole_number("stride", None, 1),
     choice("colours", "viridis", COLOURS),
     choice("device", "auto", DEVICES),
     choice("dtype", "float32", DTYPES),

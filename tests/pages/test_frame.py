@@ -209,7 +209,7 @@ def test_every_page_shows_the_window_that_is_looked_at(page: str) -> None:
 
 def test_of_a_pair_the_longer_sentence_slides() -> None:
     app = visit(text="Where is it?", pair=LONG_TEXT)
-    assert "Shown: 512, the longer sentence cut first. Sliding windows, in the sidebar, show the rest." in sentences(app)
+    assert "Shown: 512, the longer sentence cut first. Sliding windows, in the sidebar, show" in sentences(app)
     app = visit(text="Where is it?", pair=LONG_TEXT, long="windows", window="1")
     assert_well(app)
     said = sentences(app)
@@ -222,6 +222,27 @@ def test_of_a_pair_the_longer_sentence_slides() -> None:
     app = visit(text=LONG_TEXT, pair=LONG_TEXT, long="windows")
     assert_well(app)
     assert "its tokens 0 to 126 and of the second sentence the first 382 of 1,008 tokens." in sentences(app)
+
+
+def test_how_far_windows_overlap_is_the_readers_to_choose() -> None:
+    query = {"text": LONG_TEXT, "long": "windows", "window": "2"}
+    app = visit(**query)
+    assert "Windows overlap by 255 of the 510 tokens of text that each holds." in sentences(app)
+    app.sidebar.number_input(key="view:stride").set_value(100).run()
+    assert_well(app)
+    said = sentences(app)
+    assert "Shown: window 2 of 0 to 5, its tokens 200 to 709." in said
+    assert "Windows overlap by 410 of the 510" in said
+    names: dict = {}
+    exec(app.get("code")[-1].value, names)
+    assert names["trace"].tokens == cached.trace(cached.ModelKey(window=2, stride=100), LONG_TEXT).tokens
+    assert names["trace"].source.offsets[1][0] == names["model"].windows(LONG_TEXT)[0].sentence.offsets[201][0]
+    app = visit(**query | {"stride": "510", "window": "1"})
+    assert "Windows do not overlap." in sentences(app)
+    app = visit(**query | {"stride": "3"})
+    assert_well(app)
+    said = sentences(app).replace("\\", "")
+    assert "stride=3: windows of this text follow one another by 26 to 510. Shown: 26." in said
 
 
 def test_a_window_that_a_text_does_not_have() -> None:
