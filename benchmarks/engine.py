@@ -50,6 +50,8 @@ def run(
 def times(pair: Pair, n_tokens: int, seconds: float, clock: str) -> Iterator[Figure]:
     """Forward, trace, and trace with pictures and measures; ours and transformers', all in one series of rounds."""
     calls = contestants(pair, n_tokens)
+    if n_tokens > LONGEST_EAGER:  # nothing stands beside it there, and one walk through all maps takes half a minute
+        del calls["survey"]
     measured = timing.in_turn(calls, seconds=seconds, least=3 if n_tokens > 2000 else 7, clock=clock)
     small = pair.name == "MiniLM"
 

@@ -7,9 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode, urlparse
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+import encoder
 from tests.conftest import check_width, settle, wait_until_none
 
 if TYPE_CHECKING:
@@ -236,3 +239,87 @@ def test_a_text_as_in_a_batch(visit: Callable[..., Page]) -> None:
     wait_for(page, i="12", padding=None)
     expect(tokens).to_have_count(8)
     expect(page.get_by_text("What is selected is not among the rows and columns")).to_be_visible()
+
+
+#: Put into a page before its scripts: what the server says is held back while `holding`.
+HOLD = """
+window.held = { holding: false, waiting: [] };
+const own = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
+const wrapped = (listener) => function (event) {
+  const tell = () => listener.call(this, event);
+  if (held.holding) held.waiting.push({ tell, bytes: new Uint8Array(event.data) }); else tell();
+};
+Object.defineProperty(WebSocket.prototype, "onmessage", {
+  ...own, set(listener) { own.set.call(this, listener && wrapped(listener)); },
+});
+const listen = WebSocket.prototype.addEventListener;
+WebSocket.prototype.addEventListener = function (kind, listener, ...rest) {
+  return listen.call(this, kind, kind === "message" ? wrapped(listener) : listener, ...rest);
+};
+"""
+
+
+def wait_answered(page: Page, known: int = 0) -> int:
+    """Until the server has said all that it has to say to a click, after `known` held messages. How many there are."""
+    while True:
+        short = page.evaluate(
+            "known => held.waiting.slice(known).filter(m => m.bytes.length < 500).map(m => [...m.bytes])", known
+        )
+        said = [ForwardMsg.FromString(bytes(message)) for message in short]
+        if any(
+            m.WhichOneof("type") == "script_finished" and m.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+            for m in said
+        ):
+            return page.evaluate("held.waiting.length")
+        page.wait_for_timeout(50)
+
+
+DRAWN_WEIGHTS = f"() => Array.from(document.querySelector('{MAP}').data[0].z, row => Array.from(row))"
+
+
+def click_head(page: Page, layer: int, head: int) -> None:
+    """Click a head in the grid, at the place that the grid itself knows."""
+    place = page.locator(GRID)
+    box = place.bounding_box()
+    assert box is not None
+    step_x, step_y = (box["width"] - 26 - 3) / 12, (box["height"] - 18 - 4) / 6
+    place.click(position={"x": 26 + (head + 0.4) * step_x, "y": 18 + (layer + 0.4) * step_y})
+
+
+def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callable[..., Page]) -> None:
+    trace = encoder.load("minilm").trace(CAT)
+
+    def drawn_is(layer: int, head: int) -> None:
+        np.testing.assert_allclose(page.evaluate(DRAWN_WEIGHTS), trace.attention(layer, head).numpy(), rtol=1e-5)
+
+    page = visit(f"/?{urlencode({'text': CAT, 'layer': 1, 'head': 8})}")
+    page.add_init_script(HOLD)
+    page.reload()
+    page.locator(DRAWN["map"]).wait_for()
+    settle(page)
+    chip, heading = page.locator(".st-key-heads-head .enc-chip"), page.locator(".st-key-heads-head h3")
+    expect(chip).to_be_hidden()
+    drawn_is(1, 8)
+
+    page.evaluate("held.holding = true")
+    click_head(page, 3, 4)
+    expect(chip).to_have_text("L3 H4")
+    drawn_is(3, 4)
+    expect(heading).to_have_text("L1 H8")
+    first = wait_answered(page)
+    click_head(page, 5, 0)
+    expect(chip).to_have_text("L5 H0")
+    drawn_is(5, 0)
+    wait_answered(page, first)
+
+    page.evaluate(
+        "n => held.waiting.splice(0, n).forEach(m => m.tell())", first
+    )  # the answer to the first click: it says so, and takes nothing back
+    expect(heading).to_have_text("L3 H4")
+    expect(chip).to_have_text("L5 H0")
+    drawn_is(5, 0)
+    page.evaluate("held.holding = false; held.waiting.splice(0).forEach(m => m.tell())")
+    expect(heading).to_have_text("L5 H0")
+    expect(chip).to_be_hidden()
+    drawn_is(5, 0)
+    settle(page)
