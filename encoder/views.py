@@ -340,6 +340,7 @@ def lines(
     Raises:
         EncoderError: too many tokens or heads, or a layer or head that the model has not.
     """
+    trace = trace if padding else trace.unpadded
     if trace.n_tokens > WHOLE_TOKENS:
         raise EncoderError(
             f"Lines are drawn between at most {WHOLE_TOKENS} tokens; this text has {trace.n_tokens:,}. Choose the map, "
@@ -355,7 +356,6 @@ def lines(
         heads=tuple(heads),
         maps=maps,
         threshold=threshold,
-    trace = trace if padding else trace.unpadded
         queries=_places(queries, maps[0].row_of),
         keys=_places(keys, maps[0].column_of),
         options=options,
@@ -532,6 +532,7 @@ def text(
         EncoderError: a layer, head or option that is not there.
     """
     options = Options(special, pairs, words, padding)
+    trace = trace if padding else trace.unpadded
     if make is not None:
         shown = make(layer, head)
     elif trace.n_tokens <= WHOLE_TOKENS:
@@ -568,7 +569,6 @@ def file(suffix: str, model: TextEncoder, origin: report.Origin, seen: Lines | T
         f"{seen.name} of {model.name}",
         [*seen.sections(), grid],
         text=report.typed(trace),
-    trace = trace if padding else trace.unpadded
         facts=facts,
         code=code,
         footer=report.footer(),
