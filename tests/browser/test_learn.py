@@ -54,6 +54,7 @@ def click_at(page: Page, shape: Locator, across: float) -> None:
 
 def seen(page: Page) -> dict[str, object]:
     """What a person reads of a step: its question, its formulas, where the selection stands."""
+    settle(page)
     page.wait_for_function("() => document.querySelectorAll('.stMain .katex').length > 0")
     formulas = page.locator(".stMain .katex annotation").all_text_contents()
     return {
@@ -78,8 +79,9 @@ def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., 
     page = visit("/?text=The+cat+sat+on+the+mat&layer=1&head=8")
     cell(page.locator(MAP).first, 2, 3, 8, 8)
     wait_for_query(page, "j", "3")
-    said = page.locator(".stMain").get_by_text(re.compile(r"attends to sat with \d")).first.inner_text()
-    weight = re.search(r"with (\d\.\d{3})", said)
+    said = page.locator(".stMain").get_by_text(re.compile(r"attends to sat with \d")).first
+    expect(said).to_be_visible()
+    weight = re.search(r"with (\d\.\d{3})", said.inner_text())
     assert weight is not None
     stops = []
 
@@ -87,6 +89,7 @@ def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., 
     wait_for_query(page, "step", "softmax")
     assert page.url.split("?")[0].endswith("/steps")
     page.get_by_text("How do scores become weights?").wait_for()
+    wait_for_formula(page, r"\alpha_{2,3}")
     alpha = re.search(r"alpha_\{2,3\}.*= (\d\.\d{4})", numbers(page).replace("\n", " "))
     assert alpha is not None
     assert f"{float(alpha[1]):.3f}" == weight[1]

@@ -163,7 +163,8 @@ def test_lines_and_text_open_without_a_server_or_a_network(browser: Browser, n_t
 
 #: Every element of a picture with its attributes, in no order of these.
 ELEMENTS = """(picture) => [picture.textContent, ...[...picture.querySelectorAll('*')].map((one) => (
-  [one.tagName, ...[...one.attributes].filter(({ value }) => value).map(({ name, value }) => `${name}=${value}`).sort()].join(' ')))]"""
+  [one.tagName, ...[...one.attributes].filter(({ value }) => value)
+    .map(({ name, value }) => `${name}=${value}`).sort()].join(' ')))]"""
 
 
 def answers(page: Page, token: Locator, name: str, verb: str) -> None:

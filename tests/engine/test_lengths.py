@@ -62,8 +62,8 @@ def test_a_long_text_takes_memory_for_its_tokens_not_for_their_pairs(name: str):
     )
     assert answer.returncode == 0, answer.stderr
     grown = json.loads(answer.stdout)
-    # A bias by distance is made for 256 queries at a time, with its indices: 70 to 380 MB, as the allocator has it; made
-    # for all at once it takes 750.
+    # A bias by distance is made for 256 queries at a time, with its indices: 70 to 380 MB, as the allocator has it;
+    # made for all at once it takes 750.
     assert grown["trace"] < (550 if name == "relative bias" else 110), grown
     assert grown["measures"] < (550 if name == "relative bias" else 150), grown
 
