@@ -490,6 +490,7 @@ def test_a_text_is_shaded_by_what_is_pointed_at_or_held(visit: Callable[..., Pag
     page.wait_for_function("() => document.querySelector('.enc-text-top em').textContent.includes('cat')")
     assert ranks(shades(page))[-2:] == ranks(weights[2])[-2:]
     unit.nth(2).click()
+    wait_heard(page, 1)
     unit.nth(5).click(modifiers=["Shift"])
     assert wait_heard(page, 2) == [{"event": "select", "units": [2]}, {"event": "select", "units": [2, 5]}]
     summed = [one + other for one, other in zip(weights[2], weights[5], strict=True)]
