@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import sys
 import tomllib
+import urllib.request
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from streamlit import file_util
 
 from tests.conftest import ROOT, collect_complaints, settle
 
@@ -110,6 +113,10 @@ def test_the_command_finds_the_wheels_app(installed: Path):
 
 def test_the_app_starts_from_the_wheel(installed: Path, serve: Callable):
     with serve(app=installed / APP / "app.py", PYTHONPATH=str(installed)) as server:
+        script = max(Path(file_util.get_static_dir()).rglob("*.js"), key=lambda path: path.stat().st_size)
+        address = f"{server.url}/{script.relative_to(file_util.get_static_dir()).as_posix()}"
+        with urllib.request.urlopen(urllib.request.Request(address, headers={"Accept-Encoding": "gzip"})) as answer:
+            assert gzip.decompress(answer.read()) == script.read_bytes()
         assert server.log() == ""
 
 
