@@ -7,11 +7,13 @@ said: a rival that is not installed, a browser that is not there.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import report, rivals
+from benchmarks.memory import ROOT
 from benchmarks.report import Figure
 
 PARTS = ("engine", "browser", "load")
@@ -35,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 figures.append(figure)
                 print(report.line(figure), file=sys.stderr, flush=True)
         except Exception as error:  # the other parts are measured all the same
-            failed[name] = f"{type(error).__name__}: {error}"
+            # The results are shared: a trace of a script need not say where the project lies here.
+            failed[name] = f"{type(error).__name__}: {error}".replace(f"{ROOT}{os.sep}", "")
             print(f"{name}: {failed[name]}", file=sys.stderr, flush=True)
     print(report.table(figures))
     for name in about["not_installed"]:
