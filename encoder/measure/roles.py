@@ -6,8 +6,12 @@ A role says what a head does on this text; another text may show another one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from encoder.measure.heads import HeadMeasures
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,25 @@ def badges(measures: HeadMeasures, thresholds: Thresholds = Thresholds()) -> tup
     """[L][H]: the badge of each head's first role, "" where it has none."""
     found = roles(measures, thresholds)
     return tuple(tuple(findings[0].role.badge if findings else "" for findings in layer) for layer in found)
+
+
+def table(measures: HeadMeasures, thresholds: Thresholds = Thresholds()) -> pd.DataFrame:
+    """One row for each role of each head: role, layer, head, and the measure that shows it: its name, value, threshold.
+
+    Roles stand in the order of `ROLES`, heads layer by layer.
+    """
+    import pandas as pd
+
+    found = roles(measures, thresholds)
+    rows = [
+        (role.name, layer, head, finding.measure, finding.value, finding.threshold)
+        for role in ROLES
+        for layer, heads in enumerate(found)
+        for head, findings in enumerate(heads)
+        for finding in findings
+        if finding.role is role
+    ]
+    return pd.DataFrame(rows, columns=["role", "layer", "head", "measure", "value", "threshold"])
 
 
 def _of_head(measures: HeadMeasures, thresholds: Thresholds, layer: int, head: int) -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.shared import find
 from pages.shared.find_params import PARTS
 from pages.shared.frame import current_view
-from pages.shared.take_pages import take_measures
+from pages.shared.take_find import take_find
 from pages.shared.view import state
 
 view = current_view()
@@ -28,7 +28,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
 found = find.Heads.of(view)
 left, right = st.columns([5, 2], gap="medium")
 with left:
-    {"table": find.table, "roles": find.strips, "map": find.head_map}[part](view, found)
+    drawn = {"table": find.table, "roles": find.strips, "map": find.head_map}[part](view, found)
 with right:
     find.selected_head(view, found)
-take_measures(view, found.measures)
+take_find(view, found, part, drawn)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -287,8 +288,8 @@ def similarity(view: View) -> HeadSimilarity:
             bar.empty()
 
 
-def head_map(view: View, found: Heads) -> None:
-    """Heads as points: near where they attend alike."""
+def head_map(view: View, found: Heads) -> tuple[go.Figure, HeadPlane]:
+    """Heads as points: near where they attend alike. What is drawn comes back, and the points."""
     by = state.bound(
         st.segmented_control, "points", "Colour", ["layer", "role"], required=True, format_func=str.title
     )  # fmt: skip
@@ -315,6 +316,7 @@ def head_map(view: View, found: Heads) -> None:
         on_event=lambda event: _take_point(event, drawn),
     )
     st.caption(_about_map(view, alike, plane))
+    return drawn.figure, plane
 
 
 def _present(found: Heads) -> list[Role]:

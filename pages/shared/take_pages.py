@@ -15,7 +15,6 @@ from encoder.figures.difference import attention_difference
 from encoder.figures.gradients import last_layer_gradients
 from encoder.measure import align
 from encoder.measure.deletion import Deletion
-from encoder.measure.heads import HeadMeasures
 from encoder.measure.qk_space import QKSpace
 from encoder.report import EXACT_TOKENS
 from pages.shared import cached, compare
@@ -124,19 +123,6 @@ def _encoding(view: View) -> Mapping[str, go.Figure]:
     if added is None:
         return {}
     return {"What is added to each token": figures.position_heatmap(np.asarray(added[:EXACT_TOKENS].float().cpu()))}
-
-
-def take_measures(view: View, found: HeadMeasures) -> None:
-    """The measures of every head."""
-    queries, strong = found.queries, found.strong
-    take_away(
-        view,
-        _title(view, "Measures of all heads"),
-        found.table,
-        lines="from encoder.measure import heads\n"
-        f'measures = heads.head_measures(trace, queries="{queries}", strong={strong:g}).table()',
-        settings={"Query rows": queries, "Strong from": strong},
-    )
 
 
 def take_moved(view: View, shown: Mapping[str, go.Figure]) -> None:

@@ -170,6 +170,13 @@ OTHERS = [
     ("look/positions", {"model": "scratch", "positions": "rotary"}, ["cos", "sin"], lambda names: np.stack(
         [names["cos"].ravel(), names["sin"].ravel()], 1)),
     ("look/find", {}, ["entropy", "previous"], lambda names: names["measures"][["entropy", "previous"]].to_numpy()),
+    ("look/find", {"role": "cls", "role_special": "0.7"}, ["layer", "head", "cls"],
+     lambda names: names["measures"][["layer", "head", "cls"]].to_numpy()),
+    ("look/find", {"find": "roles", "role_position": "0.3"}, ["layer", "head", "value", "threshold"],
+     lambda names: names["found"][["layer", "head", "value", "threshold"]].to_numpy()),
+    ("look/find", {"find": "roles", "role": "previous"}, ["value"],
+     lambda names: names["found"][["value"]].to_numpy()),
+    ("look/find", {"find": "map"}, ["x", "y"], lambda names: names["plane"].xy),
     ("look/beyond", {"beyond": "moves"}, ["moved"], lambda names: np.asarray(names["moved"]).reshape(-1, 1)),
     ("look/beyond", {"beyond": "rollout"}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
     ("look/beyond", {"beyond": "plane"}, ["query_x", "query_y", "key_x", "key_y", "weight"],
@@ -206,7 +213,8 @@ def test_every_pages_files_and_lines_agree(
     assert len(csv(files)) == len(table)
     html = files["html"]().decode()
     assert Page(html).inside["code"][0] == lines + "\n"
-    assert page != "look/beyond" or 'id="figure-' in html  # its pictures, not its numbers alone
+    pictures = page == "look/beyond" or query.get("find") == "map"
+    assert not pictures or 'id="figure-' in html  # its pictures, not its numbers alone
 
 
 @pytest.mark.parametrize(
