@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from torch import Tensor
 
 from encoder.edits import Edit, ValueEdit
+from encoder.errors import EncoderError
 from encoder.heap import keep_freed_memory
 from encoder.hooks import visiting
 
@@ -54,8 +55,11 @@ class Recorder:
 def record(edits: tuple[Edit, ...] = (), request: tuple[str, ...] = ()) -> Iterator[Recorder]:
     """Within, forward passes of this thread are recorded (and edited). Nested recordings hide the outer one.
 
-    request: hook points kept although they are large: "ffn.hidden", "z", "scores".
+    request: hook points kept although they are large: "ffn.hidden", "z", "scores". Raises EncoderError for another.
     """
+    for name in request:
+        if name not in ON_REQUEST:
+            raise EncoderError(f"request={name!r}: what is kept on request is {', '.join(ON_REQUEST)}.")
     keep_freed_memory()
     recorder = Recorder(edits, request)
     with visiting(recorder):

@@ -47,6 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CommandError as error:
         print(f"encoderscope: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # whoever reads what is printed has seen enough, like `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        return 0
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -102,7 +105,7 @@ def trace_sentence(options: argparse.Namespace) -> int:
         seen = _view_of(trace, options)
         if options.out is None:
             table = report.strongest_frame(trace, *place) if seen is None else seen.strongest()
-            print(table.to_string(index=False, float_format="{:.3f}".format))
+            print(table.to_string(index=False, float_format="{:.3f}".format), flush=True)
             return 0
         suffix = options.out.suffix.lower()
         if seen is None:

@@ -6,6 +6,7 @@ Shapes: B batch, L layers, H heads, T tokens (queries i, keys j), D d_model, K w
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -131,6 +132,8 @@ class EncoderConfig:
         for name in ("dropout", "attention_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ConfigError(f"{name}={getattr(self, name)}: it must lie in 0 (inclusive) to 1 (exclusive).")
+        if not 0.0 <= self.norm_eps < math.inf:  # below 0 it can make a root of a negative number
+            raise ConfigError(f"norm_eps={self.norm_eps}: it must be 0 or more, and finite.")
 
     def _check_choices(self) -> None:
         for name, allowed in (

@@ -199,6 +199,8 @@ class TextEncoder:
     def embed(self, texts: Sequence[str] | str, batch_size: int = 32) -> Tensor:
         """Texts -> [N, D], pooled (and brought to length 1) as the checkpoint says. A single text gives [1, D]."""
         texts = [texts] if isinstance(texts, str) else list(texts)
+        if batch_size < 1:
+            raise TextError(f"batch_size={batch_size}: choose 1 or more texts.")
         if not texts:
             return torch.zeros(0, self.dense[-1].config.d_out if self.dense else self.config.d_model)
         vectors = []

@@ -331,6 +331,8 @@ class Trace:
     ) -> Tensor:
         """[layers, h, S, S']: block-wise maximum."""
         rows, columns = (range(self.n_tokens)[window] for window in (queries, keys))
+        if not isinstance(size, numbers.Integral) or isinstance(size, bool):
+            raise EncoderError(f"size={size!r}: a whole number of cells is needed.")
         if size < 1 or not rows or not columns:
             raise EncoderError(f"A map of {len(rows)} x {len(columns)} tokens in size={size}: each is at least 1.")
         block = pooling_block(max(len(rows), len(columns)), size)

@@ -51,6 +51,14 @@ def test_the_module_is_the_command():
     assert "--layer" in said.stdout
 
 
+def test_a_reader_that_has_seen_enough_is_no_error():
+    command = [sys.executable, "-m", "encoder.cli", "trace", "a cat", "--model", "twin-pre"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()  # long before there is something to print
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
+
+
 def test_options_reach_the_server(started, tmp_path: Path, capsys):
     port = free_port()
     assert cli.main(["--host", "127.0.0.1", "--port", str(port), "--no-browser", "--models-root", str(tmp_path)]) == 7

@@ -12,6 +12,7 @@ import torch
 
 from encoder.capture import record
 from encoder.edits import AblateHead, MaskKeys, SetScore
+from encoder.errors import EncoderError
 from encoder.hooks import HookPoint, current_visitor
 from encoder.trace import Trace
 from tests.engine.conftest import WORDS, tiny
@@ -170,6 +171,8 @@ def test_what_is_large_is_kept_on_request_only():
         assert len(more) == 3 * count
     trace = model.trace("the cat", request=("ffn.hidden",))
     assert trace.values["layers.2.ffn.hidden"].shape == (trace.n_tokens, model.config.d_ffn)
+    with pytest.raises(EncoderError, match="what is kept on request is scores"):
+        model.trace("the cat", request=("ffn.hiden",))
 
 
 def test_a_hook_point_without_a_recorder_is_the_identity():

@@ -40,3 +40,5 @@ def test_a_map_of_no_cells_is_refused(trace: Trace, size: int) -> None:
         trace.thumbnails(size)
     with pytest.raises(encoder.EncoderError, match="at least 1"):
         trace.pooled_attention(0, 0, 8, queries=slice(4, 4))
+    with pytest.raises(encoder.EncoderError, match="whole number of cells"):
+        trace.thumbnails(2.5)

@@ -308,7 +308,15 @@ def test_a_missing_field_is_named(field: str, checkpoint: Callable, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("num_attention_heads", 7), ("num_attention_heads", 0), ("hidden_size", -1), ("hidden_dropout_prob", 2.0)],
+    [
+        ("num_attention_heads", 7),
+        ("num_attention_heads", 0),
+        ("hidden_size", -1),
+        ("hidden_dropout_prob", 2.0),
+        ("layer_norm_eps", -1.0),
+        ("layer_norm_eps", float("inf")),
+        ("layer_norm_eps", float("nan")),
+    ],
 )
 def test_fields_that_contradict_each_other(field: str, value: Any, folder: Path, tmp_path: Path):
     refused(
