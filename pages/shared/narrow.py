@@ -1,4 +1,7 @@
-"""On a phone the sidebar is closed: a line above the page says what runs, and opens it. And Enter runs the sentence."""
+"""The frame's own script. On a phone the sidebar is closed: a line above the page says what runs, and opens it.
+
+Enter runs the sentence, and a page that is chosen is one step of the browser's history.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ STYLE = """
 @media (min-width: 769px) { .stElementContainer:has(.enc-bar) { display: none; } }
 """
 
-#: Streamlit's text area runs on Ctrl+Enter; for a sentence Enter alone is what people press.
+#: Streamlit's text area runs on Ctrl+Enter; for a sentence Enter alone is what people press. A page that is chosen from
+#: the menu gets a bare address first, to which the view is added a moment later: left alone, the first Back would go
+#: from the whole address to the bare one, where nothing is different.
 SCRIPT = """
 if (!window.__encoderscopeFrame) {
   window.__encoderscopeFrame = true;
@@ -35,6 +40,16 @@ if (!window.__encoderscopeFrame) {
     const opener = document.querySelector('[data-testid="stExpandSidebarButton"]');
     (opener?.querySelector("button") ?? opener)?.click();
   });
+  let bare = false;   // a page has just been opened, and its address does not name the view yet
+  const push = history.pushState.bind(history);
+  history.pushState = (state, unused, url) => {
+    const next = new URL(url ?? location.href, location.href);
+    const other = next.pathname !== location.pathname;
+    if (bare && !other && !location.search) history.replaceState(state, unused, url);
+    else push(state, unused, url);
+    bare = other && !next.search;
+  };
+  for (const act of ["pointerdown", "keydown", "popstate"]) window.addEventListener(act, () => { bare = false; }, true);
 }
 """
 

@@ -120,6 +120,13 @@ def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[
     page.wait_for_function("() => location.pathname === '/'")
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
+    page.go_back()  # a page that was chosen is one step
+    page.wait_for_function("() => location.pathname === '/norms' && location.search")
+    settle(page)
+    page.go_back()
+    page.wait_for_function("() => location.pathname === '/'")
+    settle(page)
+    assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
 
 
 def test_on_a_phone_the_sentence_is_above_the_page_and_a_tap_opens_its_field(visit: Callable[..., Page]) -> None:
