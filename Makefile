@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
-# Processes that test what needs no browser, each with one thread; the browser's tests have the machine for themselves.
+# Processes that test at the same time, each with one thread.
 WORKERS ?= 2
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
@@ -52,9 +52,11 @@ lint: $(VENV)/installed-test
 
 test: lint
 	$(BIN)/python tests/ensure_chromium.py
+# A browser's test that lost its patience beside another has a second chance alone.
 	@status=0; \
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile || status=1; \
-	$(BIN)/python -m pytest -m browser || status=1; \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser -n $(WORKERS) --dist worksteal \
+		|| $(BIN)/python -m pytest -m browser --last-failed || status=1; \
 	exit $$status
 
 bench: $(VENV)/installed-bench
