@@ -116,6 +116,11 @@ class Trace:
         return int(self.mask.sum())
 
     @cached_property
+    def finite(self) -> bool:
+        """Whether every number of the output is finite: broken weights, or ones that diverged, give NaN."""
+        return bool(self.output.isfinite().all())
+
+    @cached_property
     def unpadded(self) -> Trace:
         """The same run without padding's rows and columns: what this text did in its batch. Nothing is copied.
 

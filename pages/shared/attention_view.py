@@ -94,7 +94,8 @@ def _window(view: View, options: Options, shown: HeadMap, key: str, look: dict) 
     if block == 1:
         return figure, (
             f"Tokens {queries.start:,} to {queries.stop - 1:,} and {keys.start:,} to {keys.stop - 1:,}, each cell one "
-            f"weight. Double-click to see all. {caption(options)}{_faint(figure, options)}"
+            f"weight; a row's sum counts the keys that are not shown, too. Double-click to see all. {caption(options)}"
+            f"{_faint(figure, options)}"
         )
     return figure, (
         f"{trace.n_tokens:,} tokens: each cell is the largest weight among {block} × {block} pairs of tokens. "
@@ -104,8 +105,10 @@ def _window(view: View, options: Options, shown: HeadMap, key: str, look: dict) 
 
 def _faint(figure: dict, options: Options) -> str:
     """Where all weights are so small that colours from 0 to 1 hide them: how to see them."""
-    largest = float(np.nanmax(np.asarray(figure["data"][0]["z"])))
-    if options.own or options.log or largest >= FAINT:
+    cells = np.asarray(figure["data"][0]["z"])
+    known = ~np.isnan(cells)
+    largest = float(np.max(cells, initial=0.0, where=known))
+    if options.own or options.log or largest >= FAINT or not known.any():
         return ""
     return (
         f" The largest is {largest:.2g}, faint where colours run from 0 to 1: under Options, the range “this map” lets "

@@ -105,6 +105,12 @@ def _notes(area: DeltaGenerator, view: View) -> None:
         area.info(
             "Random weights, never trained: the maps show what initialisation alone gives.", icon=":material/casino:"
         )
+    if not view.trace.finite:
+        area.warning(
+            "The output of this model holds NaN or infinity: its weights are broken, its training diverged, or the "
+            "number type is too narrow. What follows from such numbers stays empty.",
+            icon=":material/error_outline:",
+        )
     for sentence in view.loaded.notes:
         area.info(sentence, icon=":material/info:")
     unknown = unknown_words.sentence(view.trace, view.loaded)

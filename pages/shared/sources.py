@@ -33,7 +33,10 @@ def source_help() -> str:
 def without_root(sentence: str) -> str:
     """A sentence about a checkpoint as a visitor may read it: where the operator's folder lies is left out."""
     root = models_root()
-    return sentence if root is None else sentence.replace(f"{os.path.realpath(root)}{os.sep}", "")
+    if root is None:
+        return sentence
+    home = os.path.realpath(root)
+    return sentence.replace(f"{home}{os.sep}", "").replace(f"{home} ", f"{os.path.basename(home)} ")
 
 
 def offered_folders() -> list[str]:

@@ -10,6 +10,7 @@ import torch
 from huggingface_hub import constants
 from streamlit.testing.v1 import AppTest
 
+import encoder
 from encoder.model import Encoder
 from encoder.trace import Trace
 from pages.shared import cached, sources
@@ -301,6 +302,27 @@ def other_model(source: str) -> AppTest:
 
 def test_a_folder_that_is_no_checkpoint(tmp_path: Path) -> None:
     assert "it has no config.json" in sentences(other_model(str(tmp_path)))
+
+
+def test_where_the_operators_folder_lies_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
+    for name in (".", "empty"):
+        said = sentences(other_model(name))
+        assert "it has no config.json" in said
+        assert str(tmp_path) not in said
+
+
+def test_weights_that_are_no_numbers_are_told(tmp_path: Path) -> None:
+    broken = encoder.load("twin-pre", device="cpu")
+    with torch.no_grad():
+        broken.encoder.block(1).ffn.w_out.bias[3] = float("nan")
+    encoder.save(broken, tmp_path / "broken")
+    app = other_model(str(tmp_path / "broken"))
+    assert "holds NaN or infinity" in sentences(app)
+    app.sidebar.number_input(key="view:layer").set_value(3).run()
+    assert not app.exception
+    assert "holds NaN" not in sentences(visit())
 
 
 def test_a_pickle_is_refused(tmp_path: Path) -> None:
