@@ -219,7 +219,8 @@ class GridView {
     this.cells.forEach((_, k) => this.isPinned(k) >= 0 && this.drawPin(pen, place, k));
     const chosen = this.indexOf(this.selected);
     if (chosen !== null) this.frame(pen, place, chosen, this.theme.primary, 3);
-    if (this.focused !== null && document.activeElement === this.canvas) this.frame(pen, place, this.focused, this.theme.text, 2, [4, 3]);
+    // After a click of the mouse the chosen head's own frame says it; dashes over it are for the keyboard.
+    if (this.focused !== null && this.canvas.matches(":focus-visible")) this.frame(pen, place, this.focused, this.theme.text, 2, [4, 3]);
   }
 
   drawLabels(pen, place) {
