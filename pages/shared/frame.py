@@ -16,6 +16,8 @@ from pages.shared.view import View, state
 _VIEW = "_current_view"
 #: The page that runs a text as in a batch, where that is asked for: Heads, by its name and as the one that opens.
 PADDED = ("heads", "")
+#: Pages that draw nothing of the sidebar's model.
+UNTRACED = ("gradients", "training", "worked_example")
 
 #: Streamlit's wide layout leaves 5 rem on each side; a projector's 1280 pixels are for the maps.
 STYLE = """
@@ -45,7 +47,10 @@ def run(page: StreamlitPage, area: DeltaGenerator) -> None:
         if view is not None:
             st.session_state[_VIEW] = view
             _notes(area, view)
-            page.run()
+            if view.trace.finite or page.url_path in UNTRACED:
+                page.run()
+            else:
+                _say_that_numbers_are_none(area, page, view)
             place_of_memory.caption(_memory(view))
     finally:
         # However the page ended, the address says what was looked at and nothing that was typed is lost.
@@ -105,17 +110,21 @@ def _notes(area: DeltaGenerator, view: View) -> None:
         area.info(
             "Random weights, never trained: the maps show what initialisation alone gives.", icon=":material/casino:"
         )
-    if not view.trace.finite:
-        area.warning(
-            "The output of this model holds NaN or infinity: its weights are broken, its training diverged, or the "
-            "number type is too narrow. What follows from such numbers stays empty.",
-            icon=":material/error_outline:",
-        )
     for sentence in view.loaded.notes:
         area.info(sentence, icon=":material/info:")
     unknown = unknown_words.sentence(view.trace, view.loaded)
     if unknown:
         area.info(controls.plain(unknown), icon=":material/unknown_document:")
+
+
+def _say_that_numbers_are_none(area: DeltaGenerator, page: StreamlitPage, view: View) -> None:
+    """In place of a page about numbers that are none."""
+    area.header(page.title, anchor=False)
+    area.error(
+        f"The output of {controls.plain(view.loaded.name)} holds NaN or infinity, so there is nothing to draw: its "
+        "weights are broken, or its training diverged. Choose another model in the sidebar.",
+        icon=":material/error:",
+    )
 
 
 def _say_what_of_a_long_text_is_shown(area: DeltaGenerator, view: View) -> None:
