@@ -63,6 +63,7 @@ def layer_curves(
                 name=name,
                 mode="lines+markers",
                 marker={"symbol": _SYMBOLS[placement], "size": 7},
+                cliponaxis=False,  # the highest point lies on the plot's upper edge, which would halve it
                 line={"color": PLACEMENT_COLOURS[placement], "width": 2, "dash": DASHES[number % len(DASHES)]},
                 hovertemplate=f"{name}, %{{x}}: %{{y:.4g}}<extra></extra>",
             )

@@ -5,6 +5,7 @@ The colours are those of the light theme. `for_theme` turns a finished formula i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -70,6 +71,15 @@ def number(value: float, digits: int = 4) -> str:
         return rf"{mantissa}\cdot 10^{{{int(exponent)}}}"
     text = f"{value:.{digits}f}"
     return text[1:] if float(text) == 0.0 and text.startswith("-") else text
+
+
+def divisor(value: float, figures: int = 4) -> str:
+    """A number that others are divided by: as many decimals as it takes to show `figures` digits of it.
+
+    With fewer a reader who divides by what is printed does not come to the result that is printed: 0.0049 for 0.00487.
+    """
+    first = 0 if value == 0.0 else -math.floor(math.log10(abs(value)))
+    return number(value, min(max(4, first + figures - 1), 8))
 
 
 def bracketed(value: float, digits: int = 4) -> str:

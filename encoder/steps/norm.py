@@ -17,7 +17,7 @@ from encoder.steps import arithmetic
 from encoder.steps.arithmetic import Floats
 from encoder.steps.check import Check, Recomputation, compare
 from encoder.steps.ffn import feed_forward
-from encoder.steps.latex import Formula, bracketed, calculation, fraction, number, stack
+from encoder.steps.latex import Formula, bracketed, calculation, divisor, fraction, number, stack
 from encoder.steps.mixing import heads_together
 from encoder.steps.selection import Selection
 from encoder.steps.source import array, label, sublayer, value
@@ -263,7 +263,7 @@ def _norm_formula(
     output: Floats,
 ) -> Formula:
     added = "" if shift is None else rf" + {bracketed(shift[c])}"
-    divided = fraction(f"{number(x[c])} - {bracketed(mean)}", rf"\sqrt{{{number(variance)} + \varepsilon}}")
+    divided = fraction(f"{number(x[c])} - {bracketed(mean)}", rf"\sqrt{{{divisor(variance)} + \varepsilon}}")
     rule = (
         r"\hat x_i = \frac{x_i - \mu_i}{\sqrt{\sigma_i^2 + \varepsilon}}",
         r"y_i = \hat x_i \odot g" + ("" if shift is None else " + b"),

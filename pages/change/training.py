@@ -229,8 +229,11 @@ def places(n_runs: int) -> list[DeltaGenerator]:
 
 def time_slider(steps: list[int], *, running: bool) -> int:
     """The step that is looked at: the newest while the runs are at work, then the one that is chosen."""
-    if running or len(steps) < 2:
+    if running:
         st.caption(f"Now: step {steps[-1]:,}. Once training ends or is stopped, a slider goes back through all of it.")
+        return steps[-1]
+    if len(steps) < 2:
+        st.caption(f"The maps were recorded at step {steps[-1]:,} alone: training stopped before the next ones.")
         return steps[-1]
     # A key for each end: runs that went on bring a longer slider, which begins at their newest step.
     return st.select_slider(

@@ -226,8 +226,8 @@ def norm_in_full(norm: Normed, x, gain: float, shift: float) -> None:
     """The first number of "cat" through a norm."""
     st.caption("The first number of “cat” through the norm, in full:")
     mean, variance = norm.mean[1], norm.variance[1]
-    root = rf"\sqrt{{{latex.number(variance, 3)} + \varepsilon}}"
-    divided = latex.fraction(f"{latex.number(x[1, 0], 3)} - {latex.bracketed(mean, 3)}", root)
+    root = rf"\sqrt{{{latex.divisor(variance)} + \varepsilon}}"
+    divided = latex.fraction(f"{latex.number(x[1, 0])} - {latex.bracketed(mean)}", root)
     steps = [
         rf"{divided} \cdot {latex.bracketed(gain, 3)} + {latex.bracketed(shift, 3)}",
         latex.number(norm.output[1, 0]),

@@ -299,6 +299,7 @@ def test_a_rate_that_diverges_is_shown_as_such() -> None:
     assert_well(app)
     assert "Diverged at step" in sentences(app)
     assert "learning rate of 8 is too large" in sentences(app)
+    assert "Once training ends" not in sentences(app)
     assert not [label for label in labels(app) if label.startswith("Open in Heads")]
 
 

@@ -265,6 +265,14 @@ def test_numbers(value: float, expected: str):
     assert latex.number(value) == expected
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.0, "0.0000"), (0.0048714, "0.004871"), (0.51693, "0.5169"), (13.342, "13.3420"), (3e-9, r"3.00\cdot 10^{-9}")],
+)
+def test_what_is_divided_by_keeps_four_figures(value: float, expected: str):
+    assert latex.divisor(value) == expected
+
+
 def test_numbers_keep_their_third_decimal():
     for value in np.linspace(-2, 2, 401):
         assert abs(float(latex.number(float(value)).replace(r"\cdot 10^", "e").strip()) - value) < 5e-5
