@@ -23,7 +23,7 @@ LISTED = 6
 def what_is_seen(view: View, options: Options, shown: HeadMap, held: Held) -> None:
     """What the selected tokens attend to most, or who attends to them, or the map's strongest weights."""
     rows, columns = held.rows(shown), held.columns(shown)
-    name = head_options.name(view, options)
+    name = head_options.name(view, options).replace("Mean of", "the mean of")  # within a sentence
     queries = _names([(shown.query_labels[row], shown.query_tokens(row)[0]) for row in rows])
     keys = _names([(shown.key_labels[column], shown.key_tokens(column)[0]) for column in columns])
     if rows and columns:

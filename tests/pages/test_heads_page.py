@@ -58,6 +58,7 @@ def test_clearing_lets_go_of_all_tokens() -> None:
         ({"average": "heads"}, "L0, mean of 12 heads"),
         ({"average": "layers"}, "H2, mean of 6 layers"),
         ({"average": "both"}, "Mean of all 72 heads"),
+        ({"average": "both"}, "The strongest weights of the mean of all 72 heads."),
         ({"view": "lines", "overlay": "1.8,3.4"}, "A line is as strong as the weight"),
         ({"view": "text"}, "Nothing is selected: the shade is the mean weight"),
         ({"view": "text", "i": "2", "hold": "3"}, "the more the 2 selected tokens together attend to it."),
