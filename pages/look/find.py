@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.shared import find
 from pages.shared.find_params import PARTS
+from pages.shared.fold import popover
 from pages.shared.frame import current_view
 from pages.shared.take_find import take_find
 from pages.shared.view import state
@@ -23,7 +24,9 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.segmented_control, "find", "Show", list(PARTS), required=True, format_func=PARTS.get
     )  # fmt: skip
     find.role_filter()
-    find.threshold_controls(st.popover("Thresholds", icon=":material/tune:", width="content"))
+    thresholds = popover("Thresholds", "thresholds", icon=":material/tune:")
+    if thresholds is not None:
+        find.threshold_controls(thresholds)
 
 found = find.Heads.of(view)
 left, right = st.columns([5, 2], gap="medium")

@@ -17,3 +17,13 @@ def fold(label: str, key: str, *, icon: str | None = None) -> DeltaGenerator | N
     """The part to draw into, or None while it is closed. key: one of its own on the page."""
     part = st.expander(label, icon=icon, key=f"{KEY}{key}", on_change="rerun")
     return part if part.open else None
+
+
+def popover(label: str, key: str, *, icon: str | None = None) -> DeltaGenerator | None:
+    """As `fold`, for what opens over the page.
+
+    Not for speed alone: a field that the browser first sees in a later run than the one that gave it its value shows
+    its lowest value instead.
+    """
+    part = st.popover(label, icon=icon, width="content", key=f"{KEY}{key}", on_change="rerun")
+    return part if part.open else None

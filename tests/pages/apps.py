@@ -18,7 +18,7 @@ def visit(page: str | None = None, *, folded: bool = False, **query: str) -> App
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     for name, value in query.items():
         app.query_params[name] = value
-    for part in () if folded else ("options", "device", "take"):
+    for part in () if folded else ("options", "device", "thresholds", "take"):
         app.session_state[f"{KEY}{part}"] = True
     app.run()
     if page is not None:
