@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.test_main_flow import query, wait_for_query
 from tests.conftest import check_width, settle
@@ -55,6 +56,9 @@ def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page
     wait_for_query(page, "layer", "1")
     assert query(page)["head"] == "8"
     page.get_by_text("Next-token head").wait_for()
+    page.get_by_role("button", name="Thresholds").click()  # first opened several runs after the page came
+    expect(page.locator('input[aria-label="Broad: entropy above, nats"]')).to_have_value("3.80")
+    page.keyboard.press("Escape")
 
     page.get_by_role("button", name="Open on the Heads page").click()
     page.wait_for_function("() => location.pathname === '/'")
