@@ -46,9 +46,15 @@ def main() -> None:
 
 def no_head() -> None:
     """Why there is nothing to see, and what to do."""
+    if state.get("model") == "scratch":
+        why = "it was never trained to name words"
+    elif state.get("model") == "trained":
+        why = "it was trained on another task"
+    else:
+        why = "it was trained to give one vector for a sentence, or the head was not saved with it"
     st.info(
-        f"{model.name} has no masked-word head: it was trained to give one vector for a sentence, or the head was not "
-        "saved with it, so it cannot say which word is hidden. The twins were trained to fill blanks.",
+        f"{model.name} has no masked-word head: {why}, so it cannot say which word is hidden. "
+        "The twins were trained to fill blanks.",
         icon=":material/block:",
     )
     st.button(

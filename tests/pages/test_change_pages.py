@@ -107,6 +107,11 @@ def test_a_link_with_both_opens_side_by_side() -> None:
 # --- fill the blank ---------------------------------------------------------------------------------------------------
 
 
+def test_random_weights_are_not_said_to_be_trained_for_anything() -> None:
+    app = visit("look/predict", text="the [MASK] sat", model="scratch")
+    assert "no masked-word head: it was never trained to name words" in sentences(app)
+
+
 def test_a_model_without_a_head_says_so_and_offers_the_twins() -> None:
     app = visit("look/predict", text="the [MASK] sat")
     assert "no masked-word head" in sentences(app)
