@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
@@ -23,6 +24,8 @@ from pages.shared.view import state
 
 view = current_view()
 NAMES = drawn.PLACEMENT_NAMES
+#: Heading -> the picture below it, for the report.
+Drawn = dict[str, go.Figure]
 FORMULAS = {"pre": "x ← x + f(norm(x))", "post": "x ← norm(x + f(x))"}
 TITLES = {"heads": "Attention", "stream": "The residual stream", "curves": "How training went"}
 
@@ -35,11 +38,11 @@ def main() -> None:
         st.segmented_control, "sides", "What to compare", SIDES, required=True, format_func=TITLES.get,
         label_visibility="collapsed",
     )  # fmt: skip
-    {"heads": attention, "stream": residual_stream, "curves": lambda _: training()}[part](sides)
+    shown = {"heads": attention, "stream": residual_stream, "curves": lambda _: training()}[part](sides)
     if part == "heads":
         take_placements(view, sides.pair.keys)
     elif part == "stream":
-        take_stream(view, sides)
+        take_stream(view, sides, shown)
     confusion()
 
 
@@ -186,8 +189,9 @@ def what_differs(found: stream.MapDifference, labels: tuple[str, ...], share: fl
 # --- the stream -------------------------------------------------------------------------------------------------------
 
 
-def residual_stream(sides: prepost.Sides) -> None:
+def residual_stream(sides: prepost.Sides) -> Drawn:
     """Lengths, updates, cosines, entropies by layer; every norm's mean, std and gain."""
+    shown = {}
     found = {p: sides.of_one(p, "stream", stream.measure) for p in prepost.PLACEMENTS}
     entropy = {p: sides.entropy(p) for p in prepost.PLACEMENTS}
     for left, right in (
@@ -196,21 +200,22 @@ def residual_stream(sides: prepost.Sides) -> None:
     ):
         for column, draw in zip(st.columns(2, gap="medium"), (left, right), strict=True):
             with column:
-                draw()
-    norms(found)
+                shown |= draw()
+    return shown | norms(found)
 
 
-def chart(figure: object, title: str, alt: str, said: str, key: str) -> None:
+def chart(figure: go.Figure, title: str, alt: str, said: str, key: str) -> Drawn:
     """A picture with its title above and its sentence below."""
     st.subheader(title, anchor=False)
     st.plotly_chart(figure, key=key, height=300, alt=alt, config={"displaylogo": False})
     st.caption(said)
+    return {title: figure}
 
 
-def lengths(found: dict[str, stream.StreamMeasures]) -> None:
+def lengths(found: dict[str, stream.StreamMeasures]) -> Drawn:
     ticks = ["embedding", *(f"L{layer}" for layer in range(len(found["pre"].cosine)))]
     pre, post = found["pre"], found["post"]
-    chart(
+    return chart(
         drawn.layer_curves(
             {p: {"": f.length} for p, f in found.items()}, "length of a token's vector", ticks=ticks, low=0.0,
             across="after",
@@ -224,14 +229,14 @@ def lengths(found: dict[str, stream.StreamMeasures]) -> None:
     )  # fmt: skip
 
 
-def updates(found: dict[str, stream.StreamMeasures]) -> None:
+def updates(found: dict[str, stream.StreamMeasures]) -> Drawn:
     kinds = {p: {"attention": f.attention_update, "FFN": f.ffn_update} for p, f in found.items()}
     said = "; ".join(
         f"{NAMES[p]}: attention {f.attention_update[0]:.2f} in L0 and {f.attention_update[-1]:.2f} in "
         f"L{len(f.cosine) - 1}, FFN {f.ffn_update[0]:.2f} and {f.ffn_update[-1]:.2f}"
         for p, f in found.items()
     )
-    chart(
+    return chart(
         drawn.layer_curves(kinds, "|f(x)| / |x|", low=0.0),
         "What each sublayer adds",
         "Size of the updates of attention and FFN against the stream, by layer, a colour for each placement.",
@@ -242,14 +247,14 @@ def updates(found: dict[str, stream.StreamMeasures]) -> None:
     )
 
 
-def cosines(found: dict[str, stream.StreamMeasures]) -> None:
+def cosines(found: dict[str, stream.StreamMeasures]) -> Drawn:
     said = " ".join(
         f"In {NAMES[p]} L{int(f.cosine.argmin())} turns the vectors most, to a cosine of {f.cosine.min():.2f}; "
         "the mean "
         f"is {f.cosine.mean():.2f}."
         for p, f in found.items()
     )
-    chart(
+    return chart(
         drawn.layer_curves({p: {"": f.cosine} for p, f in found.items()}, "cosine", low=0.0),
         "From layer to layer",
         "Mean cosine between a token's vector after a layer and before it, a line for each placement.",
@@ -258,10 +263,10 @@ def cosines(found: dict[str, stream.StreamMeasures]) -> None:
     )
 
 
-def entropies(entropy: dict[str, np.ndarray], n_tokens: int) -> None:
+def entropies(entropy: dict[str, np.ndarray], n_tokens: int) -> Drawn:
     means = {p: values.mean(axis=1) for p, values in entropy.items()}
     said = "; ".join(f"{NAMES[p]} {values.mean():.2f}" for p, values in means.items())
-    chart(
+    return chart(
         drawn.layer_curves({p: {"": values} for p, values in means.items()}, "nats", low=0.0),
         "Entropy of the attention",
         "Entropy of the attention, mean over heads and queries, by layer, a line for each placement.",
@@ -272,7 +277,7 @@ def entropies(entropy: dict[str, np.ndarray], n_tokens: int) -> None:
     )
 
 
-def norms(found: dict[str, stream.StreamMeasures]) -> None:
+def norms(found: dict[str, stream.StreamMeasures]) -> Drawn:
     """What the norms are given, and their gain."""
     st.subheader("What the norms meet", anchor=False)
     labels = {p: [figures.norm_label(name) for name in f.norms] for p, f in found.items()}
@@ -281,9 +286,11 @@ def norms(found: dict[str, stream.StreamMeasures]) -> None:
         ("std", "standard deviation before", {p: (labels[p], f.norm_std, None) for p, f in found.items()}),
         ("gain", "gain (spread over components)", {p: (labels[p], f.gain, f.gain_spread) for p, f in found.items()}),
     ]
-    for place, (name, title, rows) in zip(st.columns(3, gap="small"), three, strict=True):
+    shown = {f"The norms' {title}": drawn.norm_curves(rows, title) for _, title, rows in three}
+    places = zip(st.columns(3, gap="small"), three, shown.values(), strict=True)
+    for place, (name, title, _), figure in places:
         place.plotly_chart(
-            drawn.norm_curves(rows, title), key=f"norms-{name}", height=300, config={"displaylogo": False},
+            figure, key=f"norms-{name}", height=300, config={"displaylogo": False},
             alt=f"The norms' {title}, a line for each placement.",
         )  # fmt: skip
     widest = {p: int(f.norm_std.argmax()) for p, f in found.items()}
@@ -296,6 +303,7 @@ def norms(found: dict[str, stream.StreamMeasures]) -> None:
         f"{said}. Gains are learned (1 in an untrained norm): on average {found['pre'].gain.mean():.2f} in pre-norm, "
         f"{found['post'].gain.mean():.2f} in post-norm."
     )
+    return shown
 
 
 # --- training ---------------------------------------------------------------------------------------------------------

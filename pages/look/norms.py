@@ -4,6 +4,7 @@ token's arithmetic, the outlier dimensions, gain and bias, and RMSNorm and Batch
 from __future__ import annotations
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures, steps
@@ -18,6 +19,9 @@ from pages.shared.view import state
 #: Joins the sentence in one batch, to show which norm lets it.
 NEIGHBOUR = "The old wooden cabinet fell into the river."
 KINDS = {"input": "before", "layer": "LayerNorm", "rms": "RMSNorm", "batch": "BatchNorm"}
+
+#: Heading -> the picture below it, for the report.
+Drawn = dict[str, go.Figure]
 
 #: Room kept for the formulas: the page below stays where it is when another token is chosen, and when the formulas'
 #: script arrives late.
@@ -36,12 +40,11 @@ def main() -> None:
     st.header("LayerNorm", anchor=False)
     st.markdown(introduction())
     name = chosen_norm()
-    overview(name)
-    in_detail(name, view.i if view.i is not None else min(1, trace.n_tokens - 1))
-    outlier_dimensions(name)
-    gain_and_bias(name)
-    three_norms(name)
-    take_norms(view)
+    token = view.i if view.i is not None else min(1, trace.n_tokens - 1)
+    shown = overview(name)
+    step, drawn = in_detail(name, token)
+    shown |= drawn | outlier_dimensions(name) | gain_and_bias(name) | three_norms(name)
+    take_norms(view, name, token, step, shown)
 
 
 def introduction() -> str:
@@ -96,8 +99,9 @@ def quoted(token: int) -> str:
 # --- All norms -----------------------------------------------------------------------------------------------------
 
 
-def overview(name: str) -> None:
+def overview(name: str) -> Drawn:
     """The maps of all norms: means and standard deviations, before and after."""
+    drawn = {}
     part = token_rows.part(trace.n_tokens, view.i, "norms")
     scale = state.bound(
         st.segmented_control,
@@ -119,6 +123,7 @@ def overview(name: str) -> None:
                 std[:, part], statistics.names, labels, colours=view.colours, log=scale == "log", **place
             ),
         }
+        drawn |= {f"{title}: {what}": figure for what, figure in maps.items()}
         for column, (what, figure) in zip(st.columns(2), maps.items(), strict=True):
             with column:
                 plot(
@@ -131,6 +136,7 @@ def overview(name: str) -> None:
         st.caption(before_in_words() if moment == "before" else after_in_words())
     if said := token_rows.which(part, trace.n_tokens, view.i):
         st.caption(said.strip())
+    return drawn
 
 
 def before_in_words() -> str:
@@ -174,8 +180,9 @@ def select_cell(event: dict) -> None:
 # --- One token at one norm -----------------------------------------------------------------------------------------
 
 
-def in_detail(name: str, token: int) -> None:
+def in_detail(name: str, token: int) -> tuple[steps.Normalised, Drawn]:
     """One token through one norm: numbers, formula, bars, table."""
+    title = f"{labels[token]} (token {token}) at {figures.norm_label(name)}"
     st.subheader(f"{controls.plain(labels[token])} (token {token}) at {figures.norm_label(name)}", anchor=False)
     component = chosen_component(name, token)
     step = steps.normalised(trace, name, token, component)
@@ -183,9 +190,10 @@ def in_detail(name: str, token: int) -> None:
     with left, st.container(key="norm-derivation"):
         formulas.show_step(step.formula)
         st.markdown(moments_table(name, token, step))
+    bars = figures.norm_steps(step.input, step.normalised, step.output, selected=component)
     with right:
         plot(
-            figures.norm_steps(step.input, step.normalised, step.output, selected=component),
+            bars,
             key="norm-steps",
             alt=f"The {len(step.input)} components of one token before the norm, normalised, and after gain and bias.",
             height=460,
@@ -198,6 +206,7 @@ def in_detail(name: str, token: int) -> None:
             hide_index=True,
             height=320,
         )
+    return step, {title: bars}
 
 
 def moments_table(name: str, token: int, step: steps.Normalised) -> str:
@@ -248,22 +257,24 @@ def outlier_sentence(step: steps.Normalised) -> str:
 # --- Outlier dimensions --------------------------------------------------------------------------------------------
 
 
-def outlier_dimensions(name: str) -> None:
+def outlier_dimensions(name: str) -> Drawn:
     """Which components of the vectors before the norms are far larger than all others, here and at every norm."""
-    st.subheader(f"Outlier dimensions before {figures.norm_label(name)}", anchor=False)
+    title = f"Outlier dimensions before {figures.norm_label(name)}"
+    st.subheader(title, anchor=False)
     found = cached.derived(view.model, view.text, view.pair, "outlier dimensions", norms.outlier_dimensions)
     here = found.at(name)
     st.markdown(outliers_in_words(here))
     at_norm, everywhere = st.columns(2, gap="medium")
+    sizes = figures.component_sizes(
+        here.ratio,
+        threshold=norms.TIMES_CHANCE * here.chance,
+        chance=here.chance,
+        named=here.outliers[:4],
+        selected=state.get("component"),
+    )
     with at_norm:
         plot(
-            figures.component_sizes(
-                here.ratio,
-                threshold=norms.TIMES_CHANCE * here.chance,
-                chance=here.chance,
-                named=here.outliers[:4],
-                selected=state.get("component"),
-            ),
+            sizes,
             key="component-sizes",
             alt=f"The largest size of each of {len(here.ratio)} components over all tokens, to the median.",
             height=400,
@@ -275,21 +286,18 @@ def outlier_dimensions(name: str) -> None:
             "would reach."
         )
     names, components, ratios = found.across(name)
+    selected = (names.index(name), state.get("component"))
+    largest = figures.outlier_map(ratios, names, components, colours=view.colours, selected=selected)
     with everywhere:
         plot(
-            figures.outlier_map(
-                ratios,
-                names,
-                components,
-                colours=view.colours,
-                selected=(names.index(name), state.get("component")),
-            ),
+            largest,
             key="outlier-map",
             alt=f"The largest size of {len(components)} components before each of {len(names)} norms, to the median.",
             height=400,
             on_event=lambda event: select_outlier(event, names, components),
         )
         st.caption(leaders_in_words(found))
+    return {title: sizes, "The largest components before every norm": largest}
 
 
 def outliers_in_words(here: norms.Extremes) -> str:
@@ -342,23 +350,24 @@ def select_outlier(event: dict, names: tuple[str, ...], components: tuple[int, .
 # --- Gain and bias -------------------------------------------------------------------------------------------------
 
 
-def gain_and_bias(name: str) -> None:
+def gain_and_bias(name: str) -> Drawn:
     """The norm's own parameters."""
     norm, found = trace.norms[name], norms.parameters(trace, name)
     own = "Gain" if norm.bias is None else "Gain and bias"
     st.subheader(f"{own} of {figures.norm_label(name)}", anchor=False)
     if found.plain:
         st.markdown(plain_in_words(found))
-        return
+        return {}
+    bias = None if norm.bias is None else array(norm.bias)
+    bars = figures.gain_bias(array(norm.gain), bias, selected=state.get("component"))
     st.plotly_chart(
-        figures.gain_bias(
-            array(norm.gain), None if norm.bias is None else array(norm.bias), selected=state.get("component")
-        ),
+        bars,
         height=320 if found.bias else 200,
         key="gain-bias",
         alt=f"{own} of {figures.norm_label(name)}, one bar a component.",
     )
     st.caption(parameters_in_words(found))
+    return {f"{own} of {figures.norm_label(name)}": bars}
 
 
 def plain_in_words(found: norms.Parameters) -> str:
@@ -387,7 +396,7 @@ def parameters_in_words(found: norms.Parameters) -> str:
 # --- Three norms ---------------------------------------------------------------------------------------------------
 
 
-def three_norms(name: str) -> None:
+def three_norms(name: str) -> Drawn:
     """The same input through LayerNorm, RMSNorm and BatchNorm."""
     st.subheader("LayerNorm, RMSNorm, BatchNorm", anchor=False)
     st.markdown(
@@ -404,13 +413,10 @@ def three_norms(name: str) -> None:
         lambda own: steps.norm_moments(own, cached.trace(view.model, NEIGHBOUR), name),
     )
     part = token_rows.part(trace.n_real, view.i, "three-norms")
+    moments = {title: tuple(values[part] for values in found.moments[kind]) for kind, title in KINDS.items()}
+    drawn = figures.token_statistics(moments, labels, selected=view.i, first=part.start)
     st.plotly_chart(
-        figures.token_statistics(
-            {title: tuple(values[part] for values in found.moments[kind]) for kind, title in KINDS.items()},
-            labels,
-            selected=view.i,
-            first=part.start,
-        ),
+        drawn,
         height=420,
         key="three-norms",
         alt="Mean and standard deviation of each token's vector before and after LayerNorm, RMSNorm and BatchNorm.",
@@ -419,6 +425,7 @@ def three_norms(name: str) -> None:
         st.caption(said.strip())
     st.markdown(norms_in_words(found.moments))
     st.markdown(neighbours_in_words(found.apart))
+    return {f"Through LayerNorm, RMSNorm and BatchNorm before {figures.norm_label(name)}": drawn}
 
 
 def norms_in_words(moments: dict) -> str:

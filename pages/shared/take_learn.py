@@ -13,13 +13,13 @@ import plotly.graph_objects as go
 
 from encoder import figures, report_tables, steps
 from encoder.anatomy import Anatomy
-from encoder.figures.placements import layer_curves, recorded_curves
+from encoder.figures.placements import PLACEMENT_NAMES, recorded_curves
 from encoder.figures.steps import stacked_rows
 from encoder.measure.cost import Cost
 from encoder.report import model_lines, trace_call
 from encoder.train.loop import TaskSettings
 from encoder.worked_example import Inputs, WorkedExample, claims
-from pages.shared import learn, prepost
+from pages.shared import cached, learn, prepost
 from pages.shared.frame import current_view
 from pages.shared.steps.scores import variant
 from pages.shared.take_away import origin, take_away
@@ -40,11 +40,17 @@ SHORTEST_ROW = 4
 def take_step(view: View, step: str) -> None:
     """The numbers of a step at the selected place."""
     calls = step_calls(view, step)
-    names = [f"{name}_step" for name, _ in calls]
+    made = {f"{name}_step": python((name, given)) for name, given in calls}
     title = next(one.title for one in steps.STEPS if one.key == step)
+    kind, second = state.get("pooling"), state.get("second") if step == "output" else ""
+    if second.strip():
+        made |= {"other": trace_call("model", second), "similarity_step": f"steps.similarity(trace, other, {kind!r})"}
 
     def found() -> list[object]:
-        return [getattr(steps, name)(view.trace, *given) for name, given in calls]
+        values = [getattr(steps, name)(view.trace, *given) for name, given in calls]
+        if second.strip():
+            values.append(steps.similarity(view.trace, cached.trace(view.model, second), kind))
+        return values
 
     take_away(
         view,
@@ -54,11 +60,12 @@ def take_step(view: View, step: str) -> None:
         lines="\n".join(
             [
                 "from encoder import report_tables, steps",
-                *(f"{name} = {python(call)}" for name, call in zip(names, calls, strict=True)),
-                f"table = report_tables.step_frame({', '.join(names)})",
+                *(f"{name} = {call}" for name, call in made.items()),
+                f"table = report_tables.step_frame({', '.join(name for name in made if name.endswith('_step'))})",
             ]
         ),
-        settings={"Step": title, "Layer": view.layer, "Head": view.head},
+        settings={"Step": title, "Layer": view.layer, "Head": view.head}
+        | ({"Second sentence": second} if second.strip() else {}),
     )
 
 
@@ -171,33 +178,24 @@ def take_claims() -> None:
 # --- pre and post ----------------------------------------------------------------------------------------------------
 
 
-def take_stream(view: View, sides: prepost.Sides) -> None:
-    """The residual stream of both placements."""
+def take_stream(view: View, sides: prepost.Sides, shown: Mapping[str, go.Figure]) -> None:
+    """The residual stream of both placements. shown: the page's pictures."""
     made, remarks = [], ""
     for placement in prepost.PLACEMENTS:
         key, remark = origin(sides.pair.keys[placement])
         made.append(model_lines(key, placement))
         remarks = remarks or remark
     calls = ", ".join(f'"{p}": {trace_call(p, sides.text, sides.second)}' for p in prepost.PLACEMENTS)
+    names = {PLACEMENT_NAMES[p]: cached.model(sides.pair.keys[p]).name for p in prepost.PLACEMENTS}
 
     def frame() -> pd.DataFrame:
         return report_tables.stream_frame({p: sides.trace(p) for p in prepost.PLACEMENTS})
-
-    def drawn() -> Mapping[str, go.Figure]:
-        table = frame().set_index(["what", "model"]).value
-        titles = {"length": "Length of the stream", "cosine": "Cosine from layer to layer", "entropy": "Entropy, nats"}
-        return {
-            title: layer_curves(
-                {p: {"": table[what, p].to_numpy()} for p in prepost.PLACEMENTS}, title, low=0.0
-            )
-            for what, title in titles.items()
-        }
 
     take_away(
         view,
         "The residual stream in pre-norm and post-norm",
         frame,
-        figures=drawn,
+        figures=shown,
         program=remarks
         + "\n".join(
             [
@@ -207,7 +205,7 @@ def take_stream(view: View, sides: prepost.Sides) -> None:
                 f"table = report_tables.stream_frame({{{calls}}})\n",
             ]
         ),
-        settings={"Models": " and ".join(made), "Text": sides.text},
+        settings=names | {"Text": sides.text},
     )
 
 

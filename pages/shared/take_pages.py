@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from encoder import figures, report, report_tables
 from encoder.figures.difference import attention_difference
 from encoder.figures.gradients import last_layer_gradients
+from encoder.figures.report import Section
 from encoder.measure import align
 from encoder.measure.deletion import Deletion
 from encoder.measure.qk_space import QKSpace
@@ -24,6 +25,7 @@ from pages.shared.take_away import take_away
 from pages.shared.view import View
 
 if TYPE_CHECKING:
+    from encoder.steps import Normalised
     from encoder.train import gradients
 
 
@@ -89,12 +91,25 @@ def take_plane(view: View, space: QKSpace, shown: Mapping[str, go.Figure]) -> No
     )
 
 
-def take_norms(view: View) -> None:
-    """Mean and standard deviation of every token at every norm."""
+def take_norms(view: View, name: str, token: int, step: Normalised, shown: Mapping[str, go.Figure]) -> None:
+    """Mean and standard deviation of every token at every norm; in the report one token at one norm, too.
+
+    step: the token's way through the norm `name`; shown: the page's pictures.
+    """
+    label = figures.norm_label(name)
+
+    def sections() -> list[Section]:
+        parts = [Section(heading, figure=figure) for heading, figure in shown.items()]
+        components = figures.token_steps(step.input, step.normalised, step.gain, step.bias, step.output, step.mean)
+        parts.append(Section(f"Token {token} at {label}, component by component", table=components))
+        return [*parts, Section("Every token at every norm", table=report_tables.norms_frame(view.trace))]
+
     take_away(
         view,
         _title(view, "LayerNorm"),
         lambda: report_tables.norms_frame(view.trace),
+        sections=sections,
+        settings={"Norm": label, "Token": f"{token}, {view.trace.labels[token]}"},
         lines="means = {name: norm.mean for name, norm in trace.norms.items()}\n"
         "stds = {name: norm.std for name, norm in trace.norms.items()}",
     )

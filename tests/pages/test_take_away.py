@@ -190,7 +190,8 @@ OTHERS = [
     *(("learn/steps", {"step": step, **more}, ["value"], lambda names: names["table"][["value"]].to_numpy(float))
       for step, more in (
           ("embedding", {}), ("qkv", {"vector": "k"}), ("scores", {"causal": "1"}), ("softmax", {"temperature": "2.0"}),
-          ("mixing", {"component": "5"}), ("norm", {"part": "ffn"}), ("ffn", {}), ("output", {"pooling": "cls"}))),
+          ("mixing", {"component": "5"}), ("norm", {"part": "ffn"}), ("ffn", {}),
+          ("output", {"pooling": "cls", "second": "A dog ran."}))),
     ("learn/steps", {"step": "ids"}, ["id"], lambda names: names["table"][["id"]].to_numpy()),
     ("learn/anatomy", {}, ["parameters", "flops", "memory_bytes"],
      lambda names: names["table"][["parameters", "flops", "memory_bytes"]].to_numpy()),
@@ -208,13 +209,16 @@ def test_every_pages_files_and_lines_agree(
     app = visit(page, **{"text": "The cat sat.", "layer": "1", "head": "1", **query})
     assert_well(app)
     lines = next(block.value for block in app.get("code") if block.value.startswith("import encoder"))
-    table = pd.read_parquet(io.BytesIO(files["parquet"]()))
-    assert table[columns].to_numpy() == pytest.approx(given(run(lines)), abs=1e-5, nan_ok=True)
+    table, names = pd.read_parquet(io.BytesIO(files["parquet"]())), run(lines)
+    assert table[columns].to_numpy() == pytest.approx(given(names), abs=1e-5, nan_ok=True)
     assert len(csv(files)) == len(table)
     html = files["html"]().decode()
     assert Page(html).inside["code"][0] == lines + "\n"
-    pictures = page == "look/beyond" or query.get("find") == "map"
-    assert not pictures or 'id="figure-' in html  # its pictures, not its numbers alone
+    wanted = {"look/beyond": 1, "look/norms": 8}.get(page, 0)
+    wanted = max(wanted, {"map": 1, "stream": 7}.get(query.get("find", query.get("sides")), 0))
+    assert html.count('id="figure-') >= wanted  # its pictures, not its numbers alone
+    if "second" in query:
+        assert table.set_index("what").value["cosine"] == pytest.approx(names["similarity_step"].cosine, abs=1e-6)
 
 
 @pytest.mark.parametrize(
