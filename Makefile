@@ -52,10 +52,9 @@ lint: $(VENV)/installed-test
 
 test: lint
 	$(BIN)/python tests/ensure_chromium.py
-# A test of memory or a browser's that something beside it disturbed has a second chance alone.
+# A browser's test that lost its patience beside another has a second chance alone.
 	@status=0; \
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile \
-		|| $(BIN)/python -m pytest -m "not browser" --last-failed || status=1; \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile || status=1; \
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser -n $(WORKERS) --dist worksteal \
 		|| $(BIN)/python -m pytest -m browser --last-failed || status=1; \
 	exit $$status

@@ -36,7 +36,7 @@ def without_root(sentence: str) -> str:
     if root is None:
         return sentence
     home = os.path.realpath(root)
-    return sentence.replace(f"{home}{os.sep}", "").replace(f"{home} ", f"{os.path.basename(home)} ")
+    return sentence.replace(f"{home}{os.sep}", "").replace(home, os.path.basename(home))
 
 
 def offered_folders() -> list[str]:

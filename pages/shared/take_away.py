@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -155,6 +155,18 @@ def origin(key: cached.ModelKey, source: str = "source") -> tuple[cached.ModelKe
         typed = str(state.get(source)).strip() or SAVED
         return dataclasses.replace(key, source=typed), "# A folder of the server: give the path of your own copy.\n"
     return key, ""
+
+
+def changes(settings: Any) -> dict[str, object]:
+    """The fields of a dataclass that differ from its defaults: name -> value."""
+    usual = type(settings)()
+    own = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    return {name: value for name, value in own.items() if value != getattr(usual, name)}
+
+
+def arguments(settings: Any) -> str:
+    """The arguments that make a dataclass again, in Python: those alone that differ from its defaults."""
+    return ", ".join(f"{name}={value!r}" for name, value in changes(settings).items())
 
 
 def file_name(title: str) -> str:

@@ -10,12 +10,12 @@ import plotly.graph_objects as go
 from encoder import report
 from encoder.figures.report import Section
 from encoder.measure import roles
-from encoder.measure.roles import BY_NAME, ROLES, Role, Thresholds
+from encoder.measure.roles import BY_NAME, ROLES, Role
 from encoder.measure.similarity import HeadPlane
 from pages.shared import find, head_measures
 from pages.shared.find import Heads
 from pages.shared.find_params import PARTS
-from pages.shared.take_away import take_away
+from pages.shared.take_away import arguments, take_away
 from pages.shared.view import View
 
 
@@ -50,8 +50,7 @@ def _measured(found: Heads) -> str:
 
 def _thresholds() -> str:
     """The thresholds that are not the usual ones, as the second argument."""
-    usual, own = dataclasses.asdict(Thresholds()), dataclasses.asdict(head_measures.thresholds())
-    changed = ", ".join(f"{name}={value:g}" for name, value in own.items() if value != usual[name])
+    changed = arguments(head_measures.thresholds())
     return f", roles.Thresholds({changed})" if changed else ""
 
 

@@ -17,12 +17,11 @@ from encoder.figures.placements import PLACEMENT_NAMES, recorded_curves
 from encoder.figures.steps import stacked_rows
 from encoder.measure.cost import Cost
 from encoder.report import model_lines, trace_call
-from encoder.train.loop import TaskSettings
 from encoder.worked_example import Inputs, WorkedExample, claims
 from pages.shared import cached, learn, prepost
 from pages.shared.frame import current_view
 from pages.shared.steps.scores import variant
-from pages.shared.take_away import origin, take_away
+from pages.shared.take_away import arguments, changes, origin, take_away
 from pages.shared.view import View, state
 
 if TYPE_CHECKING:
@@ -144,10 +143,6 @@ def take_cost(view: View, found: Cost, bytes_each: int) -> None:
 
 def take_worked(inputs: Inputs, example: WorkedExample) -> None:
     """Every number of the calculation, with the changes that were made to it."""
-    usual = Inputs()
-    names = [field.name for field in dataclasses.fields(Inputs)]
-    changes = {name: getattr(inputs, name) for name in names if getattr(inputs, name) != getattr(usual, name)}
-    said = ", ".join(f"{name}={value!r}" for name, value in changes.items())
     take_away(
         current_view(),
         "The worked example",
@@ -156,9 +151,9 @@ def take_worked(inputs: Inputs, example: WorkedExample) -> None:
             "Attention: rows attend to columns": figures.attention_heatmap(example.attention, inputs.words)
         },
         program="from encoder import report_tables\nfrom encoder.worked_example import Inputs, compute\n"
-        f"example = compute(Inputs({said}))\ntable = report_tables.step_frame(example)\n",
+        f"example = compute(Inputs({arguments(inputs)}))\ntable = report_tables.step_frame(example)\n",
         settings={
-            "Changed": ", ".join(changes) or "nothing", "Norm placement": inputs.norm_placement,
+            "Changed": ", ".join(changes(inputs)) or "nothing", "Norm placement": inputs.norm_placement,
             "Positions": inputs.positions,
         },
     )  # fmt: skip
@@ -248,7 +243,7 @@ def take_runs(views: Mapping[str, RunView], dashes: Mapping[str, str]) -> None:
             for what, title in (("held_out_loss", "held-out loss, nats"), ("accuracy", "held-out accuracy"))
         }
 
-    described = ",\n".join(f"    {name!r}: {settings_in_python(settings)}" for name, settings in runs.items())
+    described = ",\n".join(f"    {name!r}: TaskSettings({arguments(settings)})" for name, settings in runs.items())
     take_away(
         current_view(),
         "Trained here",
@@ -262,11 +257,3 @@ def take_runs(views: Mapping[str, RunView], dashes: Mapping[str, str]) -> None:
         "table = pd.concat(tables, ignore_index=True)\n",
         settings={name: pprint.pformat(dataclasses.asdict(one), compact=True, width=400) for name, one in runs.items()},
     )
-
-
-def settings_in_python(settings: TaskSettings) -> str:
-    """The fewest fields that make these settings again."""
-    usual = TaskSettings()
-    own = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
-    changed = ", ".join(f"{name}={value!r}" for name, value in own.items() if value != getattr(usual, name))
-    return f"TaskSettings({changed})"

@@ -21,7 +21,7 @@ from encoder.report import EXACT_TOKENS
 from pages.shared import cached, compare
 from pages.shared.deletion import AMONG, SCOPES
 from pages.shared.frame import current_view
-from pages.shared.take_away import take_away
+from pages.shared.take_away import arguments, take_away
 from pages.shared.view import View
 
 if TYPE_CHECKING:
@@ -239,12 +239,9 @@ def take_placements(view: View, keys: Mapping[str, cached.ModelKey]) -> None:
 
 def take_gradients(table: pd.DataFrame, setting: gradients.Setting, depths: Sequence[int], seeds: range) -> None:
     """Gradient norms at initialisation. table: as `gradients.to_frame` gives it; the rest: what was measured."""
-    usual = type(setting)()
-    own = {field.name: getattr(setting, field.name) for field in dataclasses.fields(setting)}
-    changed = ", ".join(f"{name}={value!r}" for name, value in own.items() if value != getattr(usual, name))
     program = (
         "from encoder.train import gradients\n"
-        f"found = gradients.measure_all({list(depths)}, {seeds!r}, gradients.Setting({changed}))\n"
+        f"found = gradients.measure_all({list(depths)}, {seeds!r}, gradients.Setting({arguments(setting)}))\n"
         "table = gradients.to_frame(found)\n"
     )
     take_away(
