@@ -1,83 +1,131 @@
-"""The frame: page settings, navigation, the sidebar's shared controls; then the page itself.
+"""The frame and the registry of pages: page settings, navigation, the last resort for errors; then the page itself.
 
 The first paint needs Streamlit alone: the engine (torch) is imported after the frame is on the screen.
 """
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 HERE = Path(__file__).parent
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; why, says pages/shared/serve.py
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; pages/core/serve.py says why
 
 st.set_page_config(
     page_title="Encoderscope",
-    page_icon=str(HERE / "pages/shared/icon.png"),  # a Material icon would be fetched from another server
+    page_icon=str(HERE / "pages/core/icon.png"),  # a Material icon would be fetched from another server
     layout="wide",
     initial_sidebar_state="auto",
     menu_items={"About": "**Encoderscope**: see what a transformer encoder does with a sentence."},
 )
 
-PAGES = {
-    "Look": [
-        ("heads", "Heads", ":material/grid_view:"),
-        ("find", "Find heads", ":material/travel_explore:"),
-        ("beyond", "Beyond the weight", ":material/balance:"),
-        ("qkv", "Queries, keys, values", ":material/key:"),
-        ("positions", "Positions", ":material/straighten:"),
-        ("norms", "LayerNorm", ":material/equalizer:"),
-        ("predict", "Fill the blank", ":material/edit_square:"),
+
+@dataclass(frozen=True)
+class Room:
+    """One page: a folder of pages/ with a page.py and a params.py.
+
+    pads: whether it shows a text padded as in a batch; traced: whether it draws the sidebar's model; former: the name
+    that it had in addresses before.
+    """
+
+    folder: str
+    title: str
+    icon: str
+    help: str
+    pads: bool = False
+    traced: bool = True
+    former: str = ""
+
+    @property
+    def script(self) -> str:
+        return f"pages/{self.folder}/page.py"
+
+
+#: Section -> its pages. The first page of all is the one that opens.
+SECTIONS = {
+    "Attention": [
+        Room("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True),
+        Room("head_types", "Head types", "travel_explore", "What each head does in this sentence", former="find"),
+        Room("beyond_weights", "Beyond attention weights", "balance", "What a weight does not tell", former="beyond"),
+        Room("compare", "Compare", "difference", "Two heads, two sentences or two models"),
     ],
-    "Change": [
-        ("compare", "Compare", ":material/difference:"),
-        ("prepost", "Pre / post, side by side", ":material/compare:"),
-        ("gradients", "Gradients at initialisation", ":material/show_chart:"),
-        ("training", "Train them yourself", ":material/model_training:"),
+    "Inside the layer": [
+        Room("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight"),
+        Room("positions", "Positions", "straighten", "How a model knows the order of the words"),
+        Room("layernorm", "LayerNorm", "equalizer", "What each LayerNorm does to each token", former="norms"),
+        Room("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", former="predict"),
+    ],
+    "Pre- vs post-norm": [
+        Room("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", former="prepost"),
+        Room("gradients", "Gradients at initialisation", "show_chart", "Gradient norms by depth", traced=False),
+        Room("training", "Train a small encoder", "model_training", "Training runs in seconds", traced=False),
     ],
     "Learn": [
-        ("anatomy", "Anatomy", ":material/account_tree:"),
-        ("steps", "Step by step", ":material/calculate:"),
-        ("worked_example", "Worked example", ":material/edit_note:"),
+        Room("architecture", "Architecture", "account_tree", "The encoder as a diagram", former="anatomy"),
+        Room("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", former="steps"),
+        Room("by_hand", "By hand: “The cat sat”", "edit_note", "One small layer, every number editable", traced=False,
+             former="worked_example"),
     ],
-}
+}  # fmt: skip
+ROOMS = [room for rooms in SECTIONS.values() for room in rooms]
+FORMER = {room.former: room for room in ROOMS if room.former}
 
 
-def pages() -> dict[str, list[StreamlitPage]]:
-    """The navigation: a section a folder of pages/, the first page of all is the one that opens."""
-    first = next(iter(PAGES.values()))[0][0]
-    return {
+def navigation() -> dict[str, list[StreamlitPage]]:
+    """The pages by section; a former address is a hidden page of its own."""
+    found = {
         section: [
-            st.Page(f"pages/{section.lower()}/{name}.py", title=title, icon=icon, url_path=name, default=name == first)
-            for name, title, icon in entries
+            st.Page(
+                room.script,
+                title=room.title,
+                icon=f":material/{room.icon}:",
+                url_path=room.folder,
+                default=room is ROOMS[0],
+                help=room.help,
+            )
+            for room in rooms
         ]
-        for section, entries in PAGES.items()
+        for section, rooms in SECTIONS.items()
     }
+    found[""] = [st.Page(_moved, title=room.title, url_path=name, visibility="hidden") for name, room in FORMER.items()]
+    return found
+
+
+def _moved() -> None:
+    """A former address; `main` opens the page that it means."""
 
 
 def main() -> None:
     """Draw the frame, then run the page that the address names."""
-    page = st.navigation(pages(), position="top")
+    page = st.navigation(navigation(), position="top")
+    if page.url_path in FORMER:
+        st.switch_page(FORMER[page.url_path].script, query_params=st.query_params.to_dict())
+    room = next((room for room in ROOMS if room.folder == page.url_path), ROOMS[0])
     main_area = st.container()
     try:
         with main_area, st.spinner("Starting the engine …", show_time=False):
-            from pages.shared import frame
-        frame.run(page, main_area)
+            from pages.core import frame
+
+            for each in ROOMS:
+                importlib.import_module(f"pages.{each.folder}.params")
+        frame.run(page, main_area, pads=room.pads, traced=room.traced)
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence
-        _say(error, page.url_path or "heads")
+        _say(error, room.folder)
 
 
 def _say(error: Exception, page: str) -> None:
     from encoder.errors import EncoderError, is_out_of_memory
 
     if is_out_of_memory(error):
-        from pages.shared import cached
+        from pages.core import cache
 
-        cached.forget_traces()
+        cache.forget_traces()
         sentence = (
             "This needs more memory than there is. What was kept from earlier sentences has been let go. "
             "Take a shorter text or a smaller model, or choose another device or bfloat16 in the sidebar."
@@ -86,10 +134,7 @@ def _say(error: Exception, page: str) -> None:
         sentence = str(error)
     else:
         logging.getLogger("encoderscope").exception("The page %s failed", page)
-        sentence = (
-            "Something went wrong while this page was made. What you typed is kept: choose another page or model; "
-            "the server's log says more."
-        )
+        sentence = "Something went wrong on this page. Your text is safe; try another page or model."
     st.error(sentence, icon=":material/error:")
 
 

@@ -40,7 +40,7 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """"ok" or "MISSED" where there is a target. Within the noise of a measurement counts as measured: no mercy."""
+        """ "ok" or "MISSED" where there is a target. Within the noise of a measurement counts as measured: no mercy."""
         if self.target is None:
             return ""
         return "ok" if self.value <= self.target else "MISSED"

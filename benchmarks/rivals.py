@@ -130,7 +130,6 @@ def serve_scripts(context: Any) -> None:
     """Let the pages of a Playwright context find their scripts without a network."""
     found = scripts()
 
-
     def answer(route: Any) -> None:
         route.fulfill(body=found[route.request.url], content_type="text/javascript")
 

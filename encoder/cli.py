@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from encoder import __version__
 
 if TYPE_CHECKING:
+    from encoder.export.views import Lines, Text
     from encoder.trace import Trace
-    from encoder.views import Lines, Text
 
 DEFAULT_PORT = 8501
 PORTS_TRIED = 100
@@ -71,7 +71,7 @@ def start_app(options: argparse.Namespace) -> int:
     """Start the app and open it in the browser; Ctrl-C stops it."""
     app = find_app()
     environment = dict(os.environ)
-    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in pages/shared/serve.py
+    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in pages/core/serve.py
     if options.models_root is not None:
         environment[MODELS_ROOT] = str(_existing_folder(options.models_root))
     if not is_loopback(options.host):
@@ -85,8 +85,9 @@ def start_app(options: argparse.Namespace) -> int:
 
 def trace_sentence(options: argparse.Namespace) -> int:
     """Run one sentence and write one head of it to a file; without `--out`, print its strongest weights."""
-    from encoder import load, report, views
+    from encoder import load
     from encoder.errors import EncoderError
+    from encoder.export import report, views
 
     if options.out is not None:
         _check_output(options.out, report.FORMATS)
@@ -97,7 +98,7 @@ def trace_sentence(options: argparse.Namespace) -> int:
         model = load(options.model, device=options.device)
         if not hasattr(model, "tokenizer"):
             raise CommandError(f"{model.name} reads images; give a model of text with --model.")
-        model = model if options.norm == "trained" else model.rewired(options.norm)
+        model = model if options.norm == "trained" else model.with_norm_placement(options.norm)
         text = sys.stdin.read().strip() if options.sentence == "-" else options.sentence
         trace = model.trace(text, options.pair, pad_to=options.pad_to)
         trace = trace if options.padding else trace.unpadded
@@ -123,7 +124,7 @@ def trace_sentence(options: argparse.Namespace) -> int:
 
 def _view_of(trace: Trace, options: argparse.Namespace) -> Lines | Text | None:
     """The view that is asked for; None: the map. Raises CommandError for options that another view has."""
-    from encoder import views
+    from encoder.export import views
 
     own = {"overlay": "lines", "least": "lines", "direction": "text"}
     for name, view in own.items():
@@ -204,7 +205,7 @@ def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared:
         options["server.headless"] = True
     flags = [f"--{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in options.items()]
     # -P: the folder the command is typed in is no place to import from.
-    serve = app.parent / "pages" / "shared" / "serve.py"
+    serve = app.parent / "pages" / "core" / "serve.py"
     streamlit = [str(serve)] if serve.is_file() else ["-m", "streamlit"]
     return [sys.executable, "-P", *streamlit, "run", str(app), *flags]
 

@@ -106,9 +106,7 @@ def _check(name: str, value: int | None, count: int) -> None:
         raise EncoderError(f"An edit names {name} {value}, and there is none: they are 0 to {count - 1}.")
 
 
-def _place(
-    head: int | None, query: int | None, heads: range, queries: range
-) -> tuple[int | None, int | None] | None:
+def _place(head: int | None, query: int | None, heads: range, queries: range) -> tuple[int | None, int | None] | None:
     """Where a head and a query are within a window of the scores; None where one of them is outside."""
     if (head is not None and head not in heads) or (query is not None and query not in queries):
         return None

@@ -147,12 +147,14 @@ class ImageEncoder:
             for index in range(len(pixels))
         ]
 
-    def rewired(self, norm_placement: NormPlacement) -> ImageEncoder:
+    def with_norm_placement(self, norm_placement: NormPlacement) -> ImageEncoder:
         """The same weights with the norms moved. Not trained that way, and `notes` says so. No weight is copied."""
         if norm_placement == self.config.norm_placement:
             return self
         moved, note = rewired_encoder(self.encoder, self.name, norm_placement)
         return dataclasses.replace(self, encoder=moved, notes=(*self.notes, note))
+
+    rewired = with_norm_placement  # the name up to 0.1; it goes in the release after the next
 
     def _check_channels(self, image: Tensor) -> None:
         channels = self.config.patches.channels if self.config.patches else 0

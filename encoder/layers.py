@@ -50,7 +50,7 @@ class LayerNorm(nn.Module):
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class AttentionContext:
     """What attention needs to know beside x, made once a forward pass.
 
     positions [T]; key_mask [B, T], True for a real token, or None; bias_table [buckets, H] or None: the learned bias by
@@ -121,7 +121,7 @@ class Attention(nn.Module):
         """[B, T, H x K] -> [B, H, T, K]"""
         return x.unflatten(-1, (self.config.n_heads, self.config.d_head)).transpose(1, 2)
 
-    def forward(self, x: Tensor, layer: int, around: Surroundings) -> Tensor:
+    def forward(self, x: Tensor, layer: int, around: AttentionContext) -> Tensor:
         q, k, v = self.split(self.w_q(x)), self.split(self.w_k(x)), self.split(self.w_v(x))  # [B, H, T, K]
         if self.config.position == "rotary":
             cos, sin = around.rotations[self.config.rotary_base_of_layer(layer)]
@@ -135,7 +135,7 @@ class Attention(nn.Module):
         z = self.hook_z(z, layer)
         return self.w_o(z.transpose(1, 2).flatten(-2))  # [B, T, D]
 
-    def fused(self, q: Tensor, k: Tensor, v: Tensor, layer: int, around: Surroundings) -> Tensor:
+    def fused(self, q: Tensor, k: Tensor, v: Tensor, layer: int, around: AttentionContext) -> Tensor:
         """q, k, v [B, H, T, K] -> z [B, H, T, K] by torch's kernel, in memory that grows with T, not with T x T."""
         window, n_tokens = self.config.window_of_layer(layer), q.shape[-2]
         kernel = partial(
@@ -150,12 +150,12 @@ class Attention(nn.Module):
         parts = []
         for start in range(0, n_tokens, MASK_ROWS):
             rows = slice(start, min(start + MASK_ROWS, n_tokens))
-            keys = self.reach(rows, window, around)
+            keys = self.visible_keys(rows, window, around)
             mask = around.additive(window, q.dtype, rows, keys)
             parts.append(kernel(q[..., rows, :], k[..., keys, :], v[..., keys, :], attn_mask=mask))
         return torch.cat(parts, dim=-2)
 
-    def reach(self, rows: slice, window: int | None, around: Surroundings) -> slice:
+    def visible_keys(self, rows: slice, window: int | None, around: AttentionContext) -> slice:
         """The keys that these queries can see: all that lie within the window and, if causal, not ahead.
 
         In a padded batch all keys: a query that sees none is uniform over every key, as in the written-out path.
@@ -166,7 +166,7 @@ class Attention(nn.Module):
         last = len(around.positions) if window is None else min(len(around.positions), rows.stop + window)
         return slice(first, min(last, rows.stop) if self.config.causal else last)
 
-    def explicit(self, q: Tensor, k: Tensor, v: Tensor, layer: int, around: Surroundings) -> Tensor:
+    def explicit(self, q: Tensor, k: Tensor, v: Tensor, layer: int, around: AttentionContext) -> Tensor:
         """The same z [B, H, T, K], through scores that an edit can change."""
         allowed = around.allowed(self.config.window_of_layer(layer))
         scores = attend.scores(q, k, float(self.config.attention_scale or 1.0), around.relative_bias(), allowed)
@@ -229,7 +229,7 @@ class Block(nn.Module):
         self.hook_after_attention = HookPoint("after_attention")
         self.hook_after_ffn = HookPoint("after_ffn")
 
-    def forward(self, x: Tensor, layer: int, around: Surroundings) -> Tensor:
+    def forward(self, x: Tensor, layer: int, around: AttentionContext) -> Tensor:
         """x [B, T, D] -> [B, T, D]."""
         # Updates get no name: one would keep the attention's in memory while the FFN, the largest, runs.
         x = x + self.dropout(self.attention(self.before(x, self.attention_norm, layer), layer, around))

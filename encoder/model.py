@@ -17,7 +17,7 @@ from encoder import attend
 from encoder.config import EncoderConfig
 from encoder.embed import Embedding
 from encoder.hooks import HookPoint
-from encoder.layers import Block, LayerNorm, Surroundings
+from encoder.layers import AttentionContext, Block, LayerNorm
 
 Initialisation = Literal["xavier", "bert"]
 
@@ -74,7 +74,7 @@ class Encoder(nn.Module):
         assert self.pooler is not None, "this encoder has no pooler"
         return torch.tanh(self.pooler(output[:, 0]))
 
-    def surroundings(self, x: Tensor, mask: Tensor | None) -> Surroundings:
+    def surroundings(self, x: Tensor, mask: Tensor | None) -> AttentionContext:
         """Masks and rotations for x [B, T, D], made once for all layers."""
         config = self.config
         positions = torch.arange(x.shape[1], device=x.device)
@@ -83,7 +83,7 @@ class Encoder(nn.Module):
             bases = {config.rotary_base_of_layer(layer) for layer in range(config.n_layers)}
             rotations = {base: attend.rotary_angles(positions, config.d_head, base) for base in bases}
         table = None if self.relative_bias is None else self.relative_bias.weight
-        return Surroundings(config, positions, mask, table, rotations)
+        return AttentionContext(config, positions, mask, table, rotations)
 
 
 class _KeepUnfilled(TorchFunctionMode):

@@ -260,7 +260,7 @@ class TextEncoder:
             raise EncoderError(f"The text has no {token}: put {token} in the place of the word to be predicted.")
         return positions
 
-    def rewired(self, norm_placement: NormPlacement) -> TextEncoder:
+    def with_norm_placement(self, norm_placement: NormPlacement) -> TextEncoder:
         """The same weights with the norms moved. Not trained that way, and `notes` says so. No weight is copied.
 
         Weights trained as post-norm have no final norm to give; those trained as pre-norm keep theirs.
@@ -269,6 +269,8 @@ class TextEncoder:
             return self
         moved, note = rewired_encoder(self.encoder, self.name, norm_placement)
         return dataclasses.replace(self, encoder=moved, notes=(*self.notes, note))
+
+    rewired = with_norm_placement  # the name up to 0.1; it goes in the release after the next
 
     def _run(
         self,

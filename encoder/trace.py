@@ -216,10 +216,10 @@ class Trace:
         The two tensors may be written to, and are good until the next chunk, which takes their memory: clone what you
         keep.
         """
-        for _, rows, scores, pattern in self.walk((layer,), heads, queries):
+        for _, rows, scores, pattern in self.iter_attention((layer,), heads, queries):
             yield rows, scores, pattern
 
-    def walk(
+    def iter_attention(
         self, layers: Sequence[int], heads: slice | None = None, queries: slice | None = None, block: int = 1
     ) -> Iterator[tuple[int, slice, Tensor, Tensor]]:
         """`attention_chunks` of one layer after the other: (layer, query rows, scores, attention).
@@ -344,7 +344,7 @@ class Trace:
         n_heads = len(range(self.config.n_heads)[heads])
         shape = (n_heads, -(-len(rows) // block), -(-len(columns) // block))
         pooled = {layer: torch.zeros(shape, device=self.mask.device) for layer in layers}
-        for layer, chunk, _, pattern in self.walk(layers, heads, queries, block):
+        for layer, chunk, _, pattern in self.iter_attention(layers, heads, queries, block):
             put_block_max(pooled[layer], pattern[..., keys], chunk.start - rows.start, block)
         return torch.stack(list(pooled.values()))
 

@@ -39,9 +39,7 @@ def find() -> str | None:
     if named:
         path = shutil.which(named)
         if path is None or not _starts(path):
-            raise FileNotFoundError(
-                f"CHROMIUM is {named!r}, which does not start. Unset it, or name a Chromium."
-            )
+            raise FileNotFoundError(f"CHROMIUM is {named!r}, which does not start. Unset it, or name a Chromium.")
         return path
     return next((path for path in _candidates() if _starts(path)), None)
 
@@ -56,12 +54,8 @@ def _candidates() -> Iterator[str]:
 
 def _playwrights_own() -> str | None:
     """Where Playwright keeps, or would keep, its own build; asked in a process of its own: it runs a loop."""
-    program = (
-        "import playwright.sync_api as s\nwith s.sync_playwright() as p: print(p.chromium.executable_path)"
-    )
-    answer = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
-    )
+    program = "import playwright.sync_api as s\nwith s.sync_playwright() as p: print(p.chromium.executable_path)"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     return answer.stdout.strip() or None
 
 

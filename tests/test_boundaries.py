@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 # The engine from the ground up: a module imports only from rows above its own.
 ENGINE = [
     {"errors", "heap"},
-    {"config", "device", "worked_example"},
+    {"config", "device"},
     {"attend"},
     {"hooks", "edits", "pooling"},
     {"layers", "text"},
@@ -28,9 +28,9 @@ ENGINE = [
     {"pipeline"},
     {"measure"},
     {"images"},
-    {"load", "steps", "anatomy"},
-    {"train", "report"},
-    {"report_tables", "views"},
+    {"load", "explain"},
+    {"train"},
+    {"export"},
     {"cli"},
 ]
 ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}
@@ -46,8 +46,8 @@ SOURCES = sorted(
 ENCODER = [path for path in SOURCES if path.parts[0] == "encoder"]
 FIGURES = [path for path in ENCODER if path.parts[1] == "figures"]
 PAGES = [path for path in SOURCES if path.parts[0] == "pages"]
-SHARED = [path for path in PAGES if path.parts[1] == "shared"]
-SCRIPTS = [path for path in PAGES if path.parts[1] != "shared" and path.name != "__init__.py"]
+SHARED = [path for path in PAGES if path.parts[1] in {"core", "components"}]
+ROOMS = [path for path in PAGES if path not in SHARED]
 PAGE_FILES = sorted(path.relative_to(ROOT) for path in ROOT.glob("pages/**/*") if path.suffix in {".js", ".css"})
 
 
@@ -98,11 +98,11 @@ def late():
     if TYPE_CHECKING:
         from streamlit.runtime import Runtime
 """
-    assert imported(ast.parse(program), ("pages", "shared", "components")) == {
+    assert imported(ast.parse(program), ("pages", "core", "components")) == {
         "torch.nn",
         "encoder.attend",
-        "pages.shared.components.wire.pack",
-        "pages.shared.cached",
+        "pages.core.components.wire.pack",
+        "pages.core.cached",
         "streamlit.runtime.Runtime",
     }
 
@@ -111,7 +111,7 @@ def test_there_is_something_to_look_at():
     assert ENCODER
     assert FIGURES
     assert SHARED
-    assert SCRIPTS
+    assert ROOMS
     assert PAGE_FILES
 
 
@@ -139,7 +139,8 @@ def test_nothing_unpickles(path: Path):
 
 @each(ENCODER)
 def test_the_engine_knows_no_app(path: Path):
-    allowed = FIGURES_USE if path in FIGURES else ENGINE_USES
+    exports = FIGURES_USE if path.parts[1] == "export" else set()
+    allowed = FIGURES_USE if path in FIGURES else ENGINE_USES | exports
     assert tops(path) <= allowed | {"encoder"}
 
 
@@ -150,12 +151,12 @@ def test_figures_know_no_engine(path: Path):
 
 @each([path for path in ENCODER if path.parts[1] not in {"figures", "__init__.py"}])
 def test_engine_imports_point_downward(path: Path):
-    """Of the engine, only reports, views and the command line draw; `encoder.figures` is for pages and notebooks."""
+    """Of the engine, only exports and the command line draw; `encoder.figures` is for pages and notebooks."""
     own = Path(path.parts[1]).stem
     assert own in ROWS, f"encoder/{own} has no row in ENGINE: give it the lowest one that its imports allow"
     for name in within(path, "encoder") - {own}:
         if name == "figures":
-            assert own in {"cli", "report", "views"}, f"{path} draws: leave that to the pages and to notebooks"
+            assert own in {"cli", "export"}, f"{path} draws: leave that to the pages and to notebooks"
         else:
             assert ROWS[name] < ROWS[own], f"{path} imports encoder.{name}, which is not below it"
 
@@ -168,15 +169,15 @@ def test_pages_hold_no_tensors(path: Path):
 
 @each(SHARED)
 def test_what_pages_share_knows_no_page(path: Path):
-    assert within(path, "pages") <= {"shared"}
+    assert within(path, "pages") <= {"core", "components"}
 
 
-@each(SCRIPTS)
-def test_pages_know_no_other_page(path: Path):
-    assert within(path, "pages") <= {"shared"}
+@each(ROOMS)
+def test_a_page_knows_no_other_page(path: Path):
+    assert within(path, "pages") <= {"core", "components", path.parts[1]}
 
 
-@each([path for path in SOURCES if path != Path("pages/shared/cached.py")])
+@each([path for path in SOURCES if path != Path("pages/core/cache.py")])
 def test_one_file_caches(path: Path):
     caching = {"cache_data", "cache_resource"}
     used = {node.attr for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
@@ -236,7 +237,7 @@ def test_every_public_name_is_there():
         _ = encoder.laod
 
 
-@pytest.mark.parametrize("first", ["encoder.load", "encoder.load.places", "encoder.trace", "encoder.report"])
+@pytest.mark.parametrize("first", ["encoder.load", "encoder.load.places", "encoder.trace", "encoder.export.report"])
 def test_load_is_the_function_whatever_was_imported_before(first: str):
     program = f"import {first}; import encoder; print(callable(encoder.load), encoder.edits.AblateHead(0, 1).head)"
     answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -35,7 +35,7 @@ def test_app_is_the_default(started, capsys):
     assert cli.main(["app"]) == 7
     (command, environment), (same, _) = started
     assert command == same
-    assert command[:4] == [sys.executable, "-P", str(ROOT / "pages/shared/serve.py"), "run"]
+    assert command[:4] == [sys.executable, "-P", str(ROOT / "pages/core/serve.py"), "run"]
     assert command[4] == str(ROOT / "app.py")
     assert "--server.address=localhost" in command
     assert "--browser.gatherUsageStats=false" in command

@@ -17,8 +17,8 @@ from plotly.offline import get_plotlyjs, get_plotlyjs_version
 from streamlit.testing.v1 import AppTest
 
 from encoder import figures
-from pages.shared.components import HEAD_COLOURS, assets, events, head_grid, lines, text_shade, wire
-from pages.shared.components.plot import _message
+from pages.components import HEAD_COLOURS, assets, events, head_grid, lines, text_shade, wire
+from pages.components.plot import _message
 
 # ---- wire ----
 
@@ -369,7 +369,7 @@ def page() -> None:
     import plotly.graph_objects as go
     import streamlit as st
 
-    from pages.shared import components
+    from pages import components
 
     figure = go.Figure(go.Heatmap(z=np.eye(3)))
     event = components.plot(figure, key="map", alt="A map.", height=300, selected=(0, 1))

@@ -128,7 +128,7 @@ def test_the_wheels_app_shows_its_first_page(installed: Path, serve: Callable, b
         collect_complaints(page, server.url, complaints)
         page.goto(server.url)
         settle(page)
-        page.get_by_role("heading", name="Heads").first.wait_for()
+        page.get_by_role("heading", name="Attention heads").first.wait_for()
         assert page.get_by_test_id("stException").count() == 0
         assert page.get_by_test_id("stAlertContentError").count() == 0
         # What is drawn with Plotly needs its script, which an installation has to serve by itself.

@@ -20,10 +20,11 @@ import torch
 from PIL import Image
 
 import encoder
-from encoder import cli, report, views
+from encoder import cli
+from encoder.export import report, views
+from encoder.export.document import Section, document, grid_picture
+from encoder.export.report import ModelOrigin
 from encoder.figures.png import png
-from encoder.figures.report import Section, document, grid_picture
-from encoder.report import ModelOrigin
 from tests.conftest import ROOT
 
 HOSTILE = "</script><img src=x onerror=\"alert('no')\"> a&b \u2028 \x00 <!-- "
@@ -161,8 +162,8 @@ def test_a_long_table_is_cut_and_says_so():
 
 
 def test_what_the_model_left_out_and_what_was_moved_is_said(minilm: encoder.TextEncoder):
-    trace = minilm.rewired("pre").trace("word " * 600)
-    said = report.facts(minilm.rewired("pre"), trace, special_tokens="shown")
+    trace = minilm.with_norm_placement("pre").trace("word " * 600)
+    said = report.facts(minilm.with_norm_placement("pre"), trace, special_tokens="shown")
     assert said["Tokens"] == "the first 512 of 602; the model takes 512"
     assert "without any training" in said["Note"]
     assert said["Special tokens"] == "shown"
@@ -255,7 +256,7 @@ def test_the_python_lines_give_the_same_numbers(origin: ModelOrigin, text: str, 
         model = encoder.build(SCRATCH, encoder.load("minilm").tokenizer, seed=7, dtype=origin.dtype)
     else:
         model = encoder.load(origin.source)
-        model = model if origin.norm == "trained" else model.rewired(origin.norm)
+        model = model if origin.norm == "trained" else model.with_norm_placement(origin.norm)
     trace = model.trace(text, pair)
     lines = report.python_lines(origin, text, pair, report.attention_lines(2, 1, special, trace.n_tokens))
     assert lines.splitlines()[0] == "import encoder"
@@ -295,7 +296,7 @@ def test_trace_writes_tables(tmp_path: Path, minilm: encoder.TextEncoder):
     arguments = ["trace", "The cat", "--pair", "sat", "--layer", "4", "--head", "11", "--norm", "pre"]
     for name, read in (("a.csv", pd.read_csv), ("a.PARQUET", pd.read_parquet)):
         assert cli.main([*arguments, "--out", str(tmp_path / name)]) == 0
-        weights = minilm.rewired("pre").trace("The cat", "sat").attention(4, 11).numpy().ravel()
+        weights = minilm.with_norm_placement("pre").trace("The cat", "sat").attention(4, 11).numpy().ravel()
         assert read(tmp_path / name)["weight"].to_numpy() == pytest.approx(weights, abs=1e-6)
     told = pd.read_parquet(tmp_path / "a.PARQUET").attrs
     assert told["Text"] == "The cat\nsat"

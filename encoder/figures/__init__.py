@@ -5,7 +5,7 @@ it stands on light and dark pages alike. Where numbers are made first, the funct
 """
 
 from encoder.figures.attention import attention_cells, attention_heatmap, attention_spec, names_of_cells
-from encoder.figures.axes import arrow, isolated, told_apart
+from encoder.figures.axes import arrow, disambiguate, isolated
 from encoder.figures.colours import THEMES, thumbnails_lut
 from encoder.figures.lines import attention_lines, line_cells
 from encoder.figures.norms import (
@@ -34,6 +34,7 @@ from encoder.figures.positions import (
     rotary_angles,
 )
 from encoder.figures.shaded import shaded_text
+from encoder.figures.tiled_heatmap import attention_window, window_spec
 from encoder.figures.vectors import (
     DotProduct,
     dot_product_bars,
@@ -43,14 +44,48 @@ from encoder.figures.vectors import (
     symmetric_limit,
     vectors_heatmap,
 )
-from encoder.figures.windows import attention_window, window_spec
 
 __all__ = [
-    "OUTLIER", "THEMES", "DotProduct", "angles", "arrow", "attention_cells", "attention_heatmap", "attention_lines",
-    "attention_spec", "attention_window", "component_sizes", "distance_curve", "dot_product_bars",
-    "dot_product_summary", "dot_product_terms", "gain_bias", "head_biases", "isolated", "line_cells", "names_of_cells",
-    "norm_deviations", "norm_label", "norm_means", "norm_steps", "norm_tick", "order_bars", "outlier_map", "outliers",
-    "position_dot_products", "position_heatmap", "position_products", "products_by_distance", "robust_limit",
-    "rotary_angles", "shaded_text", "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps",
-    "told_apart", "vectors_heatmap", "window_spec",
+    "OUTLIER",
+    "THEMES",
+    "DotProduct",
+    "angles",
+    "arrow",
+    "attention_cells",
+    "attention_heatmap",
+    "attention_lines",
+    "attention_spec",
+    "attention_window",
+    "component_sizes",
+    "disambiguate",
+    "distance_curve",
+    "dot_product_bars",
+    "dot_product_summary",
+    "dot_product_terms",
+    "gain_bias",
+    "head_biases",
+    "isolated",
+    "line_cells",
+    "names_of_cells",
+    "norm_deviations",
+    "norm_label",
+    "norm_means",
+    "norm_steps",
+    "norm_tick",
+    "order_bars",
+    "outlier_map",
+    "outliers",
+    "position_dot_products",
+    "position_heatmap",
+    "position_products",
+    "products_by_distance",
+    "robust_limit",
+    "rotary_angles",
+    "shaded_text",
+    "symmetric_limit",
+    "thumbnails_lut",
+    "token_statistics",
+    "token_steps",
+    "vectors_heatmap",
+    "window_spec",
 ]  # fmt: skip

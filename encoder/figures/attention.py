@@ -15,12 +15,12 @@ from encoder.figures.axes import (
     band,
     check_labels,
     colour_bar,
+    disambiguate,
     heading,
     logarithmic_bar,
     neutral_layout,
     pill,
     token_axis,
-    told_apart,
 )
 
 #: On a logarithmic scale what is smaller than this share of the largest colour value is drawn as this.
@@ -183,9 +183,7 @@ def attention_spec(
     from_names, to_names = (None, None) if block > 1 else names_of_cells(cells.query_names, cells.key_names, places)
     title_to, title_from = "attends to (key)" + unit, "attends from (query)" + unit
     across = token_axis(cells.key_names, int(cells.columns[0]), n_columns, title=title_to, names=to_names)
-    down = token_axis(
-        cells.query_names, int(cells.rows[0]), n_rows, title=title_from, downwards=True, names=from_names
-    )
+    down = token_axis(cells.query_names, int(cells.rows[0]), n_rows, title=title_from, downwards=True, names=from_names)
     if square and max(n_rows, n_columns) <= SQUARE_UP_TO:
         across |= {"constrain": "domain", "constraintoward": "left"}
         down |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
@@ -205,10 +203,10 @@ def attention_spec(
 def names_of_cells(queries: list[str], keys: list[str], places: Places | None) -> tuple[list[str], list[str]]:
     """What the label of a cell calls its query and its key: with its position where its text stands more than once."""
     if places is None:
-        return told_apart(queries), told_apart(keys)
+        return disambiguate(queries), disambiguate(keys)
     # A token that is both a query and a key counts once; one on either side, as between two sentences, counts as two.
     tokens = dict(zip([*places[0], *places[1]], [*queries, *keys], strict=True))
-    return tuple(told_apart(one, where, tokens.values()) for one, where in zip((queries, keys), places, strict=True))
+    return tuple(disambiguate(one, where, tokens.values()) for one, where in zip((queries, keys), places, strict=True))
 
 
 def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 A token axis counts positions 0, 1, 2, ..., so a repeated word stays two tokens. It is a category axis whose categories
 are those numbers: Plotly then draws as many labels as fit, more of them on zooming in, and none between two tokens. The
 labels are given twice: as `labelalias`, which Plotly applies to ticks and to hover text alike, and as `tickvals` and
-`ticktext`, which Plotly leaves aside (`tickmode="auto"`) and pages/shared/components/plot reads for its ticks. A token
+`ticktext`, which Plotly leaves aside (`tickmode="auto"`) and pages/components/plot reads for its ticks. A token
 whose text stands more than once has its position in `labelalias`, "the (4)", and so in every label of a cell.
 """
 
@@ -71,7 +71,7 @@ def shown_label(label: str) -> str:
     return html.escape(isolated(text), quote=False)
 
 
-def told_apart(
+def disambiguate(
     labels: Sequence[str], positions: Sequence[int | None] | None = None, among: Iterable[str] | None = None
 ) -> list[str]:
     """The labels, those that stand more than once with their position: "the (4)".
@@ -103,11 +103,11 @@ def token_axis(
 ) -> dict[str, Any]:
     """Layout of an axis of tokens. labels: of all positions; first, count: the cells that the figure draws.
 
-    names: what labels of cells call each token, beginning with its label; by default as `told_apart` gives them.
+    names: what labels of cells call each token, beginning with its label; by default as `disambiguate` gives them.
     """
     positions = range(first, first + count)
     texts = [shown_label(labels[position]) for position in positions]
-    names = told_apart(labels) if names is None else names
+    names = disambiguate(labels) if names is None else names
     told = [shown_name(labels[position], names[position]) for position in positions]
     ends = [first - 0.5, first + count - 0.5]
     axis: dict[str, Any] = {

@@ -56,7 +56,7 @@ def attention_difference(
         limit: the difference that gets the full colour, at both ends; by default the largest.
         selected: (query step, key step), either may be None: framed.
         block: steps that a cell stands for, each way; its value is then the difference farthest from 0.
-        told: what the label of a cell calls each step, as `align.told_apart` gives it: "the (4 | 6)".
+        told: what the label of a cell calls each step, as `align.disambiguate` gives it: "the (4 | 6)".
 
     Raises:
         ValueError: shapes or labels that do not fit.

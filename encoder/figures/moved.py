@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.attention import LOG_DECADES, attention_heatmap
 from encoder.figures.axes import as_array, check_labels, logarithmic_bar, neutral_layout, pill, plain_axis, token_axis
-from encoder.figures.windows import attention_window
+from encoder.figures.tiled_heatmap import attention_window
 
 #: The three series of the charts, the same on every one of them: what is attended to, what is moved, an average word.
 ATTENTION, MOVED, WORD = colour.SERIES[0], colour.SERIES[1], colour.NEUTRAL

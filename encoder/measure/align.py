@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.measure import tokens, window
+from encoder.measure import tiled_attention, tokens
 from encoder.measure.aggregate import SpecialTokens
 from encoder.trace import CHUNK_NUMBERS, Trace, block_max, pooling_block
 
@@ -117,7 +117,7 @@ def step_labels(
     return ours, theirs, both
 
 
-def told_apart(labels: Sequence[str], alignment: Alignment) -> tuple[str, ...]:
+def disambiguate(labels: Sequence[str], alignment: Alignment) -> tuple[str, ...]:
     """[A]: labels of the steps, those that stand more than once with their position: "the (4)", the same on both sides;
     "the (4 | 6)", where it is another in the second; "the (– | 6)", where the first has none."""
     often = {label for label, count in Counter(labels).items() if count > 1}
@@ -267,7 +267,7 @@ def _spread(side: Side, present: Tensor, steps: slice, special: SpecialTokens) -
     empty = torch.full((len(here), len(present)), torch.nan)
     if queries.start == queries.stop:
         return empty
-    weights = window.attention_rows(side.trace, side.layer, side.head, special, queries).cpu()
+    weights = tiled_attention.attention_rows(side.trace, side.layer, side.head, special, queries).cpu()
     if weights.shape == empty.shape:
         return weights
     columns = empty[: len(weights)].index_copy(1, present.nonzero()[:, 0], weights)

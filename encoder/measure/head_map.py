@@ -15,9 +15,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from encoder.measure import aggregate, window
+from encoder.measure import aggregate, tiled_attention
 from encoder.measure.aggregate import Pairs, SpecialTokens, TokenMap
-from encoder.measure.window import Overview
+from encoder.measure.tiled_attention import Overview
 from encoder.trace import Trace, block_max, pooling_block
 
 #: Up to this many tokens a map is held as a whole, which words, pairs of sentences and lines need.
@@ -147,7 +147,7 @@ class LongMap:
     @property
     def overview(self) -> Overview:
         """The whole map in blocks, and what each key receives."""
-        return self.look() if self.look else window.overview(self.trace, self.layer, self.head, self.special)
+        return self.look() if self.look else tiled_attention.overview(self.trace, self.layer, self.head, self.special)
 
     @property
     def query_labels(self) -> tuple[str, ...]:
@@ -183,20 +183,20 @@ class LongMap:
         return self.overview.received.cpu()
 
     def strongest(self, k: int) -> list[tuple[int, int, float]]:
-        return window.strongest_pairs(self.trace, self.layer, self.head, self.special, k, self.overview)
+        return tiled_attention.strongest_pairs(self.trace, self.layer, self.head, self.special, k, self.overview)
 
     def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
         if rows == columns == slice(0, self.trace.n_tokens):
             seen = self.overview
             if seen.block == pooling_block(self.trace.n_tokens, size):
                 return seen.pooled, seen.block
-        return window.pooled_window(self.trace, self.layer, self.head, self.special, size, rows, columns)
+        return tiled_attention.pooled_window(self.trace, self.layer, self.head, self.special, size, rows, columns)
 
     def _rows(self, queries: slice) -> Tensor:
-        return window.attention_rows(self.trace, self.layer, self.head, self.special, queries)
+        return tiled_attention.attention_rows(self.trace, self.layer, self.head, self.special, queries)
 
     def _column(self, key: int) -> Tensor:
-        return window.attention_column(self.trace, self.layer, self.head, self.special, key)
+        return tiled_attention.attention_column(self.trace, self.layer, self.head, self.special, key)
 
 
 def dense_map(

@@ -87,7 +87,7 @@ def survey(
     kept: dict[int, dict[str, Tensor]] = {}
     layers = (_Layer(around, n_heads, n_tokens) for _ in range(n_layers))
     layer = next(layers)
-    for number, rows, scores, attention in trace.walk(range(n_layers), block=block):
+    for number, rows, scores, attention in trace.iter_attention(range(n_layers), block=block):
         if size is not None:
             put_block_max(thumbnails[number], attention, rows.start, block)
         pairs = kept.get(rows.start) or _pair_factors(rows, around)

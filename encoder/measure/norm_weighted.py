@@ -72,7 +72,7 @@ def pooled_norm_weighted(
     n_rows, n_columns = -(-len(rows) // block), -(-len(columns) // block)
     pooled = torch.zeros(n_rows, n_columns, device=lengths.device)
     window = slice(rows.start, rows.stop)
-    for _, chunk, _, pattern in trace.walk((layer,), slice(head, head + 1), window, block):
+    for _, chunk, _, pattern in trace.iter_attention((layer,), slice(head, head + 1), window, block):
         weighted = pattern[0] * lengths
         weighted = (as_shares(weighted) if shares else weighted)[:, columns.start : columns.stop]
         first = (chunk.start - rows.start) // block

@@ -46,7 +46,7 @@ def padding_effect(padded: Trace, alone: Trace, head: tuple[int, int] | None = N
     if head is not None:
         layers, heads = range(head[0], head[0] + 1), slice(head[1], head[1] + 1)
     low, high = math.inf, -math.inf
-    for _, _, _, attention in padded.walk(layers, heads, slice(real, None)):
+    for _, _, _, attention in padded.iter_attention(layers, heads, slice(real, None)):
         sums = attention.sum(-1)
         low, high = min(low, float(sums.min())), max(high, float(sums.max()))
     own, other = padded.output[:real].double(), alone.output.double()  # [n, D] each
@@ -66,5 +66,5 @@ def leaked(trace: Trace, layers: range | None = None, heads: slice | None = None
     if real == trace.n_tokens:
         return 0.0
     layers = range(trace.config.n_layers) if layers is None else layers
-    walk = trace.walk(layers, heads, slice(0, real))
+    walk = trace.iter_attention(layers, heads, slice(0, real))
     return max(float(attention[..., real:].max()) for _, _, _, attention in walk)

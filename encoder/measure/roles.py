@@ -91,9 +91,7 @@ ROLES: tuple[Role, ...] = (
 BY_NAME: dict[str, Role] = {role.name: role for role in ROLES}
 
 
-def roles(
-    measures: HeadMeasures, thresholds: Thresholds = Thresholds()
-) -> tuple[tuple[tuple[Finding, ...], ...], ...]:
+def roles(measures: HeadMeasures, thresholds: Thresholds = Thresholds()) -> tuple[tuple[tuple[Finding, ...], ...], ...]:
     """The roles of every head, [L][H], each with the measure that shows it; () where none applies.
 
     "Previous" is the weight of row i in column i - 1: below the diagonal of a map whose rows attend to columns.

@@ -21,11 +21,11 @@ from encoder import attend
 from encoder.capture import record
 from encoder.load import load, save
 from encoder.model import Encoder
+from encoder.train.batches import single_rows
 from encoder.train.checkpoint import State, read_checkpoint
 from encoder.train.corpus import Prepared, prepare, write_atomically
 from encoder.train.curves import DATA, FILE
 from encoder.train.mlm import MaskedWordModel, Run, evaluate, held_out_batches, unigram_baseline
-from encoder.train.rows import single_rows
 from encoder.train.twins import MAIN, recipes
 
 #: Shown in the model card with what each twin answers.

@@ -26,10 +26,10 @@ from encoder.errors import EncoderError
 from encoder.mlm import MLMHead
 from encoder.model import Encoder, initialise
 from encoder.pipeline import TextEncoder
+from encoder.train.batches import IGNORE, Special, batches_from, mask_tokens, single_rows
 from encoder.train.checkpoint import State, read_checkpoint, restore, save_checkpoint
 from encoder.train.corpus import Encoded, Prepared
 from encoder.train.recipe import Recipe
-from encoder.train.rows import IGNORE, Special, batches_from, mask_tokens, single_rows
 
 # --- the model --------------------------------------------------------------------------------------------------------
 

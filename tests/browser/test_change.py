@@ -45,10 +45,10 @@ def test_training_stops_goes_on_and_ends_when_the_page_is_left(visit: Callable[.
     expect(page.get_by_text(re.compile(rf"trains, step (?!{stopped_at:,} )[\d,]+ of 3,000"))).to_be_visible(
         timeout=PATIENCE
     )
-    open_page(page, "Look", "Heads")
-    page.get_by_role("heading", name="Heads").wait_for(timeout=PATIENCE)
+    open_page(page, "Attention", "Attention heads")
+    page.get_by_role("heading", name="Attention heads").wait_for(timeout=PATIENCE)
     page.wait_for_timeout(8_000)  # longer than the heartbeat: without a look the run ends by itself
-    open_page(page, "Change", "Train them yourself")
+    open_page(page, "Pre- vs post-norm", "Train a small encoder")
     page.get_by_text("Nobody looked at this page").wait_for(timeout=PATIENCE)
     assert stopped_at < step_of(page) < 3000
     expect(button(page, "Stop")).to_have_count(0)
@@ -57,8 +57,8 @@ def test_training_stops_goes_on_and_ends_when_the_page_is_left(visit: Callable[.
 def test_both_leads_side_by_side_and_a_head_opens_there(visit: Callable[..., Page]) -> None:
     page = visit("/?model=scratch&layers=2&heads=2&width=16&ffn=16&text=one+two+three")
     page.get_by_role("radio", name="both").click(timeout=PATIENCE)
-    page.get_by_role("heading", name="Pre / post, side by side").wait_for(timeout=PATIENCE)
-    page.wait_for_url(re.compile(r"/prepost\?.*norm=both"))
+    page.get_by_role("heading", name="Pre-norm vs post-norm").wait_for(timeout=PATIENCE)
+    page.wait_for_url(re.compile(r"/pre_post\?.*norm=both"))
     settle(page)
     page.get_by_role("heading", name="L0 H1 in both").or_(page.get_by_role("heading", name="L0 H0 in both")).wait_for()
     maps = page.locator('[aria-roledescription="heat map"]')
@@ -71,17 +71,17 @@ def test_both_leads_side_by_side_and_a_head_opens_there(visit: Callable[..., Pag
 
 
 def test_a_word_is_hidden_by_a_click(visit: Callable[..., Page]) -> None:
-    page = visit("/predict?model=twin-pre&text=The+cat+sat+on+the+mat.")
+    page = visit("/masked_words?model=twin-pre&text=The+cat+sat+on+the+mat.")
     page.get_by_role("radio", name="mat", exact=True).click(timeout=PATIENCE)
     page.get_by_text(re.compile("What stood there, “mat”, has rank")).wait_for(timeout=PATIENCE)
     expect(page.locator(".stPlotlyChart")).to_have_count(2, timeout=PATIENCE)
 
 
 PAGES = (
-    "/prepost?model=twin-pre",
-    "/prepost?model=twin-pre&sides=stream",
+    "/pre_post?model=twin-pre",
+    "/pre_post?model=twin-pre&sides=stream",
     "/training",
-    "/predict?model=twin-pre&text=a+[MASK]",
+    "/masked_words?model=twin-pre&text=a+[MASK]",
     "/gradients?grad_width=32&grad_depths=2,4&grad_seeds=1",
 )
 

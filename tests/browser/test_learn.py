@@ -86,7 +86,7 @@ def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., 
     stops = []
 
     page.get_by_role("button", name="How this weight is made").click()
-    page.wait_for_url(re.compile(r"/steps\?.*step=softmax"))
+    page.wait_for_url(re.compile(r"/forward_pass\?.*step=softmax"))
     page.get_by_text("How do scores become weights?").wait_for()
     wait_for_formula(page, r"\alpha_{2,3}")
     alpha = re.search(r"alpha_\{2,3\}.*= (\d\.\d{4})", numbers(page).replace("\n", " "))
@@ -122,7 +122,7 @@ def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., 
 
 
 def test_a_key_and_a_value_have_their_way_too(visit: Callable[..., Page]) -> None:
-    page = visit("/steps?step=mixing&text=The+cat+sat&layer=2&head=3&i=2&j=3")
+    page = visit("/forward_pass?step=mixing&text=The+cat+sat&layer=2&head=3&i=2&j=3")
     page.get_by_role("button", name=re.compile("How the value of")).click()
     wait_for_query(page, "vector", "v")
     wait_for_formula(page, "v_{3,0}")
@@ -132,7 +132,7 @@ def test_a_key_and_a_value_have_their_way_too(visit: Callable[..., Page]) -> Non
 
 
 def test_the_check_shows_both_values(visit: Callable[..., Page]) -> None:
-    page = visit("/steps?step=scores&text=The+cat+sat&layer=2&head=3&i=2&j=3")
+    page = visit("/forward_pass?step=scores&text=The+cat+sat&layer=2&head=3&i=2&j=3")
     page.get_by_text("Check this number").click()
     wait_for_query(page, "check", "1")
     said = page.get_by_text(re.compile("^Shown")).inner_text()
@@ -142,10 +142,10 @@ def test_the_check_shows_both_values(visit: Callable[..., Page]) -> None:
 
 
 PAGES = {
-    "first steps": [f"/steps?step={step}&i=3&j=2" for step in STEPS[:5]],
-    "last steps": [f"/steps?step={step}&i=3&j=2" for step in STEPS[5:]],
-    "anatomy": ["/anatomy", "/anatomy?says=parameters&layer=2", "/anatomy?show=cost"],
-    "worked example": ["/worked_example", "/worked_example?worked=notes"],
+    "first steps": [f"/forward_pass?step={step}&i=3&j=2" for step in STEPS[:5]],
+    "last steps": [f"/forward_pass?step={step}&i=3&j=2" for step in STEPS[5:]],
+    "anatomy": ["/architecture", "/architecture?says=parameters&layer=2", "/architecture?show=cost"],
+    "worked example": ["/by_hand", "/by_hand?worked=notes"],
 }
 #: The formulas that stick out of their place, or out of their own box.
 CUT = """() => [...document.querySelectorAll('.stMain .katex-display')].filter(block => {
@@ -179,7 +179,7 @@ def test_everything_fits(visit: Callable[..., Page], screen: dict, paths: list[s
 
 
 def test_a_click_on_a_block_opens_it(visit: Callable[..., Page]) -> None:
-    page = visit("/anatomy?text=The+cat+sat&layer=1")
+    page = visit("/architecture?text=The+cat+sat&layer=1")
     diagram = page.get_by_role("application", name=re.compile("^The encoder as blocks"))
     bars = diagram.locator(".bars .point")  # tokens, ids, three tables, sum, norm, the layers before; then queries
     bars.first.wait_for()
@@ -195,7 +195,7 @@ def test_a_click_on_a_block_opens_it(visit: Callable[..., Page]) -> None:
 
 
 def test_the_keyboard_opens_a_block(visit: Callable[..., Page]) -> None:
-    page = visit("/anatomy?text=The+cat+sat")
+    page = visit("/architecture?text=The+cat+sat")
     diagram = page.get_by_role("application", name=re.compile("^The encoder as blocks"))
     diagram.locator(".bars .point").first.wait_for()
     diagram.focus()
@@ -208,7 +208,7 @@ def test_the_keyboard_opens_a_block(visit: Callable[..., Page]) -> None:
 
 
 def test_moving_the_norms_changes_the_drawing(visit: Callable[..., Page]) -> None:
-    page = visit("/anatomy")
+    page = visit("/architecture")
     diagram = page.get_by_role("application", name=re.compile("^The encoder as blocks"))
     diagram.locator(".bars .point").first.wait_for()
     before = diagram.get_attribute("aria-label") or ""
@@ -221,7 +221,7 @@ def test_moving_the_norms_changes_the_drawing(visit: Callable[..., Page]) -> Non
 
 
 def test_measuring_can_be_stopped(visit: Callable[..., Page]) -> None:
-    page = visit("/anatomy?show=cost")
+    page = visit("/architecture?show=cost")
     page.get_by_role("button", name="Measure").click()
     page.get_by_text(re.compile(r"ms a layer")).wait_for()
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop").click()
@@ -231,7 +231,7 @@ def test_measuring_can_be_stopped(visit: Callable[..., Page]) -> None:
 
 
 def test_a_number_of_the_worked_example_is_changed_by_hand(visit: Callable[..., Page]) -> None:
-    page = visit("/worked_example")
+    page = visit("/by_hand")
     before = numbers(page)
     assert "0.8415 & 0.5403" in before
     grid = page.locator('[data-testid="stDataFrame"] canvas').first

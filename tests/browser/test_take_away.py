@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 import encoder
-from encoder import report, views
+from encoder.export import report, views
 from encoder.figures.lines import FAINTEST
 from encoder.measure import align
 from tests.browser.test_main_flow import LABELS, MAP, query

@@ -187,8 +187,8 @@ def test_random_weights_depend_on_the_seed_alone():
 def test_moving_the_norms_twice_gives_the_same_numbers(name: str):
     model = tiny(**VARIANTS[name])
     other = "pre" if model.config.norm_placement == "post" else "post"
-    moved = model.rewired(other)
-    back = moved.rewired(model.config.norm_placement)
+    moved = model.with_norm_placement(other)
+    back = moved.with_norm_placement(model.config.norm_placement)
     assert torch.equal(back.trace(SENTENCE).output, model.trace(SENTENCE).output)
     assert not torch.allclose(moved.trace(SENTENCE).output, model.trace(SENTENCE).output, atol=1e-2)
     assert moved.notes

@@ -10,7 +10,8 @@ import sys
 import pytest
 import torch
 
-from encoder import TextEncoder, TextError, report
+from encoder import TextEncoder, TextError
+from encoder.export import report
 from tests.conftest import ROOT
 from tests.engine.conftest import tiny
 

@@ -115,7 +115,7 @@ def test_same_output_agrees_and_other_tokens_are_refused() -> None:
 
 def test_moving_the_norms_and_back_gives_the_same_numbers() -> None:
     model = encoder.load("twin-pre")
-    there, back = model.rewired("post"), model.rewired("post").rewired("pre")
+    there, back = model.with_norm_placement("post"), model.with_norm_placement("post").with_norm_placement("pre")
     text = "the cat sat on the mat"
     assert stream.output_agreement(model.trace(text), there.trace(text)) < 0.99
     assert torch.equal(model.trace(text).output, back.trace(text).output)

@@ -162,7 +162,7 @@ def test_the_colours_are_those_of_the_app_and_of_the_style():
 
 
 def test_the_app_draws_with_the_same_numbers():
-    scripts = ROOT / "pages" / "shared" / "components"
+    scripts = ROOT / "pages" / "components"
     own = {
         "lines": {"FAINTEST": lines.FAINTEST, "LEVELS": lines.LEVELS, "MOST_LINES": lines.MOST_LINES},
         "text_shade": {"DECADES": LOG_DECADES, "EASE": shaded.EASE},

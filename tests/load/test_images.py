@@ -90,12 +90,12 @@ def test_the_order_of_patches_is_row_by_row(checkpoint: Callable):
 
 def test_rewired_says_so(checkpoint: Callable):
     model = checkpoint("vit").ours
-    moved = model.rewired("post")
+    moved = model.with_norm_placement("post")
     assert moved.config.norm_placement == "post"
     assert any("vit" in note and "post-norm" in note for note in moved.notes)
-    assert model.rewired("pre") is model
+    assert model.with_norm_placement("pre") is model
     pixels = torch.randn(3, 24, 24)
-    assert torch.equal(moved.rewired("pre").trace_image(pixels).output, model.trace_image(pixels).output)
+    assert torch.equal(moved.with_norm_placement("pre").trace_image(pixels).output, model.trace_image(pixels).output)
 
 
 def test_it_is_not_saved_as_a_text_encoder(checkpoint: Callable, tmp_path: Path):

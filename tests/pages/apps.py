@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.fold import KEY
+from pages.core.lazy import KEY
+from pages.core.params import Param
+from pages.core.url_state import state
 from tests.conftest import ROOT
 
 PATIENCE = 120  # seconds, for a busy machine; not a claim about speed
 
 
 def visit(page: str | None = None, *, folded: bool = False, **query: str) -> AppTest:
-    """Open the app, at a page (its script below pages/) and with values in the address; run once.
+    """Open the app, at a page (its folder below pages/) and with values in the address; run once.
 
     folded: as a visitor finds it; otherwise what is folded away at first is open.
     """
@@ -22,8 +26,16 @@ def visit(page: str | None = None, *, folded: bool = False, **query: str) -> App
         app.session_state[f"{KEY}{part}"] = True
     app.run()
     if page is not None:
-        app.switch_page(f"pages/{page}.py").run()
+        app.switch_page(f"pages/{page}/page.py").run()
     return app
+
+
+def registered() -> dict[str, Param]:
+    """The values of the core and of every page: name in the address -> declaration."""
+    for path in sorted(ROOT.glob("pages/*/params.py")):
+        importlib.import_module(f"pages.{path.parent.name}.params")
+    importlib.import_module("pages.core.frame")
+    return dict(state.params)
 
 
 def sentences(app: AppTest) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.shared.attention_view import zoomed
+from pages.heads.map import zoomed
 
 
 @pytest.mark.parametrize(

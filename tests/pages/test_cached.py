@@ -13,11 +13,11 @@ import pytest
 
 import encoder
 from encoder.edits import AblateHead
-from pages.shared import cached
+from pages.core import cache
 
 
 def test_least_recently_used_goes_first() -> None:
-    store = cached.ByteCache(limit=250)
+    store = cache.ByteCache(limit=250)
     made: list[str] = []
 
     def entry(name: str) -> str:
@@ -31,14 +31,14 @@ def test_least_recently_used_goes_first() -> None:
 
 
 def test_one_entry_larger_than_the_limit_is_still_served() -> None:
-    store = cached.ByteCache(limit=10)
+    store = cache.ByteCache(limit=10)
     assert store.get("big", lambda: "value", lambda _: 1_000) == "value"
     assert store.get("next", lambda: "other", lambda _: 1_000) == "other"
     assert store.bytes == 1_000
 
 
 def test_two_sessions_compute_a_key_once() -> None:
-    store = cached.ByteCache(limit=1_000)
+    store = cache.ByteCache(limit=1_000)
     calls: list[int] = []
 
     def make() -> str:
@@ -59,43 +59,43 @@ def test_two_sessions_compute_a_key_once() -> None:
 
 
 def test_a_failure_is_not_kept() -> None:
-    store = cached.ByteCache(limit=1_000)
+    store = cache.ByteCache(limit=1_000)
     with pytest.raises(ValueError, match="first"):
         store.get("k", lambda: (_ for _ in ()).throw(ValueError("first")), lambda _: 1)
     assert store.get("k", lambda: "second", lambda _: 1) == "second"
 
 
 def test_a_model_that_makes_room_takes_its_traces_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = cached.ByteCache(limit=1_000_000_000)
-    models = cached.ByteCache(1, cached._MODELS._let_go)  # room for the newest alone
-    monkeypatch.setattr(cached, "_STORE", store)
-    monkeypatch.setattr(cached, "_MODELS", models)
+    store = cache.ByteCache(limit=1_000_000_000)
+    models = cache.ByteCache(1, cache._MODELS._let_go)  # room for the newest alone
+    monkeypatch.setattr(cache, "_STORE", store)
+    monkeypatch.setattr(cache, "_MODELS", models)
     shape = {"d_model": 16, "n_layers": 2, "n_heads": 2, "d_ffn": 24, "position": "sinusoidal"}
-    config = encoder.EncoderConfig(vocab_size=cached.scratch_vocabulary(), **shape)
-    first, second = (cached.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu") for seed in (0, 1))
-    model = weakref.ref(cached.model(first).encoder)
-    old = cached.trace(first, "one two three")
-    derived = cached.derived(first, "one two three", None, "sum", lambda trace: trace.output.numpy().sum(keepdims=True))
+    config = encoder.EncoderConfig(vocab_size=cache.scratch_vocabulary(), **shape)
+    first, second = (cache.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu") for seed in (0, 1))
+    model = weakref.ref(cache.model(first).encoder)
+    old = cache.trace(first, "one two three")
+    derived = cache.derived(first, "one two three", None, "sum", lambda trace: trace.output.numpy().sum(keepdims=True))
     held = store.bytes
-    cached.trace(second, "one two three")
+    cache.trace(second, "one two three")
     assert store.bytes == held  # the new trace in the old one's place; what was derived from that stays
-    assert cached.known(first, "one two three", None, "sum") is derived
-    assert cached.trace(first, "one two three") is not old
+    assert cache.known(first, "one two three", None, "sum") is derived
+    assert cache.trace(first, "one two three") is not old
     del old
-    cached.trace(second, "one two three")
+    cache.trace(second, "one two three")
     gc.collect()
     assert model() is None
 
 
 def test_keys_hold_everything_that_changes_a_result() -> None:
-    base = cached.ModelKey()
-    plain = cached.trace(base, "a short text")
-    assert cached.trace(base, "a short text") is plain
+    base = cache.ModelKey()
+    plain = cache.trace(base, "a short text")
+    assert cache.trace(base, "a short text") is plain
     others = [
-        cached.trace(replace(base, norm="pre"), "a short text"),
-        cached.trace(replace(base, dtype="bfloat16"), "a short text"),
-        cached.trace(base, "a short text", "and a pair"),
-        cached.trace(base, "a short text", edits=(AblateHead(0, 1),)),
+        cache.trace(replace(base, norm="pre"), "a short text"),
+        cache.trace(replace(base, dtype="bfloat16"), "a short text"),
+        cache.trace(base, "a short text", "and a pair"),
+        cache.trace(base, "a short text", edits=(AblateHead(0, 1),)),
     ]
     for other in others:
         same_shape = other.output.shape == plain.output.shape
@@ -105,20 +105,20 @@ def test_keys_hold_everything_that_changes_a_result() -> None:
 def test_bytes_of_a_trace_count_shared_storage_once() -> None:
     trace = encoder.load("minilm").trace("one two three")
     numbers = 3 * 6 * 5 * 384  # q, k, v of six layers over five tokens: the least that is held
-    assert 4 * numbers <= cached.trace_bytes(trace) <= 4 * 4 * numbers
+    assert 4 * numbers <= cache.trace_bytes(trace) <= 4 * 4 * numbers
 
 
 @pytest.mark.parametrize("kind", ["scratch", "trained"])
 def test_numbers_of_16_bits_are_what_runs(kind: str) -> None:
     config = encoder.EncoderConfig(
-        vocab_size=cached.scratch_vocabulary(), d_model=16, n_layers=2, n_heads=2, d_ffn=24, position="sinusoidal"
+        vocab_size=cache.scratch_vocabulary(), d_model=16, n_layers=2, n_heads=2, d_ffn=24, position="sinusoidal"
     )
-    key = cached.ModelKey(source="scratch", scratch=config, device="cpu")
+    key = cache.ModelKey(source="scratch", scratch=config, device="cpu")
     if kind == "trained":
-        key = cached.ModelKey(source=cached.TRAINED + cached.keep_model(cached.model(key)), device="cpu")
-    full, half = cached.model(key), cached.model(replace(key, dtype="bfloat16"))
-    assert cached.model_bytes(half) * 2 == cached.model_bytes(full) == 4 * full.n_parameters
-    weights, here = (cached.trace(replace(key, dtype=name), "one two three").attention(1, 1)
+        key = cache.ModelKey(source=cache.TRAINED + cache.keep_model(cache.model(key)), device="cpu")
+    full, half = cache.model(key), cache.model(replace(key, dtype="bfloat16"))
+    assert cache.model_bytes(half) * 2 == cache.model_bytes(full) == 4 * full.n_parameters
+    weights, here = (cache.trace(replace(key, dtype=name), "one two three").attention(1, 1)
                      for name in ("float32", "bfloat16"))  # fmt: skip
     np.testing.assert_allclose(here, weights, atol=0.01)
     assert not np.array_equal(here, weights)

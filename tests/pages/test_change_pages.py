@@ -13,7 +13,8 @@ import encoder
 from encoder.measure import stream
 from encoder.train import gradients, single_file
 from encoder.train.loop import TaskRun, TaskSettings
-from pages.shared import blanks, training
+from pages.masked_words import blanks
+from pages.training import runs as training
 from tests.pages.apps import assert_well, sentences, visit
 
 SCRATCH = {"model": "scratch", "layers": "2", "heads": "2", "width": "16", "ffn": "24"}
@@ -54,7 +55,7 @@ def wait_until_still(app: AppTest) -> None:
 @pytest.mark.parametrize("sides", ["heads", "stream", "curves"])
 @pytest.mark.parametrize("model", [{"model": "twin-post"}, SCRATCH, {"model": "minilm"}], ids=["twin", "new", "own"])
 def test_side_by_side_opens(sides: str, model: dict[str, str]) -> None:
-    app = visit("change/prepost", sides=sides, text="the cat sat", **model)
+    app = visit("pre_post", sides=sides, text="the cat sat", **model)
     assert_well(app)
     assert app.query_params["norm"] == "both"
     assert ("Not trained so" in sentences(app)) == (model == {"model": "minilm"})
@@ -66,34 +67,34 @@ def test_the_numbers_of_the_twins() -> None:
     traces = [encoder.load(f"twin-{placement}", device="cpu").trace(text) for placement in ("pre", "post")]
     found = stream.map_difference(*traces, layer, head)
     row, column = found.largest
-    app = visit("change/prepost", model="twin-pre", text=text, layer=str(layer), head=str(head))
+    app = visit("pre_post", model="twin-pre", text=text, layer=str(layer), head=str(head))
     assert f"{found.pre[row, column]:.3f} in pre-norm, {found.post[row, column]:.3f} in post-norm" in written(app)
     apart = [stream.head_differences(*traces, each) for each in range(4)]
     worst = max((values.max(), each, int(values.argmax())) for each, values in enumerate(apart))
     assert f"Most of all heads L{worst[1]} H{worst[2]}: {worst[0]:.0%}" in written(app)
     lengths = [stream.measure(trace).length for trace in traces]
-    app = visit("change/prepost", model="twin-pre", text=text, sides="stream")
+    app = visit("pre_post", model="twin-pre", text=text, sides="stream")
     assert f"{lengths[0][0]:.3g} after the embeddings, {lengths[0][-1]:.3g} after the last layer" in written(app)
     assert f"{lengths[1][0]:.3g} becomes {lengths[1][-1]:.3g}" in written(app)
 
 
 def test_any_text_side_by_side() -> None:
     for text in ("x", "", "the the القطة جلست", "**b** $x$ `c`", "a b " * 200):
-        assert_well(visit("change/prepost", text=text, **SCRATCH))
+        assert_well(visit("pre_post", text=text, **SCRATCH))
 
 
 def test_the_toggle_leads_there_and_back() -> None:
     app = visit(text="one two", norm="pre")
     app.sidebar.segmented_control(key="view:norm").set_value("both").run()
-    assert app.header[0].value == "Pre / post, side by side"
-    app.switch_page("pages/look/qkv.py").run()
+    assert app.header[0].value == "Pre-norm vs post-norm"
+    app.switch_page("pages/qkv/page.py").run()
     assert_well(app)
     assert app.header[0].value == "Queries, keys, values"
     assert app.query_params["norm"] == "pre"  # what was chosen before
-    app.switch_page("pages/change/prepost.py").run()
+    app.switch_page("pages/pre_post/page.py").run()
     assert app.sidebar.segmented_control(key="view:norm").value == "both"
     app.sidebar.segmented_control(key="view:norm").set_value("post").run()
-    assert app.header[0].value == "Heads"
+    assert app.header[0].value == "Attention heads"
     assert app.query_params["norm"] == "post"
     assert app.query_params["text"] == "one two"
 
@@ -101,19 +102,19 @@ def test_the_toggle_leads_there_and_back() -> None:
 def test_a_link_with_both_opens_side_by_side() -> None:
     app = visit(norm="both", **SCRATCH)
     assert_well(app)
-    assert app.header[0].value == "Pre / post, side by side"
+    assert app.header[0].value == "Pre-norm vs post-norm"
 
 
 # --- fill the blank ---------------------------------------------------------------------------------------------------
 
 
 def test_random_weights_are_not_said_to_be_trained_for_anything() -> None:
-    app = visit("look/predict", text="the [MASK] sat", model="scratch")
+    app = visit("masked_words", text="the [MASK] sat", model="scratch")
     assert "no masked-word head: it was never trained to name words" in sentences(app)
 
 
 def test_a_model_without_a_head_says_so_and_offers_the_twins() -> None:
-    app = visit("look/predict", text="the [MASK] sat")
+    app = visit("masked_words", text="the [MASK] sat")
     assert "no masked-word head" in sentences(app)
     press(app, "Use the twins")
     assert_well(app)
@@ -122,7 +123,7 @@ def test_a_model_without_a_head_says_so_and_offers_the_twins() -> None:
 
 
 def test_the_twins_have_titles_in_the_sidebar() -> None:
-    app = visit("look/predict", model="twin-post", text="the [MASK] sat")
+    app = visit("masked_words", model="twin-post", text="the [MASK] sat")
     chosen = app.sidebar.selectbox(key="view:model")
     assert chosen.value == "twin-post"
     assert {"Twin, pre-norm", "Twin, post-norm"} <= set(chosen.options)
@@ -131,7 +132,7 @@ def test_the_twins_have_titles_in_the_sidebar() -> None:
 
 def test_both_twins_fill_the_blank() -> None:
     text = "the [MASK] of a country"
-    app = visit("look/predict", model="twin-post", text=text, top="3")
+    app = visit("masked_words", model="twin-post", text=text, top="3")
     for name in ("twin-pre", "twin-post"):
         model = encoder.load(name, device="cpu")
         entry = model.predict_masked(model.trace(text), 3)[0]
@@ -141,7 +142,7 @@ def test_both_twins_fill_the_blank() -> None:
 
 def test_a_word_is_hidden_and_put_back() -> None:
     text = "The cat sat on the mat."
-    app = visit("look/predict", model="twin-pre", text=text)
+    app = visit("masked_words", model="twin-pre", text=text)
     assert "put [MASK] in the place" in sentences(app)
     pills = next(group for group in app.get("button_group") if group.key.startswith("hide:"))
     assert pills.options == ["The", "cat", "sat", "on", "the", "mat", "."]
@@ -170,13 +171,13 @@ def test_words_that_can_be_hidden() -> None:
 
 
 def test_several_blanks_and_one_that_was_cut() -> None:
-    app = visit("look/predict", model="twin-pre", text="a [MASK] and a [MASK]")
+    app = visit("masked_words", model="twin-pre", text="a [MASK] and a [MASK]")
     assert_well(app)
     assert "Blank 2 (token 5)" in written(app)
-    app = visit("look/predict", model="twin-pre", text="word " * 200 + "[MASK]")
+    app = visit("masked_words", model="twin-pre", text="word " * 200 + "[MASK]")
     assert_well(app)
     assert "no [MASK]" in sentences(app)
-    app = visit("look/predict", model="twin-pre", text="[MASK] " * 30)
+    app = visit("masked_words", model="twin-pre", text="[MASK] " * 30)
     assert_well(app)
     assert "30 blanks" in sentences(app)
 
@@ -185,7 +186,7 @@ def test_several_blanks_and_one_that_was_cut() -> None:
 
 
 def test_gradients_are_measured_with_the_slope_in_words() -> None:
-    app = visit("change/gradients", grad_width="32", grad_depths="2,6", grad_seeds="2")
+    app = visit("gradients", grad_width="32", grad_depths="2,6", grad_seeds="2")
     assert_well(app)
     found = list(gradients.measure_all((2, 6), (0, 1), gradients.Setting(d_model=32)))
     for placement in ("pre", "post"):
@@ -207,7 +208,7 @@ def test_gradients_are_measured_with_the_slope_in_words() -> None:
 
 def test_gradients_of_a_real_encoder_and_of_no_depth() -> None:
     real = {"grad_setting": "real", "grad_width": "32", "grad_heads": "4"}
-    app = visit("change/gradients", grad_depths="2", grad_seeds="1", **real)
+    app = visit("gradients", grad_depths="2", grad_seeds="1", **real)
     assert_well(app)
     assert "Choose a second depth" in written(app)
     assert "Lemma 2 is about the theory's setting" in written(app)
@@ -216,7 +217,7 @@ def test_gradients_of_a_real_encoder_and_of_no_depth() -> None:
     app.number_input(key="view:grad_heads").set_value(4)
     app.segmented_control(key="view:grad_depths").set_value([]).run()
     assert "No depth is chosen" in sentences(app)
-    again = visit("change/gradients", grad_depths="", **real)  # the address of that view is that view
+    again = visit("gradients", grad_depths="", **real)  # the address of that view is that view
     assert "No depth is chosen" in sentences(again)
     assert "The link asks" not in sentences(again)
 
@@ -225,7 +226,7 @@ def test_gradients_of_a_real_encoder_and_of_no_depth() -> None:
 
 
 def test_a_run_is_trained_opened_and_compared() -> None:
-    app = visit("change/training", text="a sentence of mine", **TINY)
+    app = visit("training", text="a sentence of mine", **TINY)
     press(app, "Train")
     wait_until_still(app)
     assert_well(app)
@@ -244,11 +245,11 @@ def test_a_run_is_trained_opened_and_compared() -> None:
         assert list(rows.loss) == pytest.approx(list(runs[name].to_frame().loss), rel=1e-3)
     press(app, "Open in Heads: post-norm")
     assert_well(app)
-    assert app.header[0].value == "Heads"
+    assert app.header[0].value == "Attention heads"
     assert app.query_params["model"] == "trained"
     assert re.fullmatch(r"\d( \d){4}", app.query_params["text"])
     link = dict(app.query_params)
-    app.switch_page("pages/change/prepost.py").run()
+    app.switch_page("pages/pre_post/page.py").run()
     assert "the run that you trained beside it" in written(app)
     app.sidebar.selectbox(key="view:model").set_value("minilm").run()
     assert app.query_params["text"] == "a sentence of mine"
@@ -259,7 +260,7 @@ def test_a_run_is_trained_opened_and_compared() -> None:
 
 def test_stop_go_on_and_leaving_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "HEARTBEAT", 1.0)
-    app = visit("change/training", **TINY | {"steps": "3000", "train_layers": "4"})
+    app = visit("training", **TINY | {"steps": "3000", "train_layers": "4"})
     press(app, "Train")
     assert "Stop" in labels(app)
     press(app, "Stop")
@@ -271,7 +272,7 @@ def test_stop_go_on_and_leaving_the_page(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not own_threads()
     press(app, "Open in Heads: pre-norm")
     opened_first = app.query_params["run"]
-    app.switch_page("pages/change/training.py").run()
+    app.switch_page("pages/training/page.py").run()
     press(app, "Go on")
     assert mine.active
     deadline = time.monotonic() + PATIENCE
@@ -283,22 +284,22 @@ def test_stop_go_on_and_leaving_the_page(monkeypatch: pytest.MonkeyPatch) -> Non
     press(app, "Open in Heads: pre-norm")  # the run as it is now, not as it was when it was opened before
     assert app.query_params["run"] != opened_first
     assert f"pre-norm, {mine.poll()['pre-norm'].step:,} steps" in written(app)
-    app.switch_page("pages/change/training.py").run()
+    app.switch_page("pages/training/page.py").run()
     press(app, "Go on")
     assert mine.active
-    app.switch_page("pages/look/heads.py").run()  # nobody looks any more
+    app.switch_page("pages/heads/page.py").run()  # nobody looks any more
     deadline = time.monotonic() + PATIENCE
     while own_threads():
         assert time.monotonic() < deadline
         time.sleep(0.1)
     assert all(run._status == "stopped" for run in mine.runs.values())
-    app.switch_page("pages/change/training.py").run()
+    app.switch_page("pages/training/page.py").run()
     assert "Nobody looked" in sentences(app)
     assert "Go on" in labels(app)
 
 
 def test_a_rate_that_diverges_is_shown_as_such() -> None:
-    app = visit("change/training", rate="8", warm="without", **TINY)
+    app = visit("training", rate="8", warm="without", **TINY)
     press(app, "Train")
     wait_until_still(app)
     assert_well(app)
@@ -309,27 +310,27 @@ def test_a_rate_that_diverges_is_shown_as_such() -> None:
 
 
 def test_what_cannot_be_trained_is_a_sentence() -> None:
-    app = visit("change/training", warm="with,without", encodings="learned,rotary,none")
+    app = visit("training", warm="with,without", encodings="learned,rotary,none")
     assert "12 runs; at most 4" in sentences(app)
     assert app.button[0].disabled
-    app = visit("change/training", task="brackets", length="7")
+    app = visit("training", task="brackets", length="7")
     assert "even number of tokens" in sentences(app)
-    app = visit("change/training", train_heads="3")
+    app = visit("training", train_heads="3")
     assert "Width 32 cannot be split among 3 heads. Choose Width 30 or 33" in sentences(app)
-    app = visit("change/training", train_heads="7", train_width="128")
+    app = visit("training", train_heads="7", train_width="128")
     assert "Choose Width 126, or other Heads" in sentences(app)  # 133 is not offered here
-    app = visit("change/training", train_heads="2", train_width="30", encodings="learned,rotary")
+    app = visit("training", train_heads="2", train_width="30", encodings="learned,rotary")
     assert "15, the width of each head, is odd. Choose Width 28 or 32" in sentences(app)
     app = visit(rate="-1", train_norm="middle", task="juggle")
     assert sentences(app).count("The link asks for") == 3
-    app.switch_page("pages/change/training.py").run()
+    app.switch_page("pages/training/page.py").run()
     assert_well(app)
     app.segmented_control(key="view:train_norm").set_value([]).run()
     assert "Nothing is chosen" in sentences(app)
 
 
 def test_presets_and_tasks_bring_their_sizes() -> None:
-    app = visit("change/training")
+    app = visit("training")
     app.selectbox(key="view:task").set_value("brackets").run()
     assert app.query_params["train_layers"] == "2"
     pills = next(group for group in app.get("button_group") if group.key == "preset")
@@ -346,14 +347,14 @@ def test_a_saved_file_opens_and_a_bad_one_says_why() -> None:
     while not run.ended:
         run._advance()
     data = single_file.to_bytes(run.snapshot())
-    app = visit("change/training")
+    app = visit("training")
     app.file_uploader(key="training-file").upload("mine.safetensors", data, "application/octet-stream").run()
     assert_well(app)
     assert "reverse, post-norm, 5 steps" in written(app)
     press(app, "Open in Heads")
-    assert app.header[0].value == "Heads"
+    assert app.header[0].value == "Attention heads"
     assert app.query_params["model"] == "trained"
-    app = visit("change/training")
+    app = visit("training")
     app.file_uploader(key="training-file").upload("bad.safetensors", b"no weights", "application/octet-stream").run()
     assert "no safetensors file" in sentences(app)
     assert not app.exception

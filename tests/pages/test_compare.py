@@ -8,9 +8,10 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder.measure import align
-from pages.shared import cached, compare
-from pages.shared.compare_params import WHAT
-from pages.shared.numbers import three_digits
+from pages.compare import sides as compare
+from pages.compare.params import WHAT
+from pages.core import cache
+from pages.core.numbers import three_digits
 from tests.pages.apps import assert_well, sentences, visit
 
 RIVER, MONEY = compare.RIVER, compare.MONEY
@@ -31,7 +32,7 @@ def written(app: AppTest) -> str:
 @pytest.mark.parametrize("what", list(WHAT))
 @pytest.mark.parametrize("text", ["", "القطة the **b** $x$ the <i> 😀"])
 def test_any_text_on_either_side(what: str, text: str):
-    app = visit("change/compare", compare=what, text=text)
+    app = visit("compare", compare=what, text=text)
     assert_well(app)
     if what == "sentences":
         for other in (text, "x"):
@@ -44,7 +45,7 @@ def test_one_selection_in_both_sentences(minilm: encoder.TextEncoder):
     first, second = minilm.trace(RIVER), minilm.trace(MONEY)
     steps = align.align_traces(first, second)
     bank = first.labels.index("bank"), second.labels.index("bank")
-    app = visit("change/compare", compare="sentences", text=RIVER, text_b=MONEY, layer="1", head="8",
+    app = visit("compare", compare="sentences", text=RIVER, text_b=MONEY, layer="1", head="8",
                 i=str(bank[0]), j="0")  # fmt: skip
     assert_well(app)
     ours, theirs = (float(trace.attention(1, 8)[token, 0]) for trace, token in zip((first, second), bank, strict=True))
@@ -53,19 +54,19 @@ def test_one_selection_in_both_sentences(minilm: encoder.TextEncoder):
     table = app.dataframe[0].value
     assert set(table["from"]) == {"bank"}
     assert "“the (4 | 6)”" in written(app), "positions of repeated words are explained"
-    assert set(table["to"]) <= set(align.told_apart(align.step_labels(first, second, steps)[2], steps))
+    assert set(table["to"]) <= set(align.disambiguate(align.step_labels(first, second, steps)[2], steps))
     assert len(table) == 8
     assert steps.kinds[steps.step_of(bank[0])] == "same"
 
 
 def test_a_small_difference_is_not_written_as_0():
-    app = visit("change/compare", compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="0",
+    app = visit("compare", compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="0",
                 head_b="2", i="1", special="renormalise")  # fmt: skip
     assert set(app.dataframe[0].value["difference"]) == {"0"}
-    app = visit("change/compare", compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="4",
+    app = visit("compare", compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="4",
                 head_b="1", i="5")  # fmt: skip
     shown = app.dataframe[0].value
-    trace = cached.trace(cached.ModelKey(), "the cat sat on the mat", None)
+    trace = cache.trace(cache.ModelKey(), "the cat sat on the mat", None)
     change = (trace.attention(4, 1) - trace.attention(0, 2))[5].tolist()
     signs = {"+": 1, "−": -1}
     written_down = sorted((signs[cell[0]] * float(cell[1:]) for cell in shown["difference"]), key=abs)
@@ -74,7 +75,7 @@ def test_a_small_difference_is_not_written_as_0():
 
 
 def test_a_token_that_only_side_b_has_can_be_selected():
-    app = visit("change/compare", compare="sentences", text="a b", text_b="a new b", i_b="2")
+    app = visit("compare", compare="sentences", text="a b", text_b="a new b", i_b="2")
     assert_well(app)
     assert "Where **“new”** differs most" in written(app)
     app.main.button[-1].click().run()
@@ -112,7 +113,7 @@ def test_every_head_leads_to_a_head(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("title", list(compare.EXAMPLES))
 def test_every_example_shows_a_difference(title: str):
-    app = visit("change/compare")
+    app = visit("compare")
     app.main.selectbox(key="compare:example").set_value(title).run()
     assert_well(app)
     assert app.main.get("button_group")[0].value == compare.EXAMPLES[title]["compare"]
@@ -120,58 +121,58 @@ def test_every_example_shows_a_difference(title: str):
 
 
 def test_the_same_head_twice_does_not_differ():
-    app = visit("change/compare", layer="1", head="3", layer_b="1", head_b="3")
+    app = visit("compare", layer="1", head="3", layer_b="1", head_b="3")
     assert_well(app)
     assert "A and B are the same" in written(app)
 
 
 def test_a_head_that_side_b_lacks_is_said():
-    app = visit("change/compare", compare="models", model_b="twin-pre", layer_b="9", head_b="2")
+    app = visit("compare", compare="models", model_b="twin-pre", layer_b="9", head_b="2")
     assert_well(app)
     assert "layer 9 on side B, whose layers are 0 to 3. Shown: 3." in sentences(app)
 
 
 def test_models_of_other_sizes_and_vocabularies():
-    app = visit("change/compare", compare="models", model_b="twin-post", layer="5", head="11")
+    app = visit("compare", compare="models", model_b="twin-post", layer="5", head="11")
     assert_well(app)
     assert "align.Side(trace, 5, 11), align.Side(other, 3, 3)" in app.get("code")[-1].value
 
 
 @pytest.mark.parametrize(("source", "said"), [("", "Type the folder or Hub id"), ("/no/such/folder", "no/such/folder")])
 def test_a_model_b_that_cannot_be_is_a_sentence(source: str, said: str):
-    app = visit("change/compare", compare="models", model_b="other", source_b=source)
+    app = visit("compare", compare="models", model_b="other", source_b=source)
     assert not app.exception
     assert said in sentences(app)
 
 
 def test_moved_norms_are_said_to_be_untrained():
-    app = visit("change/compare", compare="models")
+    app = visit("compare", compare="models")
     assert "without any training" in sentences(app)
 
 
 def test_long_texts_are_compared_in_blocks():
-    app = visit("change/compare", compare="sentences", text=LONG, text_b=f"so {LONG}")
+    app = visit("compare", compare="sentences", text=LONG, text_b=f"so {LONG}")
     assert_well(app)
     assert "among 2 × 2 pairs of tokens" in written(app)
 
 
 def test_far_too_long_texts_leave_out_what_would_take_long():
     config = {"model": "scratch", "layers": "1", "heads": "2", "width": "16", "ffn": "16", "positions": "none"}
-    app = visit("change/compare", compare="heads", text="word " * 1_500, **config)
+    app = visit("compare", compare="heads", text="word " * 1_500, **config)
     assert_well(app)
     assert "Every head is compared up to 1,024 tokens" in sentences(app)
 
 
 def test_pre_norm_is_teal_on_either_side(minilm: encoder.TextEncoder):
-    key = compare.cached.ModelKey()
-    moved = compare.cached.ModelKey(norm="pre")
+    key = cache.ModelKey()
+    moved = cache.ModelKey(norm="pre")
     sides = [compare.Side(name, model, "a", None, 0, 0) for name, model in (("A", moved), ("B", key))]
     assert [side.name for side in compare.Sides("models", *sides).ends] == ["B", "A"]
     assert [side.name for side in compare.Sides("heads", *sides).ends] == ["A", "B"]
 
 
 def test_what_is_said_is_what_the_maps_say(minilm: encoder.TextEncoder):
-    app = visit("change/compare", compare="heads", text="a b c", layer="2", head="3", layer_b="4", head_b="5")
+    app = visit("compare", compare="heads", text="a b c", layer="2", head="3", layer_b="4", head_b="5")
     trace = minilm.trace("a b c")
     difference = (trace.attention(4, 5) - trace.attention(2, 3)).numpy()
     moved = np.abs(difference).sum(axis=1) / 2

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder.model import Encoder
 from encoder.trace import Trace
-from pages.shared import cached, sources
-from pages.shared.view import EXAMPLES, FIRST_SENTENCE
+from pages.core import cache, model_access
+from pages.core.view import EXAMPLES, FIRST_SENTENCE
 from tests.pages.apps import assert_well, sentences, visit
 
 ODD_TEXTS = {
@@ -32,7 +32,7 @@ ODD_TEXTS = {
 
 @pytest.fixture(autouse=True)
 def one_person(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "for_one_person", lambda: True)
+    monkeypatch.setattr(model_access, "for_one_person", lambda: True)
 
 
 def test_it_opens_with_real_attention() -> None:
@@ -135,7 +135,7 @@ def test_sizes_that_do_not_fit_are_a_sentence() -> None:
     assert "Width 65 cannot be split among 4 heads. Choose Width 64 or 68, or other Heads or Positions." in sentences(
         app
     )
-    assert [header.value for header in app.header] == ["Heads"]
+    assert [header.value for header in app.header] == ["Attention heads"]
     assert app.sidebar.number_input(key="resting layer").disabled
     assert app.sidebar.number_input(key="view:width").value == 65
     app.sidebar.number_input(key="view:width").set_value(64).run()
@@ -155,7 +155,7 @@ def test_other_sizes_that_do_not_fit(settings: dict[str, str], said: str) -> Non
 
 
 def test_random_weights_are_called_so_on_every_page() -> None:
-    for page in (None, "look/qkv"):
+    for page in (None, "qkv"):
         assert "Random weights, never trained" in sentences(visit(page, model="scratch"))
     assert "Random weights" not in sentences(visit())
 
@@ -199,12 +199,12 @@ def test_a_long_text_is_looked_at_window_by_window() -> None:
     assert "window" not in sentences(app).lower()
 
 
-@pytest.mark.parametrize("page", ["look/qkv", "look/norms", "learn/steps"])
+@pytest.mark.parametrize("page", ["qkv", "layernorm", "forward_pass"])
 def test_every_page_shows_the_window_that_is_looked_at(page: str) -> None:
     app = visit(page, text=LONG_TEXT, long="windows", window="2", i="497")
     assert_well(app)
     assert "Shown: window 2 of 0 to 2" in sentences(app)
-    if page == "look/qkv":
+    if page == "qkv":
         assert any("these" in markdown.value for markdown in app.markdown)
 
 
@@ -236,7 +236,7 @@ def test_how_far_windows_overlap_is_the_readers_to_choose() -> None:
     assert "Windows overlap by 410 of the 510" in said
     names: dict = {}
     exec(app.get("code")[-1].value, names)
-    assert names["trace"].tokens == cached.trace(cached.ModelKey(window=2, stride=100), LONG_TEXT).tokens
+    assert names["trace"].tokens == cache.trace(cache.ModelKey(window=2, stride=100), LONG_TEXT).tokens
     assert names["trace"].source.offsets[1][0] == names["model"].windows(LONG_TEXT)[0].sentence.offsets[201][0]
     app = visit(**query | {"stride": "510", "window": "1"})
     assert "Windows do not overlap." in sentences(app)
@@ -272,9 +272,9 @@ def test_out_of_memory_is_a_sentence_and_the_app_goes_on(
 
     app = visit(text="before it happens")
     with monkeypatch.context() as patched:
-        target = (Encoder, "forward") if where == "forward" else (Trace, "walk")
+        target = (Encoder, "forward") if where == "forward" else (Trace, "iter_attention")
         patched.setattr(*target, fail)
-        cached.forget_traces()
+        cache.forget_traces()
         app.sidebar.text_area(key="view:text").set_value(f"too much {where} {error!r}").run()
         assert not app.exception
         assert len(app.error) == 1
@@ -354,7 +354,7 @@ def test_a_model_that_fails_leaves_the_sentence_alone() -> None:
 
 
 def test_a_shared_server_reads_no_folder_that_a_visitor_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "for_one_person", lambda: False)
+    monkeypatch.setattr(model_access, "for_one_person", lambda: False)
     said = sentences(other_model(str(tmp_path)))
     assert "this server is shared" in said
     assert "config.json" not in said, "whether a folder exists must not show"
@@ -362,9 +362,9 @@ def test_a_shared_server_reads_no_folder_that_a_visitor_names(tmp_path: Path, mo
 
 def test_a_shared_server_offers_the_folders_of_its_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "offered").mkdir()
-    monkeypatch.setattr(sources, "for_one_person", lambda: False)
+    monkeypatch.setattr(model_access, "for_one_person", lambda: False)
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path / "offered"))
-    assert sources.offered_folders() == []
+    assert model_access.offered_folders() == []
     said = sentences(other_model("../secret"))
     assert "config.json" not in said
     assert said
@@ -375,5 +375,5 @@ def test_a_wrong_value_is_answered_in_the_words_of_the_control() -> None:
     assert_well(app)
     said = sentences(app).replace("\\", "")
     assert "asks for norm='sideways'" in said
-    assert "Shown: as is." in said
+    assert "Shown: Original." in said
     assert re.search(r"asks for hold='x'.*Shown: none\.", said)

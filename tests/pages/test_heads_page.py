@@ -7,11 +7,10 @@ import re
 import pytest
 
 from encoder.measure.heads import head_measures
-from pages.shared import cached
-from pages.shared.fold import KEY
-from pages.shared.heads_params import PARAMS
-from pages.shared.numbers import three_digits
-from tests.pages.apps import assert_well, sentences, visit
+from pages.core import cache
+from pages.core.lazy import KEY
+from pages.core.numbers import three_digits
+from tests.pages.apps import assert_well, registered, sentences, visit
 
 CAT = "The cat sat on the mat"
 
@@ -23,7 +22,7 @@ def words(app) -> str:
 
 @pytest.fixture(scope="module")
 def trace():
-    return cached.trace(cached.ModelKey(), CAT)
+    return cache.trace(cache.ModelKey(), CAT)
 
 
 def test_the_weight_of_a_cell_and_of_several(trace) -> None:
@@ -158,7 +157,7 @@ def test_values_of_the_url_come_back_as_they_went() -> None:
         "hold": [3, 5], "pins": [(0, 2), (1, 8)], "overlay": [(5, 11)], "keep": (0.25, 1.5), "least": 0.05,
         "words": True, "measure": "entropy", "sort": "rising", "role_broad": 2.5,
     }  # fmt: skip
-    params = {param.name: param for param in PARAMS}
+    params = registered()
     for name, value in values.items():
         assert params[name].parse(params[name].format(value)) == value
 

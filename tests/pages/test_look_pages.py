@@ -9,11 +9,11 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import encoder
-from pages.shared import formulas, token_rows
+from pages.core import formulas, token_rows
 from tests.pages.apps import assert_well, sentences, visit
 
-PAGES = ("look/qkv", "look/positions", "look/norms")
-TITLES = {"look/qkv": "Queries, keys, values", "look/positions": "Positions", "look/norms": "LayerNorm"}
+PAGES = ("qkv", "positions", "layernorm")
+TITLES = {"qkv": "Queries, keys, values", "positions": "Positions", "layernorm": "LayerNorm"}
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +43,8 @@ def test_every_page_opens_and_keeps_the_view(page: str) -> None:
 
 def test_switching_between_the_pages() -> None:
     app = visit(text="a b a", i="1")
-    for page in (*PAGES, *PAGES[::-1], "look/heads"):
-        app.switch_page(f"pages/{page}.py").run()
+    for page in (*PAGES, *PAGES[::-1], "heads"):
+        app.switch_page(f"pages/{page}/page.py").run()
         assert_well(app)
         assert app.query_params["i"] == "1"
 
@@ -67,17 +67,17 @@ def parts(app: AppTest) -> dict[str, int]:
 
 
 def test_a_long_text_is_drawn_in_parts() -> None:
-    app = visit("look/norms", text=LONG, i="270")
+    app = visit("layernorm", text=LONG, i="270")
     assert_well(app)
     assert parts(app) == {"Tokens": 46}, "the part with the selected token, and 256 tokens of it"
-    app.switch_page("pages/look/positions.py").run()
+    app.switch_page("pages/positions/page.py").run()
     assert_well(app)
     # Positions are drawn up to 512 at once; what the order of the words does has a bar a token.
     assert parts(app) == {"Tokens": 46}
 
 
 def test_the_parts_of_queries_and_keys_hold_the_selected_pair() -> None:
-    app = visit("look/qkv", text=LONG, i="5", j="300")
+    app = visit("qkv", text=LONG, i="5", j="300")
     assert_well(app)
     assert parts(app) == {"Query tokens": 0, "Key tokens": 46}
     assert "Tokens 0 to 255 of 302 are drawn." in written(app)
@@ -86,7 +86,7 @@ def test_the_parts_of_queries_and_keys_hold_the_selected_pair() -> None:
     app.select_slider[1].set_value(0).run()
     assert "Tokens 0 to 255 of 302 are drawn; token 300, which is looked at, is not among them." in written(app)
     # Where nothing is selected, the pair that is spelled out is drawn.
-    app = visit("look/qkv", text=LONG, layer="0", head="2")
+    app = visit("qkv", text=LONG, layer="0", head="2")
     assert parts(app)["Query tokens"] == 0
     assert "not among them" not in written(app)
 
@@ -134,7 +134,7 @@ def test_right_to_left_tokens_are_isolated_in_lists_and_sentences() -> None:
     for pair in shown:
         assert pair.count("\u2068") == pair.count("\u2069")
         assert pair.startswith("\u200e") == ("\u2068" in pair)
-    app.switch_page("pages/look/qkv.py").run()
+    app.switch_page("pages/qkv/page.py").run()
     assert "\u2068" in app.subheader[0].value
 
 
@@ -145,7 +145,7 @@ def test_the_selected_pair_is_spelled_out(minilm: encoder.TextEncoder) -> None:
     text = "The cat sat on the mat"
     trace = minilm.trace(text)
     dot = float(trace.q[2, 3, 2].double() @ trace.k[2, 3, 6].double())
-    app = visit("look/qkv", text=text, layer="2", head="3", i="2", j="6")
+    app = visit("qkv", text=text, layer="2", head="3", i="2", j="6")
     shown = written(app).replace("−", "-")
     assert ":blue[cat] looks at :red[mat]" in shown
     assert f"add up to {dot:.3f}" in shown
@@ -155,7 +155,7 @@ def test_the_selected_pair_is_spelled_out(minilm: encoder.TextEncoder) -> None:
 
 
 def test_the_products_add_up_in_the_table(minilm: encoder.TextEncoder) -> None:
-    app = visit("look/qkv", text="The cat sat", layer="5", head="11", i="1", j="3")
+    app = visit("qkv", text="The cat sat", layer="5", head="11", i="1", j="3")
     table = app.dataframe[0].value
     trace = minilm.trace("The cat sat")
     assert table["q"].to_numpy() == pytest.approx(trace.q[5, 11, 1].numpy(), abs=1e-5)
@@ -167,7 +167,7 @@ def test_the_products_in_a_sentence(minilm: encoder.TextEncoder) -> None:
     trace = minilm.trace("The cat sat")
     q, k = (vectors[5, 11, place].double() for vectors, place in ((trace.q, 1), (trace.k, 3)))
     products, number = q * k, formulas.number
-    app = visit("look/qkv", text="The cat sat", layer="5", head="11", i="1", j="3")
+    app = visit("qkv", text="The cat sat", layer="5", head="11", i="1", j="3")
     shown = written(app)
     assert f"above 0 add up to {number(float(products.clamp(min=0).sum()))}" in shown
     assert f"below 0 to {number(float(products.clamp(max=0).sum()))}" in shown
@@ -177,7 +177,7 @@ def test_the_products_in_a_sentence(minilm: encoder.TextEncoder) -> None:
 
 
 def test_without_a_selection_the_strongest_pair_of_the_first_word_is_shown(minilm: encoder.TextEncoder) -> None:
-    app = visit("look/qkv", text="The cat sat", layer="0", head="2")
+    app = visit("qkv", text="The cat sat", layer="0", head="2")
     strongest = int(minilm.trace("The cat sat").attention(0, 2)[1].argmax())
     assert f"(token {strongest})" in written(app)
     assert "No pair is selected, so this one is shown." in written(app)
@@ -185,7 +185,7 @@ def test_without_a_selection_the_strongest_pair_of_the_first_word_is_shown(minil
 
 
 def test_formulas_are_typeset_in_the_colours_of_queries_and_keys() -> None:
-    app = visit("look/qkv", text="The cat sat", i="1", j="2")
+    app = visit("qkv", text="The cat sat", i="1", j="2")
     formulas = "".join(element.value for element in app.get("latex"))
     assert r"\sqrt{K}" in formulas
     assert "#1a57ae" in formulas
@@ -205,7 +205,7 @@ def test_formulas_are_typeset_in_the_colours_of_queries_and_keys() -> None:
     ],
 )
 def test_the_encoding_in_use_is_named(kind: str, rows: str, said: str) -> None:
-    app = visit("look/positions", model="scratch", positions=kind, rows=rows, text="one two")
+    app = visit("positions", model="scratch", positions=kind, rows=rows, text="one two")
     assert_well(app)
     assert said in written(app)
     assert "trained like any other weight" not in written(app)
@@ -214,7 +214,7 @@ def test_the_encoding_in_use_is_named(kind: str, rows: str, said: str) -> None:
 
 
 def test_learned_positions_in_words(minilm: encoder.TextEncoder) -> None:
-    app = visit("look/positions", text="The cat sat")
+    app = visit("positions", text="The cat sat")
     trace, shown = minilm.trace("The cat sat"), written(app)
     assert "trained like any other weight" in shown
     assert f"what is added is {float(trace.position.norm(dim=-1).mean()):.3g} long on average" in shown
@@ -225,14 +225,14 @@ def test_learned_positions_in_words(minilm: encoder.TextEncoder) -> None:
 
 
 def test_an_odd_width_says_why_no_sines_are_drawn() -> None:
-    app = visit("look/positions", model="scratch", positions="learned", width="13", heads="1", text="one two")
+    app = visit("positions", model="scratch", positions="learned", width="13", heads="1", text="one two")
     assert_well(app)
     assert "come in pairs, and the width of this model, 13, is odd" in written(app)
 
 
 def test_the_product_of_a_pair_by_distance(minilm: encoder.TextEncoder) -> None:
     query = {"model": "scratch", "positions": "rotary", "text": "one two three", "i": "1", "j": "3", "head": "1"}
-    app = visit("look/positions", **query)
+    app = visit("positions", **query)
     assert_well(app)
     config = encoder.EncoderConfig(
         vocab_size=minilm.config.vocab_size,
@@ -249,7 +249,7 @@ def test_the_product_of_a_pair_by_distance(minilm: encoder.TextEncoder) -> None:
 
 
 def test_a_long_text_is_not_turned_around() -> None:
-    app = visit("look/positions", model="scratch", layers="1", width="12", heads="2", ffn="20", text="a b " * 520)
+    app = visit("positions", model="scratch", layers="1", width="12", heads="2", ffn="20", text="a b " * 520)
     assert_well(app)
     assert "This text has 1,042 tokens. Up to 1,024 are run once more in reverse order" in written(app)
 
@@ -272,7 +272,7 @@ def test_relative_buckets(
     model = encoder.build(config, minilm.tokenizer, seed=0)
     encoder.save(model, tmp_path / "relative")
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
-    app = visit("look/positions", model="other", source="relative", text="one two three", head="2")
+    app = visit("positions", model="other", source="relative", text="one two three", head="2")
     assert_well(app)
     shown = written(app)
     expected = "Beside that, each head adds a number" if position == "learned" else "It knows how far apart two"
@@ -282,13 +282,13 @@ def test_relative_buckets(
 
 
 def test_the_curve_says_the_sines_own_numbers() -> None:
-    app = visit("look/positions", model="scratch", positions="none", width="512", rows="all", product="dot", heads="4")
+    app = visit("positions", model="scratch", positions="none", width="512", rows="all", product="dot", heads="4")
     assert_well(app)
     assert "Sinusoidal: 249.10 for neighbours" in written(app)
 
 
 def test_layers_turn_by_their_own_base() -> None:
-    app = visit("look/positions", model="scratch", positions="rotary", width="32", heads="2", layer="1")
+    app = visit("positions", model="scratch", positions="rotary", width="32", heads="2", layer="1")
     assert "10,000^(2c/16) in layer 1" in written(app)
 
 
@@ -297,7 +297,7 @@ def test_layers_turn_by_their_own_base() -> None:
 
 def test_a_norm_in_detail(minilm: encoder.TextEncoder) -> None:
     text, name, token = "The cat sat", "layers.2.ffn_norm", 2
-    app = visit("look/norms", text=text, at=name, i=str(token))
+    app = visit("layernorm", text=text, at=name, i=str(token))
     assert_well(app)
     norm = minilm.trace(text).norms[name]
     shown, number = written(app), formulas.number
@@ -312,7 +312,7 @@ def test_a_norm_in_detail(minilm: encoder.TextEncoder) -> None:
 
 
 def test_the_slider_goes_through_the_norms() -> None:
-    app = visit("look/norms", text="The cat sat")
+    app = visit("layernorm", text="The cat sat")
     slider = app.select_slider(key="norm-slider")
     assert slider.options[0] == "embedding"
     assert len(slider.options) == 13
@@ -332,7 +332,7 @@ def test_the_slider_goes_through_the_norms() -> None:
     ],
 )
 def test_a_bad_link_falls_back_with_a_word(query: dict[str, str], said: str) -> None:
-    app = visit("look/norms", **query)
+    app = visit("layernorm", **query)
     assert_well(app)
     # What the frame says about a link stands on the page that was opened first.
     first = visit(**query)
@@ -340,14 +340,14 @@ def test_a_bad_link_falls_back_with_a_word(query: dict[str, str], said: str) -> 
 
 
 def test_pre_norm_has_a_final_norm() -> None:
-    app = visit("look/norms", model="scratch", norm="pre", layers="2", at="final_norm")
+    app = visit("layernorm", model="scratch", norm="pre", layers="2", at="final_norm")
     assert_well(app)
     assert "**pre-norm**" in written(app)
     assert "at final" in written(app)
 
 
 def test_gain_and_bias_in_words(minilm: encoder.TextEncoder) -> None:
-    app = visit("look/norms", text="The cat sat", at="layers.2.ffn_norm")
+    app = visit("layernorm", text="The cat sat", at="layers.2.ffn_norm")
     norm, number = minilm.trace("The cat sat").norms["layers.2.ffn_norm"], formulas.number
     gain = f"from {number(float(norm.gain.min()))} (component {int(norm.gain.argmin())})"
     assert gain in written(app)
@@ -357,7 +357,7 @@ def test_gain_and_bias_in_words(minilm: encoder.TextEncoder) -> None:
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_an_encoder_from_scratch_has_learned_nothing(norm: str) -> None:
-    app = visit("look/norms", model="scratch", norm=norm, text="The cat sat")
+    app = visit("layernorm", model="scratch", norm=norm, text="The cat sat")
     assert_well(app)
     shown = written(app)
     assert "Nothing is trained here: every gain is still 1 and every bias 0." in shown
@@ -369,7 +369,7 @@ def test_an_encoder_from_scratch_has_learned_nothing(norm: str) -> None:
 
 def test_outlier_dimensions_in_words(minilm: encoder.TextEncoder) -> None:
     text = "The animal didn't cross the street because it was too tired."
-    app = visit("look/norms", text=text, at="layers.0.ffn_norm")
+    app = visit("layernorm", text=text, at="layers.0.ffn_norm")
     x = minilm.trace(text).norms["layers.0.ffn_norm"].input.abs()
     ratio = float(x[0, 99] / x.median())
     assert f"**component 99** with |x| = {float(x[0, 99]):.3g} at “[CLS]”, {ratio:.0f} times the median" in written(app)
@@ -377,7 +377,7 @@ def test_outlier_dimensions_in_words(minilm: encoder.TextEncoder) -> None:
 
 
 def test_three_norms_in_words(minilm: encoder.TextEncoder) -> None:
-    app = visit("look/norms", text="The cat sat on the mat", at="layers.1.ffn_norm")
+    app = visit("layernorm", text="The cat sat on the mat", at="layers.1.ffn_norm")
     x = minilm.trace("The cat sat on the mat").norms["layers.1.ffn_norm"].input.double()
     rms = x / (x**2).mean(dim=1, keepdim=True).sqrt()
     batch = ((x - x.mean(dim=0)) / x.std(dim=0, correction=0)).std(dim=1, correction=0)
@@ -390,7 +390,7 @@ def test_three_norms_in_words(minilm: encoder.TextEncoder) -> None:
 
 @pytest.mark.parametrize("model", ["twin-pre", "twin-post"])
 def test_the_twins(model: str) -> None:
-    app = visit("look/norms", model=model, text="The cat sat", at="layers.3.ffn_norm", scale="log")
+    app = visit("layernorm", model=model, text="The cat sat", at="layers.3.ffn_norm", scale="log")
     assert_well(app)
     assert f"**{model.replace('twin-', '')}-norm**" in written(app)
     assert "Gain and bias of L3 FFN" in written(app)

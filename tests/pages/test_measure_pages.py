@@ -14,12 +14,12 @@ from encoder.measure.heads import head_measures
 from encoder.measure.qk_space import qk_space
 from encoder.measure.rollout import rollouts
 from encoder.measure.similarity import head_similarity
-from pages.shared.deletion import SEEDS
-from pages.shared.numbers import three_digits
+from pages.beyond_weights.deletion import SEEDS
+from pages.core.numbers import three_digits
 from tests.pages.apps import assert_well, sentences, visit
 
 TEXT = "The keys to the old wooden cabinet are on the table."
-FIND, BEYOND = "look/find", "look/beyond"
+FIND, BEYOND = "head_types", "beyond_weights"
 VIEWS = [
     (FIND, {"find": "table"}),
     (FIND, {"find": "roles"}),
@@ -206,8 +206,8 @@ def test_nothing_to_hide_is_a_sentence() -> None:
 
 def test_a_value_that_two_pages_have_a_widget_for_survives_the_switch() -> None:
     app = visit(text="a b", role="previous", scale="log", range="head")
-    for page in ("look/find", "look/beyond", "look/norms", "look/heads"):
-        app.switch_page(f"pages/{page}.py").run()
+    for page in ("head_types", "beyond_weights", "layernorm", "heads"):
+        app.switch_page(f"pages/{page}/page.py").run()
         assert_well(app)
         assert (app.query_params["role"], app.query_params["scale"], app.query_params["range"]) == (
             "previous", "log", "head",
@@ -217,9 +217,9 @@ def test_a_value_that_two_pages_have_a_widget_for_survives_the_switch() -> None:
 @pytest.mark.parametrize(
     ("page", "query", "said"),
     [
-        ("look/heads", {"layer": "0", "head": "2", "i": "1", "j": "5"}, "**the** (1) attends to **the** (5) with"),
-        ("look/heads", {"layer": "0", "head": "2", "i": "2", "j": "1"}, "**cat** attends to **the** (1) with"),
-        ("look/qkv", {"layer": "0", "head": "2", "i": "2", "j": "5"}, "the largest goes to “the” (1)"),
+        ("heads", {"layer": "0", "head": "2", "i": "1", "j": "5"}, "**the** (1) attends to **the** (5) with"),
+        ("heads", {"layer": "0", "head": "2", "i": "2", "j": "1"}, "**cat** attends to **the** (1) with"),
+        ("qkv", {"layer": "0", "head": "2", "i": "2", "j": "5"}, "the largest goes to “the” (1)"),
         (BEYOND, {"beyond": "rollout", "layer": "0", "i": "6"}, "**mat** (token 6)"),
         (BEYOND, {"beyond": "deletion", "layer": "0", "head": "2"}, "“the” (5)"),
     ],

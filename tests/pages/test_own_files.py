@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.shared.own_files import OwnFiles
+from pages.core.gzip_static import OwnFiles
 
 SCRIPT = b"export const x = 'kept';\n" * 200
 

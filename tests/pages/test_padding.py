@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder import cli
 from encoder.measure.padding import padding_effect
-from pages.shared import cached, take_away
-from pages.shared.numbers import three_digits
+from pages.core import cache, export
+from pages.core.numbers import three_digits
 from tests.pages.apps import assert_well, sentences, visit
 from tests.pages.test_heads_page import words
 from tests.pages.test_take_away import run
@@ -40,7 +40,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], bytes]]:
     def note(label: str, data: Callable[[], bytes], file: str, mime: str, key: str) -> None:
         made[file.rsplit(".", 1)[-1]] = data
 
-    monkeypatch.setattr(take_away, "_button", note)
+    monkeypatch.setattr(export, "_button", note)
     return made
 
 
@@ -164,8 +164,8 @@ def test_a_selected_token_of_padding_stays_selected(minilm: encoder.TextEncoder)
 
 def test_other_pages_run_the_text_alone():
     app = visit(**PADDED, padding="1")
-    for page in ("look/beyond", "look/qkv", "change/compare"):
-        app.switch_page(f"pages/{page}.py").run()
+    for page in ("beyond_weights", "qkv", "compare"):
+        app.switch_page(f"pages/{page}/page.py").run()
         assert_well(app)
         assert "[PAD]" not in str([element.value for element in app.get("markdown")])
         assert address(app)["pad"] == "14", "coming back, it is as it was"
@@ -174,14 +174,14 @@ def test_other_pages_run_the_text_alone():
 
 def test_a_key_keeps_its_padding_apart():
     alone, hidden, shown = (
-        cached.ModelKey(),
-        cached.ModelKey(pad=14),
-        cached.ModelKey(pad=14, padding=True),
+        cache.ModelKey(),
+        cache.ModelKey(pad=14),
+        cache.ModelKey(pad=14, padding=True),
     )
-    assert cached.model(hidden) is cached.model(shown) is cached.model(alone)
-    traces = [cached.trace(key, CAT) for key in (alone, hidden, shown)]
+    assert cache.model(hidden) is cache.model(shown) is cache.model(alone)
+    traces = [cache.trace(key, CAT) for key in (alone, hidden, shown)]
     assert [trace.n_tokens for trace in traces] == [8, 8, 14]
-    assert traces[1] is cached.trace(hidden, CAT) is traces[2].unpadded
+    assert traces[1] is cache.trace(hidden, CAT) is traces[2].unpadded
 
 
 def test_the_command_line_writes_the_same_numbers(tmp_path, capsys, files: dict[str, Callable[[], bytes]]):

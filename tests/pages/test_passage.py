@@ -6,7 +6,7 @@ import pytest
 
 from encoder.measure import aggregate
 from encoder.measure.passage import passage
-from pages.shared.numbers import three_digits
+from pages.core.numbers import three_digits
 from tests.engine.conftest import tiny
 
 TEXTS = ["the unhappy cat sat.", " the  cat\nsat !  ", "שלום the cat", "a", "", "🙂 dog", "un"]

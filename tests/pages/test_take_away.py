@@ -11,11 +11,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import encoder
-from encoder import report
+from encoder.export import report
 from encoder.measure import aggregate, align, head_map
-from pages.shared import cached, take_away
-from pages.shared.numbers import three_digits
-from pages.shared.view import BUNDLED
+from pages.core import cache, export
+from pages.core.numbers import three_digits
+from pages.core.view import BUNDLED
 from tests.pages.apps import assert_well, visit
 from tests.test_report import HOSTILE, Page, live
 
@@ -36,7 +36,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], bytes]]:
         made[file.rsplit(".", 1)[-1]] = data
         made["name"] = lambda: file.encode()
 
-    monkeypatch.setattr(take_away, "_button", note)
+    monkeypatch.setattr(export, "_button", note)
     return made
 
 
@@ -163,41 +163,41 @@ def test_typed_text_does_no_harm(files: dict[str, Callable[[], bytes]]):
 
 #: Page, values in the address, columns of the table, what the lines give in their order.
 OTHERS = [
-    ("look/qkv", {}, ["q", "k", "v"], lambda names: np.stack([np.asarray(names[n]).ravel() for n in "qkv"], 1)),
-    ("look/norms", {"norm": "pre"}, ["mean_before", "std_before"], lambda names: np.stack(
+    ("qkv", {}, ["q", "k", "v"], lambda names: np.stack([np.asarray(names[n]).ravel() for n in "qkv"], 1)),
+    ("layernorm", {"norm": "pre"}, ["mean_before", "std_before"], lambda names: np.stack(
         [np.concatenate([np.asarray(part) for part in names[name].values()]) for name in ("means", "stds")], 1)),
-    ("look/positions", {}, ["value"], lambda names: np.asarray(names["position"]).reshape(-1, 1)),
-    ("look/positions", {"model": "scratch", "positions": "rotary"}, ["cos", "sin"], lambda names: np.stack(
+    ("positions", {}, ["value"], lambda names: np.asarray(names["position"]).reshape(-1, 1)),
+    ("positions", {"model": "scratch", "positions": "rotary"}, ["cos", "sin"], lambda names: np.stack(
         [names["cos"].ravel(), names["sin"].ravel()], 1)),
-    ("look/find", {}, ["entropy", "previous"], lambda names: names["measures"][["entropy", "previous"]].to_numpy()),
-    ("look/find", {"role": "cls", "role_special": "0.7"}, ["layer", "head", "cls"],
+    ("head_types", {}, ["entropy", "previous"], lambda names: names["measures"][["entropy", "previous"]].to_numpy()),
+    ("head_types", {"role": "cls", "role_special": "0.7"}, ["layer", "head", "cls"],
      lambda names: names["measures"][["layer", "head", "cls"]].to_numpy()),
-    ("look/find", {"find": "roles", "role_position": "0.3"}, ["layer", "head", "value", "threshold"],
+    ("head_types", {"find": "roles", "role_position": "0.3"}, ["layer", "head", "value", "threshold"],
      lambda names: names["found"][["layer", "head", "value", "threshold"]].to_numpy()),
-    ("look/find", {"find": "roles", "role": "previous"}, ["value"],
+    ("head_types", {"find": "roles", "role": "previous"}, ["value"],
      lambda names: names["found"][["value"]].to_numpy()),
-    ("look/find", {"find": "map"}, ["x", "y"], lambda names: names["plane"].xy),
-    ("look/beyond", {"beyond": "moves"}, ["moved"], lambda names: np.asarray(names["moved"]).reshape(-1, 1)),
-    ("look/beyond", {"beyond": "rollout"}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
-    ("look/beyond", {"beyond": "plane"}, ["query_x", "query_y", "key_x", "key_y", "weight"],
+    ("head_types", {"find": "map"}, ["x", "y"], lambda names: names["plane"].xy),
+    ("beyond_weights", {"beyond": "moves"}, ["moved"], lambda names: np.asarray(names["moved"]).reshape(-1, 1)),
+    ("beyond_weights", {"beyond": "rollout"}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
+    ("beyond_weights", {"beyond": "plane"}, ["query_x", "query_y", "key_x", "key_y", "weight"],
      lambda names: np.column_stack([names["space"].queries, names["space"].keys, names["space"].weights])),
-    ("look/beyond", {"beyond": "deletion", "text": "The old cat sat on the mat."}, ["most_attended", "random_3"],
+    ("beyond_weights", {"beyond": "deletion", "text": "The old cat sat on the mat."}, ["most_attended", "random_3"],
      lambda names: np.stack([names["found"].by_attention, names["found"].random[3]], 1)),
-    ("look/predict", {"model": "twin-pre", "text": "A [MASK] sat."}, ["probability"], lambda names: np.array(
+    ("masked_words", {"model": "twin-pre", "text": "A [MASK] sat."}, ["probability"], lambda names: np.array(
         [entry.probabilities for entry in names["guesses"]]).reshape(-1, 1)),
-    ("change/prepost", {"model": "twin-pre"}, ["a", "difference"], lambda names: np.stack(
+    ("pre_post", {"model": "twin-pre"}, ["a", "difference"], lambda names: np.stack(
         [names["found"].first.numpy().ravel(), names["found"].difference.numpy().ravel()], 1)),
-    *(("learn/steps", {"step": step, **more}, ["value"], lambda names: names["table"][["value"]].to_numpy(float))
+    *(("forward_pass", {"step": step, **more}, ["value"], lambda names: names["table"][["value"]].to_numpy(float))
       for step, more in (
           ("embedding", {}), ("qkv", {"vector": "k"}), ("scores", {"causal": "1"}), ("softmax", {"temperature": "2.0"}),
           ("mixing", {"component": "5"}), ("norm", {"part": "ffn"}), ("ffn", {}),
           ("output", {"pooling": "cls", "second": "A dog ran."}))),
-    ("learn/steps", {"step": "ids"}, ["id"], lambda names: names["table"][["id"]].to_numpy()),
-    ("learn/anatomy", {}, ["parameters", "flops", "memory_bytes"],
+    ("forward_pass", {"step": "ids"}, ["id"], lambda names: names["table"][["id"]].to_numpy()),
+    ("architecture", {}, ["parameters", "flops", "memory_bytes"],
      lambda names: names["table"][["parameters", "flops", "memory_bytes"]].to_numpy()),
-    ("learn/anatomy", {"show": "cost"}, ["flops", "bytes"],
+    ("architecture", {"show": "cost"}, ["flops", "bytes"],
      lambda names: names["table"][["flops", "bytes"]].to_numpy()),
-    ("change/prepost", {"model": "twin-pre", "sides": "stream"}, ["value"],
+    ("pre_post", {"model": "twin-pre", "sides": "stream"}, ["value"],
      lambda names: names["table"][["value"]].to_numpy()),
 ]  # fmt: skip
 
@@ -214,7 +214,7 @@ def test_every_pages_files_and_lines_agree(
     assert len(csv(files)) == len(table)
     html = files["html"]().decode()
     assert Page(html).inside["code"][0] == lines + "\n"
-    wanted = {"look/beyond": 1, "look/norms": 8}.get(page, 0)
+    wanted = {"beyond_weights": 1, "layernorm": 8}.get(page, 0)
     wanted = max(wanted, {"map": 1, "stream": 7}.get(query.get("find", query.get("sides")), 0))
     assert html.count('id="figure-') >= wanted  # its pictures, not its numbers alone
     if "second" in query:
@@ -224,9 +224,9 @@ def test_every_pages_files_and_lines_agree(
 @pytest.mark.parametrize(
     ("page", "query", "columns"),
     [
-        ("learn/worked_example", {"hand": '{"scaled":false,"eps":0.5}'}, ["value"]),
-        ("learn/worked_example", {"worked": "notes"}, ["notes", "computed"]),
-        ("change/prepost", {"sides": "curves", "depth": "deep"}, ["loss", "held_out_accuracy"]),
+        ("by_hand", {"hand": '{"scaled":false,"eps":0.5}'}, ["value"]),
+        ("by_hand", {"worked": "notes"}, ["notes", "computed"]),
+        ("pre_post", {"sides": "curves", "depth": "deep"}, ["loss", "held_out_accuracy"]),
     ],
 )
 def test_pages_without_a_model_give_programs(
@@ -244,7 +244,7 @@ def test_pages_without_a_model_give_programs(
 
 
 def test_a_page_without_a_sentence_gives_a_program_of_its_own(files: dict[str, Callable[[], bytes]]):
-    app = visit("change/gradients", grad_depths="2", grad_width="32", grad_seeds="1")
+    app = visit("gradients", grad_depths="2", grad_width="32", grad_seeds="1")
     assert_well(app)
     lines = app.get("code")[-1].value
     assert "trace" not in lines
@@ -259,7 +259,7 @@ def test_a_page_without_a_sentence_gives_a_program_of_its_own(files: dict[str, C
 
 def test_the_link_says_what_differs_from_the_defaults(monkeypatch: pytest.MonkeyPatch):
     told: list[tuple] = []
-    monkeypatch.setattr(take_away, "copy_link", lambda query, typed, **more: told.append((query, typed, more)))
+    monkeypatch.setattr(export, "copy_link", lambda query, typed, **more: told.append((query, typed, more)))
     app = visit(text="a b", layer="2", i="1")
     query, typed, more = told[-1]
     assert query == dict(app.query_params.items()) or query == {k: v[0] for k, v in app.query_params.items()}
@@ -274,17 +274,17 @@ def test_the_link_says_what_differs_from_the_defaults(monkeypatch: pytest.Monkey
 
 def test_a_shared_server_never_tells_its_folders(monkeypatch: pytest.MonkeyPatch, tmp_path):
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
-    monkeypatch.setattr(take_away.state, "get", lambda name: "small" if name == "source" else None)
-    key, remark = take_away.origin(cached.ModelKey(source=str(tmp_path / "small")))
+    monkeypatch.setattr(export.state, "get", lambda name: "small" if name == "source" else None)
+    key, remark = export.origin(cache.ModelKey(source=str(tmp_path / "small")))
     assert key.source == "small"
     assert remark.startswith("# ")
     for name in BUNDLED:
-        assert take_away.origin(cached.ModelKey(source=name)) == (cached.ModelKey(source=name), "")
+        assert export.origin(cache.ModelKey(source=name)) == (cache.ModelKey(source=name), "")
 
 
 def test_a_model_trained_here_is_said_to_need_saving():
-    key, remark = take_away.origin(cached.ModelKey(source=f"{cached.TRAINED}abc"))
-    assert key.source == take_away.SAVED
+    key, remark = export.origin(cache.ModelKey(source=f"{cache.TRAINED}abc"))
+    assert key.source == export.SAVED
     assert "save it" in remark
 
 
@@ -292,7 +292,7 @@ def test_a_model_trained_here_is_said_to_need_saving():
     ("title", "name"), [("L2 H3 of a/b", "L2-H3-of-a-b"), ("..", "encoderscope"), ("Käse, ок", "Käse-ок")]
 )
 def test_a_title_becomes_a_files_name(title: str, name: str):
-    assert take_away.file_name(title) == name
+    assert export.file_name(title) == name
 
 
 # --- Compare ---------------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def test_a_title_becomes_a_files_name(title: str, name: str):
 def test_a_comparisons_numbers_its_lines_and_its_files_agree(
     query: dict[str, str], files: dict[str, Callable[[], bytes]]
 ):
-    app = visit("change/compare", **query)
+    app = visit("compare", **query)
     assert_well(app)
     found = run(python(app))["found"]
     assert isinstance(found, align.Comparison)

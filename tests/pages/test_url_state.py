@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import FrozenInstanceError, dataclass
 from types import SimpleNamespace
 
 import pytest
 
-from pages.shared import url_state
-from pages.shared.view import EXAMPLES, PARAMS
+from pages.core import params, url_state
+from pages.core.view import EXAMPLES
+from tests.pages.apps import registered
 
 
 @pytest.mark.parametrize(
     ("param", "text", "value"),
     [
-        (url_state.whole_number("n", 0), "7", 7),
-        (url_state.whole_number("n", 0, 1, 24), "24", 24),
-        (url_state.choice("c", "a", ("a", "b")), "b", "b"),
-        (url_state.flag("f"), "1", True),
-        (url_state.flag("f"), "0", False),
+        (params.whole_number(0), "7", 7),
+        (params.whole_number(0, 1, 24), "24", 24),
+        (params.choice("a", ("a", "b")), "b", "b"),
+        (params.flag(), "1", True),
+        (params.flag(), "0", False),
     ],
 )
-def test_values_are_read_and_written_alike(param: url_state.Param, text: str, value: object) -> None:
+def test_values_are_read_and_written_alike(param: params.Param, text: str, value: object) -> None:
     assert param.parse(text) == value
     assert param.format(value) == text
 
@@ -29,30 +31,50 @@ def test_values_are_read_and_written_alike(param: url_state.Param, text: str, va
 @pytest.mark.parametrize(
     ("param", "text", "reason"),
     [
-        (url_state.whole_number("n", 0), "seven", "a whole number is needed"),
-        (url_state.whole_number("n", 0), "1.5", "a whole number is needed"),
-        (url_state.whole_number("n", 0), "٣", "a whole number is needed"),
-        (url_state.whole_number("n", 0), "9" * 400, "a whole number is needed"),
-        (url_state.whole_number("n", 0), "-1", "it must be 0 or more"),
-        (url_state.whole_number("n", 0, 1, 24), "25", "between 1 and 24"),
-        (url_state.choice("c", "a", ("a", "b")), "z", "choose one of a, b"),
+        (params.whole_number(0), "seven", "a whole number is needed"),
+        (params.whole_number(0), "1.5", "a whole number is needed"),
+        (params.whole_number(0), "٣", "a whole number is needed"),
+        (params.whole_number(0), "9" * 400, "a whole number is needed"),
+        (params.whole_number(0), "-1", "it must be 0 or more"),
+        (params.whole_number(0, 1, 24), "25", "between 1 and 24"),
+        (params.choice("a", ("a", "b")), "z", "choose one of a, b"),
         # exBERT read every text as true: `truthy(...) or True`.
-        (url_state.flag("f"), "false", "1 means on, 0 means off"),
+        (params.flag(), "false", "1 means on, 0 means off"),
     ],
 )
-def test_a_bad_value_has_a_reason(param: url_state.Param, text: str, reason: str) -> None:
+def test_a_bad_value_has_a_reason(param: params.Param, text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         param.parse(text)
 
 
 def test_defaults_survive_their_own_writing() -> None:
-    for param in PARAMS:
+    for param in registered().values():
         if param.default is not None:
             assert param.parse(param.format(param.default)) == param.default
 
 
-def test_names_are_distinct() -> None:
-    assert len({param.name for param in PARAMS}) == len(PARAMS)
+def test_a_name_belongs_to_one_page() -> None:
+    @dataclass(frozen=True)
+    class Own:
+        text: params.Param[str] = params.string()
+
+    registered()
+    with pytest.raises(ValueError, match="text"):
+        url_state.state.register(Own)
+
+
+def test_values_come_as_an_object_with_the_declared_defaults() -> None:
+    @dataclass(frozen=True)
+    class Own:
+        share: params.Param[float] = params.number(0.5, 0.0, 1.0, url="own_share")
+        words: params.Param[bool] = params.flag()
+
+    assert (Own.share.name, Own.words.name) == ("own_share", "words")
+    own = Own(words=True)
+    assert (own.share, own.words) == (0.5, True)
+    assert Own(words=True) == own != Own()
+    with pytest.raises(FrozenInstanceError):
+        own.words = False  # type: ignore[misc]
 
 
 def test_every_example_differs() -> None:
@@ -77,7 +99,13 @@ class Browser:
         self.session: dict[str, object] = {}
         fake = SimpleNamespace(session_state=self.session, query_params=Address())
         monkeypatch.setattr(url_state, "st", fake)
-        self.state = url_state.UrlState([url_state.whole_number("layer", 0)])
+        self.state = url_state.UrlState()
+
+        @self.state.register
+        @dataclass(frozen=True)
+        class Values:
+            layer: params.Param[int] = params.whole_number(0)
+
         self.run(sends=None)
 
     def run(self, sends: int | None, by: Callable[[], None] | None = None, whole: bool = True) -> int:

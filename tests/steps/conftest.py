@@ -10,7 +10,7 @@ import torch
 
 import encoder
 from encoder import EncoderConfig, TextEncoder, Trace
-from encoder.steps import Recomputation
+from encoder.explain import Recomputation
 
 TEXT = "The cat sat on the mat, because the cat was unbelievably tired."
 SHORT = "Hi there"
@@ -43,7 +43,7 @@ def model_of(name: str) -> TextEncoder:
     if name == "minilm":
         return encoder.load("minilm")
     if name == "minilm, rewired to pre":
-        return model_of("minilm").rewired("pre")
+        return model_of("minilm").with_norm_placement("pre")
     tokenizer = model_of("minilm").tokenizer
     base = {"vocab_size": tokenizer.vocab_size, "d_model": 24, "n_layers": 3, "n_heads": 3, "d_ffn": 40}
     config = EncoderConfig(**(base | {"max_positions": 64} | SCRATCH[name]))

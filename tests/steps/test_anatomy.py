@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from encoder import EncoderConfig, EncoderError, Patches, TextEncoder, steps
-from encoder.anatomy import anatomy
-from encoder.measure import cost as costs
+from encoder import EncoderConfig, EncoderError, Patches, TextEncoder, explain
+from encoder.explain import cost as costs
+from encoder.explain.architecture import anatomy
 from encoder.model import Encoder
 from tests.steps.conftest import SCRATCH, TEXT, model_of
 
@@ -52,7 +52,7 @@ def test_the_drawing_holds_together(name: str):
     residuals = [edge for edge in drawn.edges if edge.residual]
     assert len(residuals) == 2 * config.n_layers
     for block in drawn.blocks:
-        assert block.step is None or block.step in {step.key for step in steps.STEPS}
+        assert block.step is None or block.step in {step.key for step in explain.STEPS}
         assert block.flops >= 0
         assert block.memory > 0
         for edge in drawn.edges:
@@ -101,7 +101,7 @@ def test_every_block_opens_a_tensor_of_its_shape(name: str):
     for block in drawn.blocks:
         if block.opens is None:
             continue
-        opened = steps.tensor(trace, block.opens, head=1)
+        opened = explain.tensor(trace, block.opens, head=1)
         width = block.outputs[-1][1]
         rows = 1 if block.opens == "pooled" else trace.n_tokens
         assert opened.values.shape == (rows, width), block.key
@@ -112,19 +112,19 @@ def test_every_block_opens_a_tensor_of_its_shape(name: str):
 def test_derived_tensors_are_right(minilm: TextEncoder):
     trace = minilm.trace(TEXT)
     same = torch.testing.assert_close
-    update = steps.tensor(trace, "layers.3.attention_out").values
+    update = explain.tensor(trace, "layers.3.attention_out").values
     total = torch.from_numpy(update) + trace.values["layers.2.after_ffn"]
     same(total, trace.values["layers.3.attention_norm.input"], atol=1e-4, rtol=1e-4)
-    update = steps.tensor(trace, "layers.3.ffn_out").values
+    update = explain.tensor(trace, "layers.3.ffn_out").values
     total = torch.from_numpy(update) + trace.values["layers.3.after_attention"]
     same(total, trace.values["layers.3.ffn_norm.input"], atol=1e-4, rtol=1e-4)
-    rows = steps.tensor(trace, "layers.3.attention", head=5, rows=slice(2, 6))
+    rows = explain.tensor(trace, "layers.3.attention", head=5, rows=slice(2, 6))
     same(torch.from_numpy(rows.values), trace.attention(3, 5)[2:6], atol=1e-6, rtol=1e-5)
     assert rows.first == 2
     with pytest.raises(EncoderError, match=r"no tensor .layers"):
-        steps.tensor(trace, "layers.0.nothing")
+        explain.tensor(trace, "layers.0.nothing")
     with pytest.raises(EncoderError, match="no layer 77"):
-        steps.tensor(trace, "layers.77.q")
+        explain.tensor(trace, "layers.77.q")
 
 
 # --- cost -------------------------------------------------------------------------------------------------------------

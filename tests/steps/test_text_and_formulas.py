@@ -11,15 +11,15 @@ import torch
 import torch.nn.functional as F
 from sklearn.decomposition import PCA
 
-from encoder import EncoderError, TextEncoder, steps
+from encoder import EncoderError, TextEncoder, explain
+from encoder.explain import Place, Variant, latex
 from encoder.figures.steps import label_sides
-from encoder.steps import Selection, Variant, latex
 from tests.steps.conftest import SHORT, TEXT, model_of, traces_of
 
 
 def test_text_to_ids(minilm: TextEncoder):
     trace = minilm.trace_batch([SHORT, TEXT])[0]
-    step = steps.text_to_ids(trace, query=1)
+    step = explain.text_to_ids(trace, query=1)
     assert step.ids == trace.ids
     wrong = replace(step, tokens=(*step.tokens[:-1], replace(step.tokens[-1], id=step.tokens[-1].id + 1)))
     assert not wrong.check(minilm.tokenizer)[0].agrees  # one off is another word, however large the ids are
@@ -31,7 +31,7 @@ def test_text_to_ids(minilm: TextEncoder):
 
 
 def test_a_pair_keeps_its_segments(minilm: TextEncoder):
-    step = steps.text_to_ids(minilm.trace("A river", "The bank"))
+    step = explain.text_to_ids(minilm.trace("A river", "The bank"))
     assert [(token.characters, token.segment) for token in step.tokens] == [
         ("", 0), ("A", 0), ("river", 0), ("", 0), ("The", 1), ("bank", 1), ("", 1),
     ]  # fmt: skip
@@ -41,7 +41,7 @@ def test_a_pair_keeps_its_segments(minilm: TextEncoder):
     "word", ["embeddings", "unbelievably", "Déjà", "tokenization", "zzzqqqxyz", "cat", "☃", "x" * 101]
 )
 def test_word_pieces_are_the_tokenizers(minilm: TextEncoder, word: str):
-    attempts = steps.word_pieces(minilm.tokenizer, word)
+    attempts = explain.word_pieces(minilm.tokenizer, word)
     found = [attempt.piece for attempt in attempts if attempt.id is not None]
     if found[-1:] == ["[UNK]"]:  # pieces found before the unknown part count for nothing
         found = ["[UNK]"]
@@ -49,13 +49,13 @@ def test_word_pieces_are_the_tokenizers(minilm: TextEncoder, word: str):
 
 
 def test_word_pieces_try_the_longest_first(minilm: TextEncoder):
-    attempts = steps.word_pieces(minilm.tokenizer, "embeddings")
+    attempts = explain.word_pieces(minilm.tokenizer, "embeddings")
     assert [attempt.piece for attempt in attempts][:2] == ["embeddings", "embedding"]
     assert [attempt.piece for attempt in attempts if attempt.id is not None] == ["em", "##bed", "##ding", "##s"]
 
 
 def test_padding_changes_nothing(minilm: TextEncoder):
-    batch = steps.padded_batch(minilm, [SHORT, TEXT, "ok"])
+    batch = explain.padded_batch(minilm, [SHORT, TEXT, "ok"])
     assert batch.mask.sum(axis=1).tolist() == [4, len(batch.labels[1]), 3]
     assert batch.ids.shape == batch.mask.shape
     assert (batch.difference < 1e-4).all()
@@ -66,7 +66,7 @@ def test_padding_changes_nothing(minilm: TextEncoder):
 
 
 def test_a_batch_of_one_is_not_padded(minilm: TextEncoder):
-    batch = steps.padded_batch(minilm, [TEXT])
+    batch = explain.padded_batch(minilm, [TEXT])
     assert batch.mask.all()
     assert batch.difference[0] == batch.leaked[0] == batch.unmasked[0] == 0
 
@@ -74,7 +74,7 @@ def test_a_batch_of_one_is_not_padded(minilm: TextEncoder):
 @pytest.mark.parametrize("query", [0, 2, 5])
 def test_one_hot_times_table_is_a_row(minilm: TextEncoder, query: int):
     trace = minilm.trace(TEXT)
-    lookup = steps.lookup(trace, query)
+    lookup = explain.lookup(trace, query)
     assert lookup.difference == 0
     assert (lookup.product == trace.values["embedding.tokens"][query].numpy()).all()
     assert (lookup.table[lookup.id - lookup.first_row] == lookup.row).all()
@@ -84,14 +84,14 @@ def test_one_hot_times_table_is_a_row(minilm: TextEncoder, query: int):
 def test_the_table_has_borders(minilm: TextEncoder):
     """[PAD] is row 0: the rows shown begin there and are as many as ever."""
     trace = minilm.trace_batch([SHORT, TEXT])[0]
-    lookup = steps.lookup(trace, trace.n_tokens - 1)
+    lookup = explain.lookup(trace, trace.n_tokens - 1)
     assert (lookup.id, lookup.first_row, len(lookup.table)) == (0, 0, 7)
 
 
 def test_three_norms_are_torchs(minilm: TextEncoder):
     trace = minilm.trace(TEXT)
     name = "layers.2.ffn_norm"
-    comparison = steps.compare_norms([trace], name)
+    comparison = explain.compare_norms([trace], name)
     x = trace.norms[name].input
     eps = trace.norms[name].eps
     expected = {
@@ -112,20 +112,20 @@ def test_three_norms_are_torchs(minilm: TextEncoder):
 
 def test_what_is_kept_of_three_norms(minilm: TextEncoder):
     trace, other, name = minilm.trace(TEXT), minilm.trace(SHORT), "layers.2.ffn_norm"
-    kept, whole = steps.norm_moments(trace, other, name), steps.compare_norms([trace], name)
+    kept, whole = explain.norm_moments(trace, other, name), explain.compare_norms([trace], name)
     assert list(kept.moments) == ["input", "layer", "rms", "batch"]
     for kind, (mean, std) in kept.moments.items():
         expected = whole.token_statistics(kind)
         assert np.array_equal(mean, expected[0])
         assert np.array_equal(std, expected[1])
-    assert kept.apart == steps.compare_norms([trace, other], name).apart
+    assert kept.apart == explain.compare_norms([trace, other], name).apart
     assert kept.apart["layer"] < 1e-5 < kept.apart["batch"]
     assert kept.nbytes == 8 * 4 * trace.n_tokens
 
 
 def test_only_batch_norm_depends_on_the_company(minilm: TextEncoder):
     traces = [minilm.trace(TEXT), minilm.trace("Something else entirely."), minilm.trace(SHORT)]
-    comparison = steps.compare_norms(traces, "layers.0.attention_norm")
+    comparison = explain.compare_norms(traces, "layers.0.attention_norm")
     assert comparison.apart["layer"] == comparison.apart["rms"] == 0
     assert comparison.apart["batch"] > 0.1
     assert len(comparison.labels) == len(comparison.sentence) == len(comparison.input)
@@ -134,16 +134,16 @@ def test_only_batch_norm_depends_on_the_company(minilm: TextEncoder):
 def test_norms_that_are_not_there(minilm: TextEncoder):
     trace = minilm.trace(SHORT)
     with pytest.raises(EncoderError, match="no norm 'final_norm'"):
-        steps.normalised(trace, "final_norm", 0)
+        explain.normalised(trace, "final_norm", 0)
     with pytest.raises(EncoderError, match="no norm 'nonsense'"):
-        steps.compare_norms([trace], "nonsense")
+        explain.compare_norms([trace], "nonsense")
     with pytest.raises(EncoderError, match="no sentence"):
-        steps.compare_norms([], "embedding_norm")
+        explain.compare_norms([], "embedding_norm")
 
 
 def test_plane_is_a_principal_component_analysis(minilm: TextEncoder):
     trace = minilm.trace(TEXT)
-    plane = steps.plane(trace)
+    plane = explain.plane(trace)
     x = np.stack([trace.values[name].numpy() for name in plane.stages]).reshape(-1, 384)
     pca = PCA(2, svd_solver="full").fit(x)
     assert plane.explained == pytest.approx(pca.explained_variance_ratio_, rel=1e-4)
@@ -155,7 +155,7 @@ def test_plane_is_a_principal_component_analysis(minilm: TextEncoder):
 
 def test_leaving_the_scale_out_sharpens_the_rows(minilm: TextEncoder):
     trace = minilm.trace(TEXT)
-    effect = steps.scaling_effect(trace, Selection(2, 3, 4))
+    effect = explain.scaling_effect(trace, Place(2, 3, 4))
     assert effect.scores[1] == pytest.approx(effect.scores[0] * 32**0.5, rel=1e-4)
     assert effect.mean_entropy[1] < effect.mean_entropy[0] / 2
     assert effect.mean_top[1] > effect.mean_top[0]
@@ -165,12 +165,12 @@ def test_leaving_the_scale_out_sharpens_the_rows(minilm: TextEncoder):
 
 def test_share_that_is_off():
     relu, _ = traces_of("pre, sinusoidal, ReLU")["alone"]
-    layer = steps.hidden_layer(relu, 1)
+    layer = explain.hidden_layer(relu, 1)
     assert layer.exactly_zero
     assert layer.off_share == pytest.approx(float((relu.values["layers.1.ffn.hidden"] == 0).float().mean()))
     assert 0.2 < layer.off_share < 0.8
     gelu, _ = traces_of("minilm")["alone"]
-    layer = steps.hidden_layer(gelu, 1, threshold=0.05)
+    layer = explain.hidden_layer(gelu, 1, threshold=0.05)
     assert not layer.exactly_zero
     assert layer.off_share == pytest.approx(float((gelu.values["layers.1.ffn.hidden"].abs() < 0.05).float().mean()))
     assert layer.off_by_token.mean() == pytest.approx(layer.off_share)
@@ -180,23 +180,23 @@ def test_share_that_is_off():
 # --- LaTeX -----------------------------------------------------------------------------------------------------------
 
 
-def every_formula(name: str) -> dict[str, steps.Formula]:
+def every_formula(name: str) -> dict[str, explain.Formula]:
     trace, _ = traces_of(name)["alone"]
-    place = Selection(1, 1, 3, 2, 5, 7)
+    place = Place(1, 1, 3, 2, 5, 7)
     found = {
-        "ids": steps.text_to_ids(trace, 3),
-        "embedding": steps.embedding(trace, place),
-        **{which: steps.projection(trace, place, which) for which in "qkv"},
-        "score": steps.score(trace, place),
-        "unscaled": steps.score(trace, place, Variant(scaled=False)),
-        "softmax": steps.softmax(trace, place),
-        "warm": steps.softmax(trace, place, 2.0),
-        "mixing": steps.mixing(trace, place),
-        "heads": steps.heads_together(trace, place),
-        "attention": steps.add_norm(trace, place, "attention"),
-        "ffn": steps.feed_forward(trace, place),
-        "journey": steps.journey(trace, place),
-        "pooled": steps.pooled(trace, "mean", place),
+        "ids": explain.text_to_ids(trace, 3),
+        "embedding": explain.embedding(trace, place),
+        **{which: explain.projection(trace, place, which) for which in "qkv"},
+        "score": explain.score(trace, place),
+        "unscaled": explain.score(trace, place, Variant(scaled=False)),
+        "softmax": explain.softmax(trace, place),
+        "warm": explain.softmax(trace, place, 2.0),
+        "mixing": explain.mixing(trace, place),
+        "heads": explain.heads_together(trace, place),
+        "attention": explain.add_norm(trace, place, "attention"),
+        "ffn": explain.feed_forward(trace, place),
+        "journey": explain.journey(trace, place),
+        "pooled": explain.pooled(trace, "mean", place),
     }
     formulas = {key: step.formula for key, step in found.items()}
     formulas["output of ffn"] = found["ffn"].output_formula
@@ -227,15 +227,15 @@ def test_formulas_are_balanced_latex(name: str):
 
 def test_formulas_hold_the_selected_numbers():
     trace, _ = traces_of("minilm")["alone"]
-    place = Selection(2, 3, 4, 1, 5)
-    score = steps.score(trace, place)
+    place = Place(2, 3, 4, 1, 5)
+    score = explain.score(trace, place)
     assert f"{score.value:.4f}" in score.formula.numbers
     assert f"{score.dot:.4f}" in score.formula.numbers
     assert r"\sqrt{32}" in score.formula.numbers
-    softmax = steps.softmax(trace, place)
+    softmax = explain.softmax(trace, place)
     assert f"{softmax.value:.4f}" in softmax.formula.numbers
     assert f"{softmax.total:.4f}" in softmax.formula.numbers
-    q = steps.projection(trace, place, "q")
+    q = explain.projection(trace, place, "q")
     assert f"{q.value:.4f}" in q.formula.numbers
     assert "381 more" in q.formula.numbers
 
@@ -300,9 +300,9 @@ def test_short_sums_are_written_out():
 
 
 def test_every_step_has_a_place():
-    keys = [step.key for step in steps.STEPS]
+    keys = [step.key for step in explain.STEPS]
     assert keys == ["ids", "embedding", "qkv", "scores", "softmax", "mixing", "norm", "ffn", "output"]
-    assert all(step.title and step.question.endswith("?") for step in steps.STEPS)
+    assert all(step.title and step.question.endswith("?") for step in explain.STEPS)
     assert model_of("minilm").config.n_layers == 6
 
 
@@ -312,13 +312,14 @@ def test_the_chosen_term_stands_in_every_sum():
     assert latex.written_out(9, lambda index: f"t{index}", chosen=2) == ["t0", "t1", "t2", *latex.left_out(9)]
     assert latex.written_out(2, lambda index: f"t{index}", chosen=1) == ["t0", "t1"]
     trace = model_of("minilm").trace(TEXT)
-    place = Selection(layer=2, head=3, query=4, key=trace.n_tokens - 2)
-    mixed = steps.mixing(trace, place)
+    place = Place(layer=2, head=3, query=4, key=trace.n_tokens - 2)
+    mixed = explain.mixing(trace, place)
     weight, value = mixed.weights[place.key], mixed.values[place.key, place.component]
     assert rf"{weight:.4f} \cdot" in mixed.formula.numbers
     assert f"{value:.4f}" in mixed.formula.numbers
     assert (
-        latex.number(steps.softmax(trace, place).exponentials[place.key]) in steps.softmax(trace, place).formula.numbers
+        latex.number(explain.softmax(trace, place).exponentials[place.key])
+        in explain.softmax(trace, place).formula.numbers
     )
 
 
@@ -326,7 +327,7 @@ def test_the_nearest_tokens_are_those_of_the_largest_cosine():
     trace = model_of("minilm").trace(TEXT)
     x = F.normalize(trace.output.double(), dim=-1)
     cosines = (x @ x[3]).numpy()
-    found = steps.nearest(trace, 3, stage=6, count=4)
+    found = explain.nearest(trace, 3, stage=6, count=4)
     order = [token for token in np.argsort(-cosines) if token != 3][:4]
     assert [token for token, _ in found] == order
     assert [cosine for _, cosine in found] == pytest.approx([cosines[token] for token in order], abs=1e-5)

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from encoder import EncoderConfig, EncoderError
+from encoder.explain.by_hand import Inputs, claims, compute, encoding, sigmoid, softmax
 from encoder.layers import Block
 from encoder.model import Encoder
-from encoder.worked_example import Inputs, claims, compute, encoding, sigmoid, softmax
 
 
 def test_positional_encoding_by_the_formula():

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 import encoder
 from encoder.errors import ConfigError, EncoderError
-from encoder.train import mlm, rows
+from encoder.train import batches, mlm
 from encoder.train.checkpoint import read_checkpoint
 from encoder.train.corpus import CorpusError, Prepared
 from encoder.train.recipe import Recipe
@@ -23,11 +23,11 @@ TINY = Recipe(
 
 
 def test_rows_of_a_batch_are_whole_sentences_of_one_length(prepared: Prepared):
-    special = rows.Special.of(prepared.tokenizer)
-    plan = rows.plan_epoch(prepared.train, TINY, epoch=0)
+    special = batches.Special.of(prepared.tokenizer)
+    plan = batches.plan_epoch(prepared.train, TINY, epoch=0)
     kinds = {0: 0, 1: 0}
     for batch in plan.batches:
-        ids = rows.rows_of(prepared.train, batch, TINY, special)
+        ids = batches.rows_of(prepared.train, batch, TINY, special)
         assert ids.size <= TINY.batch_tokens
         assert (ids[:, 0] == special.cls).all()
         kinds[int(batch[1] > 0)] += 1
@@ -44,10 +44,12 @@ def test_rows_of_a_batch_are_whole_sentences_of_one_length(prepared: Prepared):
 
 
 def test_the_order_depends_on_the_seed_and_the_epoch_alone(prepared: Prepared):
-    special = rows.Special.of(prepared.tokenizer)
+    special = batches.Special.of(prepared.tokenizer)
 
     def first(recipe: Recipe, epoch: int = 0) -> np.ndarray:
-        return rows.rows_of(prepared.train, rows.plan_epoch(prepared.train, recipe, epoch).batches[0], recipe, special)
+        return batches.rows_of(
+            prepared.train, batches.plan_epoch(prepared.train, recipe, epoch).batches[0], recipe, special
+        )
 
     post = dataclasses.replace(TINY, norm_placement="post", name="other")
     assert np.array_equal(first(TINY), first(post))
@@ -56,27 +58,27 @@ def test_the_order_depends_on_the_seed_and_the_epoch_alone(prepared: Prepared):
 
 
 def test_batches_go_on_from_any_step(prepared: Prepared):
-    special = rows.Special.of(prepared.tokenizer)
-    per_epoch = len(rows.plan_epoch(prepared.train, TINY, 0).batches)
-    run = rows.batches_from(prepared.train, TINY, special, 0)
+    special = batches.Special.of(prepared.tokenizer)
+    per_epoch = len(batches.plan_epoch(prepared.train, TINY, 0).batches)
+    run = batches.batches_from(prepared.train, TINY, special, 0)
     every = [next(run) for _ in range(per_epoch + 3)]
     for first in (1, per_epoch - 1, per_epoch, per_epoch + 2):
-        assert np.array_equal(next(rows.batches_from(prepared.train, TINY, special, first)), every[first])
+        assert np.array_equal(next(batches.batches_from(prepared.train, TINY, special, first)), every[first])
 
 
 def test_too_little_text_for_a_batch_is_said(prepared: Prepared):
-    special = rows.Special.of(prepared.tokenizer)
+    special = batches.Special.of(prepared.tokenizer)
     huge = dataclasses.replace(TINY, batch_tokens=1_000_000)
     with pytest.raises(CorpusError, match="no batch of 1000000 tokens"):
-        next(rows.batches_from(prepared.train, huge, special, 0))
+        next(batches.batches_from(prepared.train, huge, special, 0))
 
 
 def test_masks_follow_devlin():
-    special = rows.Special(cls=2, sep=3, mask=4, n_special=5)
+    special = batches.Special(cls=2, sep=3, mask=4, n_special=5)
     ids = np.random.default_rng(0).integers(5, 100, size=(400, 50))
     ids[:, 0], ids[:, -1] = special.cls, special.sep
-    inputs, labels = rows.mask_tokens(ids, np.random.default_rng(1), special, 100)
-    chosen = labels != rows.IGNORE
+    inputs, labels = batches.mask_tokens(ids, np.random.default_rng(1), special, 100)
+    chosen = labels != batches.IGNORE
     assert not chosen[:, [0, -1]].any()
     assert np.array_equal(labels[chosen], ids[chosen])
     assert np.array_equal(inputs[~chosen], ids[~chosen])
@@ -88,10 +90,10 @@ def test_masks_follow_devlin():
 
 
 def test_there_is_always_something_to_predict():
-    special = rows.Special(cls=2, sep=3, mask=4, n_special=5)
+    special = batches.Special(cls=2, sep=3, mask=4, n_special=5)
     for seed in range(50):
-        _, labels = rows.mask_tokens(np.array([[2, 7, 3]]), np.random.default_rng(seed), special, 100)
-        assert labels.tolist() == [[rows.IGNORE, 7, rows.IGNORE]]
+        _, labels = batches.mask_tokens(np.array([[2, 7, 3]]), np.random.default_rng(seed), special, 100)
+        assert labels.tolist() == [[batches.IGNORE, 7, batches.IGNORE]]
 
 
 def test_both_placements_start_from_the_same_weights(prepared: Prepared):
@@ -118,7 +120,7 @@ def test_points_of_the_curve_and_checkpoints_must_fall_together():
 
 
 def test_held_out_words_are_all_hidden_and_always_the_same(prepared: Prepared):
-    special = rows.Special.of(prepared.tokenizer)
+    special = batches.Special.of(prepared.tokenizer)
     first, second = (mlm.held_out_batches(prepared.held_out, special, longest=32) for _ in range(2))
     assert first.n_masked > 0
     for (ids, chosen, words), (again, _, _) in zip(first.batches, second.batches, strict=True):
@@ -129,7 +131,7 @@ def test_held_out_words_are_all_hidden_and_always_the_same(prepared: Prepared):
 
 
 def test_the_unigram_baseline_guesses_the_most_frequent_word(prepared: Prepared):
-    special = rows.Special.of(prepared.tokenizer)
+    special = batches.Special.of(prepared.tokenizer)
     held_out = mlm.held_out_batches(prepared.held_out, special, longest=32)
     loss, accuracy = mlm.unigram_baseline(prepared.train, held_out, prepared.tokenizer.vocab_size)
     words = torch.cat([words for _, _, words in held_out.batches]).tolist()

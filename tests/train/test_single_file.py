@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load, save
 
 from encoder.errors import LoadError, TextError
-from encoder.train import single_file, watch
+from encoder.train import single_file, task_inspection
 from encoder.train.loop import TaskRun, TaskSettings
 
 SETTINGS = TaskSettings(
@@ -35,7 +35,7 @@ def test_everything_comes_back(run: TaskRun, data: bytes) -> None:
     task = single_file.from_bytes(data)
     assert (task.settings, task.step) == (SETTINGS, 30)
     assert single_file.held_out_accuracy(task) == pytest.approx(run.poll().accuracy)
-    text = watch.sample_text(run)
+    text = task_inspection.sample_text(run)
     assert torch.equal(task.text_encoder.trace(text).output, run.text_encoder().trace(text).output)
 
 
@@ -99,18 +99,20 @@ def test_a_file_that_is_too_large_is_not_even_read(monkeypatch: pytest.MonkeyPat
 
 def test_symbols_rather_than_ids(run: TaskRun) -> None:
     frame = run.poll().frames[-1]
-    answers = watch.answers(run, frame)
+    answers = task_inspection.answers(run, frame)
     places = list(range(6))
     assert set(answers.shown) <= {"(", ")"}
     assert [answers.expected[int(partner)] for partner in answers.expected] == [str(place) for place in places]
     assert answers.right == sum(int(a) == int(b) for a, b in zip(answers.expected, answers.predicted, strict=True))
-    layer, head = watch.best_head(run, frame)
-    assert watch.right_looks(run, frame, layer, head) == max(
-        watch.right_looks(run, frame, l, h) for l in range(2) for h in range(2)  # noqa: E741
+    layer, head = task_inspection.best_head(run, frame)
+    assert task_inspection.right_looks(run, frame, layer, head) == max(
+        task_inspection.right_looks(run, frame, l, h)
+        for l in range(2)  # noqa: E741
+        for h in range(2)
     )
     # By hand: where row i of the map is largest, against the partner that is expected.
-    largest = watch.attention(frame, layer, head, mean=False).argmax(-1)
-    assert watch.right_looks(run, frame, layer, head) == sum(largest == [int(e) for e in answers.expected])
+    largest = task_inspection.attention(frame, layer, head, mean=False).argmax(-1)
+    assert task_inspection.right_looks(run, frame, layer, head) == sum(largest == [int(e) for e in answers.expected])
 
 
 def test_no_text_at_all_is_a_sentence(run: TaskRun) -> None:

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from components_tokens import TOKENS  # beside this script
 
-from pages.shared import components
+from pages import components
 
 N = len(TOKENS)
 show = st.query_params.get("show", "plot")

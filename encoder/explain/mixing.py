@@ -1,0 +1,152 @@
+"""Step 6, mixing: each weight x v_j, summed to z_i; the heads side by side; x W_O + b, and each head's share in the
+result.
+
+Shapes: T tokens (query i, keys j), H heads, K width of a head, D d_model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from encoder.explain import arithmetic
+from encoder.explain.arithmetic import Floats
+from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products, summands
+from encoder.explain.score import score_matrix
+from encoder.explain.selection import Place
+from encoder.explain.source import array, bias, label, weight
+from encoder.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Mixing:
+    """z of one token and head. weights [T]; values [T, K]; weighted [T, K]: alpha_ij v_j; z [K]: its sum over j."""
+
+    selection: Place
+    label: str
+    weights: Floats
+    values: Floats
+    weighted: Floats
+    z: Floats
+    formula: Formula
+
+    @property
+    def terms(self) -> Floats:
+        """[T]: what every token brings to the selected component."""
+        return self.weighted[:, self.selection.component]
+
+    def check(self, reference: Recomputation) -> tuple[Check, ...]:
+        """z and the terms behind the selected component, from ids and weights."""
+        at, dtype = self.selection, reference.dtype
+        v = reference.qkv(at.layer, "v")[at.head]
+        row = reference.attention(at.layer, at.head, [at.query])[0]
+        return (
+            compare("z", self.z, reference.z(at.layer)[at.head, at.query], (at.component,), dtype),
+            compare("weighted values", self.terms, row * v[:, at.component], (at.key,), dtype),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class HeadsTogether:
+    """What attention adds to one token's stream, head by head.
+
+    z [H, K]; contributions [H, D]: z_h W_O; bias [D]; result [D]: their sum; shares [H + 1]: the part of the result's
+    direction that each head, and at the end the bias, brings (sum 1; a negative share pulls against the result); norms
+    [H]: lengths of the contributions.
+    """
+
+    selection: Place
+    label: str
+    z: Floats
+    contributions: Floats
+    bias: Floats
+    result: Floats
+    shares: Floats
+    norms: Floats
+    formula: Formula
+
+    def check(self, reference: Recomputation) -> tuple[Check, ...]:
+        """The result and the selected head's contribution, from ids and weights."""
+        at, dtype = self.selection, reference.dtype
+        width = self.z.shape[1]
+        columns = reference.of_layer(at.layer, "attention.w_o.weight")[:, at.head * width : (at.head + 1) * width]
+        own = columns @ reference.z(at.layer)[at.head, at.query]
+        return (
+            compare(
+                "attention output",
+                self.result,
+                reference.update(at.layer, "attention")[at.query],
+                (at.component,),
+                dtype,
+            ),
+            compare("head's contribution", self.contributions[at.head], own, (at.component,), dtype),
+        )
+
+
+def mixing(trace: Trace, selection: Place) -> Mixing:
+    """Weights x values of one token and head."""
+    selection = selection.checked(trace.config, trace.n_tokens, trace.config.d_head)
+    i = selection.query
+    weights = score_matrix(trace, selection, rows=slice(i, i + 1)).weights[0]
+    values = array(trace.layer_qkv(selection.layer)[2][selection.head])
+    weighted = weights[:, None] * values
+    z = weighted.sum(axis=0)
+    return Mixing(
+        selection, label(trace, i), weights, values, weighted, z, _mixing_formula(selection, weights, values, z)
+    )
+
+
+def heads_together(trace: Trace, selection: Place) -> HeadsTogether:
+    """z of all heads, what W_O makes of each, and their sum: what attention adds to the stream of token i."""
+    config = trace.config
+    selection = selection.checked(config, trace.n_tokens, config.d_model)
+    i = selection.query
+    rows = array(trace.layer_attention(selection.layer, slice(i, i + 1))[:, 0])  # [H, T]
+    values = array(trace.layer_qkv(selection.layer)[2])  # [H, T, K]
+    z = np.einsum("ht,htk->hk", rows, values)
+    module = trace.encoder.block(selection.layer).attention.w_o
+    by_head = weight(module).reshape(config.n_heads, config.d_head, config.d_model)
+    contributions = np.einsum("hk,hkd->hd", z, by_head)
+    shift = bias(module)
+    shift = np.zeros(config.d_model, dtype=np.float32) if shift is None else shift
+    result = contributions.sum(axis=0) + shift
+    parts = np.concatenate((contributions, shift[None]))
+    length = float(result @ result)
+    return HeadsTogether(
+        selection=selection,
+        label=label(trace, i),
+        z=z,
+        contributions=contributions,
+        bias=shift,
+        result=result,
+        shares=parts @ result / (length or 1.0),
+        norms=np.linalg.norm(contributions, axis=1),
+        formula=_heads_formula(selection, contributions, shift, result),
+    )
+
+
+def concatenated(heads: HeadsTogether) -> Floats:
+    """[1, H x K]: the heads' z side by side, what W_O is multiplied with."""
+    return arithmetic.join_heads(heads.z[:, None])
+
+
+def _mixing_formula(selection: Place, weights: Floats, values: Floats, z: Floats) -> Formula:
+    i, c = selection.query, selection.component
+    terms = products(weights, values[:, c], ("", "v"), chosen=selection.key)
+    v = coloured("v", r"v_{j,c}")
+    return Formula(
+        symbols=rf"z_{{i,c}} = \sum_{{j=0}}^{{T-1}} \alpha_{{i,j}}\, {v}",
+        numbers=calculation((rf"z_{{{i},{c}}}", [long_sum(terms), number(z[c])])),
+    )
+
+
+def _heads_formula(selection: Place, contributions: Floats, bias: Floats, result: Floats) -> Formula:
+    i, d = selection.query, selection.component
+    parts = summands(contributions[:, d], chosen=selection.head)
+    together = r"[z_i^0 \,\Vert\, \dots \,\Vert\, z_i^{H-1}]\, W^O + b^O"
+    return Formula(
+        symbols=calculation(("o_i", [together, r"\sum_{h=0}^{H-1} z_i^h\, W^O_h + b^O"])),
+        numbers=calculation((rf"o_{{{i},{d}}}", [long_sum([*parts, bracketed(bias[d])]), number(result[d])])),
+    )

@@ -1,0 +1,298 @@
+"""Step 7, add & norm: the residual sum, then mean, variance, (x - mean) / sqrt(variance + eps) x gain + bias; other
+norms beside it.
+
+Shapes: T tokens, N tokens of several sentences, D d_model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from encoder.errors import EncoderError
+from encoder.explain import arithmetic
+from encoder.explain.arithmetic import Floats
+from encoder.explain.ffn import feed_forward
+from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.latex import Formula, bracketed, calculation, divisor, fraction, number, stack
+from encoder.explain.mixing import heads_together
+from encoder.explain.selection import Place
+from encoder.explain.source import array, label, sublayer, value
+from encoder.trace import Trace
+
+Part = Literal["attention", "ffn"]
+PARTS: tuple[Part, ...] = ("attention", "ffn")
+
+
+@dataclass(frozen=True, eq=False)
+class Normalised:
+    """LayerNorm of one vector. input, centred, normalised, gain, bias, output [D] each; bias may be None."""
+
+    name: str
+    input: Floats
+    mean: float
+    variance: float
+    eps: float
+    normalised: Floats
+    gain: Floats
+    bias: Floats | None
+    output: Floats
+    formula: Formula
+
+    @property
+    def std(self) -> float:
+        """The number that is divided by: sqrt(variance + eps)."""
+        return float(np.sqrt(np.float32(self.variance) + np.float32(self.eps)))
+
+    @property
+    def centred(self) -> Floats:
+        """[D]: x - mean."""
+        return self.input - np.float32(self.mean)
+
+
+@dataclass(frozen=True, eq=False)
+class AddNorm:
+    """A sublayer's place in the stream, for one token.
+
+    pre_norm: the order, norm -> sublayer -> add, or sublayer -> add -> norm; before, update, total [D]: the stream,
+    what the sublayer adds, their sum; norm: None where the layer has none; after [D]: what goes on.
+    """
+
+    selection: Place
+    part: Part
+    label: str
+    pre_norm: bool
+    before: Floats
+    update: Floats
+    total: Floats
+    norm: Normalised | None
+    after: Floats
+    formula: Formula
+
+    @property
+    def growth(self) -> float:
+        """Length of the sum over the length of the stream before it."""
+        return float(np.linalg.norm(self.total) / max(float(np.linalg.norm(self.before)), 1e-12))
+
+    def check(self, reference: Recomputation) -> tuple[Check, ...]:
+        """What goes on, the update and the norm's output, from ids and weights."""
+        at, dtype = self.selection, reference.dtype
+        i, index = at.query, (at.component,)
+        checks = [
+            compare("after", self.after, reference.after(at.layer, self.part)[i], index, dtype),
+            compare("update", self.update, reference.update(at.layer, self.part)[i], index, dtype),
+        ]
+        if self.norm is not None:
+            x = reference.norm_input(at.layer, self.part)[i : i + 1]
+            out = reference.norm(x, str(reference.norm_name(at.layer, self.part)))[0]
+            checks.append(compare("norm", self.norm.output, out, index, dtype))
+            scale = float(1.0 / reference.inverse_std(x)[0])
+            checks.append(compare("mean and std", [self.norm.mean, self.norm.std], [x.mean(), scale], (0,), dtype))
+        return tuple(checks)
+
+
+@dataclass(frozen=True, eq=False)
+class NormComparison:
+    """The same numbers through three norms, gain and bias left out, so that only the axis of the statistics differs.
+
+    labels [N]: the real tokens of all sentences; input and outputs [N, D]: layer (over each token's D numbers), rms
+    (the same without the mean), batch (over the N tokens, one component at a time); apart: norm -> how far the first
+    sentence's outputs move when the other sentences join the batch (None for a single sentence).
+    """
+
+    labels: tuple[str, ...]
+    sentence: tuple[int, ...]
+    input: Floats
+    outputs: dict[str, Floats]
+    apart: dict[str, float | None]
+
+    def token_statistics(self, norm: str) -> tuple[Floats, Floats]:
+        """[N] each: mean and population standard deviation of every token after the norm ("input": before it)."""
+        x = self.input if norm == "input" else self.outputs[norm]
+        return x.mean(axis=1), x.std(axis=1)
+
+    def component_statistics(self, norm: str) -> tuple[Floats, Floats]:
+        """[D] each: mean and population standard deviation of every component after the norm."""
+        x = self.input if norm == "input" else self.outputs[norm]
+        return x.mean(axis=0), x.std(axis=0)
+
+
+def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Normalised:
+    """One token at the norm `name` ("embedding_norm", "layers.0.ffn_norm", "final_norm", ...).
+
+    Raises EncoderError for a norm that the model does not have.
+    """
+    norms = trace.norms
+    if name not in norms:
+        raise EncoderError(f"This model has no norm {name!r}; it has {', '.join(norms)}.")
+    norm = norms[name]
+    shift = None if norm.bias is None else array(norm.bias)
+    return layer_norm_of(name, array(norm.input[token]), array(norm.gain), shift, norm.eps, token, component)
+
+
+def layer_norm_of(
+    name: str, x: Floats, gain: Floats, shift: Floats | None, eps: float, token: int, component: int
+) -> Normalised:
+    """LayerNorm of one vector x [D], step by step."""
+    mean, variance, plain = arithmetic.normalise(x, eps)
+    output = plain * gain if shift is None else plain * gain + shift
+    return Normalised(
+        name=name,
+        input=x,
+        mean=float(mean),
+        variance=float(variance),
+        eps=eps,
+        normalised=plain,
+        gain=gain,
+        bias=shift,
+        output=output,
+        formula=_norm_formula(token, component, x, float(mean), float(variance), plain, gain, shift, output),
+    )
+
+
+def add_norm(trace: Trace, selection: Place, part: Part) -> AddNorm:
+    """The residual sum around attention or FFN and its norm, in the model's own order."""
+    config = trace.config
+    selection = selection.checked(config, trace.n_tokens, config.d_model)
+    i, c = selection.query, selection.component
+    before_name, after_name, module = sublayer(trace, selection.layer, part)
+    before, captured = value(trace, before_name, i), value(trace, after_name, i)
+    pre_norm = config.norm_placement == "pre"
+    name = f"layers.{selection.layer}.{part}_norm"
+    # The norm's input is the sum itself in post-norm; where no norm follows, the stream that goes on is the sum.
+    total = captured if pre_norm or module is None else value(trace, f"{name}.input", i)
+    norm = None if module is None else normalised(trace, name, i, c)
+    after = total if pre_norm or norm is None else norm.output
+    update = update_of(trace, selection, part)
+    return AddNorm(
+        selection=selection,
+        part=part,
+        label=label(trace, i),
+        pre_norm=pre_norm,
+        before=before,
+        update=update,
+        total=before + update,
+        norm=norm,
+        after=after,
+        formula=_formula(selection, part, pre_norm, norm is not None, before, update, total),
+    )
+
+
+def update_of(trace: Trace, selection: Place, part: Part) -> Floats:
+    """[D]: what a sublayer adds to the stream of token i, computed by its own step."""
+    return heads_together(trace, selection).result if part == "attention" else feed_forward(trace, selection).output
+
+
+def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:
+    """LayerNorm, RMSNorm and BatchNorm on the real tokens of one or several sentences, at the input of the norm `name`.
+
+    LayerNorm: Ba et al. 2016; RMSNorm: Zhang and Sennrich 2019; BatchNorm: Ioffe and Szegedy 2015, with the statistics
+    of this batch.
+    """
+    if not traces:
+        raise EncoderError("There is no sentence to normalise: give at least one.")
+    norm = traces[0].norms.get(name)
+    if norm is None:
+        raise EncoderError(f"This model has no norm {name!r}; it has {', '.join(traces[0].norms)}.")
+    inputs = [array(trace.norms[name].input[: trace.n_real]) for trace in traces]
+    batch = np.concatenate(inputs)
+    together, alone = three_norms(batch, norm.eps), three_norms(inputs[0], norm.eps)
+    first = len(inputs[0])
+    apart = {
+        kind: None if len(traces) == 1 else float(np.abs(out[:first] - alone[kind]).max())
+        for kind, out in together.items()
+    }
+    return NormComparison(
+        labels=tuple(token for trace in traces for token in trace.labels[: trace.n_real]),
+        sentence=tuple(index for index, trace in enumerate(traces) for _ in range(trace.n_real)),
+        input=batch,
+        outputs=together,
+        apart=apart,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class NormMoments:
+    """`NormComparison` of one sentence without its vectors, to be kept: of a long text those are many.
+
+    moments: "input", "layer", "rms", "batch" -> (mean [T], standard deviation [T]) of every real token; apart: how far
+    the outputs of each norm move when another sentence joins the batch.
+    """
+
+    moments: dict[str, tuple[Floats, Floats]]
+    apart: dict[str, float]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for pair in self.moments.values() for array in pair)
+
+
+def norm_moments(trace: Trace, neighbour: Trace, name: str) -> NormMoments:
+    """A sentence through three norms at the norm `name`, alone; and how far that moves when `neighbour` joins it."""
+    alone = compare_norms([trace], name)
+    apart = compare_norms([trace, neighbour], name).apart
+    return NormMoments(
+        moments={kind: alone.token_statistics(kind) for kind in ("input", *alone.outputs)},
+        apart={kind: moved for kind, moved in apart.items() if moved is not None},
+    )
+
+
+def three_norms(x: Floats, eps: float) -> dict[str, Floats]:
+    """x [N, D] -> "layer", "rms", "batch", [N, D] each, without gain and bias."""
+    small = np.float32(max(eps, 1e-12))
+    return {
+        "layer": arithmetic.normalise(x, eps)[2],
+        "rms": x / np.sqrt((x**2).mean(axis=1, keepdims=True) + small),
+        "batch": (x - x.mean(axis=0)) / np.sqrt(x.var(axis=0) + small),
+    }
+
+
+def _norm_formula(
+    i: int,
+    c: int,
+    x: Floats,
+    mean: float,
+    variance: float,
+    plain: Floats,
+    gain: Floats,
+    shift: Floats | None,
+    output: Floats,
+) -> Formula:
+    added = "" if shift is None else rf" + {bracketed(shift[c])}"
+    divided = fraction(f"{number(x[c])} - {bracketed(mean)}", rf"\sqrt{{{divisor(variance)} + \varepsilon}}")
+    rule = (
+        r"\hat x_i = \frac{x_i - \mu_i}{\sqrt{\sigma_i^2 + \varepsilon}}",
+        r"y_i = \hat x_i \odot g" + ("" if shift is None else " + b"),
+    )
+    scaled = rf"{bracketed(plain[c])} \cdot {bracketed(gain[c])}{added}"
+    return Formula(
+        symbols=stack(*rule, r"\mu_i = \frac1D \sum_d x_{i,d}", r"\sigma_i^2 = \frac1D \sum_d (x_{i,d} - \mu_i)^2"),
+        # In two steps: in one line the fraction, gain and bias are wider than a telephone.
+        numbers=calculation(
+            (rf"\hat x_{{{i},{c}}}", [divided, number(plain[c])]),
+            (rf"y_{{{i},{c}}}", [scaled, number(output[c])]),
+        ),
+    )
+
+
+def _formula(
+    selection: Place, part: Part, pre_norm: bool, has_norm: bool, before: Floats, update: Floats, total: Floats
+) -> Formula:
+    i, c = selection.query, selection.component
+    name = r"\mathrm{Attention}" if part == "attention" else r"\mathrm{FFN}"
+    if not has_norm:
+        rule = rf"x \leftarrow x + {name}(x)"
+    else:
+        rule = (
+            rf"x \leftarrow x + {name}(\mathrm{{Norm}}(x))"
+            if pre_norm
+            else rf"x \leftarrow \mathrm{{Norm}}(x + {name}(x))"
+        )
+    numbers = calculation(
+        (rf"x_{{{i},{c}}} + u_{{{i},{c}}}", [rf"{number(before[c])} + {bracketed(update[c])}", number(total[c])])
+    )
+    return Formula(symbols=rule, numbers=numbers)

@@ -1,0 +1,278 @@
+"""Step 9, the output: how far each token has moved, all layers in one plane, pooling, and what a similarity is made of.
+
+Shapes: L layers, T tokens, S = L + 1 stages of the residual stream (S = L + 2 with a final norm), D d_model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from encoder.errors import EncoderError
+from encoder.explain import arithmetic
+from encoder.explain.arithmetic import Floats
+from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.latex import (
+    SHOWN_TERMS,
+    Formula,
+    bracketed,
+    calculation,
+    fraction,
+    left_out,
+    long_sum,
+    number,
+    stack,
+)
+from encoder.explain.selection import Place
+from encoder.explain.source import array
+from encoder.trace import Trace
+
+PoolingKind = Literal["cls", "mean", "attention"]
+POOLINGS: tuple[PoolingKind, ...] = ("cls", "mean", "attention")
+
+
+def stages(trace: Trace) -> tuple[str, ...]:
+    """Hook points of the residual stream layer by layer: what enters layer 0, what each layer hands on, the final
+    norm's output."""
+    names = ["embedding", *(f"layers.{layer}.after_ffn" for layer in range(trace.config.n_layers))]
+    return (*names, "output") if trace.config.final_norm else tuple(names)
+
+
+def stream(trace: Trace) -> Floats:
+    """[S, T, D]: the residual stream at every stage, real tokens alone."""
+    return np.stack([array(trace.values[name][: trace.n_real]) for name in stages(trace)])
+
+
+@dataclass(frozen=True, eq=False)
+class Journey:
+    """How the tokens change from stage to stage.
+
+    stages [S]; to_start [S, T]: cosine of a token's vector at a stage with its own at stage 0; to_previous [S - 1, T]:
+    with its own one stage before; between [S, S]: for the selected token, every stage with every other; among [S]: mean
+    cosine between different tokens.
+    """
+
+    selection: Place
+    stages: tuple[str, ...]
+    labels: tuple[str, ...]
+    to_start: Floats
+    to_previous: Floats
+    between: Floats
+    among: Floats
+    formula: Formula
+
+    def check(self, reference: Recomputation) -> tuple[Check, ...]:
+        """The selected token's cosines with its own embedding, from ids and weights."""
+        i = self.selection.query
+        layers = reference.config.n_layers
+        rows = [reference.stream(layer)[i] for layer in range(layers + 1)]
+        if len(self.stages) > layers + 1:
+            rows.append(reference.output()[i])
+        unit = [row / np.sqrt(np.sum(row * row)) for row in rows]
+        cosines = np.array([np.dot(unit[0], other) for other in unit])
+        return (compare("cosines", self.to_start[:, i], cosines, (len(rows) - 1,), reference.dtype),)
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """All tokens of all stages in the two directions in which they differ most. points [S, T, 2]; explained [2]: share
+    of the variance."""
+
+    stages: tuple[str, ...]
+    labels: tuple[str, ...]
+    points: Floats
+    explained: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """One vector of a sentence. weights [T]: what each token counts (sum 1); terms [T]: weight x the selected
+    component; vector [D]."""
+
+    kind: PoolingKind
+    selection: Place
+    labels: tuple[str, ...]
+    weights: Floats
+    terms: Floats
+    vector: Floats
+    formula: Formula
+
+    def check(self, reference: Recomputation) -> tuple[Check, ...]:
+        """The pooled vector, from ids and weights."""
+        vector = _pooling_weights64(reference, self.kind) @ reference.output()
+        return (compare(f"{self.kind} pooling", self.vector, vector, (self.selection.component,), reference.dtype),)
+
+
+@dataclass(frozen=True, eq=False)
+class Similarity:
+    """Cosine of two sentences' pooled vectors, and whose work it is.
+
+    pairs [Ta, Tb]: what every pair of tokens brings, the sum is `cosine`; shares_a [Ta], shares_b [Tb]: its sums over
+    rows and columns.
+    """
+
+    kind: PoolingKind
+    labels_a: tuple[str, ...]
+    labels_b: tuple[str, ...]
+    pairs: Floats
+    shares_a: Floats
+    shares_b: Floats
+    cosine: float
+    formula: Formula
+
+    def check(self, first: Recomputation, second: Recomputation) -> tuple[Check, ...]:
+        """The cosine and the tokens' shares, from both sentences' ids and the weights."""
+        a = _pooling_weights64(first, self.kind) @ first.output()
+        b = _pooling_weights64(second, self.kind) @ second.output()
+        lengths = np.sqrt(a @ a) * np.sqrt(b @ b)
+        shares = _pooling_weights64(first, self.kind) * (first.output() @ b) / lengths
+        return (
+            compare("similarity", [self.cosine], [a @ b / lengths], (0,), first.dtype),
+            compare("shares", self.shares_a, shares[: len(self.shares_a)], dtype=first.dtype),
+        )
+
+
+def journey(trace: Trace, selection: Place) -> Journey:
+    """Cosines of every real token with itself across the stages."""
+    selection = selection.checked(trace.config, trace.n_real)
+    x = stream(trace)
+    i = selection.query
+    own = x[:, i]
+    to_start = arithmetic.cosine(x, x[:1])
+    last = len(x) - 1
+    return Journey(
+        selection=selection,
+        stages=stages(trace),
+        labels=trace.labels[: trace.n_real],
+        to_start=to_start,
+        to_previous=arithmetic.cosine(x[1:], x[:-1]),
+        between=arithmetic.cosine(own[:, None], own[None]),
+        among=np.array([_mean_other_cosine(at) for at in x]),
+        formula=Formula(
+            symbols=r"\cos(x_i^0, x_i^s) = \frac{x_i^0 \cdot x_i^s}{\lVert x_i^0 \rVert\, \lVert x_i^s \rVert}",
+            numbers=calculation(
+                (rf"\cos(x_{{{i}}}^0, x_{{{i}}}^{{{last}}})", [_quotient(own[0], own[last]), number(to_start[last, i])])
+            ),
+        ),
+    )
+
+
+def _quotient(a: Floats, b: Floats) -> str:
+    """The cosine's dot product over the two lengths, in numbers."""
+    lengths = rf"{number(np.linalg.norm(a))} \cdot {number(np.linalg.norm(b))}"
+    return fraction(number(float(a @ b)), lengths)
+
+
+def _mean_other_cosine(x: Floats) -> float:
+    """x [T, D] -> the mean cosine between two different tokens; 1 for a single token."""
+    unit = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+    n = len(x)
+    # The sum over all pairs is the squared length of the sum of the unit vectors: no [T, T] is needed.
+    return 1.0 if n < 2 else float((np.sum(unit.sum(axis=0) ** 2) - np.sum(unit**2)) / (n * (n - 1)))
+
+
+def plane(trace: Trace) -> Plane:
+    """Principal components of all real tokens at all stages together, so that one plane holds every layer.
+
+    The signs of the axes are fixed by their largest loading, so the picture does not flip from run to run.
+    """
+    x = stream(trace)
+    flat = x.reshape(-1, x.shape[-1]).astype(np.float64)
+    centred = flat - flat.mean(axis=0)
+    variances, axes = np.linalg.eigh(centred.T @ centred)  # [D, D], however long the text; the largest last
+    variances, two = np.maximum(variances[::-1], 0.0), axes[:, ::-1].T[:2]
+    two = two * np.sign(two[np.arange(len(two)), np.abs(two).argmax(axis=1)])[:, None]
+    points = centred @ two.T
+    total = float(variances.sum()) or 1.0
+    if points.shape[1] < 2:  # D = 1
+        points = np.pad(points, ((0, 0), (0, 1)))
+    explained = np.pad(variances[:2] / total, (0, max(0, 2 - len(variances))))
+    return Plane(
+        stages(trace), trace.labels[: trace.n_real], points.reshape(*x.shape[:2], 2).astype(np.float32), explained
+    )
+
+
+def nearest(trace: Trace, token: int, stage: int, count: int = 5) -> list[tuple[int, float]]:
+    """The real tokens whose vectors point most nearly where the token's does at a stage: (token, cosine), the nearest
+    first."""
+    x = array(trace.values[stages(trace)[stage]][: trace.n_real])
+    cosines = arithmetic.cosine(x, x[token])
+    order = [int(other) for other in np.argsort(-cosines, kind="stable") if other != token]
+    return [(other, float(cosines[other])) for other in order[:count]]
+
+
+def pooled(trace: Trace, kind: PoolingKind, selection: Place | None = None) -> Pooled:
+    """One vector of the sentence: "cls", the first token; "mean", all real tokens alike; "attention", each token by the
+    attention that the first token pays it in the last layer, averaged over heads (no weights were trained for that)."""
+    selection = (selection or Place()).checked(trace.config, trace.n_tokens, trace.config.d_model)
+    weights = pooling_weights(trace, kind)
+    output = array(trace.output[: trace.n_real])
+    c = selection.component
+    vector = weights @ output
+    terms = weights * output[:, c]
+    rule = {
+        "cls": r"e = x_0",
+        "mean": r"e = \frac1T \sum_{i=0}^{T-1} x_i",
+        "attention": stack(r"e = \sum_{i=0}^{T-1} a_i x_i", r"a_i = \frac1H \sum_h \alpha^{h}_{0,i}"),
+    }
+    shown = [rf"{number(w)} \cdot {bracketed(x)}" for w, x in zip(weights, output[:, c], strict=True)][:SHOWN_TERMS]
+    sums = [] if kind == "cls" else [long_sum(shown + left_out(len(weights)))]
+    numbers = calculation((f"e_{{{c}}}", [*sums, number(vector[c])]))
+    return Pooled(kind, selection, trace.labels[: trace.n_real], weights, terms, vector, Formula(rule[kind], numbers))
+
+
+def pooling_weights(trace: Trace, kind: PoolingKind) -> Floats:
+    """[T]: what every real token counts; the sum is 1. Raises EncoderError for an unknown kind."""
+    n = trace.n_real
+    if kind == "mean":
+        return np.full(n, 1.0 / n, dtype=np.float32)
+    if kind == "cls":
+        return np.eye(1, n, dtype=np.float32)[0]
+    if kind == "attention":
+        rows = trace.layer_attention(trace.config.n_layers - 1, slice(0, 1))[:, 0, :n]  # [H, T]
+        return array(rows.mean(dim=0))
+    raise EncoderError(f"pooling={kind!r}: choose one of {', '.join(POOLINGS)}.")
+
+
+def similarity(first: Trace, second: Trace, kind: PoolingKind = "mean") -> Similarity:
+    """Cosine of two sentences and the share that every token, and every pair of tokens, has in it."""
+    weights = [pooling_weights(trace, kind) for trace in (first, second)]
+    weighted = [w[:, None] * array(t.output[: t.n_real]) for w, t in zip(weights, (first, second), strict=True)]
+    a, b = (rows.sum(axis=0) for rows in weighted)
+    lengths = float(np.linalg.norm(a) * np.linalg.norm(b)) or 1.0
+    pairs = weighted[0] @ weighted[1].T / lengths
+    return Similarity(
+        kind=kind,
+        labels_a=first.labels[: first.n_real],
+        labels_b=second.labels[: second.n_real],
+        pairs=pairs,
+        shares_a=pairs.sum(axis=1),
+        shares_b=pairs.sum(axis=0),
+        cosine=float(a @ b) / lengths,
+        formula=Formula(
+            symbols=calculation(
+                (
+                    r"\cos(e, e')",
+                    [
+                        r"\frac{e \cdot e'}{\lVert e \rVert \lVert e' \rVert}",
+                        r"\sum_{i,j} \frac{a_i\, a'_j\; x_i \cdot x'_j}{\lVert e \rVert \lVert e' \rVert}",
+                    ],
+                )
+            ),
+            numbers=calculation((r"\cos(e, e')", [_quotient(a, b), number(float(a @ b) / lengths)])),
+        ),
+    )
+
+
+def _pooling_weights64(reference: Recomputation, kind: PoolingKind) -> NDArray[np.float64]:
+    """[T] in float64, 0 for padding: the second opinion's own pooling weights."""
+    real = reference.mask.astype(np.float64)
+    if kind == "mean":
+        return real / real.sum()
+    if kind == "cls":
+        return np.eye(1, reference.n_tokens)[0]
+    last, heads = reference.config.n_layers - 1, range(reference.config.n_heads)
+    return np.mean([reference.attention(last, head, [0])[0] for head in heads], axis=0) * real

@@ -1,0 +1,160 @@
+"""Step 3, queries, keys, values: x W + b for one token and one head, and the turn of rotary positions.
+
+Shapes: T tokens, D d_model, H heads, K width of a head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from encoder.explain import arithmetic
+from encoder.explain.arithmetic import Floats
+from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.latex import Formula, bracketed, calculation, coloured, column, long_sum, number, products, stack
+from encoder.explain.selection import Place
+from encoder.explain.source import array, bias, label, sublayer_input, weight
+from encoder.trace import Trace
+
+Which = Literal["q", "k", "v"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation:
+    """The pair of components that rotary positions turn together. angle in radians; before, after: (first, second)."""
+
+    pair: tuple[int, int]
+    angle: float
+    before: tuple[float, float]
+    after: tuple[float, float]
+    formula: Formula
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """One number of q, k or v.
+
+    x [D]: what the token brings (x_name says where it comes from); weight [D, K]: the head's columns of W; bias [K] or
+    None; terms [D]: x_d W_dc; total: their sum with the bias; projected [K]; rotation: None where positions are not
+    rotary; vector [K]: as the scores use it. token: query i for q, key j for k and v.
+    """
+
+    which: Which
+    selection: Place
+    token: int
+    label: str
+    x_name: str
+    x: Floats
+    weight: Floats
+    bias: Floats | None
+    terms: Floats
+    total: float
+    projected: Floats
+    rotation: Rotation | None
+    vector: Floats
+    formula: Formula
+
+    @property
+    def column(self) -> Floats:
+        """[D]: the selected column of W."""
+        return self.weight[:, self.selection.component]
+
+    @property
+    def value(self) -> float:
+        """The selected number, as the scores use it."""
+        return float(self.vector[self.selection.component])
+
+    def check(self, reference: Recomputation) -> tuple[Check, ...]:
+        """The vector, and the products behind the selected number, from ids and weights."""
+        at, dtype = self.selection, reference.dtype
+        vector = reference.qkv(at.layer, self.which)[at.head, self.token]
+        column = reference.of_layer(at.layer, f"attention.w_{self.which}.weight")[
+            at.head * len(self.vector) + at.component
+        ]
+        terms = reference.input(at.layer, "attention")[self.token] * column
+        return (
+            compare(self.which, self.vector, vector, (at.component,), dtype),
+            compare("products", self.terms, terms, dtype=dtype),
+        )
+
+
+def projection(trace: Trace, selection: Place, which: Which) -> Projection:
+    """q of the query token, or k or v of the key token: row of x, column of W, products, sum, rotation."""
+    config = trace.config
+    selection = selection.checked(config, trace.n_tokens, config.d_head)
+    token = selection.query if which == "q" else selection.key
+    module = getattr(trace.encoder.block(selection.layer).attention, f"w_{which}")
+    own = slice(selection.head * config.d_head, (selection.head + 1) * config.d_head)
+    x_name, x = sublayer_input(trace, selection.layer, "attention", token)
+    head_weight = weight(module)[:, own]
+    head_bias = None if bias(module) is None else bias(module)[own]
+    projected = arithmetic.linear(x, head_weight, head_bias)
+    terms = x * head_weight[:, selection.component]
+    rotation, vector = None, projected
+    if config.position == "rotary" and which != "v":
+        base = config.rotary_base_of_layer(selection.layer)
+        angle = arithmetic.rotary_angles(np.array([token]), config.d_head, base)
+        vector = arithmetic.rotate(projected[None], angle)[0]
+        rotation = _rotation(which, token, selection.component, base, angle[0], projected, vector)
+    start = 0.0 if head_bias is None else float(head_bias[selection.component])
+    return Projection(
+        which=which,
+        selection=selection,
+        token=token,
+        label=label(trace, token),
+        x_name=x_name,
+        x=x,
+        weight=head_weight,
+        bias=head_bias,
+        terms=terms,
+        total=float(terms.sum() + start),
+        projected=projected,
+        rotation=rotation,
+        vector=vector,
+        formula=_formula(which, token, selection.component, x, head_weight, head_bias, terms, projected),
+    )
+
+
+def projected_matrix(trace: Trace, selection: Place, which: Which, rows: slice = slice(None)) -> Floats:
+    """[T, K] (or some rows): q, k or v of the head as captured."""
+    return array(trace.layer_qkv(selection.layer)["qkv".index(which)][selection.head, rows])
+
+
+def _formula(
+    which: Which, token: int, c: int, x: Floats, weight: Floats, bias: Floats | None, terms: Floats, projected: Floats
+) -> Formula:
+    index, name = ("i" if which == "q" else "j"), which.upper()
+    shift = "" if bias is None else rf" + b^{{{name}}}_c"
+    start = [] if bias is None else [bracketed(bias[c])]
+    sums = [long_sum(products(x, weight[:, c]) + start), " + ".join([number(float(terms.sum())), *start])]
+    sums += [number(projected[c])] if start else []
+    left = coloured(which, rf"{which}_{{{index},c}}")
+    return Formula(
+        symbols=rf"{left} = \sum_{{d=0}}^{{D-1}} x_{{{index},d}}\, W^{{{name}}}_{{d,c}}{shift}",
+        numbers=calculation((coloured(which, rf"{which}_{{{token},{c}}}"), sums)),
+    )
+
+
+def _rotation(which: Which, token: int, c: int, base: float, angle: Floats, before: Floats, after: Floats) -> Rotation:
+    half = len(before) // 2
+    first, second = c % half, c % half + half
+    turn = float(angle[first])
+    a, b = coloured(which, rf"{which}_{{{first}}}"), coloured(which, rf"{which}_{{{second}}}")
+    pair = column(number(before[first]), number(before[second]))
+    turned = column(number(after[first]), number(after[second]))
+    matrix = r"\begin{pmatrix} \cos\theta & -\sin\theta \\ \sin\theta & \cos\theta \end{pmatrix}"
+    angle_in_symbols = r"\theta = \frac{p}{\beta^{2m/K}}, \quad m = c \bmod \tfrac{K}{2}"
+    angle_in_numbers = rf"\theta = \frac{{{token}}}{{{base:.0f}^{{2 \cdot {first} / {len(before)}}}}} = {number(turn)}"
+    formula = Formula(
+        symbols=stack(rf"{column(a, b)}' = {matrix} {column(a, b)}", angle_in_symbols),
+        numbers=stack(angle_in_numbers, rf"{turned} = {matrix} {pair}"),
+    )
+    return Rotation(
+        (first, second),
+        turn,
+        (float(before[first]), float(before[second])),
+        (float(after[first]), float(after[second])),
+        formula,
+    )

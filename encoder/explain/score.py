@@ -1,0 +1,211 @@
+"""Step 4, scores: q_i . k_j term by term, / sqrt(K), the bias for the distance, the mask; what leaving the scale out
+does.
+
+Shapes: T tokens (queries i, keys j), K width of a head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from encoder.explain import arithmetic
+from encoder.explain.arithmetic import Bools, Floats
+from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products
+from encoder.explain.selection import Place
+from encoder.explain.source import array, label, mask
+from encoder.trace import Trace
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How the scores are made. scaled: with the factor 1/sqrt(K); causal: None as the model does it, True: no token
+    sees a later one, False: every token sees every other."""
+
+    scaled: bool = True
+    causal: bool | None = None
+
+
+AS_MODEL = Variant()
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """One score and its row.
+
+    q, k [K]; terms [K]: q_c k_c; dot: their sum; scale; bias: what is added for the distance, 0 where the model adds
+    none; visible: whether token i may look at j at all; value: the score, before the mask. dots, row [T]: the dot
+    products and the scores of token i with every key; allowed [T]; weights [T]: softmax of the row.
+    """
+
+    selection: Place
+    variant: Variant
+    labels: tuple[str, str]
+    q: Floats
+    k: Floats
+    terms: Floats
+    dot: float
+    scale: float
+    bias: float
+    value: float
+    visible: bool
+    dots: Floats
+    row: Floats
+    allowed: Bools
+    weights: Floats
+    formula: Formula
+
+    def check(self, reference: Recomputation) -> tuple[Check, ...]:
+        """The row of scores and the dot product, from ids and weights."""
+        at, dtype = self.selection, reference.dtype
+        q, k = reference.qkv(at.layer, "q")[at.head, at.query], reference.qkv(at.layer, "k")[at.head]
+        row = reference.scores(at.layer, at.head, [at.query], scaled=self.variant.scaled, causal=self.variant.causal)[0]
+        shown = np.where(self.allowed, self.row, -np.inf)
+        return (
+            compare("scores", shown, row, (at.key,), dtype),
+            compare("products", self.terms, q * k[at.key], dtype=dtype),
+            compare("dot products", self.dots, k @ q, (at.key,), dtype),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreMatrix:
+    """Scores and weights of the queries `rows` for all keys, [Ti, T] each; allowed [Ti, T]."""
+
+    rows: slice
+    scores: Floats
+    allowed: Bools
+    weights: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ScalingEffect:
+    """One row with and without 1/sqrt(K). scores, weights [2, T] (with, without); entropy [2] in nats; uniform: the
+    largest entropy that this row could have; mean_entropy, mean_top [2]: over all rows of real tokens, entropy and
+    largest weight."""
+
+    scale: float
+    scores: Floats
+    weights: Floats
+    entropy: Floats
+    uniform: float
+    mean_entropy: Floats
+    mean_top: Floats
+
+
+def score(trace: Trace, selection: Place, variant: Variant = AS_MODEL) -> Score:
+    """The score of query i and key j: terms, sum, scale, bias, mask, with the whole row of token i beside it."""
+    selection = selection.checked(trace.config, trace.n_tokens, trace.config.d_head)
+    i, j = selection.query, selection.key
+    q, k = _qk(trace, selection)
+    q_row, k_row = q[i], k[j]
+    rows = slice(i, i + 1)
+    bias = _bias(trace, selection.head, rows)
+    scale = scale_of(trace, variant)
+    dots = q_row @ k.T
+    scores, allowed = _scores(trace, selection, variant, rows)
+    terms = q_row * k_row
+    added = 0.0 if bias is None else float(bias[0, j])
+    return Score(
+        selection=selection,
+        variant=variant,
+        labels=(label(trace, i), label(trace, j)),
+        q=q_row,
+        k=k_row,
+        terms=terms,
+        dot=float(terms.sum()),
+        scale=scale,
+        bias=added,
+        value=float(terms.sum() * scale + added),
+        visible=bool(allowed[0, j]),
+        dots=dots,
+        row=scores[0],
+        allowed=allowed[0],
+        weights=arithmetic.softmax(scores, allowed)[0],
+        formula=_formula(
+            selection, trace.config.d_head, q_row, k_row, scale, None if bias is None else added, allowed[0, j]
+        ),
+    )
+
+
+def score_matrix(
+    trace: Trace, selection: Place, variant: Variant = AS_MODEL, rows: slice | None = None, temperature: float = 1.0
+) -> ScoreMatrix:
+    """Scores and weights of the head for the queries `rows` (all by default)."""
+    selection = selection.checked(trace.config, trace.n_tokens)
+    rows = slice(*(rows or slice(None)).indices(trace.n_tokens))
+    scores, allowed = _scores(trace, selection, variant, rows)
+    return ScoreMatrix(rows, scores, allowed, arithmetic.softmax(scores, allowed, temperature))
+
+
+def scaling_effect(trace: Trace, selection: Place, rows: int = 512) -> ScalingEffect:
+    """What the softmax does with and without the scale, for row i and on average over the first `rows` real tokens."""
+    selection = selection.checked(trace.config, trace.n_tokens)
+    first = slice(0, min(rows, trace.n_real))
+    own = slice(selection.query, selection.query + 1)
+    variants = (AS_MODEL, Variant(scaled=False))
+    mine = [score_matrix(trace, selection, variant, own) for variant in variants]
+    every = [score_matrix(trace, selection, variant, first).weights for variant in variants]
+    return ScalingEffect(
+        scale=scale_of(trace, AS_MODEL),
+        scores=np.stack([matrix.scores[0] for matrix in mine]),
+        weights=np.stack([matrix.weights[0] for matrix in mine]),
+        entropy=np.array([arithmetic.entropy(matrix.weights[0]) for matrix in mine]),
+        uniform=float(np.log(max(1, mine[0].allowed.sum()))),
+        mean_entropy=np.array([arithmetic.entropy(weights).mean() for weights in every]),
+        mean_top=np.array([weights.max(axis=-1).mean() for weights in every]),
+    )
+
+
+def scale_of(trace: Trace, variant: Variant) -> float:
+    """The factor on the dot products: 1 where the scale is left out."""
+    return float(trace.config.attention_scale or 1.0) if variant.scaled else 1.0
+
+
+def _qk(trace: Trace, selection: Place) -> tuple[Floats, Floats]:
+    """[T, K] each."""
+    q, k, _ = trace.layer_qkv(selection.layer)
+    return array(q[selection.head]), array(k[selection.head])
+
+
+def _bias(trace: Trace, head: int, rows: slice) -> Floats | None:
+    """[Ti, T]: what the model adds for the distance; None where it adds nothing."""
+    if trace.encoder.relative_bias is None:
+        return None
+    table = array(trace.encoder.relative_bias.weight)[:, head : head + 1]
+    queries = np.arange(trace.n_tokens)[rows]
+    return arithmetic.relative_bias(trace.config, table, queries, trace.n_tokens)[0]
+
+
+def _scores(trace: Trace, selection: Place, variant: Variant, rows: slice) -> tuple[Floats, Bools]:
+    """[Ti, T] each: scores before the mask, and the mask."""
+    q, k = _qk(trace, selection)
+    causal = trace.config.causal if variant.causal is None else variant.causal
+    window = trace.config.window_of_layer(selection.layer)
+    allowed = arithmetic.allowed(mask(trace), np.arange(trace.n_tokens)[rows], causal, window)
+    return arithmetic.scores(q[rows], k, scale_of(trace, variant), _bias(trace, selection.head, rows)), allowed
+
+
+def _formula(
+    selection: Place, d_head: int, q: Floats, k: Floats, scale: float, bias: float | None, visible: bool
+) -> Formula:
+    i, j = selection.query, selection.key
+    dot = float((q * k).sum())
+    total = dot * scale + (bias or 0.0)
+    pair = rf"{coloured('q', 'q_i')} \cdot {coloured('k', 'k_j')}"
+    added, plus = ("", "") if bias is None else (r" + b_{j - i}", rf" + {bracketed(bias)}")
+    if abs(scale - 1.0) < 1e-9:
+        rule, value = pair, number(dot)
+    elif abs(scale - d_head**-0.5) < 1e-6:
+        rule, value = rf"\frac{{{pair}}}{{\sqrt{{K}}}}", rf"\frac{{{number(dot)}}}{{\sqrt{{{d_head}}}}}"
+    else:
+        rule, value = rf"{number(scale)}\; {pair}", rf"{number(dot)} \cdot {number(scale)}"
+    left = rf"{coloured('q', rf'q_{{{i}}}')} \cdot {coloured('k', rf'k_{{{j}}}')}"
+    outcome = number(total) + ("" if visible else r" \;\to\; -\infty")
+    numbers = calculation(
+        (left, [long_sum(products(q, k, ("q", "k"))), number(dot)]),
+        (f"s_{{{i},{j}}}", [outcome] if value + plus == number(total) else [value + plus, outcome]),
+    )
+    return Formula(symbols=f"s_{{i,j}} = {rule}{added}", numbers=numbers)

@@ -1,0 +1,118 @@
+"""Step 5, the softmax: exponentials with the maximum taken off, their sum, the row of weights; the temperature.
+
+Shapes: T tokens (queries i, keys j).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from encoder.errors import EncoderError
+from encoder.explain import arithmetic
+from encoder.explain.arithmetic import Bools, Floats
+from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.latex import Formula, bracketed, calculation, fraction, long_sum, number, stack, written_out
+from encoder.explain.score import AS_MODEL, Variant, score_matrix
+from encoder.explain.selection import Place
+from encoder.explain.source import label
+from encoder.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """One row of weights.
+
+    scores [T]: before the mask; allowed [T]; top: the largest allowed score; exponentials [T]: exp((s - top) /
+    temperature), 0 where masked; total: their sum; weights [T]; entropy in nats, uniform: the largest that it could be.
+    """
+
+    selection: Place
+    variant: Variant
+    labels: tuple[str, str]
+    temperature: float
+    scores: Floats
+    allowed: Bools
+    top: float
+    exponentials: Floats
+    total: float
+    weights: Floats
+    entropy: float
+    uniform: float
+    formula: Formula
+
+    @property
+    def value(self) -> float:
+        """The weight of key j."""
+        return float(self.weights[self.selection.key])
+
+    def check(self, reference: Recomputation) -> tuple[Check, ...]:
+        """The row of weights, from ids and weights."""
+        at, how = self.selection, self.variant
+        row = reference.attention(
+            at.layer, at.head, [at.query], temperature=self.temperature, scaled=how.scaled, causal=how.causal
+        )[0]
+        return (compare("attention", self.weights, row, (at.key,), reference.dtype),)
+
+
+def softmax(trace: Trace, selection: Place, temperature: float = 1.0, variant: Variant = AS_MODEL) -> Softmax:
+    """The row of token i. Raises EncoderError for a temperature that is not above 0."""
+    if not temperature > 0:
+        raise EncoderError(f"temperature={temperature}: it divides the scores and must be above 0.")
+    selection = selection.checked(trace.config, trace.n_tokens)
+    i, j = selection.query, selection.key
+    matrix = score_matrix(trace, selection, variant, slice(i, i + 1), temperature)
+    scores, allowed, weights = matrix.scores[0], matrix.allowed[0], matrix.weights[0]
+    if not allowed.any():  # padding that sees nothing but padding counts every key alike
+        scores, allowed = np.zeros_like(scores), np.ones_like(allowed)
+    raised = arithmetic.exponentials(scores, allowed, temperature)
+    top, total = float(scores[allowed].max()), float(raised.sum())
+    return Softmax(
+        selection=selection,
+        variant=variant,
+        labels=(label(trace, i), label(trace, j)),
+        temperature=temperature,
+        scores=scores,
+        allowed=allowed,
+        top=top,
+        exponentials=raised,
+        total=total,
+        weights=weights,
+        entropy=float(arithmetic.entropy(weights)),
+        uniform=float(np.log(allowed.sum())),
+        formula=_formula(selection, temperature, scores, allowed, top, raised, total, weights),
+    )
+
+
+def _formula(
+    selection: Place,
+    temperature: float,
+    scores: Floats,
+    allowed: Bools,
+    top: float,
+    raised: Floats,
+    total: float,
+    weights: Floats,
+) -> Formula:
+    i, j = selection.query, selection.key
+    plain = temperature == 1.0
+    below = written_out(len(raised), lambda k: number(raised[k]), chosen=j)
+    if not allowed[j]:
+        steps = [r"0 \quad\text{(masked)}"]
+    else:
+        difference = f"{number(scores[j])} - {bracketed(top)}"
+        difference = difference if plain else rf"({difference})/{temperature:g}"
+        steps = [
+            fraction(f"e^{{{difference}}}", number(total)),
+            fraction(number(raised[j]), number(total)),
+            number(weights[j]),
+        ]
+    exponent = "s_{i,%s} - m_i" if plain else r"(s_{i,%s} - m_i)/\tau"
+    rule = fraction(f"e^{{{exponent % 'j'}}}", rf"\sum_{{l=0}}^{{T-1}} e^{{{exponent % 'l'}}}")
+    return Formula(
+        symbols=stack(rf"\alpha_{{i,j}} = {rule}", r"m_i = \max_l s_{i,l}"),
+        numbers=calculation(
+            (r"\textstyle\sum_l e^{\cdots}", [long_sum(below), number(total)]), (rf"\alpha_{{{i},{j}}}", steps)
+        ),
+    )

@@ -1,0 +1,85 @@
+"""The tensor behind a block of the anatomy, by name: captured where it is, computed by its step where it is not.
+
+Shapes: T tokens, D d_model, K width of a head, F width of the FFN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from encoder.errors import EncoderError
+from encoder.explain.arithmetic import Bools, Floats
+from encoder.explain.chain import attention as attention_step
+from encoder.explain.chain import ffn as ffn_step
+from encoder.explain.ffn import hidden_layer
+from encoder.explain.output import PoolingKind, pooled
+from encoder.explain.score import score_matrix
+from encoder.explain.selection import Place
+from encoder.explain.source import array, sublayer_input, value
+from encoder.trace import Trace
+
+#: Of a layer, what belongs to one head and not to all.
+PER_HEAD = ("q", "k", "v", "scores", "attention", "z")
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A tensor to look at. values [Ti, X], one row a token (a single row for the pooled vector); first: the token of
+    row 0; columns: "components" or "keys"; allowed: for scores, where they count; head: None where the tensor belongs
+    to all heads."""
+
+    name: str
+    values: Floats
+    first: int
+    columns: Literal["components", "keys"]
+    head: int | None
+    allowed: Bools | None = None
+
+
+def tensor(trace: Trace, name: str, head: int = 0, rows: slice | None = None, pooling: PoolingKind = "mean") -> Opened:
+    """The tensor `name` of an anatomy block (`Block.opens`) for the tokens `rows`.
+
+    Raises EncoderError for a name that no block opens.
+    """
+    rows = slice(*(rows or slice(None)).indices(trace.n_tokens))
+    if name == "pooled":
+        return Opened(name, pooled(trace, pooling).vector[None], 0, "components", None)
+    if name.endswith("_norm") and name in trace.norms:
+        return Opened(name, array(trace.norms[name].output[rows]), rows.start, "components", None)
+    parts = name.split(".", 2)
+    if parts[0] == "layers" and len(parts) == 3 and parts[1].isdigit():
+        place = Place(layer=int(parts[1]), head=head).checked(trace.config, trace.n_tokens)
+        if parts[2] in PER_HEAD:
+            return _of_head(trace, place, parts[2], name, rows)
+        derived = _of_layer(trace, place.layer, parts[2], rows)
+        if derived is not None:
+            return Opened(name, derived, rows.start, "components", None)
+    if name not in trace.values:
+        raise EncoderError(f"There is no tensor {name!r} in this trace.")
+    return Opened(name, value(trace, name, rows), rows.start, "components", None)
+
+
+def _of_head(trace: Trace, place: Place, part: str, name: str, rows: slice) -> Opened:
+    """q, k, v, z: [Ti, K]; scores, attention: [Ti, T]."""
+    if part in ("scores", "attention"):
+        matrix = score_matrix(trace, place, rows=rows)
+        values = matrix.scores if part == "scores" else matrix.weights
+        allowed = matrix.allowed if part == "scores" else None
+        return Opened(name, values, rows.start, "keys", place.head, allowed)
+    if part == "z":
+        values = array(trace.z(place.layer, place.head)[rows])
+    else:
+        values = array(trace.layer_qkv(place.layer)["qkv".index(part)][place.head, rows])
+    return Opened(name, values, rows.start, "components", place.head)
+
+
+def _of_layer(trace: Trace, layer: int, part: str, rows: slice) -> Floats | None:
+    """What is not captured, from the step that makes it; None for anything else."""
+    if part == "ffn.hidden":
+        return hidden_layer(trace, layer).hidden[rows]
+    if part == "attention_out":
+        return attention_step(trace, layer, sublayer_input(trace, layer, "attention")[1])[rows]
+    if part == "ffn_out":
+        return ffn_step(trace, layer, sublayer_input(trace, layer, "ffn", rows)[1])
+    return None

@@ -1,0 +1,189 @@
+"""Step 1, text to ids: words, pieces, ids, special tokens; a padded batch and the proof that padding changes nothing.
+
+Shapes: B sentences, T tokens, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from encoder.errors import EncoderError
+from encoder.explain.arithmetic import Bools, Floats
+from encoder.explain.float64_reference import Check, compare
+from encoder.explain.latex import Formula, stack, text
+from encoder.explain.source import array, mask
+from encoder.measure.padding import leaked
+from encoder.pipeline import TextEncoder
+from encoder.text import Tokenizer
+from encoder.trace import Trace
+
+
+@dataclass(frozen=True)
+class Token:
+    """One row of the table text -> ids. word: its index in the text, -1 for a special token; characters: what it
+    covers."""
+
+    position: int
+    characters: str
+    token: str
+    label: str
+    id: int
+    word: int
+    segment: int
+    special: bool
+    real: bool
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try of WordPiece: is `piece` in the vocabulary? id: its row, None where it is not."""
+
+    piece: str
+    id: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class TextToIds:
+    """The text as rows. vocab_size: V; n_full: tokens before anything was cut; query: the selected token."""
+
+    tokens: tuple[Token, ...]
+    vocab_size: int
+    n_full: int
+    query: int
+    formula: Formula
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """[T]"""
+        return tuple(token.id for token in self.tokens)
+
+    def check(self, tokenizer: Tokenizer) -> tuple[Check, ...]:
+        """Every token looked up in the vocabulary on its own; -1 where it is not there."""
+        found = [tokenizer.backend.token_to_id(token.token) for token in self.tokens]
+        ids = [-1 if token_id is None else token_id for token_id in found]
+        return (replace(compare("ids", self.ids, ids, (self.query,)), tolerance=0.0),)  # one id off is another word
+
+
+def text_to_ids(trace: Trace, query: int = 0) -> TextToIds:
+    """Every token of the trace: the characters that it covers, its entry in the vocabulary, its id.
+
+    Raises EncoderError for a trace without its text (an image).
+    """
+    source = trace.source
+    if source is None:
+        raise EncoderError("This trace was not made from a text: its tokens have no characters to show.")
+    tokens = []
+    for position, label in enumerate(trace.labels):
+        real = position < len(source)
+        in_pair = real and source.segments[position] == 1 and source.pair is not None
+        start, end = source.offsets[position] if real else (0, 0)
+        tokens.append(
+            Token(
+                position=position,
+                characters=((source.pair if in_pair else source.text) or "")[start:end],
+                token=trace.tokens[position],
+                label=label,
+                id=trace.ids[position],
+                word=source.words[position] if real else -1,
+                segment=source.segments[position] if real else 0,
+                special=source.special[position] if real else True,
+                real=real,
+            )
+        )
+    chosen, vocabulary = tokens[query], f"{trace.config.vocab_size:,}".replace(",", "{,}")
+    formula = Formula(
+        symbols=stack(r"t_i = \mathrm{id}(\text{piece } i) \in \{0, \dots, V - 1\}", rf"V = {vocabulary}"),
+        numbers=rf"t_{{{query}}} = \mathrm{{id}}({text(chosen.label)}) = {chosen.id}",
+    )
+    return TextToIds(tuple(tokens), trace.config.vocab_size, source.n_full, query, formula)
+
+
+def word_pieces(tokenizer: Tokenizer, word: str) -> tuple[Attempt, ...]:
+    """How WordPiece cuts one word: the longest beginning that the vocabulary has, then the same with the rest.
+
+    Every try is listed, the failures too. Empty for tokenizers that work otherwise (BPE, Unigram). The word goes
+    through the tokenizer's own normaliser first (lower case, accents). Wu et al. 2016; the greedy form is BERT's.
+    """
+    import tokenizers
+
+    model = tokenizer.backend.model
+    if not isinstance(model, tokenizers.models.WordPiece):
+        return ()
+    normaliser = tokenizer.backend.normalizer
+    rest = normaliser.normalize_str(word) if normaliser is not None else word
+    prefix, attempts = model.continuing_subword_prefix, []
+    unknown = Attempt(model.unk_token, tokenizer.backend.token_to_id(model.unk_token))
+    if len(rest) > model.max_input_chars_per_word:
+        return (unknown,)
+    start = 0
+    while start < len(rest):
+        for end in range(len(rest), start, -1):
+            piece = (prefix if start else "") + rest[start:end]
+            found = tokenizer.backend.token_to_id(piece)
+            attempts.append(Attempt(piece, found))
+            if found is not None:
+                break
+        else:  # not even one letter is known: the whole word is unknown
+            return (*attempts, unknown)
+        start = end
+    return tuple(attempts)
+
+
+@dataclass(frozen=True, eq=False)
+class PaddedBatch:
+    """Several sentences as one padded batch, and what the padding changed.
+
+    ids [B, T]; mask [B, T], True for a real token; difference [B]: the largest difference of the output of a sentence's
+    real tokens between the batch and the sentence alone; leaked [B]: the largest attention weight that a real token
+    gives to padding, over all layers and heads; unmasked [B]: the same difference when the mask is left out of the
+    forward pass; pad: the padding token.
+    """
+
+    labels: tuple[tuple[str, ...], ...]
+    ids: NDArray[np.integer]
+    mask: Bools
+    difference: Floats
+    leaked: Floats
+    unmasked: Floats
+    pad: str
+
+
+def padded_batch(model: TextEncoder, texts: Sequence[str]) -> PaddedBatch:
+    """Run the texts as one padded batch, each alone, and once more as a batch whose mask is left out."""
+    batch = model.trace_batch(texts)
+    alone = [model.trace(text) for text in texts]
+    unmasked = _without_mask(model, batch)
+    lengths = [trace.n_real for trace in batch]
+    single = [array(trace.output) for trace in alone]
+    return PaddedBatch(
+        labels=tuple(trace.labels for trace in batch),
+        ids=np.array([trace.ids for trace in batch]),
+        mask=np.stack([mask(trace) for trace in batch]),
+        difference=np.array(
+            [_apart(array(t.output), one, n) for t, one, n in zip(batch, single, lengths, strict=True)]
+        ),
+        leaked=np.array([leaked(trace) for trace in batch]),
+        unmasked=np.array([_apart(out, one, n) for out, one, n in zip(unmasked, single, lengths, strict=True)]),
+        pad=model.tokenizer.pad_token,
+    )
+
+
+def _apart(one: Floats, other: Floats, n_real: int) -> float:
+    return float(np.abs(one[:n_real] - other[:n_real]).max())
+
+
+def _without_mask(model: TextEncoder, batch: Sequence[Trace]) -> Floats:
+    """[B, T, D]: the padded ids run as if the padding were words."""
+    segments = [[*trace.source.segments] + [0] * (trace.n_tokens - len(trace.source)) for trace in batch]  # type: ignore[arg-type, union-attr]
+    with torch.no_grad():
+        output = model.encoder(
+            torch.tensor([trace.ids for trace in batch], device=model.device),
+            None,
+            torch.tensor(segments, device=model.device),
+        )
+    return array(output)

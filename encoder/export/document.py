@@ -1,0 +1,208 @@
+"""A page of HTML that stands alone: figures that answer to the mouse, pictures, tables; no network, no server.
+
+What somebody typed is in it, so every text is escaped, figures travel as JSON in which "<" cannot occur, and the page's
+own policy (Content-Security-Policy) lets no script run but the ones written here, whatever the text says.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.io.json import to_json_plotly
+from plotly.offline import get_plotlyjs
+
+from encoder.figures import colours as colour
+from encoder.figures.picture import escape, style
+from encoder.figures.png import png_uri
+
+#: Longer tables are cut in the page, and say so.
+LONGEST_TABLE = 200
+#: Pixels: side of a small map in the grid of all heads, what lies between two, room for the names of layers and heads.
+SMALL_MAP, BETWEEN, MARGIN = 64, 6, 34
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of a report: a heading, and below it whatever there is of figure, picture, sentences and table.
+
+    figure: drawn to be hovered and zoomed, `height` pixels high; picture: SVG, or a `Picture`, trusted as it stands;
+    sentences: paragraphs of plain text; table: its index is left out; numbers of it are shown with three decimals;
+    live: what the page's script needs for a picture that answers to pointer and keys (`lines.live_lines`).
+    """
+
+    title: str
+    figure: go.Figure | None = None
+    picture: str = ""
+    sentences: Sequence[str] = ()
+    table: pd.DataFrame | None = None
+    height: int = 600
+    live: Mapping[str, object] | None = None
+
+
+def document(
+    title: str,
+    sections: Sequence[Section],
+    *,
+    text: str = "",
+    facts: Mapping[str, object] | None = None,
+    code: str = "",
+    link: str = "",
+    footer: str = "",
+) -> str:
+    """A whole HTML page that opens without a network.
+
+    Args:
+        title: the page's heading and the browser tab's name.
+        sections: what it shows, in order.
+        text: the sentence that was looked at.
+        facts: name -> value: model, layer, head and the settings.
+        code: Python that gives the numbers again.
+        link: the address of the same view in the app, if it has one that others can open.
+        footer: the last line.
+    """
+    scripts = []
+    if any(section.figure is not None for section in sections):
+        scripts += [get_plotlyjs(), (HERE / "document.js").read_text(encoding="utf-8")]
+    if any(section.live is not None for section in sections):
+        scripts.append((HERE / "interactive_report.js").read_text(encoding="utf-8"))
+    body = [f"<h1>{escape(title)}</h1>"]
+    body += [f'<blockquote dir="auto">{escape(text)}</blockquote>'] if text else []
+    body += [_facts(facts)] if facts else []
+    body += [_section(section, number) for number, section in enumerate(sections)]
+    if code:
+        body.append(f"<section><h2>The same in Python</h2><pre><code>{escape(code)}</code></pre></section>")
+    if link:
+        body.append(f'<p>This view in the app: <a href="{escape(link)}" rel="noreferrer">{escape(link)}</a></p>')
+    body += [f"<footer><p>{escape(footer)}</p></footer>"] if footer else []
+    body += [f"<script>{script}</script>" for script in scripts]
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title>",
+            '<link rel="icon" href="data:,">',
+            f"<style>{(HERE / 'document.css').read_text(encoding='utf-8')}{style()}</style>",
+            "</head>",
+            "<body>",
+            *body,
+            "</body>",
+            "</html>\n",
+        ]
+    )
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """Nothing is fetched, and no script runs but these, told by their SHA-256."""
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"&#39;sha256-{digest}&#39;" for digest in digests) or "&#39;none&#39;"
+    return (
+        "default-src &#39;none&#39;; img-src data: blob:; style-src &#39;unsafe-inline&#39;; "
+        f"script-src {allowed}; base-uri &#39;none&#39;; form-action &#39;none&#39;"
+    )
+
+
+def _facts(facts: Mapping[str, object]) -> str:
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
+    return f"<dl>{rows}</dl>"
+
+
+def _section(section: Section, number: int) -> str:
+    narrow = section.figure is None and not section.picture  # tables stand side by side
+    kind = ' class="narrow"' if narrow else ""
+    parts = [f"<section{kind}><h2>{escape(section.title)}</h2>"]
+    if section.figure is not None:
+        parts.append(
+            f'<div class="figure" style="height:{int(section.height)}px" data-source="figure-{number}" '
+            f'role="img" aria-label="{escape(section.title)}"></div>'
+            f'<script type="application/json" id="figure-{number}">{_json(section.figure)}</script>'
+        )
+    if section.live is not None:
+        data = json.dumps(section.live).replace("<", "\\u003c")  # nothing typed ends the script
+        parts.append(f'<div class="live" data-source="live-{number}">{section.picture}</div>')
+        parts.append(f'<script type="application/json" id="live-{number}">{data}</script>')
+    elif section.picture:
+        parts.append(section.picture)
+    parts += [f'<p class="caption">{escape(sentence)}</p>' for sentence in section.sentences]
+    parts += [_table(section.table)] if section.table is not None else []
+    return "\n".join([*parts, "</section>"])
+
+
+def _json(figure: go.Figure) -> str:
+    """The figure without Plotly's default template; "<", ">" and "/" are written as escapes by Plotly's encoder."""
+    content = figure.to_plotly_json()
+    layout = {name: value for name, value in content["layout"].items() if name != "template"}
+    return to_json_plotly({"data": content["data"], "layout": layout})
+
+
+def _table(frame: pd.DataFrame) -> str:
+    numeric = {name for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name])}
+    head = "".join(f"<th{_kind(name in numeric)}>{escape(name)}</th>" for name in frame.columns)
+    rows = []
+    for row in frame.head(LONGEST_TABLE).to_dict("records"):
+        cells = (f"<td{_kind(name in numeric)}>{escape(_cell(value))}</td>" for name, value in row.items())
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    more = len(frame) - LONGEST_TABLE
+    cut = f'<p class="caption">The first {LONGEST_TABLE:,} of {len(frame):,} rows.</p>' if more > 0 else ""
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>{cut}'
+
+
+def _kind(number: bool) -> str:
+    return ' class="number"' if number else ""
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.3f}" if abs(value) >= 5e-4 or value == 0 else f"{value:.1e}"
+    return "" if value is None else str(value)
+
+
+def grid_picture(
+    thumbnails: object, *, colours: str = "viridis", selected: tuple[int, int] | None = None, alt: str = ""
+) -> str:
+    """All heads as one SVG picture around a PNG: a row a layer, a column a head, both counted from 0.
+
+    thumbnails: uint8 [L, H, S, S], 255 for the weight 1; selected: the (layer, head) that is framed.
+    """
+    maps = np.asarray(thumbnails)
+    if maps.dtype != np.uint8 or maps.ndim != 4:
+        raise ValueError(f"thumbnails are {maps.dtype} {list(maps.shape)}: uint8 [L, H, S, S] is needed.")
+    n_layers, n_heads = maps.shape[:2]
+    palette = colour.thumbnails_lut(colours)
+    pitch = SMALL_MAP + BETWEEN
+    images, names = [], []
+    for layer in range(n_layers):
+        y = MARGIN + layer * pitch
+        names.append(f'<text x="{MARGIN - 8}" y="{y + SMALL_MAP / 2 + 4}" text-anchor="end">L{layer}</text>')
+        for head in range(n_heads):
+            place = f'x="{MARGIN + head * pitch}" y="{y}" width="{SMALL_MAP}" height="{SMALL_MAP}"'
+            source = png_uri(maps[layer, head], palette)
+            images.append(f'<image {place} preserveAspectRatio="none" href="{source}"/>')
+    for head in range(n_heads):
+        x = MARGIN + head * pitch + SMALL_MAP / 2
+        names.append(f'<text x="{x}" y="{MARGIN - 10}" text-anchor="middle">H{head}</text>')
+    frame = ""
+    if selected is not None:
+        x, y = MARGIN + selected[1] * pitch - 2, MARGIN + selected[0] * pitch - 2
+        frame = (
+            f'<rect x="{x}" y="{y}" width="{SMALL_MAP + 4}" height="{SMALL_MAP + 4}" fill="none" '
+            f'stroke="{colour.EMPHASIS}" stroke-width="3"/>'
+        )
+    size = f"0 0 {MARGIN + n_heads * pitch} {MARGIN + n_layers * pitch}"
+    return (
+        f'<svg class="grid" viewBox="{size}" role="img" aria-label="{escape(alt)}" xmlns="http://www.w3.org/2000/svg">'
+        f"{''.join(names)}{''.join(images)}{frame}</svg>"
+    )

@@ -1,0 +1,128 @@
+"""A window of a long text's attention map. Its axes count tokens whatever a cell stands for: a zoom keeps its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.attention import Positions, Scale, attention_cells, map_traces, positions
+from encoder.figures.axes import as_array, band, disambiguate, neutral_layout, shown_label, shown_name
+
+#: Up to this many tokens across, each one's label is written on the axis.
+LABELLED_TOKENS = 40
+
+
+def attention_window(
+    attention: object,
+    labels: Sequence[str],
+    *,
+    block: int,
+    row_offset: int = 0,
+    column_offset: int = 0,
+    scale: Scale = "fixed",
+    log: bool = False,
+    colours: str = "viridis",
+    selected: tuple[Positions, Positions] | None = None,
+) -> go.Figure:
+    """Part of the attention map of a long text, exact or in blocks, in its place among all the text's tokens.
+
+    Args:
+        attention: [rows, columns], the weights of the window, or their block-wise maxima.
+        labels: of all T tokens of the text.
+        block: cell (r, c) stands for query tokens row_offset + r x block onwards, and as many key tokens.
+        row_offset, column_offset: first query and key token of the window.
+        scale, log, colours, selected: as in `attention_heatmap`.
+
+    Returns:
+        A figure whose axes run over all T tokens; zooming in it survives the next window of the same text.
+    """
+    spec = window_spec(
+        attention, labels, block=block, row_offset=row_offset, column_offset=column_offset, scale=scale, log=log,
+        colours=colours, selected=selected,
+    )  # fmt: skip
+    return go.Figure(spec)
+
+
+def window_spec(
+    attention: object,
+    labels: Sequence[str],
+    *,
+    block: int,
+    row_offset: int = 0,
+    column_offset: int = 0,
+    scale: Scale = "fixed",
+    log: bool = False,
+    colours: str = "viridis",
+    selected: tuple[Positions, Positions] | None = None,
+) -> dict[str, Any]:
+    """`attention_window` as plain dictionaries {"data", "layout"}; why, says `attention_spec`."""
+    weights = as_array(attention, name="attention", ndim=2)
+    cells = attention_cells(weights, [""] * (max(weights.shape) * block), scale=scale, block=block)
+    n_rows, n_columns = weights.shape
+    rows = row_offset + block * np.arange(n_rows) + (block - 1) / 2
+    columns = column_offset + block * np.arange(n_columns) + (block - 1) / 2
+    cells = replace(cells, rows=rows.astype(np.float32), columns=columns.astype(np.float32))
+    unit = "" if block == 1 else f", {block} tokens a cell"
+    bands: list[dict[str, Any]] = []
+    for places, side, shade in zip(selected or (), ("row", "column"), (colour.QUERY, colour.KEY), strict=False):
+        for token in positions(places):
+            bands += band(**{side: token}, colour=shade, thin=True)
+    layout = neutral_layout(
+        margin={"l": 8, "r": 8, "t": 60, "b": 8},
+        xaxis=_axis(labels, columns, block, "attends to (key)" + unit),
+        yaxis=_axis(labels, rows, block, "attends from (query)" + unit, downwards=True),
+        shapes=bands,
+        uirevision=f"{len(labels)} tokens",
+    )
+    return {"data": map_traces(cells, log, colours), "layout": layout}
+
+
+def _axis(
+    labels: Sequence[str], centres: np.ndarray, block: int, title: str, downwards: bool = False
+) -> dict[str, Any]:
+    """An axis that counts tokens. Names for the cells of the window: the tokens, or which tokens a block holds."""
+    ends = [-0.5, len(labels) - 0.5]
+    first = round(float(centres[0]) - (block - 1) / 2)
+    last = min(first + block * len(centres), len(labels))
+    named = block == 1 and last - first <= LABELLED_TOKENS
+    texts = [shown_label(label) for label in labels[first:last]] if block == 1 else _spans(first, last, block)
+    told = texts
+    if block == 1:
+        told = [shown_name(*both) for both in zip(labels[first:last], disambiguate(labels)[first:last], strict=True)]
+    axis: dict[str, Any] = {
+        "type": "linear",
+        "range": ends[::-1] if downwards else ends,
+        "autorange": False,
+        "minallowed": ends[0],
+        "maxallowed": ends[1],
+        "tickmode": "auto",
+        "tickformat": "d",
+        "tickvals": centres.astype(np.float32),
+        "ticktext": texts if named else told,  # where ticks are numbers, this is read for the label of a cell alone
+        "title": {"text": title, "standoff": 10},
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+    }
+    if named:
+        axis |= {
+            "tickmode": "linear",
+            "tick0": 0,
+            "dtick": 1,
+            "labelalias": {str(first + k): name for k, name in enumerate(told)},
+            "tickangle": 0 if downwards else -90,
+        }
+    return axis
+
+
+def _spans(first: int, last: int, block: int) -> list[str]:
+    """ "32–63" for each block from token `first` up to `last`."""
+    starts = range(first, last, block)
+    ends = [min(start + block, last) - 1 for start in starts]
+    return [f"{start}–{end}" if end > start else str(start) for start, end in zip(starts, ends, strict=True)]

@@ -1,0 +1,158 @@
+"""A part of one head's attention map, with special tokens treated as asked, in memory that does not grow with T^2.
+
+Where layer or head is None, the map is averaged over it, as in `aggregate.mean_attention`.
+
+Shapes: T tokens (queries i, keys j).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from encoder.measure import tokens
+from encoder.measure.aggregate import SpecialTokens, mean_attention
+from encoder.trace import CHUNK_NUMBERS, Trace, block_max, pooling_block, put_block_max
+
+
+def attention_rows(
+    trace: Trace,
+    layer: int | None,
+    head: int | None,
+    special: SpecialTokens = "show",
+    queries: slice | None = None,
+) -> Tensor:
+    """[Ti, T]: the rows of some queries; special tokens shown, zeroed or left out as in `aggregate.special_tokens`."""
+    if layer is None or head is None:
+        rows = mean_attention(trace, layer, head, queries)
+    else:
+        rows = trace.attention(layer, head, queries)
+    if special == "show":
+        return rows
+    ordinary = ~tokens.as_mask(tokens.is_special(trace), trace)  # [T]
+    rows = rows * ordinary * ordinary[queries or slice(None)].unsqueeze(-1)
+    if special == "zero":
+        return rows
+    total = rows.sum(dim=-1, keepdim=True)
+    return torch.where(total > 0, rows / total.clamp(min=torch.finfo(rows.dtype).tiny), rows)
+
+
+def attention_column(trace: Trace, layer: int | None, head: int | None, special: SpecialTokens, key: int) -> Tensor:
+    """[T]: what each query gives to one key."""
+    rows = range(trace.n_tokens)
+    return torch.cat([chunk[:, key] for _, chunk in _chunks(trace, layer, head, special, rows, 1)])
+
+
+def pooled_window(
+    trace: Trace,
+    layer: int | None,
+    head: int | None,
+    special: SpecialTokens = "show",
+    size: int = 256,
+    queries: slice | None = None,
+    keys: slice | None = None,
+) -> tuple[Tensor, int]:
+    """The window queries x keys in at most size x size cells: (largest weight of each block, its side in tokens)."""
+    rows, columns = (range(*(window or slice(None)).indices(trace.n_tokens)) for window in (queries, keys))
+    block = pooling_block(max(len(rows), len(columns)), size)
+    parts = [
+        block_max(chunk[:, columns.start : columns.stop].unsqueeze(0), block)[0]
+        for _, chunk in _chunks(trace, layer, head, special, rows, block)
+    ]
+    return torch.cat(parts), block
+
+
+@dataclass(frozen=True, eq=False)
+class Overview:
+    """What one walk through a whole map leaves of it.
+
+    pooled [S, S]: the largest weight of each block; block: its side in tokens; received [T]: the mean weight that each
+    key receives from the real queries. Of several heads, [H, S, S] and [H, T].
+    """
+
+    pooled: Tensor
+    block: int
+    received: Tensor
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of both."""
+        return sum(one.numel() * one.element_size() for one in (self.pooled, self.received))
+
+    def of(self, head: int) -> Overview:
+        """One of several heads."""
+        return Overview(self.pooled[head], self.block, self.received[head])
+
+    def coarser(self, size: int) -> Tensor:
+        """[H, s, s], s <= size: the pooled maps of several heads, pooled once more."""
+        return block_max(self.pooled, pooling_block(self.pooled.shape[-1], size))
+
+
+def overview(
+    trace: Trace, layer: int | None, head: int | None, special: SpecialTokens = "show", size: int = 256
+) -> Overview:
+    """The `Overview` of one map in at most size x size cells."""
+    block = pooling_block(trace.n_tokens, size)
+    parts, received = [], torch.zeros(trace.n_tokens, device=trace.mask.device)
+    for start, chunk in _chunks(trace, layer, head, special, range(trace.n_tokens), block):
+        parts.append(block_max(chunk.unsqueeze(0), block)[0])
+        received += chunk[: max(0, trace.n_real - start)].sum(dim=0)
+    return Overview(torch.cat(parts), block, received / max(1, trace.n_real))
+
+
+def layer_overview(trace: Trace, layer: int, size: int = 256) -> Overview:
+    """The `Overview` of all heads of a layer, special tokens shown."""
+    block = pooling_block(trace.n_tokens, size)
+    cells = -(-trace.n_tokens // block)
+    pooled = torch.zeros(trace.config.n_heads, cells, cells, device=trace.mask.device)
+    received = torch.zeros(trace.config.n_heads, trace.n_tokens, device=trace.mask.device)
+    for _, rows, _, pattern in trace.iter_attention((layer,), block=block):
+        put_block_max(pooled, pattern, rows.start, block)
+        received += pattern[:, : max(0, trace.n_real - rows.start)].sum(dim=1)
+    return Overview(pooled, block, received / max(1, trace.n_real))
+
+
+def strongest_pairs(
+    trace: Trace,
+    layer: int | None,
+    head: int | None,
+    special: SpecialTokens = "show",
+    k: int = 5,
+    seen: Overview | None = None,
+) -> list[tuple[int, int, float]]:
+    """The k strongest cells of a head as (query, key, weight), strongest first; padding never counts.
+
+    They lie in the k blocks with the largest weights, so only the rows of these are looked at cell by cell.
+    seen: the map's overview, where it is at hand.
+    """
+    seen = seen or overview(trace, layer, head, special)
+    n_real = trace.n_real  # padding stands at the end, as query and as key
+    pooled, block = seen.pooled, seen.block
+    if n_real < trace.n_tokens:  # a block may hold both: there a largest weight may be padding's
+        pooled, block = pooled_window(trace, layer, head, special, len(pooled), slice(0, n_real), slice(0, n_real))
+    places = pooled.flatten().topk(min(k, pooled.numel())).indices.tolist()
+    best: list[tuple[float, int, int]] = []
+    for row in sorted({place // pooled.shape[1] for place in places}):
+        rows = slice(row * block, min((row + 1) * block, n_real))
+        band = attention_rows(trace, layer, head, special, rows)
+        for column in sorted(place % pooled.shape[1] for place in places if place // pooled.shape[1] == row):
+            cells = band[:, column * block : min((column + 1) * block, n_real)]
+            weights, found = cells.flatten().topk(min(k, cells.numel()))
+            best += [
+                (weight, rows.start + at // cells.shape[1], column * block + at % cells.shape[1])
+                for weight, at in zip(weights.tolist(), found.tolist(), strict=True)
+            ]
+    best.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
+    return [(query, key, weight) for weight, query, key in best[:k]]
+
+
+def _chunks(
+    trace: Trace, layer: int | None, head: int | None, special: SpecialTokens, rows: range, block: int
+) -> Iterator[tuple[int, Tensor]]:
+    """(first query, rows [Ti, T]) over `rows`, whole blocks at a time."""
+    step = max(1, CHUNK_NUMBERS // trace.n_tokens // block) * block
+    for start in range(rows.start, rows.stop, step):
+        yield start, attention_rows(trace, layer, head, special, slice(start, min(start + step, rows.stop)))

@@ -1,0 +1,38 @@
+"""What can be exported from the page “Architecture”."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from encoder.explain.architecture import Anatomy
+from encoder.explain.cost import Cost
+from encoder.export import tables
+from pages.core.export import export_panel
+from pages.core.view import View
+
+if TYPE_CHECKING:
+    pass
+
+
+def export_anatomy(view: View, drawn: Anatomy, bytes_each: int) -> None:
+    """Every block with its shape, parameters, FLOPs and memory."""
+    export_panel(
+        view,
+        f"Anatomy of {view.loaded.name}",
+        lambda: tables.anatomy_frame(drawn),
+        lines="from encoder.export import tables\nfrom encoder.explain.architecture import anatomy\n"
+        f"drawn = anatomy(model.config, trace.n_tokens, {bytes_each})\n"
+        "table = tables.anatomy_frame(drawn)",
+    )
+
+
+def export_cost(view: View, found: Cost, bytes_each: int) -> None:
+    """FLOPs and bytes of each part of a layer."""
+    export_panel(
+        view,
+        f"Cost of {view.loaded.name}",
+        lambda: tables.cost_frame(found),
+        lines="from encoder.export import tables\nfrom encoder.explain import cost\n"
+        f"found = cost.cost(model.config, trace.n_tokens, model.n_parameters, {bytes_each})\n"
+        "table = tables.cost_frame(found)",
+    )

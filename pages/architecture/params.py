@@ -1,0 +1,18 @@
+"""The values of the page “Architecture” in the address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.core.params import Param, choice, string
+from pages.core.url_state import state
+
+
+@state.register
+@dataclass(frozen=True)
+class Params:
+    """Which half of the page is open, what blocks say, and the open block."""
+
+    part: Param[str] = choice("diagram", ("diagram", "cost"), url="show")
+    says: Param[str] = choice("shape", ("shape", "parameters", "flops", "memory"))
+    block: Param[str] = string()

@@ -1,0 +1,103 @@
+"""What can be exported from the page “Beyond attention weights”."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from encoder.export import tables
+from encoder.export.report import EXACT_TOKENS
+from encoder.measure.deletion import Deletion
+from encoder.measure.qk_space import QKSpace
+from pages.beyond_weights.deletion import AMONG, SCOPES
+from pages.core.export import export_panel, place, title
+from pages.core.view import View
+
+if TYPE_CHECKING:
+    pass
+
+
+def export_plane(view: View, space: QKSpace, shown: Mapping[str, go.Figure]) -> None:
+    """Queries and keys as points of the plane. shown: the page's picture."""
+    layer, head = view.layer, view.head
+
+    def frame() -> pd.DataFrame:
+        labels = np.array(view.trace.labels, dtype=object)
+        n_real = len(space.queries)
+        return pd.DataFrame(
+            {
+                "position": np.arange(n_real),
+                "token": labels[:n_real],
+                **{f"query_{axis}": space.queries[:, at] for at, axis in enumerate("xy")},
+                **{f"key_{axis}": space.keys[:, at] for at, axis in enumerate("xy")},
+                "strongest_key": space.strongest,
+                "strongest_token": labels[space.strongest],
+                "weight": space.weights,
+            }
+        )
+
+    export_panel(
+        view,
+        title(view, f"Queries and keys of L{layer} H{head} in one plane"),
+        frame,
+        figures=shown,
+        lines="from encoder.measure import qk_space\n"
+        f"space = qk_space.qk_space(trace, {layer}, {head})\n"
+        "space.queries, space.keys",
+        settings=place(view),
+    )
+
+
+def export_moved(view: View, shown: Mapping[str, go.Figure]) -> None:
+    """Each weight of the head beside what it moves. shown: the page's pictures."""
+    layer, head = view.layer, view.head
+    export_panel(
+        view,
+        title(view, f"What L{layer} H{head} moves"),
+        lambda: tables.moved_frame(view.trace, layer, head),
+        figures=shown,
+        lines=f"from encoder.measure import norm_weighted\nmoved = norm_weighted.norm_weighted(trace, {layer}, {head})",
+        settings=place(view),
+    )
+
+
+def export_rollout(view: View, shown: Mapping[str, go.Figure]) -> None:
+    """The rollout up to the layer. shown: the page's pictures."""
+    long, query = view.trace.n_tokens > EXACT_TOKENS, view.i or 0
+    rows = f", slice({query}, {query + 1})" if long else ""
+    export_panel(
+        view,
+        title(view, f"Rollout up to layer {view.layer}"),
+        lambda: tables.rollout_frame(view.trace, view.layer, query),
+        figures=shown,
+        lines=f"from encoder.measure import rollout\nshares = rollout.rollout(trace, {view.layer}{rows})",
+        settings={"Layer": view.layer},
+    )
+
+
+def export_deletion(
+    view: View, found: Deletion, shown: go.Figure, scope: str, among: str, seeds: Sequence[int]
+) -> None:
+    """The deletion test: each k with the change that it makes. shown: the page's picture."""
+    layer, head = view.layer, view.head
+    options = f'seeds=range({len(seeds)}), scope="{scope}", candidates="{among}"'
+    export_panel(
+        view,
+        title(view, f"Deletion test of L{layer} H{head}"),
+        lambda: pd.DataFrame(
+            {
+                "k": found.counts,
+                "most_attended": found.by_attention,
+                "move_most": found.by_moved,
+                **{f"random_{seed}": row for seed, row in zip(seeds, found.random, strict=True)},
+            }
+        ),
+        figures={"Change of the embedding, 1 − cosine": shown},
+        lines="from encoder.measure import deletion\n"
+        f"found = deletion.deletion_test(model, trace, {layer}, {head}, {options})",
+        settings={**place(view), "Hidden": SCOPES[scope], "Among": AMONG[among]},
+    )

@@ -1,0 +1,160 @@
+"""The worked example's numbers: editable tables, and what was changed as a value of the URL.
+
+A table that a reader edits keeps its edits in its widget. So the widget is given the numbers that it started from, and
+given new ones, under a new key, only when the address brings others (a link, the browser's back, the reset button).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pandas as pd
+import streamlit as st
+
+from encoder.errors import EncoderError
+from encoder.explain.by_hand import LARGEST, Inputs
+from pages.core import selection
+from pages.core.view import state
+
+_BASE, _VERSION, _WRITTEN = "hand:base", "hand:version", "hand:written"
+_DEFAULTS = Inputs()
+_MATRICES = (
+    "embeddings", "position_rows", "w_q", "w_k", "w_v", "w_o", "w_in", "b_in", "w_out", "b_out", "attention_gain",
+    "attention_shift", "ffn_gain", "ffn_shift",
+)  # fmt: skip
+_NAMED_ROWS = ("embeddings", "position_rows")  # the words' names stand before them
+_OPTIONS = {"positions": ("notes", "formula", "own"), "norm_placement": ("post", "pre"), "scaled": (True, False)}
+
+
+def decode(text: str) -> Inputs:
+    """What the address says was changed -> Inputs. Raises EncoderError for what cannot be read."""
+    if not text:
+        return _DEFAULTS
+    try:
+        changes = json.loads(text)
+    except ValueError:
+        changes = None
+    known = {*_MATRICES, *_OPTIONS, "eps"}
+    if not isinstance(changes, dict) or not set(changes) <= known:
+        raise EncoderError("The link's numbers for the worked example cannot be read. Shown: the example's own.")
+    for name, options in _OPTIONS.items():
+        if name in changes and changes[name] not in options:
+            raise EncoderError(f"The link asks for {name}={changes[name]!r}. Shown: the example's own numbers.")
+    for name in set(changes) & {*_MATRICES, "eps"}:
+        own = getattr(_DEFAULTS, name)
+        as_many = name not in _NAMED_ROWS or (isinstance(changes[name], list) and len(changes[name]) == len(own))
+        if not (as_many and _like(changes[name], own)):
+            raise EncoderError(f"The link's {name} is no table like the example's. Shown: the example's own numbers.")
+    if "eps" in changes:
+        changes["eps"] = float(changes["eps"])
+    return _DEFAULTS.replace(**changes)
+
+
+def _like(value: object, own: object) -> bool:
+    """Whether a link's value can stand in a table of the page: rows of cells with numbers or nothing in them."""
+    if isinstance(own, tuple):
+        if not isinstance(value, list) or not value:
+            return False
+        if isinstance(own[0], tuple):
+            return all(isinstance(row, list) and row and all(_is_cell(cell) for cell in row) for row in value)
+        return all(_is_cell(cell) for cell in value)
+    return _is_cell(value) and value is not None and 0 <= value <= LARGEST
+
+
+def _is_cell(cell: object) -> bool:
+    return cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool) and math.isfinite(cell))
+
+
+def encode(inputs: Inputs) -> str:
+    """What differs from the defaults, as short JSON; nothing where nothing does."""
+    changes = {
+        name: getattr(inputs, name)
+        for name in (*_MATRICES, *_OPTIONS, "eps")
+        if getattr(inputs, name) != getattr(_DEFAULTS, name)
+    }
+    return json.dumps(changes, separators=(",", ":")) if changes else ""
+
+
+def begin() -> Inputs:
+    """The numbers that this run's tables start from."""
+    asked = state.get("hand")
+    # Widgets that were not drawn in the run before (another page, the other half of this one) have lost their edits.
+    anew = _BASE not in st.session_state or key("positions") not in st.session_state
+    if anew or asked != st.session_state[_WRITTEN]:
+        try:
+            base = decode(asked)
+        except EncoderError as error:
+            st.warning(str(error), icon=":material/link_off:")
+            base = _DEFAULTS
+        st.session_state[_BASE] = base
+        st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
+        st.session_state[_WRITTEN] = asked
+    return st.session_state[_BASE]
+
+
+def end(inputs: Inputs) -> None:
+    """Write what is on the screen into the address."""
+    text = encode(inputs)
+    st.session_state[_WRITTEN] = text
+    state.put("hand", text)
+
+
+def reset() -> None:
+    """Back to the example's own numbers. For callbacks."""
+    selection.put(hand="")
+    st.session_state[_WRITTEN] = None
+
+
+def key(name: str) -> str:
+    """Key of the widget that edits `name`."""
+    return f"hand:{name}:{st.session_state[_VERSION]}"
+
+
+def matrix(name: str, base: Inputs, title: str, rows: tuple[str, ...] | None = None) -> tuple:
+    """An editable table; its numbers as nested tuples, an empty cell as None."""
+    start = getattr(base, name)
+    vector = not isinstance(start[0], tuple)
+    table = [start] if vector else list(start)
+    columns = [str(column) for column in range(len(table[0]))]
+    frame = pd.DataFrame(table, columns=columns, index=list(rows or (str(row) for row in range(len(table)))))
+    st.markdown(title)
+    edited = st.data_editor(
+        frame,
+        key=key(name),
+        width="stretch",
+        hide_index=rows is None,
+        column_config={
+            column: st.column_config.NumberColumn(column, format="%.4g", step=1e-6, width=58) for column in columns
+        },
+    )
+    numbers = tuple(tuple(None if pd.isna(value) else float(value) for value in row) for row in edited.to_numpy())
+    return numbers[0] if vector else numbers
+
+
+def number(name: str, base: Inputs, label: str, **more) -> float:
+    """One editable number."""
+    return st.number_input(label, value=getattr(base, name), key=key(name), **more)
+
+
+def choice(name: str, base: Inputs, label: str, titles: dict, **more) -> object:
+    """A choice among words; kept like the tables."""
+    widget = key(name)
+    if widget not in st.session_state:
+        st.session_state[widget] = getattr(base, name)
+    return st.segmented_control(
+        label,
+        list(titles),
+        key=widget,
+        format_func=titles.get,
+        required=True,
+        on_change=_take,
+        args=(name,),
+        **more,
+    )
+
+
+def _take(name: str) -> None:
+    # A choice may bring another table or take one away, whose edits would go with it: all start from what is written.
+    inputs = decode(state.get("hand")).replace(**{name: st.session_state[key(name)]})
+    selection.put(hand=encode(inputs))

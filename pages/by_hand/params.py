@@ -1,0 +1,17 @@
+"""The values of the page “By hand” in the address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.core.params import Param, choice, string
+from pages.core.url_state import state
+
+
+@state.register
+@dataclass(frozen=True)
+class Params:
+    """Which half of the page is open, and the numbers that were changed."""
+
+    part: Param[str] = choice("calculation", ("calculation", "notes"), url="worked")
+    hand: Param[str] = string()

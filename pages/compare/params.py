@@ -1,0 +1,38 @@
+"""The values of the page “Compare” in the address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.core.params import Param, choice, string, whole_number
+from pages.core.url_state import state
+
+WHAT = {"heads": "Two heads", "sentences": "Two sentences", "models": "Two models"}
+OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
+
+#: Models to hold the sidebar's against.
+MODELS = {
+    "moved": "the same weights, norms moved",
+    "minilm": "all-MiniLM-L6-v2",
+    "twin-pre": "Twin, pre-norm",
+    "twin-post": "Twin, post-norm",
+    "scratch": "from scratch",
+    "other": "a folder or Hub id",
+}
+
+
+@state.register
+@dataclass(frozen=True)
+class Params:
+    """The other side; the first side is the view itself."""
+
+    what: Param[str] = choice("heads", WHAT, url="compare")
+    # Unset: chosen by the page, the next head, or the same head of the other model.
+    layer_b: Param[int | None] = whole_number(None)
+    head_b: Param[int | None] = whole_number(None)
+    text_b: Param[str] = string(OTHER_SENTENCE)
+    model_b: Param[str] = choice("moved", MODELS)
+    source_b: Param[str] = string()
+    # A selected token that the first side does not have.
+    i_b: Param[int | None] = whole_number(None)
+    j_b: Param[int | None] = whole_number(None)

@@ -1,0 +1,23 @@
+"""The drawing components: pictures in the browser that answer to clicks and keys (Streamlit components v2)."""
+
+from .events import GridEvent, LinesEvent, PlotEvent, TextEvent, ZoomWindow, on_click
+from .head_grid import head_grid
+from .lines import lines
+from .palette import HEAD_COLOURS
+from .plot import plot, plot_window
+from .text_shade import text_shade
+
+__all__ = [
+    "HEAD_COLOURS",
+    "GridEvent",
+    "LinesEvent",
+    "PlotEvent",
+    "TextEvent",
+    "ZoomWindow",
+    "head_grid",
+    "lines",
+    "on_click",
+    "plot",
+    "plot_window",
+    "text_shade",
+]

@@ -1,0 +1,209 @@
+"""What the drawing components tell Python, checked: a browser may send anything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NotRequired, TypedDict
+
+import streamlit as st
+
+from pages.core import url_state
+
+
+class PlotEvent(TypedDict):
+    """One event of `plot`.
+
+    `event` is "click" or "relayout". A click has `axis`:
+        "cell"   a cell of a map: `i` (query, row) and `j` (key, column) are integer token positions, `trace` its trace;
+        "x", "y" a tick label of a token axis: `j` or `i` is the token's position;
+        "point"  a point of another trace: `trace`, `point` (its index) and its coordinates `x`, `y`;
+        "clear"  Esc or a double click.
+    A relayout has `window`: the zoom window `{"x": [low, high], "y": [low, high]}`, or None when all is shown again.
+    """
+
+    event: Literal["click", "relayout"]
+    axis: NotRequired[Literal["cell", "x", "y", "point", "clear"]]
+    i: NotRequired[int]
+    j: NotRequired[int]
+    trace: NotRequired[int]
+    point: NotRequired[int]
+    x: NotRequired[Any]
+    y: NotRequired[Any]
+    shift: NotRequired[bool]
+    window: NotRequired[ZoomWindow | None]
+
+
+class ZoomWindow(TypedDict):
+    """What a zoomed plot shows, in axis units, low before high also on an axis that runs downwards."""
+
+    x: list[float]
+    y: list[float]
+
+
+class GridEvent(TypedDict):
+    """One event of `head_grid`.
+
+    "open" has `layer`, `head` and `shift` (held while clicking); "pin" has `layer` and `head`; "clear" is Esc.
+    """
+
+    event: Literal["open", "pin", "clear"]
+    layer: NotRequired[int]
+    head: NotRequired[int]
+    shift: NotRequired[bool]
+
+
+class LinesEvent(TypedDict):
+    """The tokens that are held in `lines`, as positions in ascending order; both lists empty after Esc."""
+
+    event: Literal["select"]
+    queries: list[int]
+    keys: list[int]
+
+
+class TextEvent(TypedDict):
+    """The units that are held in `text_shade`, in ascending order; empty after Esc."""
+
+    event: Literal["select"]
+    units: list[int]
+
+
+def on_click(
+    *,
+    cell: Callable[[int, int], object] | None = None,
+    row: Callable[[int], object] | None = None,
+    column: Callable[[int], object] | None = None,
+    point: Callable[[PlotEvent], object] | None = None,
+    clear: Callable[[], object] | None = None,
+) -> Callable[[PlotEvent], None]:
+    """What a plot's `on_event` takes: each kind of click goes to its own function, and zooming to none.
+
+    cell: (i, j) of a map's cell; row, column: the token whose tick label was clicked, and a cell's where `cell` is not
+    given; point: the event of a point of another trace; clear: Esc or a double click.
+    """
+
+    def take(event: PlotEvent) -> None:
+        axis = event.get("axis")
+        if axis == "cell" and cell is not None:
+            cell(event["i"], event["j"])
+            return
+        if axis in ("cell", "y") and row is not None:
+            row(event["i"])
+        if axis in ("cell", "x") and column is not None:
+            column(event["j"])
+        if axis == "point" and point is not None:
+            point(event)
+        if axis == "clear" and clear is not None:
+            clear()
+
+    return take
+
+
+def state(key: str) -> Mapping[str, Any]:
+    """What the browser last said for the component of this key; empty before it has been drawn."""
+    value = st.session_state.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def heard(key: str) -> int:
+    """Number of the newest event that `tell` has heard from this component, 0 before the first."""
+    number = st.session_state.get(f"{key}:heard")
+    return int(number) if _is_index(number) else 0
+
+
+def tell(key: str, name: str, decode: Callable[[object], Any], on_event: Callable[[Any], None] | None) -> None:
+    """Calls `on_event` with the newest event of this name.
+
+    Streamlit calls back once for each event of a run, and shows the newest one each time; `id` tells that it was heard.
+    """
+    url_state.touch()
+    value = state(key).get(name)
+    event = decode(value)
+    if on_event is None or event is None:
+        return
+    heard, number = f"{key}:heard", value.get("id")
+    if number is None or st.session_state.get(heard) != number:
+        st.session_state[heard] = number
+        on_event(event)
+
+
+def plot_click(value: object) -> PlotEvent | None:
+    """A click as the browser sent it -> PlotEvent; None for anything else."""
+    if not isinstance(value, dict):
+        return None
+    axis = value.get("axis")
+    needed = {"cell": ("i", "j", "trace"), "x": ("j",), "y": ("i",), "point": ("trace", "point"), "clear": ()}
+    if not isinstance(axis, str) or axis not in needed or any(not _is_index(value.get(name)) for name in needed[axis]):
+        return None
+    event: dict[str, Any] = {"event": "click", "axis": axis}
+    event.update({name: int(value[name]) for name in needed[axis]})
+    if axis == "point":
+        event.update({name: value.get(name) for name in ("x", "y")})
+    if axis != "clear":
+        event["shift"] = value.get("shift") is True
+    return event  # type: ignore[return-value]
+
+
+def grid_event(value: object) -> GridEvent | None:
+    """An event of the grid as the browser sent it; None for anything else."""
+    if not isinstance(value, dict) or value.get("event") not in ("open", "pin", "clear"):
+        return None
+    if value["event"] == "clear":
+        return {"event": "clear"}
+    if not (_is_index(value.get("layer")) and _is_index(value.get("head"))):
+        return None
+    event: GridEvent = {"event": value["event"], "layer": int(value["layer"]), "head": int(value["head"])}
+    if value["event"] == "open":
+        event["shift"] = value.get("shift") is True
+    return event
+
+
+def lines_event(value: object, count: int | tuple[int, int]) -> LinesEvent | None:
+    """A selection among `count` tokens (queries and keys) as the browser sent it; None for anything else.
+
+    Positions beyond the tokens are dropped: the sentence may have become shorter since the click.
+    """
+    if not isinstance(value, dict):
+        return None
+    sides = [value.get(name) for name in ("queries", "keys")]
+    if not all(isinstance(side, list) and all(_is_index(position) for position in side) for side in sides):
+        return None
+    counts = (count, count) if isinstance(count, int) else count
+    queries, keys = (
+        sorted({int(position) for position in side if position < most})
+        for side, most in zip(sides, counts, strict=True)  # type: ignore[arg-type]
+    )
+    return {"event": "select", "queries": queries, "keys": keys}
+
+
+def text_event(value: object, count: int) -> TextEvent | None:
+    """A selection among `count` units as the browser sent it, later ones dropped; None for anything else."""
+    if not isinstance(value, dict):
+        return None
+    units = value.get("units")
+    if not isinstance(units, list) or not all(_is_index(unit) for unit in units):
+        return None
+    return {"event": "select", "units": sorted({int(unit) for unit in units if unit < count})}
+
+
+def zoom_window(value: object) -> ZoomWindow | None:
+    """A zoom window as the browser sent it; None when it shows all, or makes no sense."""
+    if not isinstance(value, dict):
+        return None
+    sides = [_range(value.get(name)) for name in ("x", "y")]
+    return None if None in sides else {"x": sides[0], "y": sides[1]}  # type: ignore[typeddict-item]
+
+
+def _range(value: object) -> list[float] | None:
+    if not isinstance(value, (list, tuple)) or len(value) != 2 or not all(_is_number(edge) for edge in value):
+        return None
+    low, high = sorted(float(edge) for edge in value)
+    return [low, high] if low < high else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_index(value: object) -> bool:
+    return _is_number(value) and value >= 0 and value == int(value)  # type: ignore[operator, arg-type]

@@ -1,0 +1,172 @@
+"""`plot`: a Plotly figure whose clicks, zooms and keys reach Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas  # noqa: F401  whole, before a figure: plotly uses a pandas that another thread has half imported
+import plotly.graph_objects as go
+import plotly.io as pio
+import streamlit as st
+
+from pages.core import url_state
+
+from . import assets, events, wire
+from .events import PlotEvent, ZoomWindow
+
+_render = st.components.v2.component(
+    "encoderscope_plot", js=assets.script("figure", "plot"), css=assets.style("plot"), isolate_styles=False
+)
+
+Positions = int | Sequence[int] | None
+
+
+def plot(
+    figure: go.Figure | Mapping[str, Any],
+    *,
+    key: str,
+    alt: str,
+    height: int,
+    fill: bool = False,
+    reserve: int = 48,
+    ready: Mapping[str, Any] | None = None,
+    selected: tuple[Positions, Positions] | Mapping[str, Positions] | None = None,
+    on_event: Callable[[PlotEvent], None] | None = None,
+) -> PlotEvent | None:
+    """Draws a figure and returns what the reader did with it since the last run, once.
+
+    Works for every Plotly figure; cells, tick labels and arrow keys are offered for heat maps whose axes are integer
+    positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens, the browser draws as many
+    labels as fit and more of them on zooming in. The label of a cell is the trace's `hovertemplate`, in which `%{x}`
+    and `%{y}` are tokens, as `labelalias` names them where it does ("the (4)", of several), and `%{z:.3f}`, `%{text}`
+    and `%{customdata}` belong to the cell. Colours and fonts that the
+    figure leaves open follow the theme. The zoom survives a new figure as long as `layout.uirevision` stays the same
+    (unset: while the map's shape does).
+
+    Args:
+        figure: a Plotly figure, or one as plain dictionaries {"data", "layout"}. Its arrays travel as bytes: 2-D floats
+            as float32, whole numbers as int32 or smaller.
+        key: the widget's key, also the name of a downloaded picture.
+        alt: a sentence that says what is to be seen, for those who do not see it.
+        height: pixels; on a narrow screen a map is never higher than 1.25 times its width.
+        fill: the map is as wide as its column and, from `height` on, as high as its cells are square, as far as the
+            window has room below it: then nothing is left empty and all of it is seen without scrolling.
+        reserve: pixels below a map that fills, for what stands under it.
+        ready: maps that take the place of the figure's first one as soon as their head is opened in a `head_grid`,
+            before Python has answered. "grid": its key; "heard": the newest of its events that this figure knows of;
+            "maps": label of a `store` of "maps", float32 [L, H, R, C]; "own": colours run to the map's largest weight.
+        selected: (queries, keys) or {"i": queries, "j": keys}, each a position, several, or None: these rows and
+            columns are framed in every map of the figure, unless it brings `layout.shapes` of its own.
+        on_event: called with the event before the page runs, so it may set the state of other widgets.
+
+    Returns:
+        The event of this run, or None. A click comes before a change of the window, which `plot_window` keeps.
+    """
+    header, arrays = _message(figure, selected)
+    header |= {
+        "alt": alt, "height": int(height), "name": key, "plotly": assets.plotly_js_url(), "window": plot_window(key),
+        "fill": fill, "reserve": int(reserve), "ready": None if ready is None else dict(ready),
+    }  # fmt: skip
+    result = _render(
+        key=key,
+        data=wire.pack(header, arrays),
+        on_click_change=lambda: events.tell(key, "click", events.plot_click, on_event),
+        on_relayout_change=lambda: _tell_window(key, on_event),
+    )
+    click = events.plot_click(result.get("click"))
+    window, known = plot_window(key), f"{key}:window"
+    moved = window != st.session_state.get(known)
+    st.session_state[known] = window
+    return click or ({"event": "relayout", "window": window} if moved else None)
+
+
+def _tell_window(key: str, on_event: Callable[[PlotEvent], None] | None) -> None:
+    url_state.touch()
+    if on_event is not None:
+        on_event({"event": "relayout", "window": plot_window(key)})
+
+
+def plot_window(key: str) -> ZoomWindow | None:
+    """What the plot of this key shows after zooming, or None for all of it; known before the figure is built."""
+    return events.zoom_window(events.state(key).get("relayout"))
+
+
+def _message(figure: go.Figure | Mapping[str, Any], selected: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The figure as JSON that points at arrays, and the arrays."""
+    arrays: dict[str, np.ndarray] = {}
+    if isinstance(figure, Mapping):
+        data, layout = figure["data"], {name: part for name, part in figure["layout"].items() if name != "template"}
+    else:
+        data, layout = [trace.to_plotly_json() for trace in figure.data], figure.layout.to_plotly_json()
+        if layout.get("template") == _default_template():
+            layout.pop("template")  # 7 kB that Plotly puts into every figure; the theme takes its place
+    layout = {name: _brief(part) for name, part in layout.items()}
+    json = {"data": _plain(data, "data", arrays), "layout": _plain(layout, "layout", arrays)}
+    return {"figure": json, "selected": _selection(selected)}, arrays
+
+
+def _brief(part: Any) -> Any:
+    """A token axis without the aliases that are its tick texts again: the browser knows them."""
+    if not isinstance(part, Mapping) or not {"labelalias", "tickvals", "ticktext"} <= set(part):
+        return part
+    ticks = {f"{value:g}": text for value, text in zip(part["tickvals"], part["ticktext"], strict=True)}
+    return {**part, "labelalias": {name: text for name, text in part["labelalias"].items() if ticks.get(name) != text}}
+
+
+@cache
+def _default_template() -> dict[str, Any]:
+    return go.Figure().layout.template.to_plotly_json() if pio.templates.default else {}
+
+
+def _selection(selected: Any) -> dict[str, list[int]] | None:
+    if selected is None:
+        return None
+    i, j = (selected.get("i"), selected.get("j")) if isinstance(selected, Mapping) else selected
+    return {"i": _positions(i), "j": _positions(j)}
+
+
+def _positions(value: Positions) -> list[int]:
+    if value is None:
+        return []
+    return [int(value)] if np.isscalar(value) else [int(position) for position in value]  # type: ignore[union-attr]
+
+
+def _plain(node: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
+    """JSON's own types only; an array of numbers goes into `arrays` under its path and leaves {"$array": path}."""
+    if isinstance(node, Mapping):
+        return {str(name): _plain(value, f"{path}.{name}", arrays) for name, value in node.items()}
+    if isinstance(node, np.ndarray):
+        number = _number_array(node)
+        if number is None or node.ndim == 0:
+            return _plain(node.tolist(), path, arrays)
+        arrays[path] = number
+        return {"$array": path}
+    if isinstance(node, (list, tuple)):
+        return [_plain(value, f"{path}.{k}", arrays) for k, value in enumerate(node)]
+    if isinstance(node, np.generic):
+        return _plain(node.item(), path, arrays)
+    if isinstance(node, float):
+        return node if math.isfinite(node) else None
+    if node is None or isinstance(node, (str, int, bool)):
+        return node
+    if hasattr(node, "isoformat"):  # dates
+        return node.isoformat()
+    raise TypeError(f"{path} of the figure is a {type(node).__name__}, which Plotly's JSON cannot say.")
+
+
+def _number_array(array: np.ndarray) -> np.ndarray | None:
+    """The array in a dtype of the wire; None for text, objects, booleans, dates and whole numbers beyond int32."""
+    if array.dtype.name in wire.DTYPES:
+        # A curve's coordinates keep their digits; a map has too many cells for 8 bytes each.
+        return array.astype(np.float32) if array.dtype == np.float64 and array.ndim > 1 else array
+    if array.dtype.kind == "f":
+        return array.astype(np.float32)
+    if array.dtype.kind in "iu":
+        limits = np.iinfo(np.int32)
+        if array.size == 0 or (array.min() >= limits.min and array.max() <= limits.max):
+            return array.astype(np.int32)
+    return None

@@ -1,0 +1,194 @@
+"""One value of a page: how it reads in an address, what it is by default, and within which limits.
+
+A page declares its values once, as the fields of a frozen dataclass:
+
+    @state.register
+    @dataclass(frozen=True)
+    class Params:
+        part: Param[str] = choice("table", PARTS, url="find")
+        threshold: Param[float] = number(0.4, 0.0, 1.0)
+
+`Params.part` is the declaration, which `state.bound` and `state.put` take; `state.read(Params)` is an object with the
+values of this session, whose `.part` is a str.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, overload
+
+T = TypeVar("T")
+Head = tuple[int, int]  # (layer, head), counted from 0
+
+
+@dataclass(frozen=True)
+class Param(Generic[T]):
+    """The declaration of one value.
+
+    default: its value where the address says nothing; parse: text of the address -> value, raising ValueError with a
+    reason fit to be shown; format: the way back; url: its name in the address, by default that of the field; shown:
+    what the page calls the default, where that is not its text in the address.
+    """
+
+    default: T
+    parse: Callable[[str], T] = field(default=str, compare=False)  # type: ignore[assignment]
+    format: Callable[[T], str] = field(default=str, compare=False)
+    url: str = ""
+    shown: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name in the address."""
+        return self.url
+
+    def __hash__(self) -> int:
+        return hash(self.url)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        if not self.url:
+            object.__setattr__(self, "url", name)
+        object.__setattr__(self, "_slot", f"_{name}")
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Param[T]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> Param[T] | T:
+        return self if instance is None else instance.__dict__[self._slot]  # type: ignore[attr-defined]
+
+    def __set__(self, instance: object, value: T | Param[T]) -> None:
+        # A dataclass hands over the class's own attribute, this declaration, for a field that is not given.
+        instance.__dict__[self._slot] = self.default if value is self else value  # type: ignore[attr-defined]
+
+
+def declared(owner: type) -> dict[str, Param[Any]]:
+    """The Params of a dataclass: field -> declaration."""
+    return {name: value for name, value in vars(owner).items() if isinstance(value, Param)}
+
+
+def string(default: str = "", *, url: str = "") -> Param[str]:
+    """Any text."""
+    return Param(default, url=url)
+
+
+def choice(default: str, options: Iterable[str], *, url: str = "", shown: str = "") -> Param[str]:
+    """One of several words."""
+    known = tuple(options)
+
+    def parse(text: str) -> str:
+        if text not in known:
+            raise ValueError(f"choose one of {', '.join(known)}")
+        return text
+
+    return Param(default, parse, url=url, shown=shown)
+
+
+def several(default: list[str], options: Iterable[str], *, url: str = "") -> Param[list[str]]:
+    """One or more of several words with commas between them, in the order of `options`."""
+    known = tuple(options)
+
+    def parse(text: str) -> list[str]:
+        asked = text.split(",")
+        if not set(asked) <= set(known):
+            raise ValueError(f"choose among {', '.join(known)}")
+        return [option for option in known if option in asked]
+
+    return Param(default, parse, ",".join, url)
+
+
+def flag(default: bool = False, *, url: str = "") -> Param[bool]:
+    """On ("1") or off ("0")."""
+
+    def parse(text: str) -> bool:
+        if text not in ("0", "1"):
+            raise ValueError("1 means on, 0 means off")
+        return text == "1"
+
+    return Param(default, parse, lambda value: "1" if value else "0", url)
+
+
+def whole_number(default: Any, low: int = 0, high: int | None = None, *, url: str = "") -> Param[Any]:
+    """A whole number from `low` to `high`, or None by default; a limit of the model is checked later."""
+
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.removeprefix("-").isdigit() or len(text) > 9:
+            raise ValueError("a whole number is needed")
+        value = int(text)
+        if value < low or (high is not None and value > high):
+            raise ValueError(f"it must be {low} or more" if high is None else f"it must lie between {low} and {high}")
+        return value
+
+    return Param(default, parse, url=url)
+
+
+def number(default: float, low: float, high: float, *, url: str = "") -> Param[float]:
+    """A number from `low` to `high`."""
+    return Param(default, lambda text: _between(text, low, high), lambda value: f"{value:g}", url)
+
+
+def span(*, url: str = "") -> Param[tuple[float, float] | None]:
+    """Two numbers, the lower first: "0.2..0.8" -> (0.2, 0.8). None: no limits."""
+
+    def parse(text: str) -> tuple[float, float] | None:
+        if not text:
+            return None
+        low, dots, high = text.partition("..")
+        if not dots:
+            raise ValueError("two numbers are needed, like 0.2..0.8")
+        ends = _between(low, -math.inf, math.inf), _between(high, -math.inf, math.inf)
+        if ends[0] > ends[1]:
+            raise ValueError("the lower number comes first")
+        return ends
+
+    return Param(None, parse, lambda value: "" if value is None else f"{value[0]:g}..{value[1]:g}", url)
+
+
+def token_positions(most: int, *, url: str = "") -> Param[list[int]]:
+    """Token positions, `most` at most: "3,5" -> [3, 5], ascending, each once."""
+
+    def parse(text: str) -> list[int]:
+        why = "token positions are whole numbers with commas between them, like 3,5"
+        found = {_count(part, why) for part in text.split(",") if text}
+        if len(found) > most:
+            raise ValueError(f"at most {most} tokens can be selected at once")
+        return sorted(found)
+
+    return Param([], parse, lambda value: ",".join(map(str, value)), url)
+
+
+def heads(most: int, *, url: str = "") -> Param[list[Head]]:
+    """Heads, `most` at most: "0.2,1.8" -> [(0, 2), (1, 8)], layer and head counted from 0, in the order given."""
+    why = "heads are layer.head with commas between them, like 0.2,1.8"
+
+    def parse(text: str) -> list[Head]:
+        found: dict[Head, None] = {}
+        for part in text.split(",") if text else ():
+            layer, point, head = part.partition(".")
+            if not point:
+                raise ValueError(why)
+            found[_count(layer, why), _count(head, why)] = None
+        if len(found) > most:
+            raise ValueError(f"at most {most} heads can be chosen")
+        return list(found)
+
+    return Param([], parse, lambda value: ",".join(f"{layer}.{head}" for layer, head in value), url)
+
+
+def _between(text: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError("a number is needed") from None
+    if not low <= value <= high:  # NaN fails, too
+        raise ValueError(f"it must lie between {low:g} and {high:g}")
+    return value
+
+
+def _count(text: str, why: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise ValueError(why)
+    return int(text)

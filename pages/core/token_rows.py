@@ -1,0 +1,69 @@
+"""Maps with one row or column a token: of a long text a part is drawn, the one with the selected token in it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from encoder.measure import ranking
+from pages.core import sidebar
+from pages.core.view import View, state
+
+#: More tokens than these are drawn in parts.
+AT_ONCE = 256
+
+
+def pair(view: View) -> tuple[int, int]:
+    """The selected query and key token; where none is selected, the first word and what it attends to most."""
+    query = view.i if view.i is not None else min(1, view.trace.n_tokens - 1)
+    if view.j is not None:
+        return query, view.j
+    row = view.trace.attention(view.layer, view.head, slice(query, query + 1))[0]
+    return query, ranking.strongest(row, 1)[0][0]
+
+
+def part(n_tokens: int, selected: int | None, key: str, label: str = "Tokens") -> slice:
+    """Which tokens are drawn: all, or the part that a slider names; at first the one with the selected token in it."""
+    if n_tokens <= AT_ONCE:
+        return slice(0, n_tokens)
+    starts = part_starts(n_tokens)
+    home = max(start for start in starts if start <= (selected or 0))
+    # One slider for each home: a newly selected token brings its own part.
+    start = st.select_slider(
+        label,
+        starts,
+        value=home,
+        key=f"{key}:part:{n_tokens}:{home}",
+        format_func=lambda first: f"{first:,} to {first + AT_ONCE - 1:,}",
+        help=f"The text has {n_tokens:,} tokens; {AT_ONCE} of them are drawn at once.",
+    )
+    return slice(start, start + AT_ONCE)
+
+
+def part_starts(n_tokens: int) -> list[int]:
+    """First tokens of the parts of a text longer than AT_ONCE. Every part is full, so the last two may overlap."""
+    last = n_tokens - AT_ONCE
+    return [*range(0, last, AT_ONCE), last]
+
+
+def which(rows: slice, n_tokens: int, selected: int | None = None) -> str:
+    """Which tokens of a long text are drawn, and whether the selected one is among them; "" where all are."""
+    if rows.stop - rows.start == n_tokens:
+        return ""
+    said = f" Tokens {rows.start:,} to {rows.stop - 1:,} of {n_tokens:,} are drawn"
+    inside = selected is None or rows.start <= selected < rows.stop
+    return said + ("." if inside else f"; token {selected:,}, which is looked at, is not among them.")
+
+
+def height(n_rows: int, pitch: int = 22, frame: int = 130, most: int = 560) -> int:
+    """Pixels for a map of so many rows: each as high as its label, as long as it fits on a projector."""
+    return min(most, frame + pitch * n_rows)
+
+
+def select_row(event: dict, name: str) -> None:
+    """A click on a row of a map, or on its label, selects the token as query ("i") or key ("j"); Esc clears both."""
+    if event.get("event") != "click":
+        return
+    if event["axis"] == "clear":
+        sidebar.select(None, None)
+    elif event["axis"] in ("cell", "y"):
+        state.put(name, event["i"])

@@ -1,0 +1,25 @@
+"""The values of the page “Forward pass, step by step” in the address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from encoder.explain import STEPS
+from pages.core.params import Param, choice, flag, number, whole_number
+from pages.core.url_state import state
+
+LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.1, 5.0
+
+
+@state.register
+@dataclass(frozen=True)
+class Params:
+    """Which step is open, and its options."""
+
+    step: Param[str] = choice(STEPS[0].key, [step.key for step in STEPS])
+    vector: Param[str] = choice("q", ("q", "k", "v"))
+    part: Param[str] = choice("attention", ("attention", "ffn"))
+    scaled: Param[bool] = flag(True)
+    causal: Param[bool] = flag()
+    temperature: Param[float] = number(1.0, LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE)
+    stage: Param[int | None] = whole_number(None)

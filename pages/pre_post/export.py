@@ -1,0 +1,102 @@
+"""What can be exported from the page “Pre-norm vs post-norm”."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from encoder import figures
+from encoder.export import report, tables
+from encoder.export.report import model_lines, trace_call
+from encoder.figures.difference import attention_difference
+from encoder.figures.placements import PLACEMENT_NAMES
+from encoder.measure import align
+from pages.core import cache, norm_pair
+from pages.core import comparison as compare
+from pages.core.export import export_panel, origin, place
+from pages.core.frame import current_view
+from pages.core.view import View
+
+if TYPE_CHECKING:
+    pass
+
+
+def export_placements(view: View, keys: Mapping[str, cache.ModelKey]) -> None:
+    """The head in both norm placements. keys: placement -> the encoder with it; A is post-norm, B pre-norm."""
+    first, second = (
+        compare.Side(name, keys[placement], view.text, view.pair, view.layer, view.head)
+        for name, placement in (("A", "post"), ("B", "pre"))
+    )
+    sides = compare.Sides("models", first, second)
+
+    def frame() -> pd.DataFrame:
+        names = align.step_labels(first.trace, second.trace, sides.alignment)
+        return report.comparison_frame(sides.compared("show"), names[0], names[1])
+
+    def drawn() -> Mapping[str, go.Figure]:
+        found, block = sides.compared("show"), {"block": sides.compared("show").block}
+        labels = align.step_labels(first.trace, second.trace, sides.alignment)[2]
+        return {
+            "Post-norm": figures.attention_heatmap(found.first, labels, colours=view.colours, **block),
+            "Pre-norm": figures.attention_heatmap(found.second, labels, colours=view.colours, **block),
+            "Pre-norm − post-norm": attention_difference(
+                found.difference, labels, names=("post-norm", "pre-norm"), **block
+            ),
+        }
+
+    export_panel(
+        dataclasses.replace(view, model=keys["post"]),
+        f"L{view.layer} H{view.head} in post-norm and pre-norm",
+        frame,
+        figures=drawn,
+        lines=compare.python_lines(sides, "show"),
+        settings={"A": f"post-norm, {first.model_name}", "B": f"pre-norm, {second.model_name}", **place(view)},
+    )
+
+
+def export_stream(view: View, sides: norm_pair.Sides, shown: Mapping[str, go.Figure]) -> None:
+    """The residual stream of both placements. shown: the page's pictures."""
+    made, remarks = [], ""
+    for placement in norm_pair.PLACEMENTS:
+        key, remark = origin(sides.pair.keys[placement])
+        made.append(model_lines(key, placement))
+        remarks = remarks or remark
+    calls = ", ".join(f'"{p}": {trace_call(p, sides.text, sides.second)}' for p in norm_pair.PLACEMENTS)
+    names = {PLACEMENT_NAMES[p]: cache.model(sides.pair.keys[p]).name for p in norm_pair.PLACEMENTS}
+
+    def frame() -> pd.DataFrame:
+        return tables.stream_frame({p: sides.trace(p) for p in norm_pair.PLACEMENTS})
+
+    export_panel(
+        view,
+        "The residual stream in pre-norm and post-norm",
+        frame,
+        figures=shown,
+        program=remarks
+        + "\n".join(
+            [
+                "import encoder",
+                "from encoder.export import tables",
+                *made,
+                f"table = tables.stream_frame({{{calls}}})\n",
+            ]
+        ),
+        settings=names | {"Text": sides.text},
+    )
+
+
+def export_recorded(recorded: pd.DataFrame, figure: go.Figure, title: str, depth: int | None) -> None:
+    """The recorded curves of the twins and of what was trained beside them. depth: of these runs alone."""
+    chosen = "" if depth is None else f"table = table[table.n_layers == {depth}]\n"
+    export_panel(
+        current_view(),
+        "How training went",
+        lambda: recorded,
+        figures={title: figure},
+        program=f"from encoder.train import curves\ntable = curves.recorded()\n{chosen}",
+        settings={"Runs": ", ".join(recorded.run.unique())},
+    )

@@ -1,0 +1,21 @@
+"""The values of the page “Pre-norm vs post-norm” in the address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.core.params import Param, choice, flag
+from pages.core.url_state import state
+
+SIDES = ("heads", "stream", "curves")
+
+
+@state.register
+@dataclass(frozen=True)
+class Params:
+    """Which part is open, and the curves that are drawn."""
+
+    sides: Param[str] = choice("heads", SIDES)
+    curve: Param[str] = choice("held_out_loss", ("held_out_loss", "held_out_accuracy", "loss", "gradient_norm"))
+    depth: Param[str] = choice("all", ("all", "shallow", "deep"))
+    clock: Param[bool] = flag()
