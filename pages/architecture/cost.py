@@ -120,7 +120,7 @@ def _measured(view: View) -> None:
 
 def _measure(view: View, lengths: tuple[int, ...], results: dict, place: tuple, chart) -> None:
     """Run through the lengths, drawing as they come. Pressing anything ends the run between two lengths."""
-    lock = cache.measuring()
+    lock = cache.MEASURING
     if not lock.acquire(blocking=False):
         st.info("Somebody else is measuring on this machine; two at once would both be wrong. Try again in a moment.")
         return

@@ -156,28 +156,28 @@ def _say_what_of_a_long_text_is_shown(area: DeltaGenerator, view: View) -> None:
         remedy = "Sliding windows, in the sidebar, show the rest."
         area.warning(f"{long} Shown: {shown}. {remedy}", icon=":material/content_cut:")
         return
-    stretches = cache.stretches(view.model, view.text, view.pair)
-    here = stretches[min(view.model.window, len(stretches) - 1)]
+    spans = cache.window_spans(view.model, view.text, view.pair)
+    here = spans[min(view.model.window, len(spans) - 1)]
     # Each window has special tokens of its own, so the text's tokens are counted without them.
     slid, kept = "This text", ""
     if view.pair is not None:
         sides = ("first", "second")
         slid, other = f"The {sides[here.slides]} sentence", f"the {sides[1 - here.slides]} sentence"
-        n_other = source.n_full - sum(source.special) - stretches[-1].tokens[1]
+        n_other = source.n_full - sum(source.special) - spans[-1].tokens[1]
         whole = here.n_kept == n_other
         kept = f" and {other}, whole" if whole else f" and of {other} the first {here.n_kept:,} of {n_other:,} tokens"
-    long = f"{slid} is {stretches[-1].tokens[1]:,} tokens without special ones; {view.loaded.name} takes {takes:,}"
+    long = f"{slid} is {spans[-1].tokens[1]:,} tokens without special ones; {view.loaded.name} takes {takes:,}"
     area.info(
-        f"{long}{' for both' if kept else ''}. Shown: window {view.model.window} of 0 to {len(stretches) - 1}, its "
+        f"{long}{' for both' if kept else ''}. Shown: window {view.model.window} of 0 to {len(spans) - 1}, its "
         f"tokens {here.tokens[0]:,} to {here.tokens[1] - 1:,}{kept}. Each window is run by itself: no token sees one "
-        f"outside its window, and positions count from 0 again. {_overlap(stretches)}",
+        f"outside its window, and positions count from 0 again. {_overlap(spans)}",
         icon=":material/view_carousel:",
     )
 
 
-def _overlap(stretches: Sequence[cache.Stretch]) -> str:
+def _overlap(spans: Sequence[cache.WindowSpan]) -> str:
     """By how much the windows of a text overlap."""
-    first, second = (stretch.tokens for stretch in stretches[:2])
+    first, second = (stretch.tokens for stretch in spans[:2])
     common = first[1] - second[0]
     if not common:
         return "Windows do not overlap."

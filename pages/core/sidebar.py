@@ -104,8 +104,8 @@ def long_text_controls(key: cache.ModelKey, model: encoder.TextEncoder) -> cache
     n_bytes = len(f"{text}{pair or ''}".encode("utf-8", "replace"))
     if n_bytes + 8 <= model.config.max_tokens:  # a token stands for a byte or more
         return key
-    stretches = cache.stretches(key, text, pair)
-    if len(stretches) == 1:
+    spans = cache.window_spans(key, text, pair)
+    if len(spans) == 1:
         return key
     chosen = state.bound(
         st.segmented_control,
@@ -120,14 +120,14 @@ def long_text_controls(key: cache.ModelKey, model: encoder.TextEncoder) -> cache
     )
     if chosen == "cut":
         return key
-    holds = stretches[0].tokens[1]
+    holds = spans[0].tokens[1]
     if state.newest("stride") is not None:
         state.limit("stride", -(-holds // MOST_SEEN), holds, "windows of this text follow one another by")
     stride = state.newest("stride")
     if stride is not None:
         key = dataclasses.replace(key, stride=stride)
-        stretches = cache.stretches(key, text, pair)
-    last = len(stretches) - 1
+        spans = cache.window_spans(key, text, pair)
+    last = len(spans) - 1
     # A slider whose end has moved is another widget, which is to be told its value.
     st.session_state[state.key("window")] = state.limit("window", 0, last, "this text has windows")
     window = state.bound(st.slider, "window", "Window", min_value=0, max_value=last)
@@ -136,12 +136,12 @@ def long_text_controls(key: cache.ModelKey, model: encoder.TextEncoder) -> cache
         value=None, placeholder=f"half a window: {max(1, holds // 2)}",
         help=f"A window holds {holds:,} tokens of text here; what is left of them overlaps with the next window.",
     )  # fmt: skip
-    here = stretches[window]
+    here = spans[window]
     which = "" if pair is None else f" of the {('first', 'second')[here.slides]} sentence’s"
     slid = pair if pair is not None and here.slides == 1 else text
     st.caption(
         f"Window {window} of 0 to {last}: tokens {here.tokens[0]:,} to {here.tokens[1] - 1:,}{which or ' of'} "
-        f"{stretches[-1].tokens[1]:,}, {plain(_ends(slid[slice(*here.characters)]))}"
+        f"{spans[-1].tokens[1]:,}, {plain(_ends(slid[slice(*here.characters)]))}"
     )
     return dataclasses.replace(key, window=window)
 

@@ -10,14 +10,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import encoder
 from encoder.edits import AblateHead
+from encoder.explain import Recomputation
 from pages.core import cache
+from pages.core.byte_cache import ByteCache
 
 
 def test_least_recently_used_goes_first() -> None:
-    store = cache.ByteCache(limit=250)
+    store = ByteCache(limit=250)
     made: list[str] = []
 
     def entry(name: str) -> str:
@@ -31,14 +35,14 @@ def test_least_recently_used_goes_first() -> None:
 
 
 def test_one_entry_larger_than_the_limit_is_still_served() -> None:
-    store = cache.ByteCache(limit=10)
+    store = ByteCache(limit=10)
     assert store.get("big", lambda: "value", lambda _: 1_000) == "value"
     assert store.get("next", lambda: "other", lambda _: 1_000) == "other"
     assert store.bytes == 1_000
 
 
 def test_two_sessions_compute_a_key_once() -> None:
-    store = cache.ByteCache(limit=1_000)
+    store = ByteCache(limit=1_000)
     calls: list[int] = []
 
     def make() -> str:
@@ -59,15 +63,84 @@ def test_two_sessions_compute_a_key_once() -> None:
 
 
 def test_a_failure_is_not_kept() -> None:
-    store = cache.ByteCache(limit=1_000)
+    store = ByteCache(limit=1_000)
     with pytest.raises(ValueError, match="first"):
         store.get("k", lambda: (_ for _ in ()).throw(ValueError("first")), lambda _: 1)
     assert store.get("k", lambda: "second", lambda _: 1) == "second"
 
 
+def test_after_a_failure_waiting_sessions_still_count_the_value_once() -> None:
+    store = ByteCache(limit=1_000)
+    failing, waiting = threading.Event(), threading.Event()
+    made: list[str] = []
+
+    def fail() -> str:
+        failing.set()
+        waiting.wait(10)
+        raise ValueError("first")
+
+    def make() -> str:
+        time.sleep(0.02)
+        made.append("value")
+        return "value"
+
+    def first() -> None:
+        with pytest.raises(ValueError, match="first"):
+            store.get("k", fail, lambda _: 100)
+
+    threads = [threading.Thread(target=first)]
+    threads[0].start()
+    failing.wait(10)
+    threads += [threading.Thread(target=lambda: store.get("k", make, lambda _: 100)) for _ in range(4)]
+    for thread in threads[1:]:
+        thread.start()
+    while store._turns["k"].sessions < 5:
+        time.sleep(0.001)
+    waiting.set()
+    for thread in threads:
+        thread.join()
+    assert made == ["value"]
+    assert store.bytes == 100
+    assert not store._turns
+
+
+@given(
+    limit=st.integers(0, 400),
+    calls=st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 300), st.booleans()), max_size=30),
+)
+def test_the_bytes_are_always_those_of_the_entries(limit: int, calls: list[tuple[str, int, bool]]) -> None:
+    evicted: list[object] = []
+    store = ByteCache(limit, lambda key, _: evicted.append(key))
+    for key, size, forget in calls:
+        if forget:
+            store.discard(lambda name, _, key=key: name == key)
+            assert store.known(key) is None
+        else:
+            assert store.get(key, lambda size=size: size + 1, lambda value: value - 1) == store.known(key)
+        assert store.bytes == sum(size for _, size in store._entries.values())
+        assert store.bytes <= limit or len(store._entries) == 1
+    assert set(evicted) <= set("abcdef")
+
+
+def test_what_needs_an_evicted_model_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The float64 reference keeps the weights it reads: as a derived value it must not outlive the model."""
+    monkeypatch.setattr(cache, "_STORE", ByteCache(1_000_000_000))
+    monkeypatch.setattr(cache, "_MODELS", ByteCache(1, cache._MODELS._on_evict))  # room for the newest alone
+    config = encoder.EncoderConfig(
+        vocab_size=cache.scratch_vocabulary(), d_model=16, n_layers=1, n_heads=2, d_ffn=24, position="sinusoidal"
+    )
+    first, second = (cache.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu") for seed in (2, 3))
+    cache.derived(first, "one two", None, ("float64",), Recomputation)
+    cache.computed(("both", (first, second)), lambda: {"encoder": cache.model(first).encoder})
+    model = weakref.ref(cache.model(first).encoder)
+    cache.model(second)
+    gc.collect()
+    assert model() is None
+
+
 def test_a_model_that_makes_room_takes_its_traces_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = cache.ByteCache(limit=1_000_000_000)
-    models = cache.ByteCache(1, cache._MODELS._let_go)  # room for the newest alone
+    store = ByteCache(limit=1_000_000_000)
+    models = ByteCache(1, cache._MODELS._on_evict)  # room for the newest alone
     monkeypatch.setattr(cache, "_STORE", store)
     monkeypatch.setattr(cache, "_MODELS", models)
     shape = {"d_model": 16, "n_layers": 2, "n_heads": 2, "d_ffn": 24, "position": "sinusoidal"}
