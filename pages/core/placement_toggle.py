@@ -1,4 +1,4 @@
-"""The sidebar's norm toggle and the page "Pre / post, side by side": "both" leads there, any other placement away."""
+"""The way to “Pre-norm vs post-norm”: the sidebar's link “Compare both”, and old links with norm=both."""
 
 from __future__ import annotations
 
@@ -9,37 +9,30 @@ from streamlit.navigation.page import StreamlitPage
 
 from pages.core.view import state
 
-PAGE = "pre_post"
-SCRIPT, HOME = "pages/pre_post/page.py", "pages/heads/page.py"
-_LAST, _PREVIOUS, _BEFORE = "_last_page", "_previous_page", "_norm_before_both"
+PAGE, SCRIPT = "pre_post", "pages/pre_post/page.py"
+_LAST, _PREVIOUS = "_last_page", "_previous_page"
+
+
+def compare_link() -> None:
+    """The link “Compare both”, to be drawn below the sidebar's norm toggle."""
+    st.page_link(SCRIPT, label="Compare both", icon=":material/compare:")
 
 
 def before_sidebar(page: StreamlitPage) -> Callable[[], None]:
-    """Make the toggle say what the page shows; to be called before the sidebar is drawn.
+    """Turn norm=both into the page that compares both placements; to be called before the sidebar is drawn.
 
-    Returns what is to be called once the sidebar is drawn, and its values are kept: it may open another page.
+    Returns what to call after the sidebar is drawn, when its values are kept: it may open that page.
     """
-    last, st.session_state[_LAST] = st.session_state.get(_LAST), page.url_path
-    st.session_state[_PREVIOUS] = last
-    norm = state.newest("norm")
-    if page.url_path == PAGE:
-        if norm == "both":
-            return _stay
-        if last == PAGE:  # another placement was chosen here
-            return lambda: st.switch_page(HOME)
-        st.session_state[_BEFORE] = norm
-        state.put("norm", "both")
-    elif norm == "both":
-        if last != PAGE:  # it was chosen just now, or stands in a link
-            before = state.get("norm")
-            st.session_state[_BEFORE] = before if before != "both" else "trained"
-            return lambda: st.switch_page(SCRIPT)
-        state.put("norm", st.session_state.pop(_BEFORE, "trained"))  # the page was left by the navigation
-    return _stay
+    st.session_state[_PREVIOUS], st.session_state[_LAST] = st.session_state.get(_LAST), page.url_path
+    if state.newest("norm") != "both":
+        return _stay
+    before = state.get("norm")
+    state.put("norm", "trained" if before == "both" else before)
+    return _stay if page.url_path == PAGE else lambda: st.switch_page(SCRIPT)
 
 
 def was_here() -> bool:
-    """Whether the run before this one showed the same page: it was not left in between."""
+    """Whether the run before this one showed the same page: nobody left it in between."""
     return st.session_state.get(_PREVIOUS) == st.session_state.get(_LAST)
 
 

@@ -47,3 +47,19 @@ def assert_well(app: AppTest) -> None:
     """No exception and no error box."""
     assert not app.exception, app.exception
     assert not app.error, [box.value for box in app.error]
+
+
+def written(app: AppTest) -> str:
+    """The page's running text, without Markdown's escapes."""
+    texts = [element.value for kind in ("markdown", "caption", "subheader") for element in app.get(kind)]
+    return "\n".join(texts).replace("\\", "")
+
+
+def press(app: AppTest, label: str) -> None:
+    """Click the first button whose label begins like this."""
+    next(button for button in app.button if button.label.startswith(label)).click().run()
+
+
+def labels(app: AppTest) -> list[str]:
+    """The labels of all buttons."""
+    return [button.label for button in app.button]

@@ -1,0 +1,43 @@
+"""“Gradients at initialisation” under AppTest: slopes, bounds, and settings that cannot be measured."""
+
+from __future__ import annotations
+
+from encoder.train import gradients
+from tests.pages.apps import assert_well, sentences, visit, written
+
+
+def test_gradients_are_measured_with_the_slope_in_words() -> None:
+    app = visit("gradients", grad_width="32", grad_depths="2,6", grad_seeds="2")
+    assert_well(app)
+    found = list(gradients.measure_all((2, 6), (0, 1), gradients.Setting(d_model=32)))
+    for placement in ("pre", "post"):
+        slope = gradients.fit_slope(found, placement)
+        assert slope is not None
+        assert f"{placement}-norm L^({slope.slope:+.2f})".replace("-0", "−0").replace("(-", "(−") in written(app)
+    rows = gradients.to_frame(found)
+    post = rows[(rows.placement == "post") & (rows.depth == 6)].groupby("layer").squared_norm.mean()
+    assert f"{post.min():.2f} to {post.max():.2f}" in written(app)
+    before = gradients.measure
+    gradients.measure = None  # type: ignore[assignment]
+    try:
+        app.segmented_control(key="gradients-one-depth").set_value(2).run()  # nothing is measured twice
+    finally:
+        gradients.measure = before
+    assert_well(app)
+    assert app.query_params["grad_depth"] == "2"
+
+
+def test_gradients_of_a_real_encoder_and_of_no_depth() -> None:
+    real = {"grad_setting": "real", "grad_width": "32", "grad_heads": "4"}
+    app = visit("gradients", grad_depths="2", grad_seeds="1", **real)
+    assert_well(app)
+    assert "Choose a second depth" in written(app)
+    assert "Lemma 2 is about the theory's setting" in written(app)
+    app.number_input(key="view:grad_heads").set_value(5).run()
+    assert "Width 32 cannot be split among 5 heads. Choose 1, 2, 4, 8 or 16 heads." in sentences(app)
+    app.number_input(key="view:grad_heads").set_value(4)
+    app.segmented_control(key="view:grad_depths").set_value([]).run()
+    assert "No depth is chosen" in sentences(app)
+    again = visit("gradients", grad_depths="", **real)  # the address of that view is that view
+    assert "No depth is chosen" in sentences(again)
+    assert "The link asks" not in sentences(again)
