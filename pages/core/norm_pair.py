@@ -11,8 +11,8 @@ import numpy as np
 import streamlit as st
 
 import encoder
-from encoder.measure import aggregate, stream
-from pages.core import cache
+from encoder.measure import stream
+from pages.core import cache, small_maps
 from pages.core.view import View
 
 PLACEMENTS = ("pre", "post")
@@ -89,29 +89,14 @@ class Sides:
 
     def by_layer(self, make: Callable[[int], np.ndarray], doing: str) -> np.ndarray:
         """[L, H]: `make` of each layer, with progress in a long text."""
-        trace = self.trace("pre")
-        n_layers = trace.config.n_layers
-        bar = st.progress(0.0, doing) if trace.n_tokens > LONG else None
-        rows = []
-        for layer in range(n_layers):
-            if bar is not None:
-                bar.progress(layer / n_layers, f"{doing}: layer {layer} of 0 to {n_layers - 1} …")
-            rows.append(make(layer))
-        if bar is not None:
-            bar.empty()
-        return np.stack(rows)
+        return small_maps.by_layer(self.trace("pre"), make, doing)
 
     def thumbnails(self, placement: str) -> np.ndarray:
-        """uint8 [L, H, S, S]: every head's pooled map, 255 for the weight 1; for colours, never for numbers."""
-
-        def draw(layer: int) -> np.ndarray:
-            return self.of_one(
-                placement,
-                ("thumbnails", layer),
-                lambda trace: aggregate.to_uint8(trace.layer_thumbnails(layer, THUMBNAIL)),
-            )
-
-        return self.by_layer(draw, "Drawing the small maps")
+        """uint8 [L, H, S, S]: every head's small map."""
+        key = self.pair.keys[placement]
+        return self.by_layer(
+            lambda layer: small_maps.of_layer(key, self.text, self.second, layer), "Drawing the small maps"
+        )
 
     def entropy(self, placement: str) -> np.ndarray:
         """[L, H] in nats."""
@@ -128,9 +113,3 @@ class Sides:
             return self.of_both(("apart", layer), lambda pre, post: stream.head_differences(pre, post, layer))
 
         return self.by_layer(one, "Comparing the heads")
-
-
-#: Beyond this many tokens all heads take seconds, and progress is shown.
-LONG = 1_024
-#: Side of the small maps, at most.
-THUMBNAIL = 64

@@ -12,13 +12,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from encoder import figures
 from encoder.figures.heads import HeadPoints, head_points
-from encoder.measure import aggregate, roles, tokens
+from encoder.measure import roles, tokens
 from encoder.measure.definitions import HEAD_MEASURES, Definition
 from encoder.measure.heads import HeadMeasures
 from encoder.measure.roles import BY_NAME, ROLES, Finding, Role
 from encoder.measure.similarity import HeadPlane, HeadSimilarity, head_plane, head_similarity
 from pages.components import head_grid, plot
-from pages.core import cache, head_measures, map_window, sidebar
+from pages.core import cache, head_measures, map_window, sidebar, small_maps
 from pages.core.numbers import three_digits
 from pages.core.view import View, state
 
@@ -35,8 +35,6 @@ NARROW, WIDE = 63, 82
 FORMATS = {"share": "%.3f", "nats": "%.2f", "tokens": "%.1f"}
 #: Rows of the table that are seen at once.
 TABLE_HEIGHT = 470
-#: Side of the small maps, at most.
-THUMBNAIL = 48
 #: Of a longer text the maps of one head are not drawn beside the table.
 SMALL_MAP_TOKENS = map_window.EXACT_TOKENS
 
@@ -246,7 +244,7 @@ def _strip(view: View, found: Heads, role: Role, numbers: list[int]) -> None:
     layers = sorted({layer for layer, _ in heads})
     st.markdown(f"**{role.title}** · {len(heads)}  \n{role.sentence}")
     head_grid(
-        np.stack([_small_maps(view, layer) for layer in layers]),
+        np.stack([small_maps.of_layer(view.model, view.text, view.pair, layer) for layer in layers]),
         layers=layers,
         heads=found.n_heads,
         order=heads,
@@ -255,17 +253,6 @@ def _strip(view: View, found: Heads, role: Role, numbers: list[int]) -> None:
         alt=f"{role.title}s: " + ", ".join(f"L{layer} H{head}" for layer, head in heads) + ".",
         colorscale=figures.thumbnails_lut(view.colours),
         on_event=lambda event: event["event"] == "open" and sidebar.open_head(event["layer"], event["head"]),
-    )
-
-
-def _small_maps(view: View, layer: int) -> np.ndarray:
-    """uint8 [H, S, S]: the pooled maps of a layer, for colours."""
-    return cache.derived(
-        view.model,
-        view.text,
-        view.pair,
-        ("small maps", THUMBNAIL, layer),
-        lambda trace: aggregate.to_uint8(trace.layer_thumbnails(layer, THUMBNAIL)),
     )
 
 

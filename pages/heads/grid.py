@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import streamlit as st
@@ -13,20 +12,15 @@ from encoder.measure import aggregate, head_map
 from encoder.measure.definitions import BY_NAME
 from encoder.measure.heads import HeadMeasures
 from encoder.measure.roles import BY_NAME as ROLES
-from encoder.trace import Trace
 from pages.components import head_grid, plot
 from pages.components.events import GridEvent
-from pages.core import cache, head_measures, sidebar
+from pages.core import cache, head_measures, sidebar, small_maps
 from pages.core.params import Head
 from pages.core.view import View, state
 from pages.heads import map as attention_view
 from pages.heads import options as head_options
 from pages.heads.options import Options, Selection
 
-#: Beyond this many tokens all heads take seconds, and progress is shown.
-SHORT_TEXT = 1_024
-#: Side of the small maps of the grid, at most.
-THUMBNAIL = 64
 #: Columns of the container for pinned heads: as many as there are pins, fewer where the page is narrow.
 PINS = "heads-pins"
 
@@ -40,25 +34,19 @@ def thumbnails(view: View, options: Options | None = None) -> np.ndarray:
     Kept layer by layer, so that a long text shows its progress, and a visitor who goes on meanwhile loses none of it.
     """
     options = options if options is not None and head_options.is_whole(view) else Options()
-    n_layers, long = view.trace.config.n_layers, view.trace.n_tokens > SHORT_TEXT
-    bar = st.progress(0.0, "Drawing the small maps …") if long else None
-    layers = []
-    for layer in range(n_layers):
-        if bar is not None:
-            bar.progress(layer / n_layers, f"Drawing the small maps: layer {layer} of 0 to {n_layers - 1} …")
-        what = ("thumbnails", THUMBNAIL, layer, *options.cells.values())
-        layers.append(cache.derived(view.model, view.text, view.pair, what, _draw(view, layer, options)))
-    if bar is not None:
-        bar.empty()
-    return np.stack(layers)
 
+    def draw(layer: int) -> np.ndarray:
+        if options.usual:
+            return small_maps.of_layer(view.model, view.text, view.pair, layer)
+        return cache.derived(
+            view.model,
+            view.text,
+            view.pair,
+            ("small maps", layer, *options.cells.values()),
+            lambda trace: aggregate.to_uint8(head_map.small_maps(trace, layer, small_maps.SIDE, **options.cells)),  # type: ignore[arg-type]
+        )
 
-def _draw(view: View, layer: int, options: Options) -> Callable[[Trace], np.ndarray]:
-    if not head_options.is_whole(view):  # the walk that finds them finds the large maps, too
-        return lambda _: aggregate.to_uint8(head_options.layer_overview(view, layer).coarser(THUMBNAIL))
-    if options.usual:
-        return lambda trace: aggregate.to_uint8(trace.layer_thumbnails(layer, THUMBNAIL))
-    return lambda trace: aggregate.to_uint8(head_map.small_maps(trace, layer, THUMBNAIL, **options.cells))  # type: ignore[arg-type]
+    return small_maps.by_layer(view.trace, draw, "Drawing the small maps")
 
 
 # --- the grid --------------------------------------------------------------------------------------------------------
@@ -123,7 +111,7 @@ def draw_grid(view: View, options: Options) -> None:
     pins = head_options.heads_of_model("pins", view)
     grid_controls()
     name, role = state.get("measure"), state.get("role")
-    measured = bool(name or role) or view.trace.n_tokens <= SHORT_TEXT
+    measured = bool(name or role) or view.trace.n_tokens <= small_maps.LONG_TEXT
     measures = head_measures.measures(view) if measured else None
     values, kept, look = None, np.ones(shape, bool), {}
     if name and measures is not None:

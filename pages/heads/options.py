@@ -11,7 +11,7 @@ from encoder.export import report
 from encoder.measure import head_map, tiled_attention
 from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
 from encoder.measure.tiled_attention import Overview
-from pages.core import cache
+from pages.core import cache, small_maps
 from pages.core.params import Head
 from pages.core.view import MOST_SELECTED as MOST_HELD
 from pages.core.view import View, state
@@ -158,24 +158,13 @@ def shown_map(view: View, options: Options, layer: int | None, head: int | None)
 def overview(view: View, layer: int | None, head: int | None, special: str = "show") -> Overview:
     """A long text's whole map in blocks of tokens; of a layer that the grid has drawn it is there already."""
     if layer is not None and head is not None and special == "show":
-        drawn = cache.known(view.model, view.text, view.pair, _of_layer(layer))
+        drawn = small_maps.known_overview(view.model, view.text, view.pair, layer)
         if drawn is not None:
             return drawn.of(head)
     return cache.derived(
         view.model, view.text, view.pair, ("overview", layer, head, special),
         lambda trace: tiled_attention.overview(trace, layer, head, special),  # type: ignore[arg-type]
     )  # fmt: skip
-
-
-def layer_overview(view: View, layer: int) -> Overview:
-    """All heads of a layer of a long text, special tokens shown: computed for the grid, and kept for the large map."""
-    return cache.derived(
-        view.model, view.text, view.pair, _of_layer(layer), lambda trace: tiled_attention.layer_overview(trace, layer)
-    )
-
-
-def _of_layer(layer: int) -> tuple[str, int]:
-    return "overviews", layer
 
 
 # --- tokens and heads that are held ----------------------------------------------------------------------------------

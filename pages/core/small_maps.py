@@ -1,0 +1,59 @@
+"""Small maps of all heads, for colours and not for numbers. Every page that draws them shares one cache entry a layer.
+
+Shapes: L layers, H heads, S cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from encoder.measure import aggregate, tiled_attention
+from encoder.measure.head_map import WHOLE_TOKENS
+from encoder.measure.tiled_attention import Overview
+from encoder.trace import Trace
+from pages.core import cache
+
+#: Largest side of a small map, in cells.
+SIDE = 64
+#: Above this many tokens, all heads take seconds and a progress bar is drawn.
+LONG_TEXT = 1_024
+
+
+def of_layer(model: cache.ModelKey, text: str, pair: str | None, layer: int) -> np.ndarray:
+    """uint8 [H, S, S], S <= SIDE: the largest weight of each block of cells; 255 is the weight 1."""
+
+    def make(trace: Trace) -> np.ndarray:
+        if trace.n_tokens > WHOLE_TOKENS:  # the large maps of these heads need the same overview
+            return aggregate.to_uint8(layer_overview(model, text, pair, layer).coarser(SIDE))
+        return aggregate.to_uint8(trace.layer_thumbnails(layer, SIDE))
+
+    return cache.derived(model, text, pair, ("small maps", layer), make)
+
+
+def layer_overview(model: cache.ModelKey, text: str, pair: str | None, layer: int) -> Overview:
+    """The maps of all heads of a layer of a long text, in blocks of tokens."""
+    return cache.derived(
+        model, text, pair, ("overviews", layer), lambda trace: tiled_attention.layer_overview(trace, layer)
+    )
+
+
+def known_overview(model: cache.ModelKey, text: str, pair: str | None, layer: int) -> Overview | None:
+    """`layer_overview` where it is computed already."""
+    return cache.known(model, text, pair, ("overviews", layer))
+
+
+def by_layer(trace: Trace, make: Callable[[int], np.ndarray], doing: str) -> np.ndarray:
+    """[L, ...]: `make` of each layer, with a progress bar for a long text."""
+    n_layers = trace.config.n_layers
+    bar = st.progress(0.0, doing) if trace.n_tokens > LONG_TEXT else None
+    layers = []
+    for layer in range(n_layers):
+        if bar is not None:
+            bar.progress(layer / n_layers, f"{doing}: layer {layer} of 0 to {n_layers - 1} …")
+        layers.append(make(layer))
+    if bar is not None:
+        bar.empty()
+    return np.stack(layers)
