@@ -1,6 +1,6 @@
-"""The recording context: what a forward pass shows at its hook points is kept, edited where asked, and handed out once.
+"""The recording context: it keeps the values that a forward pass shows at its hook points, and applies edits to them.
 
-Safe with many threads over one model: the recorder lives in a ContextVar, the model is never changed.
+Many threads can use one model: the recorder is in a ContextVar, and the model is never changed.
 """
 
 from __future__ import annotations
@@ -10,57 +10,56 @@ from contextlib import contextmanager
 
 from torch import Tensor
 
-from encoder.edits import Edit, ValueEdit
+from encoder.edits import Edit
 from encoder.errors import EncoderError
-from encoder.heap import keep_freed_memory
-from encoder.hooks import visiting
+from encoder.hooks import LAYER_POINTS, visiting
 
-#: Hook points that grow with H x T^2 or F x T, kept only when asked for by name.
-ON_REQUEST = ("scores", "ffn.hidden", "z")
+#: Hook points that are recorded only on request: large ones (H x T^2 or T x F numbers), and ones that would keep a
+#: sublayer's output in memory while the next sublayer runs.
+ON_REQUEST = ("scores", "z", "attention_out", "ffn.hidden", "ffn_out")
 
 
 class Recorder:
-    """Keeps the values of one forward pass by hook-point name, and applies edits on the way.
+    """Keeps the values of one forward pass by name ("embedding", "layers.0.q"), and applies edits.
 
-    Values are kept by reference: the forward pass writes to none of them afterwards.
+    Values are kept by reference: the forward pass does not write to them afterwards.
     """
 
     def __init__(self, edits: tuple[Edit, ...] = (), request: tuple[str, ...] = ()) -> None:
         self.values: dict[str, Tensor] = {}
-        self._value_edits = [edit for edit in edits if isinstance(edit, ValueEdit)]
-        self._score_edits = [edit for edit in edits if not isinstance(edit, ValueEdit)]
-        self._skipped = tuple(name for name in ON_REQUEST if name not in request)
-        self._request = request
+        self._edits = edits
+        self._skipped = frozenset(ON_REQUEST).difference(request)
 
-    def visit(self, name: str, value: Tensor) -> Tensor:
-        """Record and, where an edit says so, replace the value at `name`."""
-        if name.endswith(".scores"):
-            layer = int(name.split(".")[1])
-            for edit in self._score_edits:
-                if edit.touches(layer):
-                    value = edit.edit_scores(value)
-        else:
-            for change in self._value_edits:
-                value = change.edit_value(name, value)
-        if not name.endswith(self._skipped):
-            self.values[name] = value
+    def visit(self, name: str, layer: int | None, value: Tensor) -> Tensor:
+        """Apply the edits of this hook point and record the result."""
+        if layer is not None:
+            for edit in self._edits:
+                if edit.hook == name and edit.touches(layer):
+                    value = edit.apply(value)
+        if name not in self._skipped:
+            self.values[name if layer is None else f"layers.{layer}.{name}"] = value
         return value
 
-    def edits_scores(self, layer: int) -> bool:
-        """Whether the scores of `layer` must be written out, because they are edited or asked for."""
-        return "scores" in self._request or any(edit.touches(layer) for edit in self._score_edits)
+    def needs_scores(self, layer: int) -> bool:
+        """Whether the scores of `layer` are edited or recorded."""
+        edited = any(edit.hook == "scores" and edit.touches(layer) for edit in self._edits)
+        return edited or "scores" not in self._skipped
 
 
 @contextmanager
 def record(edits: tuple[Edit, ...] = (), request: tuple[str, ...] = ()) -> Iterator[Recorder]:
-    """Within, forward passes of this thread are recorded (and edited). Nested recordings hide the outer one.
+    """Inside, forward passes of this thread are recorded (and edited). A nested recording hides the outer one.
 
-    request: hook points kept although they are large: "ffn.hidden", "z", "scores". Raises EncoderError for another.
+    request: further hook points to record, of `ON_REQUEST`. Raises EncoderError for other names, and for an edit of a
+    hook point that no layer has.
     """
     for name in request:
         if name not in ON_REQUEST:
-            raise EncoderError(f"request={name!r}: what is kept on request is {', '.join(ON_REQUEST)}.")
-    keep_freed_memory()
+            raise EncoderError(f"request={name!r} is no hook point on request: choose from {', '.join(ON_REQUEST)}.")
+    for edit in edits:
+        if edit.hook not in LAYER_POINTS:
+            points = ", ".join(LAYER_POINTS)
+            raise EncoderError(f"{edit!r} edits {edit.hook!r}, which is no hook point: choose from {points}.")
     recorder = Recorder(edits, request)
     with visiting(recorder):
         yield recorder

@@ -1,34 +1,51 @@
-"""Changes to a forward pass: switch a head off, mask keys, set a score. They travel with the context, like the capture.
+"""Changes to a forward pass: ablate a head, mask keys, set a score. They travel in the recording's context.
 
-An edit is a frozen value, so that it can be part of a cache's key and of a Trace. Layers and heads count from 0.
+An edit is a frozen, hashable value, so it can be part of a cache key and of a Trace. `hook` names the hook point that
+it changes, `touches` says in which layers, `check` refuses places that do not exist, `apply` returns the changed value.
+Layers, heads, queries and keys count from 0.
 """
 
 from __future__ import annotations
 
+import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
 
+#: The largest score that can be set: float32 and bfloat16 both end at 3.4e38.
+MAX_SCORE = 3e38
+
 
 @dataclass(frozen=True)
 class AblateHead:
-    """Set z of one head to zero, so that it adds nothing to the residual stream."""
+    """Set z of one head to zero, so that it adds nothing to the residual stream.
+
+    Raises EncoderError for a layer or head that is not a whole number from 0 on.
+    """
 
     layer: int
     head: int
+    hook: ClassVar[str] = "z"
+
+    def __post_init__(self) -> None:
+        _store_indices(self, "layer", "head")
 
     def check(self, n_layers: int, n_heads: int, n_tokens: int) -> None:
         """Raise EncoderError where the model has no such layer or head."""
         _check("layer", self.layer, n_layers)
         _check("head", self.head, n_heads)
 
-    def edit_value(self, name: str, value: Tensor) -> Tensor:
-        """value: z [B, H, T, K]; a new tensor, the old one is left as it is."""
-        if name != f"layers.{self.layer}.z":
-            return value
+    def touches(self, layer: int) -> bool:
+        """Whether z of `layer` changes."""
+        return self.layer == layer
+
+    def apply(self, value: Tensor) -> Tensor:
+        """z [B, H, T, K] of the layer -> a new tensor of the same shape."""
         kept = torch.ones(value.shape[1], dtype=value.dtype, device=value.device)
         kept[self.head] = 0.0
         return value * kept.view(1, -1, 1, 1)
@@ -36,81 +53,124 @@ class AblateHead:
 
 @dataclass(frozen=True)
 class MaskKeys:
-    """Forbid keys to a query (or to all): their scores become the lowest number. layer, head, query None: every one."""
+    """Mask keys for a query: their scores become the lowest number. layer, head, query: None means every one.
+
+    keys: any sequence of whole numbers. Raises EncoderError for an index that is not a whole number from 0 on.
+    """
 
     keys: tuple[int, ...]
     layer: int | None = None
     head: int | None = None
     query: int | None = None
+    hook: ClassVar[str] = "scores"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.keys, str) or not hasattr(self.keys, "__iter__"):
+            raise EncoderError(f"MaskKeys needs several keys, not {self.keys!r}: give a tuple such as (3,).")
+        object.__setattr__(self, "keys", tuple(_index(self, "key", key) for key in self.keys))
+        given = [name for name in ("layer", "head", "query") if getattr(self, name) is not None]
+        _store_indices(self, *given)
 
     def check(self, n_layers: int, n_heads: int, n_tokens: int) -> None:
-        """Raise EncoderError where there is no such layer, head, query or key."""
-        for name, value, count in (
-            ("layer", self.layer, n_layers),
-            ("head", self.head, n_heads),
-            ("query", self.query, n_tokens),
-            *(("key", key, n_tokens) for key in self.keys),
-        ):
-            _check(name, value, count)
+        """Raise EncoderError where the model or the text has no such layer, head, query or key."""
+        _check("layer", self.layer, n_layers)
+        _check("head", self.head, n_heads)
+        _check("query", self.query, n_tokens)
+        for key in self.keys:
+            _check("key", key, n_tokens)
 
     def touches(self, layer: int) -> bool:
         """Whether the scores of `layer` change."""
         return self.layer is None or self.layer == layer
 
     def within(self, heads: range, queries: range) -> MaskKeys | None:
-        """The same edit for scores of these heads and query rows alone; None where it leaves them as they are."""
-        place = _place(self.head, self.query, heads, queries)
-        return None if place is None else replace(self, head=place[0], query=place[1])
+        """The same edit for the scores of these heads and queries alone; None where it leaves them unchanged."""
+        if (self.head is not None and self.head not in heads) or (self.query is not None and self.query not in queries):
+            return None
+        return replace(
+            self,
+            head=None if self.head is None else heads.index(self.head),
+            query=None if self.query is None else queries.index(self.query),
+        )
 
-    def edit_scores(self, scores: Tensor) -> Tensor:
-        """scores [..., H, T, T] of a layer that is touched -> the same shape, edited."""
-        return _set_scores(scores, self.head, self.query, self.keys, torch.finfo(scores.dtype).min)
+    def apply(self, value: Tensor) -> Tensor:
+        """Scores [..., H, T, T] of the layer -> a new tensor of the same shape."""
+        return _set_scores(value, self.head, self.query, self.keys, torch.finfo(value.dtype).min)
 
 
 @dataclass(frozen=True)
 class SetScore:
-    """Give one score (query attends to key) another value, before the softmax."""
+    """Replace the score of one query and key, before the softmax.
+
+    Raises EncoderError for an index that is not a whole number from 0 on, and for a value that is not a finite number.
+    """
 
     layer: int
     head: int
     query: int
     key: int
     value: float
+    hook: ClassVar[str] = "scores"
+
+    def __post_init__(self) -> None:
+        _store_indices(self, "layer", "head", "query", "key")
+        is_number = isinstance(self.value, numbers.Real) and not isinstance(self.value, bool)
+        if not is_number or not abs(self.value) <= MAX_SCORE:  # NaN compares as False
+            raise EncoderError(
+                f"SetScore cannot set a score to {self.value!r}: give a number from {-MAX_SCORE:g} to {MAX_SCORE:g}."
+            )
+        object.__setattr__(self, "value", float(self.value))
 
     def check(self, n_layers: int, n_heads: int, n_tokens: int) -> None:
-        """Raise EncoderError where there is no such layer, head, query or key."""
-        for name, value, count in (
-            ("layer", self.layer, n_layers),
-            ("head", self.head, n_heads),
-            ("query", self.query, n_tokens),
-            ("key", self.key, n_tokens),
-        ):
-            _check(name, value, count)
+        """Raise EncoderError where the model or the text has no such layer, head, query or key."""
+        _check("layer", self.layer, n_layers)
+        _check("head", self.head, n_heads)
+        _check("query", self.query, n_tokens)
+        _check("key", self.key, n_tokens)
 
     def touches(self, layer: int) -> bool:
         """Whether the scores of `layer` change."""
         return self.layer == layer
 
     def within(self, heads: range, queries: range) -> SetScore | None:
-        """The same edit for scores of these heads and query rows alone; None where it leaves them as they are."""
-        place = _place(self.head, self.query, heads, queries)
-        return None if place is None else replace(self, head=place[0], query=place[1])
+        """The same edit for the scores of these heads and queries alone; None where it leaves them unchanged."""
+        if self.head not in heads or self.query not in queries:
+            return None
+        return replace(self, head=heads.index(self.head), query=queries.index(self.query))
 
-    def edit_scores(self, scores: Tensor) -> Tensor:
-        """scores [..., H, T, T] of a layer that is touched -> the same shape, edited."""
-        return _set_scores(scores, self.head, self.query, (self.key,), self.value)
+    def apply(self, value: Tensor) -> Tensor:
+        """Scores [..., H, T, T] of the layer -> a new tensor of the same shape."""
+        return _set_scores(value, self.head, self.query, (self.key,), self.value)
+
+
+ScoreEdit = MaskKeys | SetScore
+Edit = AblateHead | ScoreEdit
+
+
+def check_edits(edits: Sequence[Edit], n_layers: int, n_heads: int, n_tokens: int) -> None:
+    """Raise EncoderError for what is no edit, and for a layer, head or token that does not exist."""
+    for edit in edits:
+        if not isinstance(edit, Edit):
+            raise EncoderError(f"{edit!r} is no edit: choose from AblateHead, MaskKeys and SetScore.")
+        edit.check(n_layers, n_heads, n_tokens)
+
+
+def _index(edit: Edit, name: str, value: object) -> int:
+    """`value` as an int. numpy's integers are fine; True, 1.5 and "0" are mistakes."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 0:
+        raise EncoderError(f"{type(edit).__name__} has {name}={value!r}: give a whole number from 0 on.")
+    return int(value)
+
+
+def _store_indices(edit: Edit, *names: str) -> None:
+    for name in names:
+        object.__setattr__(edit, name, _index(edit, name, getattr(edit, name)))
 
 
 def _check(name: str, value: int | None, count: int) -> None:
     if value is not None and not 0 <= value < count:
-        raise EncoderError(f"An edit names {name} {value}, and there is none: they are 0 to {count - 1}.")
-
-
-def _place(head: int | None, query: int | None, heads: range, queries: range) -> tuple[int | None, int | None] | None:
-    """Where a head and a query are within a window of the scores; None where one of them is outside."""
-    if (head is not None and head not in heads) or (query is not None and query not in queries):
-        return None
-    return None if head is None else heads.index(head), None if query is None else queries.index(query)
+        where = "text" if name in ("query", "key") else "model"
+        raise EncoderError(f"An edit needs {name} {value}, but this {where} has none: choose 0 to {count - 1}.")
 
 
 def _set_scores(scores: Tensor, head: int | None, query: int | None, keys: tuple[int, ...], value: float) -> Tensor:
@@ -120,8 +180,3 @@ def _set_scores(scores: Tensor, head: int | None, query: int | None, keys: tuple
     for key in keys:
         out[..., heads, queries, key] = value
     return out
-
-
-ValueEdit = AblateHead
-ScoreEdit = MaskKeys | SetScore
-Edit = ValueEdit | ScoreEdit

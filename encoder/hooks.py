@@ -1,8 +1,7 @@
 """HookPoint: a named place in the forward pass where a value can be recorded or edited.
 
-Hook points are built into the model once. What happens at them is decided by the context of the current thread or
-task (a ContextVar), never by the model: hooks put on and taken off a shared model per call mix up the captures of
-concurrent sessions.
+The model contains its hook points from the start. A ContextVar of the current thread or task decides what happens at
+them. Hooks that each call adds to a shared model and removes again would mix up the captures of concurrent sessions.
 """
 
 from __future__ import annotations
@@ -14,16 +13,32 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
+#: The hook points of each layer, in the order of the forward pass (a post-norm layer applies its norms later).
+LAYER_POINTS = (
+    "attention_norm.input",
+    "q",
+    "k",
+    "v",
+    "scores",
+    "z",
+    "attention_out",
+    "after_attention",
+    "ffn_norm.input",
+    "ffn.hidden",
+    "ffn_out",
+    "after_ffn",
+)
+
 
 class Visitor(Protocol):
     """What a forward pass shows its values to."""
 
-    def visit(self, name: str, value: Tensor) -> Tensor:
-        """See `value` at the hook point `name`; what is returned takes its place."""
+    def visit(self, name: str, layer: int | None, value: Tensor) -> Tensor:
+        """Receive `value` at the hook point `name` and return what replaces it. layer: None outside the layers."""
         ...
 
-    def edits_scores(self, layer: int) -> bool:
-        """Whether the scores of `layer` are edited, so that they must be written out."""
+    def needs_scores(self, layer: int) -> bool:
+        """Whether `layer` must compute its scores explicitly, because they are edited or recorded."""
         ...
 
 
@@ -37,7 +52,7 @@ def current_visitor() -> Visitor | None:
 
 @contextmanager
 def visiting(visitor: Visitor) -> Iterator[None]:
-    """Within, every forward pass of this thread or task shows its values to `visitor`; undone on any way out."""
+    """Inside, every forward pass of this thread or task shows its values to `visitor`. Any exit ends this."""
     token = _visitor.set(visitor)
     try:
         yield
@@ -46,7 +61,7 @@ def visiting(visitor: Visitor) -> Iterator[None]:
 
 
 class HookPoint(nn.Module):
-    """The identity, with a name. `layer` is given at the call, since layers may share their weights."""
+    """The identity, with a name. The call gives `layer`, since layers may share their weights."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -54,9 +69,7 @@ class HookPoint(nn.Module):
 
     def forward(self, value: Tensor, layer: int | None = None) -> Tensor:
         visitor = _visitor.get()
-        if visitor is None:
-            return value
-        return visitor.visit(self.name if layer is None else f"layers.{layer}.{self.name}", value)
+        return value if visitor is None else visitor.visit(self.name, layer, value)
 
     def extra_repr(self) -> str:
         return self.name

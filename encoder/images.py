@@ -17,7 +17,7 @@ from torch import Tensor
 
 from encoder.capture import record
 from encoder.config import EncoderConfig, NormPlacement
-from encoder.edits import Edit
+from encoder.edits import Edit, check_edits
 from encoder.errors import EncoderError
 from encoder.model import Encoder
 from encoder.pipeline import OutOfMemoryExplained, rewired_encoder
@@ -126,6 +126,7 @@ class ImageEncoder:
         pixels = pixels.to(device=self.device, dtype=self.encoder.dtype)
         n_tokens = len(pixels) * len(self.tokens)
         edits = tuple(edits)
+        check_edits(edits, self.config.n_layers, self.config.n_heads, len(self.tokens))
         with OutOfMemoryExplained(self.device, n_tokens), record(edits, tuple(request)) as recorder, torch.no_grad():
             self.encoder(pixels)
         mask = torch.ones(len(self.tokens), dtype=torch.bool, device=self.device)

@@ -128,7 +128,7 @@ class Attention(nn.Module):
             q, k = attend.rotate(q, cos, sin), attend.rotate(k, cos, sin)
         q, k, v = self.hook_q(q, layer), self.hook_k(k, layer), self.hook_v(v, layer)
         visitor = current_visitor()
-        if visitor is not None and visitor.edits_scores(layer):
+        if visitor is not None and visitor.needs_scores(layer):
             z = self.explicit(q, k, v, layer, around)
         else:
             z = self.fused(q, k, v, layer, around)
@@ -226,15 +226,17 @@ class Block(nn.Module):
         self.ffn = FeedForward(config)
         self.ffn_norm = LayerNorm(config.d_model, config, "ffn_norm")
         self.dropout = nn.Dropout(config.dropout)
-        self.hook_after_attention = HookPoint("after_attention")
-        self.hook_after_ffn = HookPoint("after_ffn")
+        self.hook_attention_out, self.hook_ffn_out = HookPoint("attention_out"), HookPoint("ffn_out")
+        self.hook_after_attention, self.hook_after_ffn = HookPoint("after_attention"), HookPoint("after_ffn")
 
     def forward(self, x: Tensor, layer: int, around: AttentionContext) -> Tensor:
         """x [B, T, D] -> [B, T, D]."""
-        # Updates get no name: one would keep the attention's in memory while the FFN, the largest, runs.
-        x = x + self.dropout(self.attention(self.before(x, self.attention_norm, layer), layer, around))
+        # A sublayer's output gets no variable: one would keep attention's in memory while the FFN runs.
+        x = x + self.hook_attention_out(
+            self.dropout(self.attention(self.before(x, self.attention_norm, layer), layer, around)), layer
+        )
         x = self.hook_after_attention(self.after(x, self.attention_norm, layer), layer)
-        x = x + self.dropout(self.ffn(self.before(x, self.ffn_norm, layer), layer))
+        x = x + self.hook_ffn_out(self.dropout(self.ffn(self.before(x, self.ffn_norm, layer), layer)), layer)
         return self.hook_after_ffn(self.after(x, self.ffn_norm, layer), layer)
 
     def before(self, x: Tensor, norm: LayerNorm | None, layer: int) -> Tensor:

@@ -16,7 +16,7 @@ from torch import Tensor
 from encoder.capture import record
 from encoder.config import EncoderConfig, NormPlacement
 from encoder.device import DTYPES
-from encoder.edits import Edit
+from encoder.edits import Edit, check_edits
 from encoder.errors import EncoderError, LoadError, OutOfMemory, TextError, is_out_of_memory
 from encoder.mlm import MaskedPrediction, MLMHead
 from encoder.model import Encoder, unfilled
@@ -284,8 +284,7 @@ class TextEncoder:
                 "This encoder is in training mode, where dropout changes the numbers: call .eval() first."
             )
         batch = self.tokenizer.batch(sentences, self.device, pad_to)
-        for edit in edits:
-            edit.check(self.config.n_layers, self.config.n_heads, batch.ids.shape[1])
+        check_edits(edits, self.config.n_layers, self.config.n_heads, batch.ids.shape[1])
         with self._out_of_memory_explained(batch.ids.numel()), record(edits, request) as recorder, torch.no_grad():
             self.encoder(batch.ids, batch.mask, batch.segments)
         pad = (self.tokenizer.pad_token, self.tokenizer.pad_id or 0)

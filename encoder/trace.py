@@ -21,7 +21,7 @@ from torch import Tensor
 
 from encoder import attend
 from encoder.config import EncoderConfig
-from encoder.edits import AblateHead, Edit
+from encoder.edits import AblateHead, Edit, ScoreEdit, check_edits
 from encoder.errors import EncoderError
 from encoder.layers import LayerNorm, layer_norm
 from encoder.model import Encoder
@@ -130,11 +130,10 @@ class Trace:
         n_real = self.n_real
         if n_real == self.n_tokens:
             return self
-        for edit in self.edits:
-            edit.check(self.config.n_layers, self.config.n_heads, n_real)
+        check_edits(self.edits, self.config.n_layers, self.config.n_heads, n_real)
+        scores = {f"layers.{layer}.scores" for layer in range(self.config.n_layers)}
         values = {
-            name: value[..., :n_real, :n_real] if name.endswith(".scores") else value[..., :n_real, :]
-            for name, value in self.values.items()
+            name: value[..., :n_real, : n_real if name in scores else None] for name, value in self.values.items()
         }
         cut = {name: getattr(self, name)[:n_real] for name in ("tokens", "labels", "ids", "mask")}
         return replace(self, **cut, values=MappingProxyType(values), n_left_out=self.n_tokens - n_real)
@@ -321,9 +320,9 @@ class Trace:
         scale = float(self.config.attention_scale or 1.0)
         scores = attend.scores(q[heads, queries].float(), k, scale, bias, allowed, out)
         for edit in self.edits:
-            if not isinstance(edit, AblateHead) and edit.touches(layer):
+            if isinstance(edit, ScoreEdit) and edit.touches(layer):
                 here = edit.within(range(self.config.n_heads)[heads], range(self.n_tokens)[queries])
-                scores = scores if here is None else here.edit_scores(scores)
+                scores = scores if here is None else here.apply(scores)
         return scores
 
     def _pool(

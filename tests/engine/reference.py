@@ -126,7 +126,8 @@ def run_layer(config: EncoderConfig, w: dict, layer: int, x: np.ndarray, mask: n
         return norm(value, w, f"{name}.{owner}", config.norm_eps)
 
     read = normed(x, "attention_norm") if pre and has_norm else x
-    x = x + attention(config, w, layer, name, read, mask, seen)
+    seen[f"{ours}.attention_out"] = attention(config, w, layer, name, read, mask, seen)
+    x = x + seen[f"{ours}.attention_out"]
     if not pre and has_norm:
         x = normed(x, "attention_norm")
     seen[f"{ours}.after_attention"] = x
@@ -135,7 +136,8 @@ def run_layer(config: EncoderConfig, w: dict, layer: int, x: np.ndarray, mask: n
     if config.gated:
         hidden = hidden * linear(read, w, f"{name}.ffn.w_gate")
     seen[f"{ours}.ffn.hidden"] = hidden
-    x = x + linear(hidden, w, f"{name}.ffn.w_out")
+    seen[f"{ours}.ffn_out"] = linear(hidden, w, f"{name}.ffn.w_out")
+    x = x + seen[f"{ours}.ffn_out"]
     if not pre:
         x = normed(x, "ffn_norm")
     seen[f"{ours}.after_ffn"] = x

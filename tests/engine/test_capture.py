@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 
-from encoder.capture import record
+from encoder.capture import ON_REQUEST, record
 from encoder.edits import AblateHead, MaskKeys, SetScore
 from encoder.errors import EncoderError
-from encoder.hooks import HookPoint, current_visitor
+from encoder.hooks import LAYER_POINTS, HookPoint, current_visitor, visiting
 from encoder.trace import Trace
 from tests.engine.conftest import WORDS, tiny
 
@@ -161,18 +163,49 @@ def test_a_trace_within_a_recording_is_not_seen_by_it():
     assert not outer.values
 
 
-def test_what_is_large_is_kept_on_request_only():
-    model = tiny()
+@pytest.mark.parametrize("changes", [{}, {"norm_placement": "pre"}])
+def test_some_values_are_kept_on_request_only(changes: dict[str, str]):
+    model = tiny(**changes)
     names = set(model.trace("the cat").values)
-    assert not {name for name in names if name.endswith(("scores", "ffn.hidden", ".z"))}
-    for request, count in ((("ffn.hidden",), 1), (("z",), 1), (("scores", "z"), 2)):
+    always = [point for point in LAYER_POINTS if point not in ON_REQUEST]
+    assert {name for name in names if name.startswith("layers.")} == {
+        f"layers.{layer}.{point}" for layer in range(3) for point in always
+    }
+    for request in (*((name,) for name in ON_REQUEST), ("scores", "z"), ON_REQUEST):
         more = set(model.trace("the cat", request=request).values) - names
         assert more == {f"layers.{layer}.{name}" for name in request for layer in range(3)}
-        assert len(more) == 3 * count
     trace = model.trace("the cat", request=("ffn.hidden",))
     assert trace.values["layers.2.ffn.hidden"].shape == (trace.n_tokens, model.config.d_ffn)
-    with pytest.raises(EncoderError, match="what is kept on request is scores"):
-        model.trace("the cat", request=("ffn.hiden",))
+
+
+@pytest.mark.parametrize("name", ["ffn.hiden", "hidden", "ffn", "q", "layers.0.z", ""])
+def test_a_request_for_another_name_lists_the_names(name: str):
+    with pytest.raises(EncoderError, match=re.escape(f"request={name!r}")) as caught:
+        tiny().trace("the cat", request=(name,))
+    assert all(point in str(caught.value) for point in ON_REQUEST)
+
+
+def test_an_edit_of_an_unknown_hook_point_lists_the_names():
+    """ "z" does not match every name that ends with a z."""
+
+    class Misspelt(AblateHead):
+        hook = "ffn.z"
+
+    with pytest.raises(EncoderError, match=re.escape("'ffn.z'")) as caught:
+        tiny().trace("the cat", edits=(Misspelt(0, 0),))
+    assert all(point in str(caught.value) for point in LAYER_POINTS)
+
+
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_a_sublayers_output_is_what_it_adds_to_the_residual_stream(placement: str):
+    model = tiny(norm_placement=placement)
+    trace = model.trace("the cat sat on the mat", request=("attention_out", "ffn_out"))
+    stream = list(trace.residual.items())
+    for (_, before), (name, after) in itertools.pairwise(stream):
+        layer, part = name.rsplit(".after_")
+        sum_ = before + trace.values[f"{layer}.{part}_out"]
+        expected = trace.norms[f"{layer}.{part}_norm"].input if placement == "post" else after
+        torch.testing.assert_close(sum_, expected, atol=1e-6, rtol=1e-5)
 
 
 def test_a_hook_point_without_a_recorder_is_the_identity():
@@ -189,14 +222,12 @@ def test_nothing_writes_to_a_captured_value():
         def __init__(self) -> None:
             self.kept, self.copies = {}, {}
 
-        def visit(self, name: str, value: torch.Tensor) -> torch.Tensor:
-            self.kept[name], self.copies[name] = value, value.clone()
+        def visit(self, name: str, layer: int | None, value: torch.Tensor) -> torch.Tensor:
+            self.kept[layer, name], self.copies[layer, name] = value, value.clone()
             return value
 
-        def edits_scores(self, layer: int) -> bool:
+        def needs_scores(self, layer: int) -> bool:
             return layer == 1
-
-    from encoder.hooks import visiting
 
     visitor = Copying()
     with visiting(visitor), torch.no_grad():

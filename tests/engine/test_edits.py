@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import math
+
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from encoder import EncoderError, TextEncoder
-from encoder.edits import AblateHead, Edit, MaskKeys, SetScore
+from encoder.edits import MAX_SCORE, AblateHead, Edit, MaskKeys, ScoreEdit, SetScore
 from tests.engine import reference
 from tests.engine.conftest import VARIANTS, tiny
 
@@ -102,8 +108,8 @@ def test_an_edit_is_a_value():
     assert MaskKeys((1, 2), layer=0) == MaskKeys((1, 2), layer=0)
     assert len({AblateHead(0, 1), AblateHead(0, 1), AblateHead(1, 0), SetScore(0, 1, 2, 3, 4.0)}) == 3
     scores = torch.zeros(2, 3, 4, 4)
-    assert MaskKeys((1,), head=2).edit_scores(scores)[:, 2, :, 1].max() < -1e30
-    assert SetScore(0, 1, 2, 3, 5.0).edit_scores(scores)[1, 1, 2, 3] == 5
+    assert MaskKeys((1,), head=2).apply(scores)[:, 2, :, 1].max() < -1e30
+    assert SetScore(0, 1, 2, 3, 5.0).apply(scores)[1, 1, 2, 3] == 5
     assert scores.abs().sum() == 0  # what was given is left as it is
 
 
@@ -114,18 +120,119 @@ def test_edits_show_in_the_trace(make_tiny: type[TextEncoder]):
 
 
 @pytest.mark.parametrize(
-    ("edit", "message"),
+    ("edit", "wrong", "choice"),
     [
-        (AblateHead(3, 0), "layer 3, and there is none: they are 0 to 2"),
-        (AblateHead(0, 5), "head 5, and there is none: they are 0 to 4"),
-        (MaskKeys((0, 12)), "key 12, and there is none: they are 0 to 11"),
-        (MaskKeys((0,), layer=-1), "layer -1"),
-        (MaskKeys((0,), head=9), "head 9"),
-        (MaskKeys((0,), query=-1), "query -1"),
-        (SetScore(0, 0, 12, 0, 1.0), "query 12"),
-        (SetScore(0, 0, 0, 12, 1.0), "key 12"),
+        (AblateHead(3, 0), "layer 3", "0 to 2"),
+        (AblateHead(0, 5), "head 5", "0 to 4"),
+        (MaskKeys((0, 12)), "key 12", "0 to 11"),
+        (MaskKeys((0,), layer=3), "layer 3", "0 to 2"),
+        (MaskKeys((0,), head=9), "head 9", "0 to 4"),
+        (MaskKeys((0,), query=12), "query 12", "0 to 11"),
+        (SetScore(0, 0, 12, 0, 1.0), "query 12", "0 to 11"),
+        (SetScore(0, 0, 0, 12, 1.0), "key 12", "0 to 11"),
     ],
 )
-def test_an_edit_of_what_is_not_there_is_refused(edit: Edit, message: str):
-    with pytest.raises(EncoderError, match=message):
+def test_an_edit_of_what_is_not_there_is_refused(edit: Edit, wrong: str, choice: str):
+    with pytest.raises(EncoderError, match=f"{wrong}\\b.*{choice}"):
         tiny().trace(SENTENCE, edits=[edit])
+
+
+def test_something_else_is_no_edit():
+    with pytest.raises(EncoderError, match="AblateHead, MaskKeys and SetScore"):
+        tiny().trace(SENTENCE, edits=["L0 H1"])
+
+
+NO_INDEX = [1.5, "0", True, -1, np.int64(-1), np.float64(1.0), math.nan, [0], (0,), torch.tensor(0)]
+
+
+@pytest.mark.parametrize("wrong", [*NO_INDEX, None], ids=repr)
+def test_an_index_is_a_whole_number_from_0_on(wrong: object):
+    makers = {
+        "layer": [lambda: AblateHead(wrong, 0), lambda: SetScore(wrong, 0, 0, 0, 1.0)],
+        "head": [lambda: AblateHead(0, wrong), lambda: SetScore(0, wrong, 0, 0, 1.0)],
+        "query": [lambda: SetScore(0, 0, wrong, 0, 1.0)],
+        "key": [lambda: SetScore(0, 0, 0, wrong, 1.0), lambda: MaskKeys((0, wrong))],
+    }
+    if wrong is not None:  # None stands for every layer, head and query
+        makers["layer"].append(lambda: MaskKeys((0,), layer=wrong))
+        makers["head"].append(lambda: MaskKeys((0,), head=wrong))
+        makers["query"].append(lambda: MaskKeys((0,), query=wrong))
+    for name, calls in makers.items():
+        for make in calls:
+            with pytest.raises(EncoderError, match=f"{name}=.*whole number"):
+                make()
+
+
+@pytest.mark.parametrize("keys", [3, None, "12", 1.0], ids=repr)
+def test_keys_are_several(keys: object):
+    with pytest.raises(EncoderError, match="MaskKeys"):
+        MaskKeys(keys)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e39, np.float32("nan"), "1", None, True], ids=repr)
+def test_a_score_is_a_finite_number(value: object):
+    with pytest.raises(EncoderError, match="number from"):
+        SetScore(0, 0, 0, 0, value)
+
+
+@pytest.mark.parametrize("value", [MAX_SCORE, -MAX_SCORE])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_largest_score_is_one_in_every_number_type(value: float, dtype: torch.dtype):
+    assert SetScore(0, 0, 0, 0, value).apply(torch.zeros(1, 1, 1, 1, dtype=dtype)).isfinite().all()
+
+
+N_LAYERS, N_HEADS, N_TOKENS = 3, 5, 12
+
+
+def indices(below: int) -> st.SearchStrategy[int]:
+    return st.integers(0, below - 1).flatmap(lambda index: st.sampled_from([index, np.int64(index), np.uint8(index)]))
+
+
+layers, heads, tokens = indices(N_LAYERS), indices(N_HEADS), indices(N_TOKENS)
+edits = st.one_of(
+    st.builds(AblateHead, layers, heads),
+    st.builds(
+        MaskKeys,
+        st.lists(tokens).flatmap(lambda keys: st.sampled_from([keys, tuple(keys)])),
+        layer=st.none() | layers,
+        head=st.none() | heads,
+        query=st.none() | tokens,
+    ),
+    st.builds(SetScore, layers, heads, tokens, tokens, st.floats(-1e30, 1e30) | st.integers(-9, 9)),
+)
+
+
+@given(edits)
+def test_any_valid_edit_is_a_value(edit: Edit):
+    copied = copy.deepcopy(edit)
+    assert copied == edit
+    assert hash(copied) == hash(edit)
+    assert eval(repr(edit)) == edit
+    edit.check(N_LAYERS, N_HEADS, N_TOKENS)
+    if not isinstance(edit, AblateHead):
+        assert edit.within(range(N_HEADS), range(N_TOKENS)) == edit
+
+
+@given(edits.filter(lambda edit: not isinstance(edit, AblateHead)), st.data())
+def test_an_edit_within_a_window_is_the_window_of_the_edit(edit: ScoreEdit, data: st.DataObject):
+    """Of any heads and query rows, in any step: as if the whole map had been edited and then cut."""
+    whole = torch.arange(N_HEADS * N_TOKENS**2, dtype=torch.float32).view(N_HEADS, N_TOKENS, N_TOKENS)
+    some_heads, some_queries = (data.draw(st.slices(count)) for count in (N_HEADS, N_TOKENS))
+    head_range, query_range = range(N_HEADS)[some_heads], range(N_TOKENS)[some_queries]
+    window = whole[list(head_range)][:, list(query_range)]
+    inside = edit.within(head_range, query_range)
+    expected = edit.apply(whole)[list(head_range)][:, list(query_range)]
+    assert torch.equal(window if inside is None else inside.apply(window), expected)
+
+
+@given(edits, st.integers(0, N_LAYERS), st.integers(0, N_HEADS), st.integers(0, N_TOKENS))
+def test_an_edit_outside_is_refused(edit: Edit, n_layers: int, n_heads: int, n_tokens: int):
+    limits = {"layer": n_layers, "head": n_heads, "query": n_tokens, "key": n_tokens}
+    places = [(name, getattr(edit, name, None)) for name in limits] + [
+        ("key", key) for key in getattr(edit, "keys", ())
+    ]
+    if any(value is not None and value >= limits[name] for name, value in places):
+        with pytest.raises(EncoderError, match="none: choose"):
+            edit.check(n_layers, n_heads, n_tokens)
+    else:
+        edit.check(n_layers, n_heads, n_tokens)

@@ -19,7 +19,8 @@ from tests.engine.conftest import SIZES, VARIANTS, tiny
 
 SENTENCE = "the cat sat on the unhappy mat ."
 SHORT = "big dog"
-EVERYTHING = ("scores", "z", "ffn.hidden")
+SUBLAYERS = ("attention_out", "ffn.hidden", "ffn_out")
+EVERYTHING = ("scores", "z", *SUBLAYERS)
 
 
 def close(ours: torch.Tensor, theirs: np.ndarray, atol: float = 2e-5) -> None:
@@ -44,7 +45,8 @@ def compare(trace, expected: dict[str, np.ndarray]) -> None:
     for layer in range(config.n_layers):
         for part in "qkv":
             close(getattr(trace, part)[layer], expected[f"layers.{layer}.{part}"])
-        close(trace.values[f"layers.{layer}.ffn.hidden"], expected[f"layers.{layer}.ffn.hidden"])
+        for part in SUBLAYERS:
+            close(trace.values[f"layers.{layer}.{part}"], expected[f"layers.{layer}.{part}"])
         close(trace.layer_attention(layer), expected[f"layers.{layer}.attention"])
         for head in range(config.n_heads):
             seen = expected[f"layers.{layer}.scores"][head] > reference.MASKED
@@ -55,7 +57,7 @@ def compare(trace, expected: dict[str, np.ndarray]) -> None:
             close(trace.z(layer, head), expected[f"layers.{layer}.z"][head])
 
 
-@pytest.mark.parametrize("request_", [("ffn.hidden",), EVERYTHING], ids=["fused kernel", "written-out path"])
+@pytest.mark.parametrize("request_", [SUBLAYERS, EVERYTHING], ids=["fused kernel", "written-out path"])
 def test_every_number_of_every_architecture(variant: TextEncoder, request_: tuple[str, ...]):
     trace = variant.trace(SENTENCE, request=request_)
     expected = reference.run(variant.encoder, list(trace.ids), list(trace.source.segments), [True] * trace.n_tokens)
@@ -65,7 +67,7 @@ def test_every_number_of_every_architecture(variant: TextEncoder, request_: tupl
             close(trace.values[f"layers.{layer}.z"], expected[f"layers.{layer}.z"])
 
 
-@pytest.mark.parametrize("request_", [("ffn.hidden",), EVERYTHING], ids=["fused kernel", "written-out path"])
+@pytest.mark.parametrize("request_", [SUBLAYERS, EVERYTHING], ids=["fused kernel", "written-out path"])
 def test_padding(variant: TextEncoder, request_: tuple[str, ...]):
     """Real tokens have the numbers that they have alone; padding's rows are those of the reference, and sum to 1."""
     for trace in variant.trace_batch([SENTENCE, SHORT, "the"], request=request_):
@@ -193,7 +195,7 @@ def test_moving_the_norms_twice_gives_the_same_numbers(name: str):
     assert not torch.allclose(moved.trace(SENTENCE).output, model.trace(SENTENCE).output, atol=1e-2)
     assert moved.notes
     assert not model.notes
-    trace = moved.trace(SENTENCE, request=("ffn.hidden",))
+    trace = moved.trace(SENTENCE, request=SUBLAYERS)
     compare(trace, reference.run(moved.encoder, list(trace.ids), list(trace.source.segments), [True] * trace.n_tokens))
 
 

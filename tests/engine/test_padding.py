@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from encoder import TextEncoder, TextError
+from encoder.capture import ON_REQUEST
 from encoder.edits import MaskKeys, SetScore
 from encoder.errors import EncoderError
 from encoder.measure import passage
@@ -39,7 +40,7 @@ def test_a_padded_text_is_what_it_is_in_a_batch(name: str):
 @pytest.mark.parametrize("name", list(VARIANTS))
 def test_without_padding_it_is_the_text_alone(name: str):
     model = tiny(**VARIANTS[name])
-    alone, padded = model.trace(SHORT), model.trace(SHORT, pad_to=17, request=("scores", "z", "ffn.hidden"))
+    alone, padded = model.trace(SHORT), model.trace(SHORT, pad_to=17, request=ON_REQUEST)
     bare = padded.unpadded
     assert (bare.tokens, bare.ids, bare.labels) == (alone.tokens, alone.ids, alone.labels)
     assert (bare.n_tokens, bare.n_real, bare.n_left_out) == (alone.n_tokens, alone.n_tokens, 17 - alone.n_tokens)
@@ -52,6 +53,7 @@ def test_without_padding_it_is_the_text_alone(name: str):
         assert bare.values[f"layers.{layer}.scores"].shape == (5, n, n)
         torch.testing.assert_close(bare.z(layer, 2), padded.values[f"layers.{layer}.z"][2, :n], atol=1e-5, rtol=1e-4)
     assert bare.values["layers.0.ffn.hidden"].shape == (n, 22)
+    assert bare.values["layers.0.ffn_out"].shape == bare.values["layers.0.attention_out"].shape == (n, 16)
     kept, whole = bare.values["layers.0.q"], padded.values["layers.0.q"]
     assert kept.untyped_storage().data_ptr() == whole.untyped_storage().data_ptr(), "nothing is copied"
     assert bare.unpadded is bare
@@ -100,7 +102,7 @@ def test_a_model_without_a_padding_token_says_so():
 
 def test_an_edit_of_padding_cannot_be_left_out():
     padded = tiny().trace(SHORT, pad_to=20, edits=[MaskKeys((12,))])
-    with pytest.raises(EncoderError, match="names key 12, and there is none"):
+    with pytest.raises(EncoderError, match=r"key 12.* 0 to 7"):
         _ = padded.unpadded
 
 
