@@ -1,4 +1,4 @@
-"""Every step from the typed word to the output vector as a pure function: (trace, selection) -> the numbers that a page
+"""Every step from the typed word to the output vector as a pure function: (trace, place) -> the numbers that a page
 shows.
 
     from encoder import explain
@@ -15,11 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from encoder.explain.chain import Chain, chain
-from encoder.explain.embedding import Embedding, Lookup, embedding, lookup
-from encoder.explain.ffn import FeedForward, HiddenLayer, feed_forward, hidden_layer
+from encoder.explain.embedding import EmbeddingStep, Lookup, embedding, lookup
+from encoder.explain.ffn import FeedForwardStep, HiddenActivations, feed_forward, hidden_activations
 from encoder.explain.float64_reference import Check, Recomputation
 from encoder.explain.latex import Formula
-from encoder.explain.mixing import HeadsTogether, Mixing, heads_together, mixing
 from encoder.explain.norm import (
     AddNorm,
     Normalised,
@@ -31,12 +30,13 @@ from encoder.explain.norm import (
     normalised,
 )
 from encoder.explain.output import Journey, Plane, Pooled, Similarity, journey, nearest, plane, pooled, similarity
+from encoder.explain.place import Place
 from encoder.explain.projection import Projection, projected_matrix, projection
 from encoder.explain.score import ScalingEffect, Score, ScoreMatrix, Variant, scaling_effect, score, score_matrix
-from encoder.explain.selection import Place
 from encoder.explain.softmax import Softmax, softmax
 from encoder.explain.tensors import Opened, tensor
 from encoder.explain.text import PaddedBatch, TextToIds, padded_batch, text_to_ids, word_pieces
+from encoder.explain.weighted_sum import OutputProjection, WeightedSum, output_projection, weighted_sum
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class Step:
 
 STEPS = (
     Step("ids", "Text to ids", "Which entries of the vocabulary is the sentence made of?"),
-    Step("embedding", "Embedding", "How does an id become a vector?"),
+    Step("embedding", "EmbeddingStep", "How does an id become a vector?"),
     Step("qkv", "Queries, keys, values", "What does a head make of a token?"),
     Step("scores", "Scores", "How well does a key fit a query?"),
     Step("softmax", "Softmax", "How do scores become weights?"),
-    Step("mixing", "Mixing", "What does a token take from the others?"),
+    Step("mixing", "Weighted sum of values", "What does a token take from the others?"),
     Step("norm", "Add & norm", "How does it get into the stream, and at which scale?"),
     Step("ffn", "Feed-forward", "What does a token make of itself?"),
     Step("output", "Output", "What has become of the token, and of the sentence?"),
@@ -65,18 +65,17 @@ __all__ = [
     "AddNorm",
     "Chain",
     "Check",
-    "Embedding",
-    "FeedForward",
+    "EmbeddingStep",
+    "FeedForwardStep",
     "Formula",
-    "HeadsTogether",
-    "HiddenLayer",
+    "HiddenActivations",
     "Journey",
     "Lookup",
-    "Mixing",
     "NormComparison",
     "NormMoments",
     "Normalised",
     "Opened",
+    "OutputProjection",
     "PaddedBatch",
     "Place",
     "Plane",
@@ -91,19 +90,19 @@ __all__ = [
     "Step",
     "TextToIds",
     "Variant",
+    "WeightedSum",
     "add_norm",
     "chain",
     "compare_norms",
     "embedding",
     "feed_forward",
-    "heads_together",
-    "hidden_layer",
+    "hidden_activations",
     "journey",
     "lookup",
-    "mixing",
     "nearest",
     "norm_moments",
     "normalised",
+    "output_projection",
     "padded_batch",
     "plane",
     "pooled",
@@ -116,5 +115,6 @@ __all__ = [
     "softmax",
     "tensor",
     "text_to_ids",
+    "weighted_sum",
     "word_pieces",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """The encoder as blocks, drawn from its EncoderConfig: shapes, parameters, FLOPs and memory of each, and what it opens.
 
-    anatomy(config, n_tokens).blocks      # in the order in which a sentence goes through them
+    architecture(config, n_tokens).blocks      # in the order in which a sentence goes through them
 
 Shapes: T tokens, L layers, H heads, D d_model, K width of a head, F width of the FFN, E width of the tables, V
 vocabulary.
@@ -17,7 +17,7 @@ Shape = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
-class Block:
+class ArchitectureBlock:
     """One block of the diagram.
 
     key: unique, "layers.2.q"; kind: what it is, "q"; title; group: the frame that it is drawn in ("embedding",
@@ -45,7 +45,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Edge:
+class ArchitectureEdge:
     """An arrow from block to block; residual: it goes around a sublayer."""
 
     source: str
@@ -54,23 +54,23 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Anatomy:
+class Architecture:
     """All blocks of an encoder in order, the arrows between them, and the number of parameters."""
 
     config: EncoderConfig
     n_tokens: int
-    blocks: tuple[Block, ...]
-    edges: tuple[Edge, ...]
+    blocks: tuple[ArchitectureBlock, ...]
+    edges: tuple[ArchitectureEdge, ...]
     n_parameters: int
 
-    def __getitem__(self, key: str) -> Block:
+    def __getitem__(self, key: str) -> ArchitectureBlock:
         return next(block for block in self.blocks if block.key == key)
 
-    def of_layer(self, layer: int | None) -> tuple[Block, ...]:
+    def of_layer(self, layer: int | None) -> tuple[ArchitectureBlock, ...]:
         """Blocks of one layer; None: those outside the layers."""
         return tuple(block for block in self.blocks if block.layer == layer)
 
-    def drawn(self, layer: int) -> tuple[Block, ...]:
+    def drawn(self, layer: int) -> tuple[ArchitectureBlock, ...]:
         """What a diagram shows that draws one layer in full: that layer and everything outside the layers."""
         return tuple(block for block in self.blocks if block.layer in (None, layer))
 
@@ -100,7 +100,7 @@ class _Builder:
     def __init__(self, config: EncoderConfig, n_tokens: int) -> None:
         self.config = config
         self.drafts: list[_Draft] = []
-        self.edges: list[Edge] = []
+        self.edges: list[ArchitectureEdge] = []
         self.last: str | None = None
         self.T = ("T", n_tokens)
         self.D = ("D", config.d_model)
@@ -112,17 +112,17 @@ class _Builder:
         """A block, fed by `sources` (by default the block before it)."""
         for source in (self.last,) if sources is None else sources:
             if source is not None:
-                self.edges.append(Edge(source, draft.key))
+                self.edges.append(ArchitectureEdge(source, draft.key))
         self.drafts.append(draft)
         self.last = draft.key
         return draft.key
 
     def residual(self, source: str, target: str) -> None:
         """An arrow around a sublayer."""
-        self.edges.append(Edge(source, target, residual=True))
+        self.edges.append(ArchitectureEdge(source, target, residual=True))
 
 
-def anatomy(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> Anatomy:
+def architecture(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> Architecture:
     """Every block that a sentence of `n_tokens` goes through; bytes_each: of one number (2 for bfloat16).
 
     The parameters of all blocks together are those of the model.
@@ -134,10 +134,12 @@ def anatomy(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> Anatom
     _output(build)
     total = sum(draft.parameters for draft in build.drafts)
     blocks = tuple(
-        Block(**draft.__dict__, share=draft.parameters / total, memory=_size(draft.outputs) * _width(draft, bytes_each))
+        ArchitectureBlock(
+            **draft.__dict__, share=draft.parameters / total, memory=_size(draft.outputs) * _width(draft, bytes_each)
+        )
         for draft in build.drafts
     )
-    return Anatomy(config, n_tokens, blocks, tuple(build.edges), total)
+    return Architecture(config, n_tokens, blocks, tuple(build.edges), total)
 
 
 def _size(shape: Shape) -> int:
@@ -302,15 +304,15 @@ def _attention(build: _Builder, layer: int, owner: int | None) -> None:
     )  # fmt: skip
     build.add(
         _Draft(
-            f"{name}.z", "mixing", "Mixing", "attention", layer, (H, T, T), (H, T, K), 0, 2 * T[1] ** 2 * inner,
-            f"{name}.z", "mixing", "weights × values",
+            f"{name}.z", "mixing", "Weighted sum of values", "attention", layer, (H, T, T), (H, T, K), 0,
+            2 * T[1] ** 2 * inner, f"{name}.z", "mixing", "weights × values",
         ),
         (softmax, projected[2]),
     )  # fmt: skip
     weights = inner * D[1] + (D[1] if config.attention_bias else 0)
     build.add(
         _Draft(
-            f"{name}.attention_out", "projection", "Heads together", "attention", layer, (H, T, K), (T, D),
+            f"{name}.attention_out", "projection", "Output projection W_O", "attention", layer, (H, T, K), (T, D),
             0 if owner is not None else weights, 2 * T[1] * inner * D[1], f"{name}.attention_out", "mixing", "z W_O",
             owner,
         )
@@ -336,7 +338,7 @@ def _ffn(build: _Builder, layer: int, owner: int | None) -> None:
     biased = int(config.ffn_bias)
     build.add(
         _Draft(
-            f"{name}.ffn.hidden", "ffn", "Hidden layer", "ffn", layer, (T, D), (T, F),
+            f"{name}.ffn.hidden", "ffn", "FFN up-projection", "ffn", layer, (T, D), (T, F),
             0 if owner is not None else maps * (D[1] * F[1] + biased * F[1]),
             maps * 2 * T[1] * D[1] * F[1] + (act + maps - 1) * T[1] * F[1], f"{name}.ffn.hidden", "ffn",
             f"{kind}(x W_in)" + (" × x W_gate" if config.gated else ""), owner,
@@ -344,7 +346,7 @@ def _ffn(build: _Builder, layer: int, owner: int | None) -> None:
     )  # fmt: skip
     build.add(
         _Draft(
-            f"{name}.ffn_out", "projection", "Back to D", "ffn", layer, (T, F), (T, D),
+            f"{name}.ffn_out", "projection", "FFN down-projection", "ffn", layer, (T, F), (T, D),
             0 if owner is not None else F[1] * D[1] + biased * D[1], 2 * T[1] * F[1] * D[1], f"{name}.ffn_out",
             "ffn", "h W_out", owner,
         )

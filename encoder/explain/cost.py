@@ -67,7 +67,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Part:
+class CostPart:
     """One part of a layer. work: its FLOPs for all n tokens; memory: the bytes that it hands on; product: whether it is
     a matrix product; power: 1 or 2, how its work grows with n."""
 
@@ -103,7 +103,7 @@ class Cost:
 
     n_tokens: int
     n_layers: int
-    parts: tuple[Part, ...]
+    parts: tuple[CostPart, ...]
     around: int
     weights: int
     maps: int
@@ -124,7 +124,7 @@ class Cost:
         return sum(part.flops for part in self.parts if part.product and part.power == power)
 
 
-def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tuple[Part, ...]:
+def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tuple[CostPart, ...]:
     """One layer, part by part. Scores are counted for every pair of tokens, also where a mask or a window hides some:
     that is how they are computed here."""
     n, d, f, h = ("n", n_tokens), ("D", config.d_model), ("F", config.d_ffn), ("H", config.n_heads)
@@ -132,14 +132,14 @@ def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tu
     maps = 3 if config.gated else 2
     act = ELEMENTWISE[config.activation] + (1 if config.gated else 0)
 
-    def part(key: str, title: str, work: Term, kept: Term, product: bool = True) -> Part:
-        return Part(key, title, work, Term(bytes_each * kept.coefficient, kept.factors), product)
+    def part(key: str, title: str, work: Term, kept: Term, product: bool = True) -> CostPart:
+        return CostPart(key, title, work, Term(bytes_each * kept.coefficient, kept.factors), product)
 
     return (
         part("qkv", "Queries, keys, values", Term(6, (n, d, inner)), Term(3, (n, inner))),
         part("scores", "Scores q·k", Term(2, (n, n, inner)), Term(1, (h, n, n))),
         part("softmax", "Softmax", Term(ELEMENTWISE["softmax"], (h, n, n)), Term(1, (h, n, n)), False),
-        part("mixing", "Mixing α·v", Term(2, (n, n, inner)), Term(1, (n, inner))),
+        part("mixing", "Weighted sum α·v", Term(2, (n, n, inner)), Term(1, (n, inner))),
         part("output", "Output of attention", Term(2, (n, inner, d)), Term(1, (n, d))),
         part("ffn", "Feed-forward, its matrices", Term(2 * maps, (n, d, f)), Term(1, (n, d))),
         part("activation", "Activation", Term(act, (n, f)), Term(maps - 1, (n, f)), False),

@@ -15,7 +15,7 @@ from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
 from encoder.explain.float64_reference import Check, Recomputation, compare
 from encoder.explain.latex import Formula, bracketed, calculation, number, stack
-from encoder.explain.selection import Place
+from encoder.explain.place import Place
 from encoder.explain.source import array, bias, label, mask, segment_ids, value, weight
 from encoder.trace import Trace
 
@@ -41,7 +41,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, eq=False)
-class Embedding:
+class EmbeddingStep:
     """Token i on its way from id to vector.
 
     token, segment, position: [E], None where the model adds none; total [E]: their sum; normalised [E]: after the
@@ -49,7 +49,7 @@ class Embedding:
     number comes from.
     """
 
-    selection: Place
+    place: Place
     label: str
     id: int
     segment_id: int
@@ -65,7 +65,7 @@ class Embedding:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The sum and the vector that enters layer 0, from the id and the tables."""
-        i, c, dtype = self.selection.query, self.selection.component, reference.dtype
+        i, c, dtype = self.place.query, self.place.component, reference.dtype
         out = min(c, len(self.output) - 1)
         return (
             compare("sum", self.total, reference.embedding_sum()[i], (min(c, len(self.total) - 1),), dtype),
@@ -83,14 +83,14 @@ def lookup(trace: Trace, query: int) -> Lookup:
     return Lookup(row, first, table[first : first + 2 * NEIGHBOURS + 1], one_hot @ table, table[row])
 
 
-def embedding(trace: Trace, selection: Place) -> Embedding:
+def embedding(trace: Trace, place: Place) -> EmbeddingStep:
     """Token i: its row of the table, segment, position, their sum, the norm, the projection. Raises EncoderError for
     images."""
     config = trace.config
     if config.patches is not None:
         raise EncoderError("This model reads patches of an image: there is no table of words to look into.")
-    selection = selection.checked(config, trace.n_tokens, max(config.embedding_width, config.d_model))
-    i, module = selection.query, trace.encoder.embedding
+    place = place.checked(config, trace.n_tokens, max(config.embedding_width, config.d_model))
+    i, module = place.query, trace.encoder.embedding
     token = value(trace, "embedding.tokens", i)
     segment = value(trace, "embedding.segments", i) if "embedding.segments" in trace.values else None
     position = None if trace.position is None else array(trace.position[i])
@@ -100,8 +100,8 @@ def embedding(trace: Trace, selection: Place) -> Embedding:
         out = normalised = arithmetic.layer_norm(total, array(module.norm.weight), bias(module.norm), module.norm.eps)
     if module.projection is not None:
         out = arithmetic.linear(out, weight(module.projection), bias(module.projection))
-    return Embedding(
-        selection=selection,
+    return EmbeddingStep(
+        place=place,
         label=label(trace, i),
         id=trace.ids[i],
         segment_id=int(segment_ids(trace)[i]),
@@ -112,8 +112,8 @@ def embedding(trace: Trace, selection: Place) -> Embedding:
         total=total,
         normalised=normalised,
         output=out,
-        formula=_formula(selection, token, segment, position, total, trace.ids[i]),
-        position_formula=_position_formula(config, selection, position),
+        formula=_formula(place, token, segment, position, total, trace.ids[i]),
+        position_formula=_position_formula(config, place, position),
     )
 
 
@@ -129,9 +129,9 @@ def position_row(trace: Trace, token: int) -> int:
 
 
 def _formula(
-    selection: Place, token: Floats, segment: Floats | None, position: Floats | None, total: Floats, row: int
+    place: Place, token: Floats, segment: Floats | None, position: Floats | None, total: Floats, row: int
 ) -> Formula:
-    i, c = selection.query, min(selection.component, len(total) - 1)
+    i, c = place.query, min(place.component, len(total) - 1)
     names, values = ["E_{t_i}"], [token[c]]
     for name, vector in (("S_{s_i}", segment), ("P_i", position)):
         if vector is not None:
@@ -143,12 +143,12 @@ def _formula(
     )
 
 
-def _position_formula(config: EncoderConfig, selection: Place, position: Floats | None) -> Formula | None:
+def _position_formula(config: EncoderConfig, place: Place, position: Floats | None) -> Formula | None:
     """The sine or cosine behind one component; None where the encoding has no formula (learned) or adds nothing."""
     if config.position != "sinusoidal" or position is None:
         return None
-    width, p = config.embedding_width, selection.query
-    c = min(selection.component, width - 1)
+    width, p = config.embedding_width, place.query
+    c = min(place.component, width - 1)
     wave = r"\sin" if c % 2 == 0 else r"\cos"
     angle = p / 10_000.0 ** ((c - c % 2) / width)
     turn = rf"{wave}\frac{{{p}}}{{10000^{{{c - c % 2}/{width}}}}}"

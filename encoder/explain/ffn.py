@@ -16,7 +16,7 @@ from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
 from encoder.explain.float64_reference import Check, Recomputation, compare
 from encoder.explain.latex import Formula, bracketed, calculation, long_sum, number, products, stack
-from encoder.explain.selection import Place
+from encoder.explain.place import Place
 from encoder.explain.source import array, bias, label, sublayer_input, weight
 from encoder.trace import Trace
 
@@ -27,7 +27,7 @@ _NAMES = {"relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\ma
 
 
 @dataclass(frozen=True, eq=False)
-class FeedForward:
+class FeedForwardStep:
     """The feed-forward layer of one token.
 
     x [D]: what it reads (x_name says from where); linear [F]: x W_in + b; gate [F] or None; hidden [F]: act(linear) (x
@@ -35,7 +35,7 @@ class FeedForward:
     stream when its activation is 1; output [D]: hidden W_out + b.
     """
 
-    selection: Place
+    place: Place
     label: str
     activation: str
     x_name: str
@@ -58,7 +58,7 @@ class FeedForward:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The hidden activations, the selected neuron's products and the output, from ids and weights."""
-        at, dtype = self.selection, reference.dtype
+        at, dtype = self.place, reference.dtype
         column = reference.of_layer(at.layer, "ffn.w_in.weight")[at.neuron]
         x = reference.input(at.layer, "ffn")[at.query]
         return (
@@ -69,7 +69,7 @@ class FeedForward:
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenLayer:
+class HiddenActivations:
     """The hidden activations of all tokens, [T, F].
 
     exactly_zero: True for ReLU, where off means 0; off [T, F]: which are off; off_share: of all numbers; off_by_token
@@ -106,19 +106,19 @@ class HiddenLayer:
         return np.argsort(-self.hidden[:, neuron], kind="stable")
 
 
-def feed_forward(trace: Trace, selection: Place) -> FeedForward:
+def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
     """The feed-forward layer of token i."""
     config = trace.config
-    selection = selection.checked(config, trace.n_tokens, config.d_model)
-    module = trace.encoder.block(selection.layer).ffn
-    i, n, d = selection.query, selection.neuron, selection.component
-    x_name, x = sublayer_input(trace, selection.layer, "ffn", i)
+    place = place.checked(config, trace.n_tokens, config.d_model)
+    module = trace.encoder.block(place.layer).ffn
+    i, n, d = place.query, place.neuron, place.component
+    x_name, x = sublayer_input(trace, place.layer, "ffn", i)
     w_in, w_out, shift = weight(module.w_in), weight(module.w_out), bias(module.w_out)
-    linear, gate, hidden = _hidden(trace, selection.layer, x)
+    linear, gate, hidden = _hidden(trace, place.layer, x)
     output = arithmetic.linear(hidden, w_out, shift)
     output_terms = hidden * w_out[:, d]
-    return FeedForward(
-        selection=selection,
+    return FeedForwardStep(
+        place=place,
         label=label(trace, i),
         activation=config.activation,
         x_name=x_name,
@@ -132,12 +132,12 @@ def feed_forward(trace: Trace, selection: Place) -> FeedForward:
         output=output,
         output_bias=0.0 if shift is None else float(shift[d]),
         output_terms=output_terms,
-        formula=_formula(selection, config.activation, x, (module.w_in, linear), (module.w_gate, gate), hidden),
-        output_formula=_output_formula(selection, hidden, w_out[:, d], shift, output),
+        formula=_formula(place, config.activation, x, (module.w_in, linear), (module.w_gate, gate), hidden),
+        output_formula=_output_formula(place, hidden, w_out[:, d], shift, output),
     )
 
 
-def hidden_layer(trace: Trace, layer: int, threshold: float = NEAR_ZERO) -> HiddenLayer:
+def hidden_activations(trace: Trace, layer: int, threshold: float = NEAR_ZERO) -> HiddenActivations:
     """The hidden activations of all tokens, and which of them are off: 0 for ReLU, closer to 0 than `threshold`
     otherwise."""
     Place(layer=layer).checked(trace.config, trace.n_tokens)
@@ -145,7 +145,7 @@ def hidden_layer(trace: Trace, layer: int, threshold: float = NEAR_ZERO) -> Hidd
     hidden = _hidden(trace, layer, x)[2]
     exact = trace.config.activation == "relu" and not trace.config.gated
     off = hidden == 0 if exact else np.abs(hidden) < threshold
-    return HiddenLayer(hidden, exact, 0.0 if exact else threshold, off)
+    return HiddenActivations(hidden, exact, 0.0 if exact else threshold, off)
 
 
 def _hidden(trace: Trace, layer: int, x: Floats) -> tuple[Floats, Floats | None, Floats]:
@@ -160,7 +160,7 @@ def _hidden(trace: Trace, layer: int, x: Floats) -> tuple[Floats, Floats | None,
 
 
 def _formula(
-    selection: Place,
+    place: Place,
     activation: str,
     x: Floats,
     inner: tuple[nn.Module, Floats],
@@ -168,7 +168,7 @@ def _formula(
     hidden: Floats,
 ) -> Formula:
     """inner, gate: a matrix with all that it makes of x, [F]; the second is (None, None) without a gate."""
-    i, n, name = selection.query, selection.neuron, _NAMES[activation]
+    i, n, name = place.query, place.neuron, _NAMES[activation]
     summed = [("a", "in", *inner)] + ([] if gate[0] is None else [("g", "gate", *gate)])
     product, times = ("", "") if gate[1] is None else (r"\, g_{i,n}", rf" \cdot {bracketed(gate[1][n])}")
     rules, numbers = [rf"h_{{i,n}} = {name}(a_{{i,n}}){product}"], []
@@ -183,11 +183,11 @@ def _formula(
     return Formula(symbols=stack(*rules), numbers=calculation(*numbers))
 
 
-def _output_formula(selection: Place, hidden: Floats, column: Floats, shift: Floats | None, output: Floats) -> Formula:
-    i, d = selection.query, selection.component
+def _output_formula(place: Place, hidden: Floats, column: Floats, shift: Floats | None, output: Floats) -> Formula:
+    i, d = place.query, place.component
     added = "" if shift is None else r" + b^{\mathrm{out}}_d"
     start = [] if shift is None else [bracketed(shift[d])]
-    terms = products(hidden, column, chosen=selection.neuron)
+    terms = products(hidden, column, chosen=place.neuron)
     return Formula(
         symbols=rf"f_{{i,d}} = \sum_{{n=0}}^{{F-1}} h_{{i,n}} W^{{\mathrm{{out}}}}_{{n,d}}{added}",
         numbers=calculation((rf"f_{{{i},{d}}}", [long_sum(terms + start), number(output[d])])),

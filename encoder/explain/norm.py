@@ -18,9 +18,9 @@ from encoder.explain.arithmetic import Floats
 from encoder.explain.ffn import feed_forward
 from encoder.explain.float64_reference import Check, Recomputation, compare
 from encoder.explain.latex import Formula, bracketed, calculation, divisor, fraction, number, stack
-from encoder.explain.mixing import heads_together
-from encoder.explain.selection import Place
+from encoder.explain.place import Place
 from encoder.explain.source import array, label, sublayer, value
+from encoder.explain.weighted_sum import output_projection
 from encoder.trace import Trace
 
 Part = Literal["attention", "ffn"]
@@ -61,7 +61,7 @@ class AddNorm:
     what the sublayer adds, their sum; norm: None where the layer has none; after [D]: what goes on.
     """
 
-    selection: Place
+    place: Place
     part: Part
     label: str
     pre_norm: bool
@@ -79,7 +79,7 @@ class AddNorm:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """What goes on, the update and the norm's output, from ids and weights."""
-        at, dtype = self.selection, reference.dtype
+        at, dtype = self.place, reference.dtype
         i, index = at.query, (at.component,)
         checks = [
             compare("after", self.after, reference.after(at.layer, self.part)[i], index, dtype),
@@ -153,22 +153,22 @@ def layer_norm_of(
     )
 
 
-def add_norm(trace: Trace, selection: Place, part: Part) -> AddNorm:
+def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
     """The residual sum around attention or FFN and its norm, in the model's own order."""
     config = trace.config
-    selection = selection.checked(config, trace.n_tokens, config.d_model)
-    i, c = selection.query, selection.component
-    before_name, after_name, module = sublayer(trace, selection.layer, part)
+    place = place.checked(config, trace.n_tokens, config.d_model)
+    i, c = place.query, place.component
+    before_name, after_name, module = sublayer(trace, place.layer, part)
     before, captured = value(trace, before_name, i), value(trace, after_name, i)
     pre_norm = config.norm_placement == "pre"
-    name = f"layers.{selection.layer}.{part}_norm"
+    name = f"layers.{place.layer}.{part}_norm"
     # The norm's input is the sum itself in post-norm; where no norm follows, the stream that goes on is the sum.
     total = captured if pre_norm or module is None else value(trace, f"{name}.input", i)
     norm = None if module is None else normalised(trace, name, i, c)
     after = total if pre_norm or norm is None else norm.output
-    update = update_of(trace, selection, part)
+    update = update_of(trace, place, part)
     return AddNorm(
-        selection=selection,
+        place=place,
         part=part,
         label=label(trace, i),
         pre_norm=pre_norm,
@@ -177,13 +177,13 @@ def add_norm(trace: Trace, selection: Place, part: Part) -> AddNorm:
         total=before + update,
         norm=norm,
         after=after,
-        formula=_formula(selection, part, pre_norm, norm is not None, before, update, total),
+        formula=_formula(place, part, pre_norm, norm is not None, before, update, total),
     )
 
 
-def update_of(trace: Trace, selection: Place, part: Part) -> Floats:
+def update_of(trace: Trace, place: Place, part: Part) -> Floats:
     """[D]: what a sublayer adds to the stream of token i, computed by its own step."""
-    return heads_together(trace, selection).result if part == "attention" else feed_forward(trace, selection).output
+    return output_projection(trace, place).result if part == "attention" else feed_forward(trace, place).output
 
 
 def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:
@@ -280,9 +280,9 @@ def _norm_formula(
 
 
 def _formula(
-    selection: Place, part: Part, pre_norm: bool, has_norm: bool, before: Floats, update: Floats, total: Floats
+    place: Place, part: Part, pre_norm: bool, has_norm: bool, before: Floats, update: Floats, total: Floats
 ) -> Formula:
-    i, c = selection.query, selection.component
+    i, c = place.query, place.component
     name = r"\mathrm{Attention}" if part == "attention" else r"\mathrm{FFN}"
     if not has_norm:
         rule = rf"x \leftarrow x + {name}(x)"

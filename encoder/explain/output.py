@@ -26,7 +26,7 @@ from encoder.explain.latex import (
     number,
     stack,
 )
-from encoder.explain.selection import Place
+from encoder.explain.place import Place
 from encoder.explain.source import array
 from encoder.trace import Trace
 
@@ -55,7 +55,7 @@ class Journey:
     cosine between different tokens.
     """
 
-    selection: Place
+    place: Place
     stages: tuple[str, ...]
     labels: tuple[str, ...]
     to_start: Floats
@@ -66,7 +66,7 @@ class Journey:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The selected token's cosines with its own embedding, from ids and weights."""
-        i = self.selection.query
+        i = self.place.query
         layers = reference.config.n_layers
         rows = [reference.stream(layer)[i] for layer in range(layers + 1)]
         if len(self.stages) > layers + 1:
@@ -93,7 +93,7 @@ class Pooled:
     component; vector [D]."""
 
     kind: PoolingKind
-    selection: Place
+    place: Place
     labels: tuple[str, ...]
     weights: Floats
     terms: Floats
@@ -103,7 +103,7 @@ class Pooled:
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The pooled vector, from ids and weights."""
         vector = _pooling_weights64(reference, self.kind) @ reference.output()
-        return (compare(f"{self.kind} pooling", self.vector, vector, (self.selection.component,), reference.dtype),)
+        return (compare(f"{self.kind} pooling", self.vector, vector, (self.place.component,), reference.dtype),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,16 +135,16 @@ class Similarity:
         )
 
 
-def journey(trace: Trace, selection: Place) -> Journey:
+def journey(trace: Trace, place: Place) -> Journey:
     """Cosines of every real token with itself across the stages."""
-    selection = selection.checked(trace.config, trace.n_real)
+    place = place.checked(trace.config, trace.n_real)
     x = stream(trace)
-    i = selection.query
+    i = place.query
     own = x[:, i]
     to_start = arithmetic.cosine(x, x[:1])
     last = len(x) - 1
     return Journey(
-        selection=selection,
+        place=place,
         stages=stages(trace),
         labels=trace.labels[: trace.n_real],
         to_start=to_start,
@@ -204,13 +204,13 @@ def nearest(trace: Trace, token: int, stage: int, count: int = 5) -> list[tuple[
     return [(other, float(cosines[other])) for other in order[:count]]
 
 
-def pooled(trace: Trace, kind: PoolingKind, selection: Place | None = None) -> Pooled:
+def pooled(trace: Trace, kind: PoolingKind, place: Place | None = None) -> Pooled:
     """One vector of the sentence: "cls", the first token; "mean", all real tokens alike; "attention", each token by the
     attention that the first token pays it in the last layer, averaged over heads (no weights were trained for that)."""
-    selection = (selection or Place()).checked(trace.config, trace.n_tokens, trace.config.d_model)
+    place = (place or Place()).checked(trace.config, trace.n_tokens, trace.config.d_model)
     weights = pooling_weights(trace, kind)
     output = array(trace.output[: trace.n_real])
-    c = selection.component
+    c = place.component
     vector = weights @ output
     terms = weights * output[:, c]
     rule = {
@@ -221,7 +221,7 @@ def pooled(trace: Trace, kind: PoolingKind, selection: Place | None = None) -> P
     shown = [rf"{number(w)} \cdot {bracketed(x)}" for w, x in zip(weights, output[:, c], strict=True)][:SHOWN_TERMS]
     sums = [] if kind == "cls" else [long_sum(shown + left_out(len(weights)))]
     numbers = calculation((f"e_{{{c}}}", [*sums, number(vector[c])]))
-    return Pooled(kind, selection, trace.labels[: trace.n_real], weights, terms, vector, Formula(rule[kind], numbers))
+    return Pooled(kind, place, trace.labels[: trace.n_real], weights, terms, vector, Formula(rule[kind], numbers))
 
 
 def pooling_weights(trace: Trace, kind: PoolingKind) -> Floats:

@@ -14,7 +14,7 @@ from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
 from encoder.explain.float64_reference import Check, Recomputation, compare
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, column, long_sum, number, products, stack
-from encoder.explain.selection import Place
+from encoder.explain.place import Place
 from encoder.explain.source import array, bias, label, sublayer_input, weight
 from encoder.trace import Trace
 
@@ -42,7 +42,7 @@ class Projection:
     """
 
     which: Which
-    selection: Place
+    place: Place
     token: int
     label: str
     x_name: str
@@ -59,16 +59,16 @@ class Projection:
     @property
     def column(self) -> Floats:
         """[D]: the selected column of W."""
-        return self.weight[:, self.selection.component]
+        return self.weight[:, self.place.component]
 
     @property
     def value(self) -> float:
         """The selected number, as the scores use it."""
-        return float(self.vector[self.selection.component])
+        return float(self.vector[self.place.component])
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The vector, and the products behind the selected number, from ids and weights."""
-        at, dtype = self.selection, reference.dtype
+        at, dtype = self.place, reference.dtype
         vector = reference.qkv(at.layer, self.which)[at.head, self.token]
         column = reference.of_layer(at.layer, f"attention.w_{self.which}.weight")[
             at.head * len(self.vector) + at.component
@@ -80,28 +80,28 @@ class Projection:
         )
 
 
-def projection(trace: Trace, selection: Place, which: Which) -> Projection:
+def projection(trace: Trace, place: Place, which: Which) -> Projection:
     """q of the query token, or k or v of the key token: row of x, column of W, products, sum, rotation."""
     config = trace.config
-    selection = selection.checked(config, trace.n_tokens, config.d_head)
-    token = selection.query if which == "q" else selection.key
-    module = getattr(trace.encoder.block(selection.layer).attention, f"w_{which}")
-    own = slice(selection.head * config.d_head, (selection.head + 1) * config.d_head)
-    x_name, x = sublayer_input(trace, selection.layer, "attention", token)
+    place = place.checked(config, trace.n_tokens, config.d_head)
+    token = place.query if which == "q" else place.key
+    module = getattr(trace.encoder.block(place.layer).attention, f"w_{which}")
+    own = slice(place.head * config.d_head, (place.head + 1) * config.d_head)
+    x_name, x = sublayer_input(trace, place.layer, "attention", token)
     head_weight = weight(module)[:, own]
     head_bias = None if bias(module) is None else bias(module)[own]
     projected = arithmetic.linear(x, head_weight, head_bias)
-    terms = x * head_weight[:, selection.component]
+    terms = x * head_weight[:, place.component]
     rotation, vector = None, projected
     if config.position == "rotary" and which != "v":
-        base = config.rotary_base_of_layer(selection.layer)
+        base = config.rotary_base_of_layer(place.layer)
         angle = arithmetic.rotary_angles(np.array([token]), config.d_head, base)
         vector = arithmetic.rotate(projected[None], angle)[0]
-        rotation = _rotation(which, token, selection.component, base, angle[0], projected, vector)
-    start = 0.0 if head_bias is None else float(head_bias[selection.component])
+        rotation = _rotation(which, token, place.component, base, angle[0], projected, vector)
+    start = 0.0 if head_bias is None else float(head_bias[place.component])
     return Projection(
         which=which,
-        selection=selection,
+        place=place,
         token=token,
         label=label(trace, token),
         x_name=x_name,
@@ -113,13 +113,13 @@ def projection(trace: Trace, selection: Place, which: Which) -> Projection:
         projected=projected,
         rotation=rotation,
         vector=vector,
-        formula=_formula(which, token, selection.component, x, head_weight, head_bias, terms, projected),
+        formula=_formula(which, token, place.component, x, head_weight, head_bias, terms, projected),
     )
 
 
-def projected_matrix(trace: Trace, selection: Place, which: Which, rows: slice = slice(None)) -> Floats:
+def projected_matrix(trace: Trace, place: Place, which: Which, rows: slice = slice(None)) -> Floats:
     """[T, K] (or some rows): q, k or v of the head as captured."""
-    return array(trace.layer_qkv(selection.layer)["qkv".index(which)][selection.head, rows])
+    return array(trace.layer_qkv(place.layer)["qkv".index(which)][place.head, rows])
 
 
 def _formula(

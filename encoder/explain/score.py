@@ -14,7 +14,7 @@ from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
 from encoder.explain.float64_reference import Check, Recomputation, compare
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products
-from encoder.explain.selection import Place
+from encoder.explain.place import Place
 from encoder.explain.source import array, label, mask
 from encoder.trace import Trace
 
@@ -40,7 +40,7 @@ class Score:
     products and the scores of token i with every key; allowed [T]; weights [T]: softmax of the row.
     """
 
-    selection: Place
+    place: Place
     variant: Variant
     labels: tuple[str, str]
     q: Floats
@@ -59,7 +59,7 @@ class Score:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The row of scores and the dot product, from ids and weights."""
-        at, dtype = self.selection, reference.dtype
+        at, dtype = self.place, reference.dtype
         q, k = reference.qkv(at.layer, "q")[at.head, at.query], reference.qkv(at.layer, "k")[at.head]
         row = reference.scores(at.layer, at.head, [at.query], scaled=self.variant.scaled, causal=self.variant.causal)[0]
         shown = np.where(self.allowed, self.row, -np.inf)
@@ -95,21 +95,21 @@ class ScalingEffect:
     mean_top: Floats
 
 
-def score(trace: Trace, selection: Place, variant: Variant = AS_MODEL) -> Score:
+def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
     """The score of query i and key j: terms, sum, scale, bias, mask, with the whole row of token i beside it."""
-    selection = selection.checked(trace.config, trace.n_tokens, trace.config.d_head)
-    i, j = selection.query, selection.key
-    q, k = _qk(trace, selection)
+    place = place.checked(trace.config, trace.n_tokens, trace.config.d_head)
+    i, j = place.query, place.key
+    q, k = _qk(trace, place)
     q_row, k_row = q[i], k[j]
     rows = slice(i, i + 1)
-    bias = _bias(trace, selection.head, rows)
+    bias = _bias(trace, place.head, rows)
     scale = scale_of(trace, variant)
     dots = q_row @ k.T
-    scores, allowed = _scores(trace, selection, variant, rows)
+    scores, allowed = _scores(trace, place, variant, rows)
     terms = q_row * k_row
     added = 0.0 if bias is None else float(bias[0, j])
     return Score(
-        selection=selection,
+        place=place,
         variant=variant,
         labels=(label(trace, i), label(trace, j)),
         q=q_row,
@@ -125,29 +125,29 @@ def score(trace: Trace, selection: Place, variant: Variant = AS_MODEL) -> Score:
         allowed=allowed[0],
         weights=arithmetic.softmax(scores, allowed)[0],
         formula=_formula(
-            selection, trace.config.d_head, q_row, k_row, scale, None if bias is None else added, allowed[0, j]
+            place, trace.config.d_head, q_row, k_row, scale, None if bias is None else added, allowed[0, j]
         ),
     )
 
 
 def score_matrix(
-    trace: Trace, selection: Place, variant: Variant = AS_MODEL, rows: slice | None = None, temperature: float = 1.0
+    trace: Trace, place: Place, variant: Variant = AS_MODEL, rows: slice | None = None, temperature: float = 1.0
 ) -> ScoreMatrix:
     """Scores and weights of the head for the queries `rows` (all by default)."""
-    selection = selection.checked(trace.config, trace.n_tokens)
+    place = place.checked(trace.config, trace.n_tokens)
     rows = slice(*(rows or slice(None)).indices(trace.n_tokens))
-    scores, allowed = _scores(trace, selection, variant, rows)
+    scores, allowed = _scores(trace, place, variant, rows)
     return ScoreMatrix(rows, scores, allowed, arithmetic.softmax(scores, allowed, temperature))
 
 
-def scaling_effect(trace: Trace, selection: Place, rows: int = 512) -> ScalingEffect:
+def scaling_effect(trace: Trace, place: Place, rows: int = 512) -> ScalingEffect:
     """What the softmax does with and without the scale, for row i and on average over the first `rows` real tokens."""
-    selection = selection.checked(trace.config, trace.n_tokens)
+    place = place.checked(trace.config, trace.n_tokens)
     first = slice(0, min(rows, trace.n_real))
-    own = slice(selection.query, selection.query + 1)
+    own = slice(place.query, place.query + 1)
     variants = (AS_MODEL, Variant(scaled=False))
-    mine = [score_matrix(trace, selection, variant, own) for variant in variants]
-    every = [score_matrix(trace, selection, variant, first).weights for variant in variants]
+    mine = [score_matrix(trace, place, variant, own) for variant in variants]
+    every = [score_matrix(trace, place, variant, first).weights for variant in variants]
     return ScalingEffect(
         scale=scale_of(trace, AS_MODEL),
         scores=np.stack([matrix.scores[0] for matrix in mine]),
@@ -164,10 +164,10 @@ def scale_of(trace: Trace, variant: Variant) -> float:
     return float(trace.config.attention_scale or 1.0) if variant.scaled else 1.0
 
 
-def _qk(trace: Trace, selection: Place) -> tuple[Floats, Floats]:
+def _qk(trace: Trace, place: Place) -> tuple[Floats, Floats]:
     """[T, K] each."""
-    q, k, _ = trace.layer_qkv(selection.layer)
-    return array(q[selection.head]), array(k[selection.head])
+    q, k, _ = trace.layer_qkv(place.layer)
+    return array(q[place.head]), array(k[place.head])
 
 
 def _bias(trace: Trace, head: int, rows: slice) -> Floats | None:
@@ -179,19 +179,19 @@ def _bias(trace: Trace, head: int, rows: slice) -> Floats | None:
     return arithmetic.relative_bias(trace.config, table, queries, trace.n_tokens)[0]
 
 
-def _scores(trace: Trace, selection: Place, variant: Variant, rows: slice) -> tuple[Floats, Bools]:
+def _scores(trace: Trace, place: Place, variant: Variant, rows: slice) -> tuple[Floats, Bools]:
     """[Ti, T] each: scores before the mask, and the mask."""
-    q, k = _qk(trace, selection)
+    q, k = _qk(trace, place)
     causal = trace.config.causal if variant.causal is None else variant.causal
-    window = trace.config.window_of_layer(selection.layer)
+    window = trace.config.window_of_layer(place.layer)
     allowed = arithmetic.allowed(mask(trace), np.arange(trace.n_tokens)[rows], causal, window)
-    return arithmetic.scores(q[rows], k, scale_of(trace, variant), _bias(trace, selection.head, rows)), allowed
+    return arithmetic.scores(q[rows], k, scale_of(trace, variant), _bias(trace, place.head, rows)), allowed
 
 
 def _formula(
-    selection: Place, d_head: int, q: Floats, k: Floats, scale: float, bias: float | None, visible: bool
+    place: Place, d_head: int, q: Floats, k: Floats, scale: float, bias: float | None, visible: bool
 ) -> Formula:
-    i, j = selection.query, selection.key
+    i, j = place.query, place.key
     dot = float((q * k).sum())
     total = dot * scale + (bias or 0.0)
     pair = rf"{coloured('q', 'q_i')} \cdot {coloured('k', 'k_j')}"

@@ -14,8 +14,8 @@ from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
 from encoder.explain.float64_reference import Check, Recomputation, compare
 from encoder.explain.latex import Formula, bracketed, calculation, fraction, long_sum, number, stack, written_out
+from encoder.explain.place import Place
 from encoder.explain.score import AS_MODEL, Variant, score_matrix
-from encoder.explain.selection import Place
 from encoder.explain.source import label
 from encoder.trace import Trace
 
@@ -28,7 +28,7 @@ class Softmax:
     temperature), 0 where masked; total: their sum; weights [T]; entropy in nats, uniform: the largest that it could be.
     """
 
-    selection: Place
+    place: Place
     variant: Variant
     labels: tuple[str, str]
     temperature: float
@@ -45,31 +45,31 @@ class Softmax:
     @property
     def value(self) -> float:
         """The weight of key j."""
-        return float(self.weights[self.selection.key])
+        return float(self.weights[self.place.key])
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The row of weights, from ids and weights."""
-        at, how = self.selection, self.variant
+        at, how = self.place, self.variant
         row = reference.attention(
             at.layer, at.head, [at.query], temperature=self.temperature, scaled=how.scaled, causal=how.causal
         )[0]
         return (compare("attention", self.weights, row, (at.key,), reference.dtype),)
 
 
-def softmax(trace: Trace, selection: Place, temperature: float = 1.0, variant: Variant = AS_MODEL) -> Softmax:
+def softmax(trace: Trace, place: Place, temperature: float = 1.0, variant: Variant = AS_MODEL) -> Softmax:
     """The row of token i. Raises EncoderError for a temperature that is not above 0."""
     if not temperature > 0:
         raise EncoderError(f"temperature={temperature}: it divides the scores and must be above 0.")
-    selection = selection.checked(trace.config, trace.n_tokens)
-    i, j = selection.query, selection.key
-    matrix = score_matrix(trace, selection, variant, slice(i, i + 1), temperature)
+    place = place.checked(trace.config, trace.n_tokens)
+    i, j = place.query, place.key
+    matrix = score_matrix(trace, place, variant, slice(i, i + 1), temperature)
     scores, allowed, weights = matrix.scores[0], matrix.allowed[0], matrix.weights[0]
     if not allowed.any():  # padding that sees nothing but padding counts every key alike
         scores, allowed = np.zeros_like(scores), np.ones_like(allowed)
     raised = arithmetic.exponentials(scores, allowed, temperature)
     top, total = float(scores[allowed].max()), float(raised.sum())
     return Softmax(
-        selection=selection,
+        place=place,
         variant=variant,
         labels=(label(trace, i), label(trace, j)),
         temperature=temperature,
@@ -81,12 +81,12 @@ def softmax(trace: Trace, selection: Place, temperature: float = 1.0, variant: V
         weights=weights,
         entropy=float(arithmetic.entropy(weights)),
         uniform=float(np.log(allowed.sum())),
-        formula=_formula(selection, temperature, scores, allowed, top, raised, total, weights),
+        formula=_formula(place, temperature, scores, allowed, top, raised, total, weights),
     )
 
 
 def _formula(
-    selection: Place,
+    place: Place,
     temperature: float,
     scores: Floats,
     allowed: Bools,
@@ -95,7 +95,7 @@ def _formula(
     total: float,
     weights: Floats,
 ) -> Formula:
-    i, j = selection.query, selection.key
+    i, j = place.query, place.key
     plain = temperature == 1.0
     below = written_out(len(raised), lambda k: number(raised[k]), chosen=j)
     if not allowed[j]:

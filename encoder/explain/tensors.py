@@ -1,4 +1,4 @@
-"""The tensor behind a block of the anatomy, by name: captured where it is, computed by its step where it is not.
+"""The tensor behind a block of the architecture, by name: captured where it is, computed by its step where it is not.
 
 Shapes: T tokens, D d_model, K width of a head, F width of the FFN.
 """
@@ -12,10 +12,10 @@ from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Bools, Floats
 from encoder.explain.chain import attention as attention_step
 from encoder.explain.chain import ffn as ffn_step
-from encoder.explain.ffn import hidden_layer
+from encoder.explain.ffn import hidden_activations
 from encoder.explain.output import PoolingKind, pooled
+from encoder.explain.place import Place
 from encoder.explain.score import score_matrix
-from encoder.explain.selection import Place
 from encoder.explain.source import array, sublayer_input, value
 from encoder.trace import Trace
 
@@ -38,7 +38,7 @@ class Opened:
 
 
 def tensor(trace: Trace, name: str, head: int = 0, rows: slice | None = None, pooling: PoolingKind = "mean") -> Opened:
-    """The tensor `name` of an anatomy block (`Block.opens`) for the tokens `rows`.
+    """The tensor `name` of an architecture block (`ArchitectureBlock.opens`) for the tokens `rows`.
 
     Raises EncoderError for a name that no block opens.
     """
@@ -77,7 +77,7 @@ def _of_head(trace: Trace, place: Place, part: str, name: str, rows: slice) -> O
 def _of_layer(trace: Trace, layer: int, part: str, rows: slice) -> Floats | None:
     """What is not captured, from the step that makes it; None for anything else."""
     if part == "ffn.hidden":
-        return hidden_layer(trace, layer).hidden[rows]
+        return hidden_activations(trace, layer).hidden[rows]
     if part == "attention_out":
         return attention_step(trace, layer, sublayer_input(trace, layer, "attention")[1])[rows]
     if part == "ffn_out":

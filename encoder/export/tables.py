@@ -18,7 +18,7 @@ from encoder.trace import Trace
 if TYPE_CHECKING:
     import pandas as pd
 
-    from encoder.explain.architecture import Anatomy
+    from encoder.explain.architecture import Architecture
     from encoder.explain.by_hand import Claim
     from encoder.explain.cost import Cost
 
@@ -136,10 +136,10 @@ def step_frame(*found: object) -> pd.DataFrame:
 
 
 def numbers_of(found: object, before: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """(name, array) of every number, vector and matrix in a dataclass; where it looks (its selection) is left out."""
+    """(name, array) of every number, vector and matrix in a dataclass; where it looks (its place) is left out."""
     for field in dataclasses.fields(found):  # type: ignore[arg-type]
         value = getattr(found, field.name)
-        if field.name == "selection" or isinstance(value, (bool, str)) or value is None:
+        if field.name == "place" or isinstance(value, (bool, str)) or value is None:
             continue
         if dataclasses.is_dataclass(value):
             yield from numbers_of(value, f"{before}{field.name}.")
@@ -162,7 +162,7 @@ def _long(name: str, array: np.ndarray) -> Iterator[tuple[str, int | None, int |
         yield name, row, column, float(array[place])
 
 
-def anatomy_frame(drawn: Anatomy) -> pd.DataFrame:
+def architecture_frame(drawn: Architecture) -> pd.DataFrame:
     """A row a block: where it stands, the shape that it hands on, its parameters with their share, FLOPs, bytes."""
     import pandas as pd
 

@@ -22,8 +22,8 @@ from encoder.figures import colours as colour
 from encoder.figures.axes import CLEAR, neutral_layout
 
 
-class Block(Protocol):
-    """What is drawn of a block; see encoder.explain.architecture.Block."""
+class DrawnBlock(Protocol):
+    """What is drawn of a block; see encoder.explain.architecture.ArchitectureBlock."""
 
     key: str
     kind: str
@@ -38,8 +38,8 @@ class Block(Protocol):
     detail: str
 
 
-class Edge(Protocol):
-    """An arrow; see encoder.explain.architecture.Edge."""
+class DrawnEdge(Protocol):
+    """An arrow; see encoder.explain.architecture.ArchitectureEdge."""
 
     source: str
     target: str
@@ -77,7 +77,7 @@ class Stack:
 
 
 @dataclass(frozen=True)
-class Place:
+class Rectangle:
     """Where a block is drawn: units across, pixels downwards from the top."""
 
     left: float
@@ -97,7 +97,7 @@ class Drawing:
 
     figure: go.Figure
     height: int
-    blocks: tuple[Block | Stack, ...]
+    blocks: tuple[DrawnBlock | Stack, ...]
 
 
 def shape_text(shape: Sequence[tuple[str, int]]) -> str:
@@ -105,9 +105,9 @@ def shape_text(shape: Sequence[tuple[str, int]]) -> str:
     return " × ".join(f"{size:,}" for _, size in shape)
 
 
-def anatomy_diagram(
-    blocks: Sequence[Block],
-    edges: Sequence[Edge],
+def architecture_diagram(
+    blocks: Sequence[DrawnBlock],
+    edges: Sequence[DrawnEdge],
     *,
     layer: int,
     n_layers: int,
@@ -142,7 +142,7 @@ def anatomy_diagram(
         yaxis={"range": [height, 0], **fixed},
         hovermode="closest",
         dragmode=False,
-        uirevision="anatomy",
+        uirevision="architecture",
     )
     return Drawing(figure, height, drawn)
 
@@ -150,11 +150,11 @@ def anatomy_diagram(
 # --- places ----------------------------------------------------------------------------------------------------------
 
 
-def _rows(blocks: Sequence[Block], layer: int, n_layers: int) -> list[list[Block | Stack]]:
+def _rows(blocks: Sequence[DrawnBlock], layer: int, n_layers: int) -> list[list[DrawnBlock | Stack]]:
     """The blocks in rows, top to bottom; blocks of one row do not feed each other."""
     before = [block for block in blocks if block.layer is None and block.group == "embedding"]
     after = [block for block in blocks if block.layer is None and block.group != "embedding"]
-    rows: list[list[Block | Stack]] = []
+    rows: list[list[DrawnBlock | Stack]] = []
     for block in before:
         together = block.kind in ("segment", "position") and rows and rows[-1][0].kind == "embedding"
         rows[-1].append(block) if together else rows.append([block])
@@ -177,9 +177,9 @@ def _layers_text(first: int, last: int) -> str:
     return f"Layer {first}" if first == last else f"Layers {first} to {last}"
 
 
-def _places(rows: list[list[Block | Stack]], layer: int) -> tuple[dict[str, Place], int, tuple[float, float]]:
-    """Place of every block, the height of all, and top and bottom of the layer's frame."""
-    places: dict[str, Place] = {}
+def _places(rows: list[list[DrawnBlock | Stack]], layer: int) -> tuple[dict[str, Rectangle], int, tuple[float, float]]:
+    """Rectangle of every block, the height of all, and top and bottom of the layer's frame."""
+    places: dict[str, Rectangle] = {}
     top, frame = 4.0, [0.0, 0.0]
     inside = False
     for row in rows:
@@ -191,12 +191,12 @@ def _places(rows: list[list[Block | Stack]], layer: int) -> tuple[dict[str, Plac
             inside = in_layer
         height = SMALL if row[0].kind in _SMALL else TALL
         for block, (left, right) in zip(row, _columns(row), strict=True):
-            places[block.key] = Place(left, right, top, top + height)
+            places[block.key] = Rectangle(left, right, top, top + height)
         top += height + GAP
     return places, round(top - GAP + 6), (frame[0], frame[1])
 
 
-def _columns(row: list[Block | Stack]) -> list[tuple[float, float]]:
+def _columns(row: list[DrawnBlock | Stack]) -> list[tuple[float, float]]:
     """Left and right edges of the blocks of a row. Scores and softmax leave the way past them to the values."""
     third = (RIGHT - LEFT - 4) / 3
     if len(row) == 1:
@@ -225,7 +225,7 @@ def _frame(figure: go.Figure, frame: tuple[float, float], title: str) -> None:
     )
 
 
-def _share_bars(figure: go.Figure, shares: Mapping[str, float], places: Mapping[str, Place]) -> None:
+def _share_bars(figure: go.Figure, shares: Mapping[str, float], places: Mapping[str, Rectangle]) -> None:
     """How much of the whole model is in a block, as a part of its width."""
     for key, share in shares.items():
         place = places[key]
@@ -237,7 +237,9 @@ def _share_bars(figure: go.Figure, shares: Mapping[str, float], places: Mapping[
             )  # fmt: skip
 
 
-def _bars(figure: go.Figure, drawn: Sequence[Block | Stack], places: Mapping[str, Place], selected: str | None) -> None:
+def _bars(
+    figure: go.Figure, drawn: Sequence[DrawnBlock | Stack], places: Mapping[str, Rectangle], selected: str | None
+) -> None:
     """The blocks themselves, and the points for the keyboard."""
     boxes = [places[block.key] for block in drawn]
     shades = [SHADES.get(block.kind, colour.NEUTRAL) for block in drawn]
@@ -272,7 +274,7 @@ def _bars(figure: go.Figure, drawn: Sequence[Block | Stack], places: Mapping[str
     )
 
 
-def _hover(block: Block | Stack) -> str:
+def _hover(block: DrawnBlock | Stack) -> str:
     if isinstance(block, Stack):
         return f"{block.title}: open layer {block.layer}"
     detail = f"<br>{block.detail}" if block.detail else ""
@@ -284,8 +286,8 @@ def _hover(block: Block | Stack) -> str:
 
 def _texts(
     figure: go.Figure,
-    drawn: Sequence[Block | Stack],
-    places: Mapping[str, Place],
+    drawn: Sequence[DrawnBlock | Stack],
+    places: Mapping[str, Rectangle],
     strips: Mapping[str, object],
     contents: Mapping[str, str],
 ) -> None:
@@ -311,7 +313,7 @@ def _texts(
 
 
 def _arrows(
-    figure: go.Figure, edges: Sequence[Edge], places: Mapping[str, Place], rows: list[list[Block | Stack]]
+    figure: go.Figure, edges: Sequence[DrawnEdge], places: Mapping[str, Rectangle], rows: list[list[DrawnBlock | Stack]]
 ) -> None:
     """Arrows from block to block; what was left out of the drawing is bridged by the small blocks."""
     order = [row[0].key for row in rows]
@@ -329,7 +331,9 @@ def _arrows(
     assert order  # a diagram has at least one row
 
 
-def _stand_ins(edges: Sequence[Edge], places: Mapping[str, Place], rows: list[list[Block | Stack]]) -> dict[str, str]:
+def _stand_ins(
+    edges: Sequence[DrawnEdge], places: Mapping[str, Rectangle], rows: list[list[DrawnBlock | Stack]]
+) -> dict[str, str]:
     """Key of a block that is not drawn -> the small block that stands for its layer."""
     drawn = {block.key for row in rows for block in row}
     layers = [getattr(block, "layer", None) for row in rows for block in row if not isinstance(block, Stack)]
@@ -343,7 +347,7 @@ def _stand_ins(edges: Sequence[Edge], places: Mapping[str, Place], rows: list[li
     return found
 
 
-def _arrow(figure: go.Figure, source: Place, target: Place) -> None:
+def _arrow(figure: go.Figure, source: Rectangle, target: Rectangle) -> None:
     """From the lower edge of one block to the upper edge of the next, level where they overlap."""
     low, high = max(source.left, target.left), min(source.right, target.right)
     wide = source if source.right - source.left > target.right - target.left else target
@@ -355,7 +359,7 @@ def _arrow(figure: go.Figure, source: Place, target: Place) -> None:
     )  # fmt: skip
 
 
-def _residual(figure: go.Figure, source: Place, target: Place) -> None:
+def _residual(figure: go.Figure, source: Rectangle, target: Rectangle) -> None:
     """The line around a sublayer: out below the source, down at the side, into the sum."""
     start, end = source.bottom + GAP / 2, target.middle[1]
     line = {"color": colour.EMPHASIS, "width": 1.6}

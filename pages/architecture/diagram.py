@@ -1,12 +1,12 @@
-"""The anatomy page's parts: the diagram, the block that is open, the table of all blocks, and what it all costs."""
+"""Parts of the page: the diagram, the open block, the table of all blocks."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from encoder import explain, figures
-from encoder.explain.architecture import Anatomy, Block
-from encoder.figures.architecture import Drawing, Stack, anatomy_diagram, shape_text
+from encoder.explain.architecture import Architecture, ArchitectureBlock
+from encoder.figures.architecture import Drawing, Stack, architecture_diagram, shape_text
 from encoder.figures.steps import score_map, stacked_rows, usual_limit
 from pages.components import plot
 from pages.core import selection, sidebar, token_rows
@@ -24,7 +24,7 @@ def suffix(key: str) -> str:
     return parts[2] if parts[0] == "layers" else key
 
 
-def open_block(drawn: Anatomy, layer: int) -> Block:
+def open_block(drawn: Architecture, layer: int) -> ArchitectureBlock:
     """The block that the address names, in the chosen layer; the attention map where it names none."""
     wanted = state.get("block") or _DEFAULT
     keys = {block.key for block in drawn.blocks}
@@ -39,11 +39,11 @@ def open_block(drawn: Anatomy, layer: int) -> Block:
     return drawn[f"layers.{layer}.{_DEFAULT}"]
 
 
-def diagram(view: View, drawn: Anatomy, opened: Block, token: int) -> None:
+def diagram(view: View, drawn: Architecture, opened: ArchitectureBlock, token: int) -> None:
     """The drawing; a click opens a block or another layer."""
     trace, says = view.trace, state.get("says")
     counted = {} if says == "shape" else counts(drawn, view.layer, says)
-    drawing = anatomy_diagram(
+    drawing = architecture_diagram(
         drawn.blocks,
         drawn.edges,
         layer=view.layer,
@@ -55,7 +55,7 @@ def diagram(view: View, drawn: Anatomy, opened: Block, token: int) -> None:
     )
     plot(
         drawing.figure,
-        key="anatomy",
+        key="architecture",
         alt=f"The encoder as blocks from top to bottom, layer {view.layer} in full: "
         + ", ".join(block.title for block in drawing.blocks)
         + ".",
@@ -74,7 +74,7 @@ def _on_click(event: dict, drawing: Drawing) -> None:
         selection.put(block=suffix(block.key))
 
 
-def strips(view: View, drawn: Anatomy, token: int) -> dict[str, object]:
+def strips(view: View, drawn: Architecture, token: int) -> dict[str, object]:
     """Key of a block -> the followed token's numbers there."""
     found = {}
     for block in drawn.drawn(view.layer):
@@ -84,11 +84,11 @@ def strips(view: View, drawn: Anatomy, token: int) -> dict[str, object]:
     return found
 
 
-def counts(drawn: Anatomy, layer: int, says: str) -> dict[str, tuple[int, float]]:
+def counts(drawn: Architecture, layer: int, says: str) -> dict[str, tuple[int, float]]:
     """Key of a block -> its parameters, FLOPs or bytes, and their share of the whole encoder; of the layers that are
     drawn as one block, and of the one drawn in full ("layer"), the sums."""
 
-    def number(block: Block) -> int:
+    def number(block: ArchitectureBlock) -> int:
         return {"parameters": block.parameters, "flops": block.flops, "memory": block.memory}[says]
 
     found: dict[str, int] = {}
@@ -99,7 +99,7 @@ def counts(drawn: Anatomy, layer: int, says: str) -> dict[str, tuple[int, float]
     return {key: (value, value / total) for key, value in found.items()}
 
 
-def _keys_in_drawing(block: Block, layer: int) -> tuple[str, ...]:
+def _keys_in_drawing(block: ArchitectureBlock, layer: int) -> tuple[str, ...]:
     if block.layer == layer:
         return block.key, "layer"
     return ("stack.before" if block.layer is not None and block.layer < layer else "stack.after",)
@@ -140,7 +140,7 @@ def _around(words: tuple[str, ...] | list[str], token: int, most: int = 34) -> s
     return ("… " if first else "") + text + (" …" if last + 1 < len(words) else "")
 
 
-def details(view: View, drawn: Anatomy, block: Block, token: int) -> None:
+def details(view: View, drawn: Architecture, block: ArchitectureBlock, token: int) -> None:
     """The open block: shapes, counts, its tensor, and the step that explains it."""
     where = "" if block.layer is None else f" in layer {block.layer}"
     st.subheader(f"{block.title}{where}", anchor=False)
@@ -162,7 +162,7 @@ def details(view: View, drawn: Anatomy, block: Block, token: int) -> None:
         st.switch_page("pages/forward_pass/page.py")
 
 
-def _step_values(block: Block, token: int) -> dict[str, object]:
+def _step_values(block: ArchitectureBlock, token: int) -> dict[str, object]:
     values: dict[str, object] = {"step": block.step}
     if block.step == "qkv":
         values["vector"] = block.kind
@@ -187,7 +187,7 @@ def short(number: int) -> str:
     return f"{number}\u00a0"
 
 
-def _tensor(view: View, block: Block, token: int) -> None:
+def _tensor(view: View, block: ArchitectureBlock, token: int) -> None:
     """The block's numbers as a map, a row a token, the followed one framed."""
     n_tokens, labels = view.trace.n_tokens, view.trace.labels
     start = min(max(0, token - DRAWN_TOKENS // 2), max(0, n_tokens - DRAWN_TOKENS))
@@ -231,7 +231,7 @@ def _tensor(view: View, block: Block, token: int) -> None:
         )
 
 
-def all_blocks(drawn: Anatomy) -> None:
+def all_blocks(drawn: Architecture) -> None:
     """Every block with its numbers, and their sums."""
     blocks = drawn.blocks
     flops = sum(block.flops for block in blocks)
@@ -253,7 +253,7 @@ def all_blocks(drawn: Anatomy) -> None:
         width="stretch",
         height=360,
         column_config={
-            "block": st.column_config.TextColumn("Block", width=130),
+            "block": st.column_config.TextColumn("ArchitectureBlock", width=130),
             "layer": st.column_config.TextColumn("Layer", width=50),
             "shape": "Out",
             "parameters": st.column_config.NumberColumn("Parameters", format="localized"),

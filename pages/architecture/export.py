@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from encoder.explain.architecture import Anatomy
+from encoder.explain.architecture import Architecture
 from encoder.explain.cost import Cost
 from encoder.export import tables
 from pages.core.export import export_panel
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     pass
 
 
-def export_anatomy(view: View, drawn: Anatomy, bytes_each: int) -> None:
+def export_architecture(view: View, drawn: Architecture, bytes_each: int) -> None:
     """Every block with its shape, parameters, FLOPs and memory."""
     export_panel(
         view,
-        f"Anatomy of {view.loaded.name}",
-        lambda: tables.anatomy_frame(drawn),
-        lines="from encoder.export import tables\nfrom encoder.explain.architecture import anatomy\n"
-        f"drawn = anatomy(model.config, trace.n_tokens, {bytes_each})\n"
-        "table = tables.anatomy_frame(drawn)",
+        f"Architecture of {view.loaded.name}",
+        lambda: tables.architecture_frame(drawn),
+        lines="from encoder.export import tables\nfrom encoder.explain.architecture import architecture\n"
+        f"drawn = architecture(model.config, trace.n_tokens, {bytes_each})\n"
+        "table = tables.architecture_frame(drawn)",
     )
 
 

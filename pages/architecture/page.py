@@ -1,14 +1,14 @@
-"""Anatomy: the encoder drawn from its configuration, each block opening into its tensor; and what it all costs."""
+"""Architecture: the encoder drawn from its configuration, each block opening into its tensor; and what it all costs."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from encoder.explain.architecture import anatomy
+from encoder.explain.architecture import architecture
 from encoder.explain.cost import BYTES
 from pages.architecture import cost
 from pages.architecture import diagram as parts
-from pages.architecture.export import export_anatomy, export_cost
+from pages.architecture.export import export_architecture, export_cost
 from pages.core import selection
 from pages.core.frame import current_view, heading
 from pages.core.view import state
@@ -32,7 +32,7 @@ def main() -> None:
         export_cost(view, *cost.show(view))
         return
     each = BYTES.get(str(view.loaded.encoder.dtype), 4)
-    drawn = anatomy(config, trace.n_tokens, each)
+    drawn = architecture(config, trace.n_tokens, each)
     placement = "post-norm" if config.norm_placement == "post" else "pre-norm"
     st.markdown(
         f"**{view.loaded.name}** as it runs here: {config.n_layers} layers, {placement}, {drawn.n_parameters:,} "
@@ -59,7 +59,7 @@ def main() -> None:
     with right:
         parts.details(view, drawn, opened, place.query)
     parts.all_blocks(drawn)
-    export_anatomy(view, drawn, each)
+    export_architecture(view, drawn, each)
 
 
 def what_blocks_say() -> None:

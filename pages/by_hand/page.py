@@ -311,7 +311,7 @@ SECTIONS = (
     Section("3. Scores", "Every query with every key.", (), show_scores, score_in_full),
     Section("4. Softmax", "Each row of scores becomes weights that sum to 1.", (), show_softmax, weight_in_full),
     Section(
-        "5. Mixing",
+        "5. Weighted sum of values",
         "The weights mix the values; W_O brings the mixture back.",
         (("w_o", "W_O", None),),
         show_mixing,

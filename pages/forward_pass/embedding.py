@@ -50,7 +50,7 @@ def _rows(key: str, rows: dict[str, object], component: int, alt: str) -> None:
     )
 
 
-def rows_of(step: explain.Embedding) -> dict[str, object]:
+def rows_of(step: explain.EmbeddingStep) -> dict[str, object]:
     """Name -> vector, what there is of token, segment, position, and their sum."""
     rows = {
         "token": step.token,
@@ -61,7 +61,7 @@ def rows_of(step: explain.Embedding) -> dict[str, object]:
     return {name: row for name, row in rows.items() if row is not None}
 
 
-def _added(step: explain.Embedding) -> str:
+def _added(step: explain.EmbeddingStep) -> str:
     parts = [name for name, row in (("segment", step.segment), ("position", step.position)) if row is not None]
     if not parts:
         return (

@@ -76,7 +76,7 @@ def step_calls(view: View, step: str) -> list[Call]:
     width = {"embedding": config.embedding_width, "qkv": config.d_head, "mixing": config.d_head}
     place = selection.selection(view, width.get(step, config.d_model))
     if step == "mixing":
-        return [("mixing", (place,)), ("heads_together", (selection.selection(view, config.d_model),))]
+        return [("weighted_sum", (place,)), ("output_projection", (selection.selection(view, config.d_model),))]
     if step == "ffn" and state.get("neuron") is None:  # as on the page: none chosen is the token's strongest
         place = dataclasses.replace(place, neuron=int(explain.feed_forward(view.trace, place).strongest(1)[0]))
     return {

@@ -73,13 +73,13 @@ def _what(config) -> str:
 
 
 def _hidden(view: View, place: explain.Place) -> None:
-    layer = explain.hidden_layer(view.trace, place.layer)
+    layer = explain.hidden_activations(view.trace, place.layer)
     if not layer.exactly_zero:
         threshold = st.slider(
             "Near zero means closer than", 0.01, 0.3, explain.ffn.NEAR_ZERO, 0.01, key="near-zero",
             help="A smooth activation is never exactly 0. GELU goes down to −0.17 and back to 0.",
         )  # fmt: skip
-        layer = explain.hidden_layer(view.trace, place.layer, threshold)
+        layer = explain.hidden_activations(view.trace, place.layer, threshold)
     rows = token_rows.part(view.trace.n_tokens, place.query, "ffn")
     plot(
         figures.vectors_heatmap(
@@ -99,11 +99,9 @@ def _hidden(view: View, place: explain.Place) -> None:
     )
 
 
-def _strongest(view: View, step: explain.FeedForward) -> None:
+def _strongest(view: View, step: explain.FeedForwardStep) -> None:
     neurons = step.strongest(8)
-    st.markdown(
-        f"The strongest neurons of **{selection.token(view, step.selection.query)}**; choose a row to see its sum."
-    )
+    st.markdown(f"The strongest neurons of **{selection.token(view, step.place.query)}**; choose a row to see its sum.")
     shown = st.dataframe(
         {"neuron": neurons, "before": step.linear[neurons], "activation": step.hidden[neurons]},
         hide_index=True,
@@ -111,7 +109,7 @@ def _strongest(view: View, step: explain.FeedForward) -> None:
         height=38 + 35 * len(neurons),
         on_select="rerun",
         selection_mode="single-row",
-        key=f"strongest-{step.selection.layer}-{step.selection.query}",
+        key=f"strongest-{step.place.layer}-{step.place.query}",
         column_config={
             "neuron": st.column_config.NumberColumn("Neuron", format="%d"),
             "before": st.column_config.NumberColumn("x·W + b", format="%.4f"),
@@ -126,7 +124,11 @@ def _strongest(view: View, step: explain.FeedForward) -> None:
 
 def _excited(view: View, place: explain.Place) -> None:
     layer = cache.derived(
-        view.model, view.text, view.pair, ("hidden", place.layer), partial(explain.hidden_layer, layer=place.layer)
+        view.model,
+        view.text,
+        view.pair,
+        ("hidden", place.layer),
+        partial(explain.hidden_activations, layer=place.layer),
     )
     order = layer.excited_by(place.neuron)[:3]
     names = ", ".join(

@@ -12,7 +12,7 @@ from pages.forward_pass.export import export_step
 from pages.forward_pass.steps import SHOW
 
 view = current_view()
-SHORT = {"ids": "Ids", "qkv": "Q, K, V", "ffn": "FFN"}
+SHORT = {"ids": "Ids", "qkv": "Q, K, V", "mixing": "Weighted sum", "ffn": "FFN"}
 NUMBERED = {step.key: f"{number} {SHORT.get(step.key, step.title)}" for number, step in enumerate(STEPS, start=1)}
 
 

@@ -51,7 +51,7 @@ def show(view: View) -> None:
 
 
 def _matrix(step: explain.Projection) -> None:
-    name, c = f"W_{step.which.upper()}", step.selection.component
+    name, c = f"W_{step.which.upper()}", step.place.component
     plot(
         stacked_rows({f"x of {step.label}": step.x}, component_name="d"),
         key="x-row",
@@ -61,11 +61,11 @@ def _matrix(step: explain.Projection) -> None:
     plot(
         weight_matrix(step.weight, column=c, kind=step.which),
         key=f"weight-{step.which}",
-        alt=f"{name} of head {step.selection.head}: a column a component, column {c} framed.",
+        alt=f"{name} of head {step.place.head}: a column a component, column {c} framed.",
         height=430,
         on_event=partial(selection.take_cell, row=None, column="component"),
     )
-    row = step.selection.head * step.weight.shape[1] + c
+    row = step.place.head * step.weight.shape[1] + c
     st.caption(
         f"x is {_source(step.x_name)}. Below it {name} of this head; click a column to compute that component. "
         f"Column {c} is row {row} of the whole matrix as torch stores it."
@@ -81,7 +81,7 @@ def _source(name: str) -> str:
 
 
 def _terms(step: explain.Projection) -> None:
-    bias = 0.0 if step.bias is None else float(step.bias[step.selection.component])
+    bias = 0.0 if step.bias is None else float(step.bias[step.place.component])
     st.markdown(
         f"The {len(step.terms)} products x·W, the largest first. They add up to **{step.terms.sum():.4f}**; with "
         f"the bias {bias:.4f} the result is **{step.total:.4f}**."

@@ -215,7 +215,7 @@ def test_moving_the_norms_changes_the_drawing(visit: Callable[..., Page]) -> Non
     page.get_by_role("radio", name="pre", exact=True).click()
     wait_for_query(page, "norm", "pre")
     after = diagram.get_attribute("aria-label") or ""
-    assert "Add, Norm, Hidden layer" in before
+    assert "Add, Norm, FFN up-projection" in before
     assert "Norm, Queries, Keys, Values" in after
     assert before != after
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from encoder.config import EncoderConfig
 from encoder.explain import STEPS
-from encoder.explain.architecture import anatomy
+from encoder.explain.architecture import architecture
 from encoder.explain.by_hand import Inputs
 from pages.architecture.diagram import counts
 from pages.by_hand import editable_inputs
@@ -166,7 +166,7 @@ def test_the_whole_chain() -> None:
     assert all(float(value) < 1e-4 for value in table["difference"])
 
 
-# --- anatomy ---------------------------------------------------------------------------------------------------------
+# --- architecture -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("block", ["ids", "embedding.tokens", "q", "scores", "attention", "z", "ffn.hidden", "pooling"])
@@ -212,7 +212,7 @@ def test_a_block_leads_to_its_step() -> None:
 
 @pytest.mark.parametrize("says", ["parameters", "flops", "memory"])
 def test_what_the_blocks_say_adds_up(says: str) -> None:
-    drawn = anatomy(EncoderConfig(vocab_size=50, d_model=24, n_layers=4, n_heads=3, d_ffn=40), 7)
+    drawn = architecture(EncoderConfig(vocab_size=50, d_model=24, n_layers=4, n_heads=3, d_ffn=40), 7)
     counted = counts(drawn, 2, says)
     assert {"stack.before", "stack.after", "layer", "layers.2.q", "embedding.tokens"} <= set(counted)
     shown = [value for key, value in counted.items() if key != "layer"]

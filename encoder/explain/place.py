@@ -48,7 +48,7 @@ class Place:
         return self
 
     def clamped(self, config: EncoderConfig, n_tokens: int, width: int | None = None) -> Place:
-        """The nearest selection that exists."""
+        """The nearest place that exists."""
         limits = self.limits(config, n_tokens) | ({} if width is None else {"component": width})
         return dataclasses.replace(
             self, **{name: min(max(getattr(self, name), 0), limit - 1) for name, limit in limits.items()}

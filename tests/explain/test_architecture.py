@@ -8,9 +8,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from encoder import EncoderConfig, EncoderError, Patches, TextEncoder, explain
 from encoder.explain import cost as costs
-from encoder.explain.architecture import anatomy
+from encoder.explain.architecture import architecture
 from encoder.model import Encoder
-from tests.steps.conftest import SCRATCH, TEXT, model_of
+from tests.explain.conftest import SCRATCH, TEXT, model_of
 
 BASE = {"vocab_size": 37, "d_model": 24, "n_layers": 3, "n_heads": 3, "d_ffn": 40, "max_positions": 29}
 MORE = {
@@ -26,7 +26,7 @@ CONFIGS = {name: EncoderConfig(**(BASE | changes)) for name, changes in (SCRATCH
 @pytest.mark.parametrize("name", CONFIGS)
 def test_parameters_are_the_models(name: str):
     config = CONFIGS[name]
-    drawn = anatomy(config, 7)
+    drawn = architecture(config, 7)
     model = Encoder(config, seed=0)
     assert drawn.n_parameters == sum(parameter.numel() for parameter in model.parameters())
     assert sum(block.parameters for block in drawn.blocks) == drawn.n_parameters
@@ -34,13 +34,13 @@ def test_parameters_are_the_models(name: str):
 
 
 def test_minilm_has_its_parameters(minilm: TextEncoder):
-    assert anatomy(minilm.config, 9).n_parameters == minilm.n_parameters == 22_713_216
+    assert architecture(minilm.config, 9).n_parameters == minilm.n_parameters == 22_713_216
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_drawing_holds_together(name: str):
     config = CONFIGS[name]
-    drawn = anatomy(config, 7)
+    drawn = architecture(config, 7)
     keys = [block.key for block in drawn.blocks]
     assert len(keys) == len(set(keys))
     order = {key: place for place, key in enumerate(keys)}
@@ -62,7 +62,7 @@ def test_the_drawing_holds_together(name: str):
 
 @pytest.mark.parametrize(("placement", "kinds"), [("pre", ["norm", "q"]), ("post", ["q", "k"])])
 def test_the_norms_move(placement: str, kinds: list[str]):
-    drawn = anatomy(EncoderConfig(**(BASE | {"norm_placement": placement})), 7)
+    drawn = architecture(EncoderConfig(**(BASE | {"norm_placement": placement})), 7)
     layer = [block.kind for block in drawn.of_layer(1)]
     assert layer[:2] == kinds
     assert layer[-1] == ("add" if placement == "pre" else "norm")
@@ -73,7 +73,7 @@ def test_the_norms_move(placement: str, kinds: list[str]):
 
 
 def test_shared_layers_are_counted_once():
-    drawn = anatomy(CONFIGS["two groups"], 7)
+    drawn = architecture(CONFIGS["two groups"], 7)
     by_layer = [sum(block.parameters for block in drawn.of_layer(layer)) for layer in range(3)]
     assert by_layer[0] == by_layer[2] > 0
     assert by_layer[1] == 0
@@ -82,7 +82,7 @@ def test_shared_layers_are_counted_once():
 
 def test_what_is_drawn_follows_the_config():
     def details(**changes) -> str:
-        return " ".join(block.detail for block in anatomy(EncoderConfig(**(BASE | changes)), 7).blocks)
+        return " ".join(block.detail for block in architecture(EncoderConfig(**(BASE | changes)), 7).blocks)
 
     assert "ReLU" in details(activation="relu")
     assert "× x W_gate" in details(gated=True)
@@ -97,7 +97,7 @@ def test_what_is_drawn_follows_the_config():
 def test_every_block_opens_a_tensor_of_its_shape(name: str):
     model = model_of(name)
     trace = model.trace(TEXT)
-    drawn = anatomy(model.config, trace.n_tokens)
+    drawn = architecture(model.config, trace.n_tokens)
     for block in drawn.blocks:
         if block.opens is None:
             continue
@@ -146,7 +146,7 @@ def test_flops_are_torchs_own_count(name: str):
 @pytest.mark.parametrize("name", ["minilm", "post, rotary, gated SiLU"])
 def test_blocks_and_parts_cost_the_same(name: str):
     config = model_of(name).config
-    blocks = sum(block.flops for block in anatomy(config, 11).of_layer(1))
+    blocks = sum(block.flops for block in architecture(config, 11).of_layer(1))
     assert blocks == sum(part.flops for part in costs.layer_parts(config, 11))
 
 

@@ -20,8 +20,8 @@ def show(view: View) -> None:
     """Each weight times its value, the sum z, then all heads through W_O."""
     config = view.loaded.config
     place = selection.selection(view, config.d_head)
-    step = explain.mixing(view.trace, place)
-    heads = explain.heads_together(view.trace, selection.selection(view, config.d_model))
+    step = explain.weighted_sum(view.trace, place)
+    heads = explain.output_projection(view.trace, selection.selection(view, config.d_model))
     i = selection.token(view, place.query)
     st.markdown(
         f"{i} takes a part of every token's :green[value]: as much as its weight says. The parts are added up to "
@@ -46,7 +46,7 @@ def show(view: View) -> None:
     _heads(view, heads)
 
 
-def _weighted(view: View, place: explain.Place, step: explain.Mixing) -> None:
+def _weighted(view: View, place: explain.Place, step: explain.WeightedSum) -> None:
     rows = token_rows.part(view.trace.n_tokens, place.key, "mixing")
     count = rows.stop - rows.start
     if count <= ROWS_WITH_SUM:
@@ -63,7 +63,7 @@ def _weighted(view: View, place: explain.Place, step: explain.Mixing) -> None:
     )
 
 
-def _with_sum(view: View, place: explain.Place, step: explain.Mixing, rows: slice) -> None:
+def _with_sum(view: View, place: explain.Place, step: explain.WeightedSum, rows: slice) -> None:
     count = rows.stop - rows.start
     plot(
         sum_of_rows(
@@ -77,7 +77,7 @@ def _with_sum(view: View, place: explain.Place, step: explain.Mixing, rows: slic
     )  # fmt: skip
 
 
-def _rows_then_sum(view: View, place: explain.Place, step: explain.Mixing, rows: slice) -> None:
+def _rows_then_sum(view: View, place: explain.Place, step: explain.WeightedSum, rows: slice) -> None:
     """Many rows, each faint beside their sum: two pictures, each with its own full colour."""
     plot(
         figures.vectors_heatmap(
@@ -105,8 +105,8 @@ def _take_cell(event: dict, first: int, count: int) -> None:
     selection.take_cell(event, "j" if inside else None, "component")
 
 
-def _heads(view: View, step: explain.HeadsTogether) -> None:
-    config, place = view.loaded.config, step.selection
+def _heads(view: View, step: explain.OutputProjection) -> None:
+    config, place = view.loaded.config, step.place
     i = selection.token(view, place.query)
     strongest = int(abs(step.shares[:-1]).argmax())
     st.markdown(

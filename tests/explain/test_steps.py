@@ -14,7 +14,7 @@ from encoder import EncoderError, TextEncoder, Trace, explain
 from encoder.edits import AblateHead
 from encoder.explain import Place, Recomputation, Variant
 from tests.conftest import ROOT
-from tests.steps.conftest import NAMES, TEXT, model_of, traces_of
+from tests.explain.conftest import NAMES, TEXT, model_of, traces_of
 
 RELATIVE = 1e-4
 
@@ -145,14 +145,14 @@ def test_softmax(traced: tuple[Trace, Recomputation], temperature: float):
         agree(step, reference)
 
 
-def test_mixing(traced: tuple[Trace, Recomputation]):
+def test_weighted_sum(traced: tuple[Trace, Recomputation]):
     trace, reference = traced
     for place in places(trace):
-        step = explain.mixing(trace, place)
+        step = explain.weighted_sum(trace, place)
         same(step.z, trace.z(place.layer, place.head)[place.query])
         same(step.weighted.sum(axis=0), step.z)
         agree(step, reference)
-        together = explain.heads_together(trace, place)
+        together = explain.output_projection(trace, place)
         same(together.z[place.head], step.z)
         same(together.contributions.sum(axis=0) + together.bias, together.result)
         assert together.shares.shape == (trace.config.n_heads + 1,)
@@ -186,7 +186,7 @@ def test_feed_forward(traced: tuple[Trace, Recomputation]):
     trace, reference = traced
     for place in places(trace):
         step = explain.feed_forward(trace, place)
-        layer = explain.hidden_layer(trace, place.layer)
+        layer = explain.hidden_activations(trace, place.layer)
         same(step.hidden, layer.hidden[place.query])
         same(np.array([step.output_terms.sum() + step.output_bias]), step.output[[place.component]], atol=1e-5)
         assert (step.gate is not None) == trace.config.gated
@@ -268,7 +268,7 @@ def test_a_wrong_number_is_found():
 
 def test_a_nan_is_found():
     trace, reference = traces_of("minilm")["alone"]
-    step = explain.mixing(trace, Place(2, 3, 4, 1))
+    step = explain.weighted_sum(trace, Place(2, 3, 4, 1))
     broken = np.where(np.arange(len(step.z)) == 3, np.nan, step.z)
     assert not dataclasses.replace(step, z=broken).check(reference)[0].agrees
 
@@ -346,8 +346,8 @@ def test_short_and_strange_texts(minilm: TextEncoder, text: str):
         explain.projection(trace, place, "k"),
         explain.score(trace, place),
         explain.softmax(trace, place),
-        explain.mixing(trace, place),
-        explain.heads_together(trace, place),
+        explain.weighted_sum(trace, place),
+        explain.output_projection(trace, place),
         explain.add_norm(trace, place, "ffn"),
         explain.feed_forward(trace, place),
         explain.journey(trace, place),

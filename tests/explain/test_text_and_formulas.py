@@ -14,7 +14,7 @@ from sklearn.decomposition import PCA
 from encoder import EncoderError, TextEncoder, explain
 from encoder.explain import Place, Variant, latex
 from encoder.figures.steps import label_sides
-from tests.steps.conftest import SHORT, TEXT, model_of, traces_of
+from tests.explain.conftest import SHORT, TEXT, model_of, traces_of
 
 
 def test_text_to_ids(minilm: TextEncoder):
@@ -165,12 +165,12 @@ def test_leaving_the_scale_out_sharpens_the_rows(minilm: TextEncoder):
 
 def test_share_that_is_off():
     relu, _ = traces_of("pre, sinusoidal, ReLU")["alone"]
-    layer = explain.hidden_layer(relu, 1)
+    layer = explain.hidden_activations(relu, 1)
     assert layer.exactly_zero
     assert layer.off_share == pytest.approx(float((relu.values["layers.1.ffn.hidden"] == 0).float().mean()))
     assert 0.2 < layer.off_share < 0.8
     gelu, _ = traces_of("minilm")["alone"]
-    layer = explain.hidden_layer(gelu, 1, threshold=0.05)
+    layer = explain.hidden_activations(gelu, 1, threshold=0.05)
     assert not layer.exactly_zero
     assert layer.off_share == pytest.approx(float((gelu.values["layers.1.ffn.hidden"].abs() < 0.05).float().mean()))
     assert layer.off_by_token.mean() == pytest.approx(layer.off_share)
@@ -191,8 +191,8 @@ def every_formula(name: str) -> dict[str, explain.Formula]:
         "unscaled": explain.score(trace, place, Variant(scaled=False)),
         "softmax": explain.softmax(trace, place),
         "warm": explain.softmax(trace, place, 2.0),
-        "mixing": explain.mixing(trace, place),
-        "heads": explain.heads_together(trace, place),
+        "mixing": explain.weighted_sum(trace, place),
+        "heads": explain.output_projection(trace, place),
         "attention": explain.add_norm(trace, place, "attention"),
         "ffn": explain.feed_forward(trace, place),
         "journey": explain.journey(trace, place),
@@ -313,7 +313,7 @@ def test_the_chosen_term_stands_in_every_sum():
     assert latex.written_out(2, lambda index: f"t{index}", chosen=1) == ["t0", "t1"]
     trace = model_of("minilm").trace(TEXT)
     place = Place(layer=2, head=3, query=4, key=trace.n_tokens - 2)
-    mixed = explain.mixing(trace, place)
+    mixed = explain.weighted_sum(trace, place)
     weight, value = mixed.weights[place.key], mixed.values[place.key, place.component]
     assert rf"{weight:.4f} \cdot" in mixed.formula.numbers
     assert f"{value:.4f}" in mixed.formula.numbers

@@ -1,5 +1,5 @@
-"""Step 6, mixing: each weight x v_j, summed to z_i; the heads side by side; x W_O + b, and each head's share in the
-result.
+"""Step 6, the weighted sum: each weight x v_j, summed to z_i; the heads side by side; x W_O + b, and
+each head's share in the result.
 
 Shapes: T tokens (query i, keys j), H heads, K width of a head, D d_model.
 """
@@ -14,17 +14,17 @@ from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
 from encoder.explain.float64_reference import Check, Recomputation, compare
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products, summands
+from encoder.explain.place import Place
 from encoder.explain.score import score_matrix
-from encoder.explain.selection import Place
 from encoder.explain.source import array, bias, label, weight
 from encoder.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class Mixing:
+class WeightedSum:
     """z of one token and head. weights [T]; values [T, K]; weighted [T, K]: alpha_ij v_j; z [K]: its sum over j."""
 
-    selection: Place
+    place: Place
     label: str
     weights: Floats
     values: Floats
@@ -35,11 +35,11 @@ class Mixing:
     @property
     def terms(self) -> Floats:
         """[T]: what every token brings to the selected component."""
-        return self.weighted[:, self.selection.component]
+        return self.weighted[:, self.place.component]
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """z and the terms behind the selected component, from ids and weights."""
-        at, dtype = self.selection, reference.dtype
+        at, dtype = self.place, reference.dtype
         v = reference.qkv(at.layer, "v")[at.head]
         row = reference.attention(at.layer, at.head, [at.query])[0]
         return (
@@ -49,7 +49,7 @@ class Mixing:
 
 
 @dataclass(frozen=True, eq=False)
-class HeadsTogether:
+class OutputProjection:
     """What attention adds to one token's stream, head by head.
 
     z [H, K]; contributions [H, D]: z_h W_O; bias [D]; result [D]: their sum; shares [H + 1]: the part of the result's
@@ -57,7 +57,7 @@ class HeadsTogether:
     [H]: lengths of the contributions.
     """
 
-    selection: Place
+    place: Place
     label: str
     z: Floats
     contributions: Floats
@@ -69,7 +69,7 @@ class HeadsTogether:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The result and the selected head's contribution, from ids and weights."""
-        at, dtype = self.selection, reference.dtype
+        at, dtype = self.place, reference.dtype
         width = self.z.shape[1]
         columns = reference.of_layer(at.layer, "attention.w_o.weight")[:, at.head * width : (at.head + 1) * width]
         own = columns @ reference.z(at.layer)[at.head, at.query]
@@ -85,28 +85,26 @@ class HeadsTogether:
         )
 
 
-def mixing(trace: Trace, selection: Place) -> Mixing:
+def weighted_sum(trace: Trace, place: Place) -> WeightedSum:
     """Weights x values of one token and head."""
-    selection = selection.checked(trace.config, trace.n_tokens, trace.config.d_head)
-    i = selection.query
-    weights = score_matrix(trace, selection, rows=slice(i, i + 1)).weights[0]
-    values = array(trace.layer_qkv(selection.layer)[2][selection.head])
+    place = place.checked(trace.config, trace.n_tokens, trace.config.d_head)
+    i = place.query
+    weights = score_matrix(trace, place, rows=slice(i, i + 1)).weights[0]
+    values = array(trace.layer_qkv(place.layer)[2][place.head])
     weighted = weights[:, None] * values
     z = weighted.sum(axis=0)
-    return Mixing(
-        selection, label(trace, i), weights, values, weighted, z, _mixing_formula(selection, weights, values, z)
-    )
+    return WeightedSum(place, label(trace, i), weights, values, weighted, z, _sum_formula(place, weights, values, z))
 
 
-def heads_together(trace: Trace, selection: Place) -> HeadsTogether:
+def output_projection(trace: Trace, place: Place) -> OutputProjection:
     """z of all heads, what W_O makes of each, and their sum: what attention adds to the stream of token i."""
     config = trace.config
-    selection = selection.checked(config, trace.n_tokens, config.d_model)
-    i = selection.query
-    rows = array(trace.layer_attention(selection.layer, slice(i, i + 1))[:, 0])  # [H, T]
-    values = array(trace.layer_qkv(selection.layer)[2])  # [H, T, K]
+    place = place.checked(config, trace.n_tokens, config.d_model)
+    i = place.query
+    rows = array(trace.layer_attention(place.layer, slice(i, i + 1))[:, 0])  # [H, T]
+    values = array(trace.layer_qkv(place.layer)[2])  # [H, T, K]
     z = np.einsum("ht,htk->hk", rows, values)
-    module = trace.encoder.block(selection.layer).attention.w_o
+    module = trace.encoder.block(place.layer).attention.w_o
     by_head = weight(module).reshape(config.n_heads, config.d_head, config.d_model)
     contributions = np.einsum("hk,hkd->hd", z, by_head)
     shift = bias(module)
@@ -114,8 +112,8 @@ def heads_together(trace: Trace, selection: Place) -> HeadsTogether:
     result = contributions.sum(axis=0) + shift
     parts = np.concatenate((contributions, shift[None]))
     length = float(result @ result)
-    return HeadsTogether(
-        selection=selection,
+    return OutputProjection(
+        place=place,
         label=label(trace, i),
         z=z,
         contributions=contributions,
@@ -123,18 +121,18 @@ def heads_together(trace: Trace, selection: Place) -> HeadsTogether:
         result=result,
         shares=parts @ result / (length or 1.0),
         norms=np.linalg.norm(contributions, axis=1),
-        formula=_heads_formula(selection, contributions, shift, result),
+        formula=_heads_formula(place, contributions, shift, result),
     )
 
 
-def concatenated(heads: HeadsTogether) -> Floats:
+def concatenated(heads: OutputProjection) -> Floats:
     """[1, H x K]: the heads' z side by side, what W_O is multiplied with."""
     return arithmetic.join_heads(heads.z[:, None])
 
 
-def _mixing_formula(selection: Place, weights: Floats, values: Floats, z: Floats) -> Formula:
-    i, c = selection.query, selection.component
-    terms = products(weights, values[:, c], ("", "v"), chosen=selection.key)
+def _sum_formula(place: Place, weights: Floats, values: Floats, z: Floats) -> Formula:
+    i, c = place.query, place.component
+    terms = products(weights, values[:, c], ("", "v"), chosen=place.key)
     v = coloured("v", r"v_{j,c}")
     return Formula(
         symbols=rf"z_{{i,c}} = \sum_{{j=0}}^{{T-1}} \alpha_{{i,j}}\, {v}",
@@ -142,9 +140,9 @@ def _mixing_formula(selection: Place, weights: Floats, values: Floats, z: Floats
     )
 
 
-def _heads_formula(selection: Place, contributions: Floats, bias: Floats, result: Floats) -> Formula:
-    i, d = selection.query, selection.component
-    parts = summands(contributions[:, d], chosen=selection.head)
+def _heads_formula(place: Place, contributions: Floats, bias: Floats, result: Floats) -> Formula:
+    i, d = place.query, place.component
+    parts = summands(contributions[:, d], chosen=place.head)
     together = r"[z_i^0 \,\Vert\, \dots \,\Vert\, z_i^{H-1}]\, W^O + b^O"
     return Formula(
         symbols=calculation(("o_i", [together, r"\sum_{h=0}^{H-1} z_i^h\, W^O_h + b^O"])),
