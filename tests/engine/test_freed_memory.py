@@ -1,0 +1,68 @@
+"""The app's process uses the memory of a freed trace for the next one, and does not fetch it from the system again."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from encoder import cli
+from tests.conftest import ROOT
+
+#: Prints how many bytes a later trace faults in, as a share of the bytes that it holds.
+PROGRAM = """
+import resource
+from tests.engine.conftest import WORDS, tiny
+
+model = tiny(d_model=128, max_positions=512)
+sentence = model.tokenize(" ".join(WORDS[5 + i % 9] for i in range(510)))
+trace = model.trace_tokens(sentence)
+held = sum(value.untyped_storage().nbytes() for value in trace.values.values())
+later = []
+for _ in range(5):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    trace = None
+    trace = model.trace_tokens(sentence)
+    later.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+print(min(later) * resource.getpagesize() / held)
+"""
+
+
+def run(settings: dict[str, str]) -> float:
+    plain = {name: value for name, value in os.environ.items() if "MALLOC" not in name and "TUNABLES" not in name}
+    command = [sys.executable, "-c", PROGRAM]
+    answer = subprocess.run(command, cwd=ROOT, env=plain | settings, capture_output=True, text=True, check=True)
+    return float(answer.stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library's allocator")
+def test_a_later_trace_fetches_hardly_any_memory():
+    """With the environment of the app; with thresholds of 100 kB, near glibc's own defaults, it fetches all."""
+    kept = run(cli.malloc_settings({}))
+    returned = run(dict.fromkeys(cli.MALLOC, "100000"))
+    assert kept < 0.3 < 0.6 < returned  # a few small blocks remain, more or fewer by the allocator's luck
+
+
+@pytest.mark.parametrize(
+    "environment", [{name: "1"} for name in cli.MALLOC] + [{"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}]
+)
+def test_an_environment_that_configures_malloc_stays_as_it_is(environment: dict[str, str]):
+    assert cli.malloc_settings(environment) == {}
+    assert cli.malloc_settings({"GLIBC_TUNABLES": "glibc.cpu.x=1", "MALLOC_ARENA_MAX": "2"}) == cli.MALLOC
+
+
+@pytest.mark.parametrize("configured", [False, True])
+def test_the_command_starts_the_app_with_these_settings(monkeypatch: pytest.MonkeyPatch, configured: bool):
+    started = []
+    monkeypatch.setattr(cli, "_hand_over", lambda command, environment: started.append(environment) or 0)
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    for name in cli.MALLOC:
+        monkeypatch.delenv(name, raising=False)
+    if configured:
+        monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "5")
+    assert cli.main(["--no-browser"]) == 0
+    found = {name: value for name, value in started[0].items() if name in cli.MALLOC}
+    assert found == ({"MALLOC_TRIM_THRESHOLD_": "5"} if configured else cli.MALLOC)
