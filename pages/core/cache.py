@@ -110,7 +110,8 @@ def kept_models() -> dict[str, str]:
 def _kept_model(name: str, device: str, dtype: str) -> encoder.TextEncoder:
     def gone() -> encoder.TextEncoder:
         raise encoder.LoadError(
-            "The server no longer has this trained model: it keeps the newest ones until it restarts. Train it again on "
+            "The server no longer has this trained model: it keeps the newest ones until it restarts. Train it again "
+            "on "
             "the page “Train a small encoder”, or open the file that you saved there."
         )
 

@@ -1,4 +1,4 @@
-"""Which part of a map of tokens is drawn: all of it, or what a reader zoomed into."""
+"""The part of a token map that is drawn: all of it, or the window that a reader zoomed into."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 
 from pages.components.events import ZoomWindow
 
-#: Up to this many tokens a map is drawn cell by cell; above, one cell stands for a block of tokens until zoomed in.
+#: Up to this many tokens a map has one cell per pair; above, a cell covers a block of tokens until you zoom in.
 EXACT_TOKENS = 256
 
 
 def zoomed(zoom: ZoomWindow | None, n_tokens: int) -> tuple[slice, slice]:
-    """The tokens that a zoom window shows, cut ones included: (queries, keys)."""
+    """The tokens in a zoom window, those at its edge included: (queries, keys)."""
     if zoom is None:
         return slice(0, n_tokens), slice(0, n_tokens)
 

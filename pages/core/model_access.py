@@ -1,4 +1,4 @@
-"""Which checkpoints a visitor may name: all on one's own machine, the operator's folder on a shared server."""
+"""Which checkpoints a visitor may open: any on their own machine, those of the operator's folder on a shared server."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def for_one_person() -> bool:
-    """Whether the app answers this machine alone, so that whoever uses it may read its files anyway."""
+    """Whether only this machine can reach the app, so that its user may read the files anyway."""
     return os.environ.get("ENCODERSCOPE_SHARED") != "1" and st.get_option("server.address") in _LOOPBACK
 
 
 def models_root() -> str | None:
-    """The folder whose sub-folders the operator offers, or None."""
+    """The operator's folder of models, or None."""
     return os.environ.get("ENCODERSCOPE_MODELS_ROOT") or None
 
 
 def source_help() -> str:
-    """What may be typed as a folder or Hub id here."""
+    """Help text: which folders or Hub ids a visitor may type here."""
     if models_root():
-        return "A folder's name below the models folder of this server: " + ", ".join(offered_folders() or ["(empty)"])
+        return "The name of a folder in this server's models folder: " + ", ".join(offered_folders() or ["(empty)"])
     if for_one_person():
         return "A local folder in Hugging Face's layout (config.json, model.safetensors, tokenizer.json), or a Hub id."
-    return "This server is shared and offers the bundled model and encoders from scratch."
+    return "This server is shared. It offers the bundled models and untrained encoders."
 
 
 def without_root(sentence: str) -> str:
-    """A sentence about a checkpoint as a visitor may read it: where the operator's folder lies is left out."""
+    """An error text for visitors: it does not tell where the operator's folder is."""
     root = models_root()
     if root is None:
         return sentence
@@ -40,7 +40,7 @@ def without_root(sentence: str) -> str:
 
 
 def offered_folders() -> list[str]:
-    """Names of the operator's checkpoints."""
+    """The names of the operator's checkpoints."""
     root = models_root()
     if root is None or not os.path.isdir(root):
         return []
@@ -48,18 +48,19 @@ def offered_folders() -> list[str]:
 
 
 def allowed_source(name: str) -> str:
-    """What `encoder.load` is to be given for the name that was typed. Raises LoadError where it is not offered."""
+    """The argument of `encoder.load` for a typed name. Raises LoadError if the server does not offer it."""
     from encoder.load import inside
 
     name = name.strip()
     if not name:
-        raise LoadError("Type a folder or a Hub id such as org/name in the sidebar, or choose the bundled model.")
+        raise LoadError("No model is named: type a folder or a Hub id such as org/name, or choose a bundled model.")
     root = models_root()
     if root is not None:
         return str(inside(root, name))
     if not for_one_person():
         raise LoadError(
-            f"{name!r} is not offered: this server is shared, so it reads no folders that visitors name. Its operator "
-            "can offer models with --models-root; on your own machine any folder or Hub id works."
+            f"This server does not offer {name!r}: it is shared and opens no folder that a visitor names. Its operator "
+            "can "
+            "offer models with --models-root. On your own machine any folder or Hub id works."
         )
     return name

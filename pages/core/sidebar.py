@@ -1,4 +1,4 @@
-"""The sidebar: what is looked at, the same on every page."""
+"""The sidebar: sentence, model, layer and head, the same on every page."""
 
 from __future__ import annotations
 
@@ -8,16 +8,27 @@ import streamlit as st
 
 import encoder
 from encoder import figures
+from encoder.config import POSITION_KINDS
 from encoder.device import DTYPES, available_devices
+from pages.components import PlotEvent, on_click
 from pages.core import cache, model_access
 from pages.core.lazy import expander
-from pages.core.view import COLOURS, EXAMPLES, SOURCES, View, model_key, state
+from pages.core.url_state import state
+from pages.core.view import (
+    COLOURS,
+    EXAMPLES,
+    LEAST_WIDTH,
+    MOST_WIDTH,
+    SOURCES,
+    UntrainedParams,
+    View,
+    ViewParams,
+)  # fmt: skip
 
 _TEXT_BEFORE = "_text_before_trained"
-#: No token is in more windows than this, whatever their stride.
+#: The most windows that hold one token, at the smallest stride.
 MOST_SEEN = 20
 
-_KINDS = {"learned": "learned", "sinusoidal": "sinusoidal", "rotary": "rotary", "none": "none"}
 _DEVICES = {"auto": "automatic", "cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (MPS)"}
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
 
@@ -25,129 +36,130 @@ _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "sil
 def _use_example() -> None:
     example = st.session_state.get("example")
     if example is not None:
-        state.put("text", EXAMPLES[example])
+        state.put(ViewParams.text, EXAMPLES[example])
         select(None, None)
 
 
 def select(i: int | None, j: int | None) -> None:
-    """Choose the query token i and the key token j, on every page."""
-    state.put("i", i)
-    state.put("j", j)
-    # Tokens held beside them belong to the selection before.
-    state.put("hold", [])
-    state.put("hold_keys", [])
+    """Select the query token i and the key token j on every page, and no others."""
+    state.put(ViewParams.i, i)
+    state.put(ViewParams.j, j)
+    state.put(ViewParams.more_queries, [])
+    state.put(ViewParams.more_keys, [])
 
 
 def open_head(layer: int, head: int) -> None:
-    """Choose a layer and a head, on every page. For callbacks."""
-    state.put("layer", layer)
-    state.put("head", head)
+    """Open a layer and a head on every page. For callbacks."""
+    state.put(ViewParams.layer, layer)
+    state.put(ViewParams.head, head)
 
 
 def sentence_controls() -> None:
-    """What is typed: one sentence, and a second one for segment B."""
+    """One sentence, and a second one for segment B."""
     state.bound(
         st.text_area,
-        "text",
+        ViewParams.text,
         "Sentence",
         height=96,
         placeholder="Type a sentence and press Enter",
-        help="Press Enter to run it, Shift+Enter for a new line. Any language, any length: a text longer than the "
-        "model takes is cut, or looked at window by window.",
+        help="Enter runs the sentence; Shift+Enter starts a new line. Any language and any length: a text longer than "
+        "the model takes is cut, or shown window by window.",
     )
     st.selectbox(
         "Example",
         list(EXAMPLES),
         index=None,
         key="example",
-        placeholder="… or pick an example",
+        placeholder="… or choose an example",
         label_visibility="collapsed",
         on_change=_use_example,
     )
-    if state.too_long_for_url("text"):
+    if state.too_long_for_url(ViewParams.text):
         st.caption("The sentence is too long for a link: a copied link opens without it.")
-    with st.expander("Second sentence", expanded=bool(state.get("pair"))):
+    with st.expander("Second sentence", expanded=bool(state.get(ViewParams.pair))):
         state.bound(
             st.text_area,
-            "pair",
+            ViewParams.pair,
             "Second sentence",
             height=68,
             label_visibility="collapsed",
-            placeholder="Fills segment B",
-            help="Runs both as a pair: [CLS] A [SEP] B [SEP].",
+            placeholder="Segment B",
+            help="The model then reads both sentences as a pair: [CLS] A [SEP] B [SEP].",
         )
 
 
 def remember_sentence(sample: str) -> None:
-    """Keep the typed sentence while a model that was trained here shows a sample of its task. For callbacks."""
-    st.session_state[_TEXT_BEFORE] = (sample, st.session_state.get(_TEXT_BEFORE, (None, state.get("text")))[1])
+    """Keep the typed sentence while a model trained here shows a sample of its task. For callbacks."""
+    typed = st.session_state.get(_TEXT_BEFORE, (None, state.get(ViewParams.text)))[1]
+    st.session_state[_TEXT_BEFORE] = (sample, typed)
 
 
 def _restore_sentence() -> None:
-    """The sentence that was typed before comes back when another model is chosen."""
-    if st.session_state.get(state.key("model")) != "trained" and _TEXT_BEFORE in st.session_state:
+    """Bring the typed sentence back when another model is chosen."""
+    if st.session_state.get(state.key(ViewParams.model)) != "trained" and _TEXT_BEFORE in st.session_state:
         sample, before = st.session_state.pop(_TEXT_BEFORE)
-        if state.get("text") == sample:
-            state.put("text", before)
+        if state.get(ViewParams.text) == sample:
+            state.put(ViewParams.text, before)
 
 
 def _another_model() -> None:
     _restore_sentence()
-    # Moved norms were chosen for the model before; "both" belongs to a page and stays.
-    if state.get("norm") != "both":
-        state.put("norm", "trained")
+    # A moved norm was chosen for the model before; "both" belongs to a page and stays.
+    if state.get(ViewParams.norm) != "both":
+        state.put(ViewParams.norm, "trained")
 
 
 def long_text_controls(key: cache.ModelKey, model: encoder.TextEncoder) -> cache.ModelKey:
-    """For a text longer than the model takes: cut it, or look at one window of it. Returns the key with the window."""
-    text, pair = state.get("text"), state.get("pair") or None
+    """For a text longer than the model takes: cut it, or show one window of it. Returns the key with the window."""
+    text, pair = state.get(ViewParams.text), state.get(ViewParams.pair) or None
     n_bytes = len(f"{text}{pair or ''}".encode("utf-8", "replace"))
-    if n_bytes + 8 <= model.config.max_tokens:  # a token stands for a byte or more
+    if n_bytes + 8 <= model.config.max_tokens:  # every token covers a byte or more
         return key
-    spans = cache.window_spans(key, text, pair)
-    if len(spans) == 1:
+    if len(cache.window_spans(key, text, pair)) == 1:
         return key
     chosen = state.bound(
         st.segmented_control,
-        "long",
+        ViewParams.long,
         "Text longer than the model takes",
         ["cut", "windows"],
         required=True,
         width="stretch",
-        format_func={"cut": "cut", "windows": "sliding windows"}.get,
-        help="Cut: only its beginning is run. Sliding windows: the text is run in overlapping parts, each by itself, "
-        "and one of them is shown; of two sentences the longer slides, and the other is in every window.",
+        format_func={"cut": "Cut", "windows": "Sliding windows"}.get,
+        help="Cut: the model reads the beginning only. Sliding windows: it reads overlapping parts, each by itself. "
+        "For a pair, windows slide over the longer sentence and keep the other one.",
     )
-    if chosen == "cut":
-        return key
-    holds = spans[0].tokens[1]
-    if state.newest("stride") is not None:
-        state.limit("stride", -(-holds // MOST_SEEN), holds, "windows of this text follow one another by")
-    stride = state.newest("stride")
-    if stride is not None:
-        key = dataclasses.replace(key, stride=stride)
-        spans = cache.window_spans(key, text, pair)
+    return key if chosen == "cut" else _window_controls(key, text, pair)
+
+
+def _window_controls(key: cache.ModelKey, text: str, pair: str | None) -> cache.ModelKey:
+    """Which sliding window is shown, and how many tokens lie between two windows."""
+    size = cache.window_spans(key, text, pair)[0].tokens[1]
+    least = -(-size // MOST_SEEN)
+    if state.newest(ViewParams.stride) is not None:
+        state.limit(ViewParams.stride, least, size, "windows of this text can follow one another by")
+        key = dataclasses.replace(key, stride=state.newest(ViewParams.stride))
+    spans = cache.window_spans(key, text, pair)
     last = len(spans) - 1
-    # A slider whose end has moved is another widget, which is to be told its value.
-    st.session_state[state.key("window")] = state.limit("window", 0, last, "this text has windows")
-    window = state.bound(st.slider, "window", "Window", min_value=0, max_value=last)
+    # Streamlit takes a slider with another end for a new widget, which must be given its value.
+    st.session_state[state.key(ViewParams.window)] = state.limit(ViewParams.window, 0, last, "this text has windows")
+    window = state.bound(st.slider, ViewParams.window, "Window", min_value=0, max_value=last)
     state.bound(
-        st.number_input, "stride", "A window every … tokens", min_value=-(-holds // MOST_SEEN), max_value=holds, step=1,
-        value=None, placeholder=f"half a window: {max(1, holds // 2)}",
-        help=f"A window holds {holds:,} tokens of text here; what is left of them overlaps with the next window.",
+        st.number_input, ViewParams.stride, "Tokens between windows", min_value=least, max_value=size, step=1,
+        value=None, placeholder=f"half a window: {max(1, size // 2)}",
+        help=f"A window holds {size:,} tokens of this text. A smaller number gives more overlap.",
     )  # fmt: skip
-    here = spans[window]
-    which = "" if pair is None else f" of the {('first', 'second')[here.slides]} sentence’s"
-    slid = pair if pair is not None and here.slides == 1 else text
+    span = spans[window]
+    slid = pair if pair is not None and span.slides == 1 else text
+    whose = "" if pair is None else f" of the {('first', 'second')[span.slides]} sentence"
     st.caption(
-        f"Window {window} of 0 to {last}: tokens {here.tokens[0]:,} to {here.tokens[1] - 1:,}{which or ' of'} "
-        f"{spans[-1].tokens[1]:,}, {plain(_ends(slid[slice(*here.characters)]))}"
+        f"Window {window} of 0 to {last}: tokens {span.tokens[0]:,} to {span.tokens[1] - 1:,} of "
+        f"{spans[-1].tokens[1]:,}{whose}. {plain(_ends(slid[slice(*span.characters)]))}"
     )
     return dataclasses.replace(key, window=window)
 
 
 def _ends(text: str, length: int = 24) -> str:
-    """The beginning and the end of a stretch of text, in quotes."""
+    """The beginning and the end of a text, in quotes."""
     text = " ".join(text.split())
     if len(text) <= 2 * length + 5:
         return f"“{text}”"
@@ -155,138 +167,136 @@ def _ends(text: str, length: int = 24) -> str:
 
 
 def model_controls() -> None:
-    """Which model runs: bundled, from a folder or the Hub, or random from scratch."""
-    # What was trained here is offered once there is something.
-    offered = [name for name in SOURCES if name != "trained" or name == state.get("model") or state.get("run")]
-    kind = state.bound(st.selectbox, "model", "Model", offered, format_func=SOURCES.get, on_change=_another_model)
+    """Which model runs: a bundled one, a folder, a Hub id, one trained here or an untrained one."""
+    has_trained = state.get(ViewParams.model) == "trained" or state.get(ViewParams.run)
+    offered = [name for name in SOURCES if name != "trained" or has_trained]
+    kind = state.bound(
+        st.selectbox, ViewParams.model, "Model", offered, format_func=SOURCES.get, on_change=_another_model
+    )
     if kind == "other":
         state.bound(
-            st.text_input, "source", "Folder or Hub id", placeholder="org/name", help=model_access.source_help()
+            st.text_input,
+            ViewParams.source,
+            "Folder or Hub id",
+            placeholder="org/name",
+            help=model_access.source_help(),
         )
     if kind == "trained":
-        runs = {state.get("run"): "named by the link"} | cache.kept_models()
-        state.bound(st.selectbox, "run", "Trained model", list(runs), format_func=runs.get)
+        runs = {state.get(ViewParams.run): "the model of the link"} | cache.kept_models()
+        state.bound(st.selectbox, ViewParams.run, "Trained model", list(runs), format_func=runs.get)
     if kind == "scratch":
-        _scratch_controls()
-    trained = kind != "scratch"
-    options = ["trained", "pre", "post", "both"] if trained else ["pre", "post", "both"]
-    if not trained and state.get("norm") == "trained":
-        state.put("norm", "post")
+        _untrained_controls()
+    _norm_controls(untrained=kind == "scratch")
+
+
+def _norm_controls(*, untrained: bool) -> None:
+    """The placement of the norms, and the way to the page that shows both."""
+    norm = state.newest(ViewParams.norm)
+    if norm == "both":  # on the page that shows both
+        st.caption("Norm placement: this page shows both.")
+        return
+    if untrained and norm == "trained":
+        state.put(ViewParams.norm, "post")
     state.bound(
         st.segmented_control,
-        "norm",
+        ViewParams.norm,
         "Norm placement",
-        options,
+        ["pre", "post"] if untrained else ["trained", "pre", "post"],
         width="stretch",
         wrap=False,
         required=True,
-        format_func={"trained": "as is", "pre": "pre", "post": "post", "both": "both"}.get,
-        help="As is: where the model has them. Post-norm: x = norm(x + f(x)), the original Transformer and BERT. "
-        "Pre-norm: x = x + f(norm(x)). Moving the norms of a pretrained model changes what it computes without "
-        "training it again. Both: side "
-        "by side, on a page of its own.",
+        format_func={"trained": "Original", "pre": "Pre-norm", "post": "Post-norm"}.get,
+        help="Original: as the model was trained. Post-norm: x = norm(x + f(x)), as in the first Transformer and BERT. "
+        "Pre-norm: x = x + f(norm(x)). Moving the norms of a trained model changes its results; it is not retrained.",
     )
+    st.button(
+        "Compare both", type="tertiary", icon=":material/compare:", key="compare both placements",
+        on_click=state.put, args=(ViewParams.norm, "both"),
+    )  # fmt: skip
 
 
-def _scratch_controls() -> None:
+def _untrained_controls() -> None:
+    own = UntrainedParams
     with st.expander("Architecture", expanded=True):
         left, right = st.columns(2)
-        state.bound(left.number_input, "layers", "Layers", min_value=1, max_value=24)
-        state.bound(right.number_input, "heads", "Heads", min_value=1, max_value=16)
+        state.bound(left.number_input, own.layers, "Layers", min_value=1, max_value=24)
+        state.bound(right.number_input, own.heads, "Heads", min_value=1, max_value=16)
         state.bound(
-            left.number_input, "width", "Width", min_value=4, max_value=768, help="d_model, a multiple of heads"
-        )
-        state.bound(right.number_input, "ffn", "FFN width", min_value=4, max_value=3072)
-        state.bound(st.selectbox, "positions", "Positions", list(_KINDS), format_func=_KINDS.get)
-        state.bound(st.selectbox, "activation", "Activation", list(_ACTIVATIONS), format_func=_ACTIVATIONS.get)
-        state.bound(st.toggle, "gated", "Gated FFN")
-        state.bound(st.number_input, "seed", "Seed", min_value=0, max_value=999_999)
+            left.number_input, own.width, "Width", min_value=LEAST_WIDTH, max_value=MOST_WIDTH,
+            help="d_model, a multiple of the number of heads",
+        )  # fmt: skip
+        state.bound(right.number_input, own.ffn, "FFN width", min_value=4, max_value=3072)
+        state.bound(st.selectbox, own.positions, "Positions", POSITION_KINDS)
+        state.bound(st.selectbox, own.activation, "Activation", list(_ACTIVATIONS), format_func=_ACTIVATIONS.get)
+        state.bound(st.toggle, own.gated, "Gated FFN")
+        state.bound(st.number_input, own.seed, "Seed", min_value=0, max_value=999_999)
 
 
-def head_controls(config: encoder.EncoderConfig) -> None:
-    """Which layer and head; their limits come from the model."""
-    state.limit("layer", 0, config.n_layers - 1, "this model has layers")
-    state.limit("head", 0, config.n_heads - 1, "this model has heads")
-    left, right = st.columns(2)
-    state.bound(left.number_input, "layer", "Layer", min_value=0, max_value=config.n_layers - 1)
-    state.bound(right.number_input, "head", "Head", min_value=0, max_value=config.n_heads - 1)
+def head_controls(config: encoder.EncoderConfig | None) -> None:
+    """Which layer and head. config: of the model, which sets their limits; None: no model, both wait for the next."""
+    places = zip(st.columns(2), (ViewParams.layer, ViewParams.head), ("Layer", "Head"), strict=True)
+    for place, param, title in places:
+        if config is None:
+            value = max(0, state.get(param))
+            place.number_input(title, value=value, disabled=True, key=f"resting {param.name}")
+            continue
+        last = (config.n_layers if param is ViewParams.layer else config.n_heads) - 1
+        state.limit(param, 0, last, f"this model has {param.name}s")
+        state.bound(place.number_input, param, title, min_value=0, max_value=last)
     st.caption("Both count from 0: L0 H0 is the first head of the first layer.")
 
 
-def head_controls_without_model() -> None:
-    """Layer and head as they were chosen, kept for the model that comes next."""
-    left, right = st.columns(2)
-    for place, name in ((left, "layer"), (right, "head")):
-        place.number_input(name.title(), value=max(0, state.get(name)), disabled=True, key=f"resting {name}")
-    st.caption("Both count from 0, and can be chosen once there is a model.")
-
-
 def display_controls() -> None:
-    """Colours of the maps, and where the model runs."""
-    state.bound(st.selectbox, "colours", "Colours of the maps", COLOURS, format_func=str.title)
+    """The colours of the maps; where and with which precision the model runs."""
+    state.bound(st.selectbox, ViewParams.colours, "Colours of the maps", COLOURS, format_func=str.title)
     offered = ("auto", *available_devices())
-    if state.get("device") not in offered:
-        state.note(f"device={state.get('device')}: this machine has {', '.join(offered[1:])}. Shown: automatic.")
-        state.put("device", "auto")
+    device = state.get(ViewParams.device)
+    if device not in offered:
+        state.note(f"device={device}: this machine has {', '.join(offered[1:])}. Shown: automatic.")
+        state.put(ViewParams.device, "auto")
     part = expander("Device", "device")
     if part is None:
         return
     with part:
-        state.bound(st.selectbox, "device", "Device", offered, format_func=lambda name: _DEVICES.get(name, name))
-        state.bound(st.selectbox, "dtype", "Numbers", DTYPES)
+        state.bound(
+            st.selectbox, ViewParams.device, "Device", offered, format_func=lambda name: _DEVICES.get(name, name)
+        )
+        state.bound(st.selectbox, ViewParams.dtype, "Precision", DTYPES, help="bfloat16 needs half the memory.")
 
 
 def current_view(key: cache.ModelKey) -> View:
     """The View of this run, after the sidebar is drawn."""
-    return View(
-        model=key,
-        text=state.get("text"),
-        pair=state.get("pair") or None,
-        layer=state.get("layer"),
-        head=state.get("head"),
-        i=state.get("i"),
-        j=state.get("j"),
-        colours=state.get("colours"),
-    )
+    own = state.read(ViewParams)
+    return View(key, own.text, own.pair or None, own.layer, own.head, own.i, own.j, own.colours)
 
 
 def with_selection_inside(view: View, n_tokens: int) -> View:
-    """The view without a selected token that the sentence does not have; a link that asked for one gets a word."""
-    kept = {}
-    for name in ("i", "j"):
-        value = getattr(view, name)
+    """The view without selected tokens that the text does not have; a note tells a link that asked for one."""
+    for param in (ViewParams.i, ViewParams.j):
+        value = state.get(param)
         if value is not None and value >= n_tokens:
-            state.note(f"{name}={value}: this sentence has tokens 0 to {n_tokens - 1}. No such token is selected.")
-            state.put(name, None)
-            value = None
-        kept[name] = value
-    return dataclasses.replace(view, **kept)
+            state.note(
+                f"{param.name}={value}: this sentence has tokens 0 to {n_tokens - 1}. No such token is selected."
+            )
+            state.put(param, None)
+            view = dataclasses.replace(view, **{param.name: None})
+    return view
 
 
-def read_model_key() -> cache.ModelKey:
-    """The model that the sidebar names. Raises EncoderError with a sentence."""
-    return model_key()
+def select_from(event: PlotEvent, block: int = 1) -> None:
+    """Take a click on a map as the selection: a cell, a token of an axis, or "clear". For callbacks.
 
-
-def select_from(event: dict, block: int = 1) -> None:
-    """Take a click on a map over as the selection: a cell, a token of an axis, or its end. For callbacks.
-
-    block: tokens that one cell stands for; a click on a cell of a pooled map selects no single token.
+    block: tokens that one cell covers; a cell of a pooled map is no single token.
     """
-    if event.get("event") != "click":
-        return
-    axis = event["axis"]
-    if axis == "clear":
-        select(None, None)
-    elif axis == "cell" and block == 1:
-        select(event["i"], event["j"])
-    elif axis == "y":
-        select(event["i"], state.get("j"))
-    elif axis == "x":
-        select(state.get("i"), event["j"])
+    on_click(
+        cell=lambda i, j: select(i, j) if block == 1 else None,
+        row=lambda i: select(i, state.get(ViewParams.j)),
+        column=lambda j: select(state.get(ViewParams.i), j),
+        clear=lambda: select(None, None),
+    )(event)
 
 
 def plain(text: str) -> str:
-    """A token inside Markdown, shown as it is: Markdown's own signs are escaped, right-to-left text keeps its place."""
-    signs = r"\`*_{}[]()#+-.!|<>$:~^"
-    return "".join("\\" + character if character in signs else character for character in figures.isolated(text))
+    """A text inside Markdown, shown as it was typed: marks are escaped, right-to-left text is isolated."""
+    marks = r"\`*_{}[]()#+-.!|<>$:~^"
+    return "".join("\\" + character if character in marks else character for character in figures.isolated(text))

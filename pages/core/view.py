@@ -1,7 +1,8 @@
-"""The View: everything that decides what a page shows, read from the session and the URL alone."""
+"""The View: text, model and place that a page shows, read from the session and the address alone."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from pages.core.url_state import state
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 
-#: A handful of sentences that each show something; the title says what to look for.
+#: Title, which says what to look for -> sentence.
 EXAMPLES = {
     "What does “it” refer to?": FIRST_SENTENCE,
     "One word, two meanings": "She sat on the bank of the river and thought about her money in the bank.",
@@ -30,11 +31,11 @@ SOURCES = {
     "minilm": "all-MiniLM-L6-v2",
     "twin-pre": "Twin, pre-norm",
     "twin-post": "Twin, post-norm",
-    "scratch": "From scratch",
-    "trained": "Trained here",
+    "scratch": "Untrained (random weights)",
+    "trained": "My trained models",
     "other": "Folder or Hub id",
 }
-#: Those that encoder.load knows by this very name.
+#: The models that `encoder.load` knows by this name.
 BUNDLED = ("minilm", "twin-pre", "twin-post")
 COLOURS = ("viridis", "cividis", "magma", "greys")
 
@@ -60,12 +61,12 @@ class ViewParams:
     # Tokens selected beside i and j, whose attention is summed.
     more_queries: Param[list[int]] = token_positions(MOST_SELECTED, url="hold")
     more_keys: Param[list[int]] = token_positions(MOST_SELECTED, url="hold_keys")
-    # A text longer than the model takes: cut, or looked at window by window.
+    # A text longer than the model takes: cut, or shown window by window.
     long: Param[str] = choice("cut", ("cut", "windows"))
     window: Param[int] = whole_number(0)
     # Tokens from one window to the next; None: half of what a window holds.
     stride: Param[int | None] = whole_number(None, 1)
-    # The length of the batch that the text is padded for; whether padding's rows and columns are shown.
+    # The length that the text is padded to; whether the rows and columns of padding are shown.
     pad: Param[int | None] = whole_number(None, 1)
     padding: Param[bool] = flag()
     colours: Param[str] = choice("viridis", COLOURS)
@@ -98,15 +99,15 @@ class MapParams:
     range: Param[str] = choice("fixed", ("fixed", "head"))
 
 
-#: The width of an encoder from scratch.
+#: Widths of an untrained encoder.
 LEAST_WIDTH, MOST_WIDTH = 4, 768
-#: Tokens that an encoder from scratch takes.
+#: The most tokens that an untrained encoder takes.
 LONGEST_SCRATCH = 8_192
 
 
 @dataclass(frozen=True)
 class View:
-    """What is looked at. model, text, pair: what runs; layer, head: where; i, j: the selected query and key token."""
+    """model, text, pair: what runs; layer, head: the open head; i, j: the selected query and key token."""
 
     model: cache.ModelKey
     text: str
@@ -128,28 +129,37 @@ class View:
         return cache.model(self.model)
 
 
+def padded(view: View) -> View:
+    """The view with the padding that the reader asks for, if the text and the model allow it."""
+    if state.newest(ViewParams.pad) is None or not view.loaded.can_pad:
+        return view
+    length = state.limit(ViewParams.pad, 1, view.loaded.config.max_tokens, f"{view.loaded.name} takes batches of")
+    if length <= view.trace.n_tokens:
+        return view
+    model = dataclasses.replace(view.model, pad=length, padding=state.newest(ViewParams.padding))
+    return dataclasses.replace(view, model=model)
+
+
 def scratch_config() -> encoder.EncoderConfig:
-    """The from-scratch architecture that the sidebar describes. Raises ConfigError when the numbers do not fit."""
-    check_width(state.get("width"), state.get("heads"), state.get("positions"))
-    placement = state.get("norm") if state.get("norm") in NORM_PLACEMENTS else "post"
+    """The untrained architecture that the sidebar describes. Raises ConfigError if the numbers do not fit."""
+    own, norm = state.read(UntrainedParams), state.get(ViewParams.norm)
+    check_width(own.width, own.heads, own.positions)
     return encoder.EncoderConfig(
         vocab_size=cache.scratch_vocabulary(),
-        d_model=state.get("width"),
-        n_layers=state.get("layers"),
-        n_heads=state.get("heads"),
-        d_ffn=state.get("ffn"),
+        d_model=own.width,
+        n_layers=own.layers,
+        n_heads=own.heads,
+        d_ffn=own.ffn,
         max_positions=LONGEST_SCRATCH,
-        norm_placement=placement,
-        position=state.get("positions"),
-        activation=state.get("activation"),
-        gated=state.get("gated"),
+        norm_placement=norm if norm in NORM_PLACEMENTS else "post",
+        position=own.positions,
+        activation=own.activation,
+        gated=own.gated,
     )
 
 
-def check_width(
-    width: int, heads: int, positions: str, bounds: tuple[int, int] = (LEAST_WIDTH, MOST_WIDTH)
-) -> None:  # fmt: skip
-    """What EncoderConfig would refuse, in the words of the controls. bounds: widths that are offered.
+def check_width(width: int, heads: int, positions: str, bounds: tuple[int, int] = (LEAST_WIDTH, MOST_WIDTH)) -> None:
+    """Refuse a width that EncoderConfig would refuse, in the words of the controls. bounds: widths on offer.
 
     Raises ConfigError with the nearest widths that fit.
     """
@@ -160,7 +170,7 @@ def check_width(
     if width % heads:
         why = f"Width {width} cannot be split among {heads} heads."
     elif positions == "rotary":
-        why = f"Rotary positions turn pairs of numbers, and {width // heads}, the width of each head, is odd."
+        why = f"Rotary positions rotate pairs of numbers, and the width of each head, {width // heads}, is odd."
     else:
         why = f"Sinusoidal positions are pairs of sine and cosine, and Width {width} is odd."
     multiples = (width // step * step, (width // step + 1) * step)
@@ -169,18 +179,15 @@ def check_width(
 
 
 def model_key() -> cache.ModelKey:
-    """Which model the sidebar names. Raises EncoderError where it names none that can be."""
-    place = {"device": state.get("device"), "dtype": state.get("dtype")}
-    if state.get("model") == "scratch":
-        return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=state.get("seed"), **place)
-    # "both" is the side by side page's: what else is shown beside it is the model as it is.
-    norm = "trained" if state.get("norm") == "both" else state.get("norm")
-    return cache.ModelKey(source=_source(), norm=norm, **place)
-
-
-def _source() -> str:
-    """What encoder.load, or the store of trained models, is to be given."""
-    kind = state.get("model")
-    if kind == "trained":
-        return cache.TRAINED + state.get("run")
-    return kind if kind in BUNDLED else model_access.allowed_source(state.get("source"))
+    """The key of the model that the sidebar names. Raises EncoderError if it names none."""
+    own = state.read(ViewParams)
+    place = {"device": own.device, "dtype": own.dtype}
+    if own.model == "scratch":
+        return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=state.get(UntrainedParams.seed), **place)
+    # "both" belongs to the page that shows both placements; other parts of it show the original model.
+    norm = "trained" if own.norm == "both" else own.norm
+    if own.model == "trained":
+        source = cache.TRAINED + own.run
+    else:
+        source = own.model if own.model in BUNDLED else model_access.allowed_source(own.source)
+    return cache.ModelKey(source=source, norm=norm, **place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 
 from streamlit.testing.v1 import AppTest
 
@@ -41,6 +42,17 @@ def registered() -> dict[str, Param]:
 def sentences(app: AppTest) -> str:
     """Everything the page says in boxes: errors, warnings, notes."""
     return "\n".join(box.value for kind in ("error", "warning", "info") for box in app.get(kind))
+
+
+def noted(app: AppTest, icon: str) -> str:
+    """The texts of the boxes with this icon, without Markdown's escapes."""
+    boxes = (box for kind in ("error", "warning", "info") for box in app.get(kind))
+    return "\n".join(box.value for box in boxes if box.icon == f":material/{icon}:").replace("\\", "")
+
+
+def numbers(text: str) -> list[int]:
+    """The whole numbers in a text, in order, with or without commas at the thousands."""
+    return [int(found.replace(",", "")) for found in re.findall(r"(?<![\w.-])\d[\d,]*\b(?!\.\d)", text)]
 
 
 def assert_well(app: AppTest) -> None:
