@@ -1,6 +1,6 @@
-"""Take it away: the link, the numbers, a standalone report and the Python lines of whatever a page shows.
+"""Export and share: the link, the numbers, a standalone report and the Python lines of a page.
 
-A page calls `export_panel(view, ...)` once, below what it shows. Nothing is made before somebody clicks.
+A page calls `export_panel(view, ...)` once, at its end. Nothing is computed before somebody clicks.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-#: Values of the view that hold what was typed: a link without the text leaves them out.
+#: Values that hold typed text: a link without the text leaves them out.
 TYPED = ("text", "pair", "second", "third", "text_b", "hidden")
-#: What the Python lines load where the model is none that they could name.
+#: What the Python lines load if they cannot name the model.
 SAVED = "the-folder-that-you-saved-it-to"
 
 
@@ -44,21 +44,21 @@ def export_panel(
     settings: Mapping[str, object] | None = None,
     key: str = "take",
 ) -> None:
-    """Draw "Take it away", closed at first: link, pictures, CSV, Parquet, HTML report, Python lines.
+    """Draw "Export and share", closed at first: link, pictures, CSV, Parquet, HTML report, Python lines.
 
     Args:
-        view: what the page shows.
-        title: what that is, "L2 H3 of all-MiniLM-L6-v2": the report's heading and the files' name.
-        frame: gives the numbers shown as a table; called only for a download.
-        figures: heading -> figure of the report, as the page draws them, or a function that gives that.
-        sections: gives the report's parts where they are more than figures and the table of numbers.
-        lines: Python that gives the numbers shown, from `model` and `trace`; the lines that make these two come before.
-        program: Python that gives the numbers by itself, where they come from no model and text of the view.
-        settings: name -> value of the page's own options, for the report.
-        key: of the widgets, where a page has several.
+        view: the page's view.
+        title: heading of the report and name of the files, such as "L2 H3 of all-MiniLM-L6-v2".
+        frame: returns the numbers as a table; called only for a download.
+        figures: heading -> figure of the report, or a function that returns this mapping.
+        sections: returns the parts of the report, if they are more than figures and the table.
+        lines: Python that gives the numbers from `model` and `trace`; the lines that make these two are added.
+        program: a whole Python program for numbers that do not come from the view's model and text.
+        settings: name -> value of the page's options, for the report.
+        key: of the widgets, if a page has several panels.
     """
-    # Not a popover: one at a page's lower end opens beyond the screen as soon as a map above it grows.
-    part = expander("Take it away", key, icon=":material/download:")
+    # Not a popover: at the end of a page it would open outside the screen when a map above it grows.
+    part = expander("Export and share", key, icon=":material/download:")
     if part is None:
         return
     code = program or python_lines(view, lines)
@@ -66,32 +66,29 @@ def export_panel(
     name = file_name(title)
     link = server_link()
 
-    def told() -> dict[str, str]:
-        own = dict(settings or {})
-        return (
-            {name: str(value) for name, value in own.items()}
-            if program
-            else report.facts(view.loaded, view.trace, **own)
-        )
+    def facts() -> dict[str, str]:
+        if program:
+            return {name: str(value) for name, value in (settings or {}).items()}
+        return report.facts(view.loaded, view.trace, **(settings or {}))
 
     def parquet() -> bytes:
-        return report.as_parquet(frame(), {"title": title, "text": text, **told(), "python": code})
+        return report.as_parquet(frame(), {"title": title, "text": text, **facts(), "python": code})
 
     def page() -> bytes:
         parts = sections() if sections is not None else plain_sections(frame(), figures)
-        return document(title, parts, text=text, facts=told(), code=code, link=link, footer=report.footer()).encode()
+        return document(title, parts, text=text, facts=facts(), code=code, link=link, footer=report.footer()).encode()
 
     with part:
         left, right = st.columns([6, 5], gap="large")
     with left:
-        st.markdown("**Link** to exactly this view")
+        st.markdown("**Link** to this view")
         copy_link(query(), TYPED, key=f"{key}:link", note=_note())
-        st.markdown("**Numbers** that are shown, and a **report** that opens without a network")
+        st.markdown("**Numbers** of this page, and a **report** that opens without a network")
         with st.container(horizontal=True):
             _button("CSV", lambda: report.as_csv(frame()), f"{name}.csv", "text/csv", f"{key}:csv")
             _button("Parquet", parquet, f"{name}.parquet", "application/vnd.apache.parquet", f"{key}:parquet")
             _button("HTML report", page, f"{name}.html", "text/html", f"{key}:html")
-        st.caption("**PNG and SVG**: the buttons at the upper right of each picture, there when the pointer is on it.")
+        st.caption("**PNG and SVG**: point at a picture and use the buttons at its upper right.")
     with right:
         st.markdown("**Python** that gives the same numbers in a notebook")
         st.code(code, language="python", wrap_lines=True)
@@ -104,16 +101,16 @@ def _button(label: str, data: Callable[[], bytes], file: str, mime: str, key: st
 def plain_sections(
     frame: pd.DataFrame, figures: Mapping[str, go.Figure] | Callable[[], Mapping[str, go.Figure]] | None
 ) -> list[Section]:
-    """A report of figures, then of the numbers."""
+    """The parts of a report: figures, then the table of numbers."""
     drawn = figures() if callable(figures) else figures or {}
     return [
         *(Section(heading, figure=figure) for heading, figure in drawn.items()),
-        Section("The numbers shown", table=frame),
+        Section("Numbers", table=frame),
     ]
 
 
 def query() -> dict[str, str]:
-    """Everything that decides what is shown, as the link of this run says it: what differs from the defaults."""
+    """The values in the link of this run: those that differ from their defaults."""
     said = {}
     for name, param in state.params.items():
         value = state.get(name)
@@ -124,11 +121,11 @@ def query() -> dict[str, str]:
 
 def _note() -> str:
     long = [name for name in TYPED if name in state.params and state.too_long_for_url(name)]
-    return f"The text is too long for a link ({LONGEST_IN_URL:,} characters): it opens without it." if long else ""
+    return f"The text is too long for a link ({LONGEST_IN_URL:,} characters), so the link has none." if long else ""
 
 
 def server_link() -> str:
-    """The link as the server knows it, for a file; empty where it knows no address."""
+    """The link as the server knows it, for a file; empty if the server knows no address."""
     address = st.context.url
     if not address:
         return ""
@@ -137,48 +134,47 @@ def server_link() -> str:
 
 
 def python_lines(view: View, lines: str = "") -> str:
-    """The Python that makes the view's model and trace again, then `lines`."""
+    """The Python that makes the model and the trace of a view, then `lines`."""
     model, remark = origin(view.model)
     place = (view.model.window, view.trace, view.model.stride)
     return remark + report.python_lines(model, view.text, view.pair, lines, *place)
 
 
 def origin(key: cache.ModelKey, source: str = "source") -> tuple[cache.ModelKey, str]:
-    """How a notebook makes a model again, and a remark above the lines where it has to find the model itself.
+    """The key by which a notebook makes a model, and a comment if the reader must supply its folder.
 
-    source: the value of the view that holds what was typed as its folder. On a shared server a visitor is told that
-    name, never the server's folders.
+    source: name of the value that holds the typed folder. On a shared server a visitor sees this name, never the path.
     """
     if key.source.startswith(cache.TRAINED):
-        return dataclasses.replace(key, source=SAVED), "# The model trained here: save it on its page first.\n"
+        return dataclasses.replace(key, source=SAVED), "# A model that you trained here: save it on its page first.\n"
     if key.scratch is None and models_root() is not None and key.source not in BUNDLED:
         typed = str(state.get(source)).strip() or SAVED
-        return dataclasses.replace(key, source=typed), "# A folder of the server: give the path of your own copy.\n"
+        return dataclasses.replace(key, source=typed), "# A server folder: give the path of your copy.\n"
     return key, ""
 
 
 def changes(settings: Any) -> dict[str, object]:
-    """The fields of a dataclass that differ from its defaults: name -> value."""
+    """The fields of a dataclass that differ from their defaults: name -> value."""
     usual = type(settings)()
-    own = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
-    return {name: value for name, value in own.items() if value != getattr(usual, name)}
+    values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    return {name: value for name, value in values.items() if value != getattr(usual, name)}
 
 
 def arguments(settings: Any) -> str:
-    """The arguments that make a dataclass again, in Python: those alone that differ from its defaults."""
+    """The arguments of a dataclass in Python: those that differ from their defaults."""
     return ", ".join(f"{name}={value!r}" for name, value in changes(settings).items())
 
 
 def file_name(title: str) -> str:
-    """A title as a file's name: letters, digits, points and hyphens."""
+    """A title as a file name: letters, digits, points and hyphens."""
     return re.sub(r"[^\w.]+", "-", title).strip("-.")[:80] or "encoderscope"
 
 
 def title(view: View, what: str) -> str:
-    """The heading of a report: what it shows, of which model."""
+    """The heading of a report: its content and the model's name."""
     return f"{what} of {view.loaded.name}"
 
 
 def place(view: View) -> dict[str, object]:
-    """Layer and head, for a report's facts."""
+    """Layer and head, for the settings of a report."""
     return {"Layer": view.layer, "Head": view.head}

@@ -1,6 +1,6 @@
-"""The frame's own script. On a phone the sidebar is closed: a line above the page says what runs, and opens it.
+"""A bar above the page for phones, where the sidebar is closed: it shows the sentence and opens the sidebar.
 
-Enter runs the sentence, and a page that is chosen is one step of the browser's history.
+Its script also makes Enter run the sentence, and makes each page one step of the browser's history.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ STYLE = """
 @media (min-width: 769px) { .stElementContainer:has(.enc-bar) { display: none; } }
 """
 
-#: Streamlit's text area runs on Ctrl+Enter; for a sentence Enter alone is what people press. A page that is chosen from
-#: the menu gets a bare address first, to which the view is added a moment later: left alone, the first Back would go
-#: from the whole address to the bare one, where nothing is different.
+#: Streamlit's text area runs on Ctrl+Enter; people press Enter. When a visitor opens a page, Streamlit pushes the
+#: address without the view, which is added a moment later. Without this script, the first Back would lead from the
+#: whole address to the one without the view, and nothing would change.
 SCRIPT = """
 if (!window.__encoderscopeFrame) {
   window.__encoderscopeFrame = true;
@@ -40,7 +40,7 @@ if (!window.__encoderscopeFrame) {
     const opener = document.querySelector('[data-testid="stExpandSidebarButton"]');
     (opener?.querySelector("button") ?? opener)?.click();
   });
-  let bare = false;   // a page has just been opened, and its address does not name the view yet
+  let bare = false;   // a page was just opened, and its address does not hold the view yet
   const push = history.pushState.bind(history);
   history.pushState = (state, unused, url) => {
     const next = new URL(url ?? location.href, location.href);
@@ -55,8 +55,8 @@ if (!window.__encoderscopeFrame) {
 
 
 def bar(text: str, pair: str | None) -> None:
-    """What runs, and a button that opens the sidebar; drawn where the sidebar is closed."""
-    shown = text.strip() or "Nothing is typed"
+    """The sentence and a button that opens the sidebar; shown on screens where the sidebar is closed."""
+    shown = text.strip() or "No text yet"
     shown = shown[:200] + (f" ⏐ {pair.strip()[:100]}" if pair else "")
     line = f'<span dir="auto">{html.escape(shown)}</span><button type="button">Change</button>'
     st.html(f'<div class="enc-bar">{line}</div><script>{SCRIPT}</script>', unsafe_allow_javascript=True)

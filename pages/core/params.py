@@ -1,4 +1,4 @@
-"""One value of a page: how it reads in an address, what it is by default, and within which limits.
+"""The declaration of one value of a page: its default, its limits, and its text in the address.
 
 A page declares its values once, as the fields of a frozen dataclass:
 
@@ -27,9 +27,9 @@ Head = tuple[int, int]  # (layer, head), counted from 0
 class Param(Generic[T]):
     """The declaration of one value.
 
-    default: its value where the address says nothing; parse: text of the address -> value, raising ValueError with a
-    reason fit to be shown; format: the way back; url: its name in the address, by default that of the field; shown:
-    what the page calls the default, where that is not its text in the address.
+    default: its value if the address has none; parse: text of the address -> value; a ValueError gives the
+    reason in words for the screen; format: value -> text; url: its name in the address, by default the field's; shown:
+    the default's name on the screen, if it differs from its text.
     """
 
     default: T
@@ -61,7 +61,7 @@ class Param(Generic[T]):
         return self if instance is None else instance.__dict__[self._slot]  # type: ignore[attr-defined]
 
     def __set__(self, instance: object, value: T | Param[T]) -> None:
-        # A dataclass hands over the class's own attribute, this declaration, for a field that is not given.
+        # For a field that is not given, a dataclass passes the class attribute: this declaration.
         instance.__dict__[self._slot] = self.default if value is self else value  # type: ignore[attr-defined]
 
 

@@ -1,8 +1,8 @@
-"""The view as values that live in the session and in the URL, so that any view can be sent as a link.
+"""The values of all pages in the session and in the URL, so that any view can be sent as a link.
 
-Streamlit's own `bind="query-params"` drops an invalid value without a word, forgets a page's parameters when the page
-is left, and knows widgets only. Here every value is declared once as a Param; the URL is read before the first widget
-and written after the last, a value that cannot be read falls back with a sentence, and nothing is lost between pages.
+Streamlit's own `bind="query-params"` drops an invalid value silently, forgets a page's values when the visitor leaves
+it, and supports widgets only. Here a Param declares each value once. The URL is read before the first widget and
+written after the last. An invalid value gets a note and its default, and a page's values outlast the visit to it.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from pages.core.params import Param, declared
 
 P, T = TypeVar("P"), TypeVar("T")
 
-#: Longer values (percent-encoded) stay out of the URL: servers and proxies refuse longer request lines.
+#: Longer values (percent-encoded) are left out of the URL: servers and proxies refuse longer request lines.
 LONGEST_IN_URL = 4_000
 
 _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
-#: Whether a run is between its begin and its end; whether a callback changed the view since the last one.
+#: Whether a run is between `begin` and `end`; whether a callback changed a value since the last run.
 _RUNNING, _TOUCHED = "_view_running", "_view_touched"
-#: Values set from code that the browser has not been seen to know yet: name -> _Told.
-_TOLD = "_view_told"
-#: Name of a value -> the page whose widget showed it last.
+#: Values set from code that the browser has not confirmed yet: name -> _Unconfirmed.
+_UNCONFIRMED = "_view_told"
+#: Name of a value -> the page whose widget drew it last.
 _DRAWN_ON = "_view_drawn_on"
 
 
 @dataclass
-class _Told:
-    """What the browser's widget may still hold of a value set from code; whether a run since then reached its end."""
+class _Unconfirmed:
+    """Older contents of a widget that the browser may still send; whether a run since the change reached its end."""
 
     old: list[Any]
     drawn: bool = False
 
 
 def touch() -> None:
-    """Say that this run was brought about on the page, not by the address. For callbacks of components."""
+    """Record that an event on the page caused this run, not the address. For callbacks of components."""
     st.session_state[_TOUCHED] = True
 
 
 class UrlState:
-    """The registered Params, their values in this session, and their way into the URL."""
+    """The registered Params and their values in this session and in the URL."""
 
     def __init__(self) -> None:
         self.params: dict[str, Param[Any]] = {}
         self._owners: dict[str, str] = {}
 
     def register(self, owner: type[P]) -> type[P]:
-        """Take the Params of a dataclass in: a decorator. Raises ValueError where another has a name already."""
+        """Register the Params of a dataclass: a decorator. Raises ValueError if another class uses a name already."""
         origin = f"{owner.__module__}.{owner.__qualname__}"  # a module that is loaded again registers the same again
         for param in declared(owner).values():
             if self._owners.setdefault(param.name, origin) != origin:
@@ -65,47 +65,46 @@ class UrlState:
         return owner(**{name: self.get(param) for name, param in declared(owner).items()})
 
     def begin(self) -> None:
-        """Read the URL, before any widget is drawn: on the first run, and when the browser went back or forward."""
+        """Read the URL, before any widget is drawn: on the first run, and after Back or Forward."""
         values = st.session_state.setdefault(_VALUES, {})
         written = st.session_state.setdefault(_WRITTEN, {})
         st.session_state[_NOTES] = []
         first_run = not values
-        self._hold_what_was_set(values)
-        # After a click or a keystroke the browser's address may still be the one before the last change: it is old
-        # news.
-        heed = first_run or not self._interacted(values)
+        self._ignore_stale_widgets(values)
+        # After a click or a keystroke the browser may still show the address before the last change.
+        read_url = first_run or not self._interacted(values)
         st.session_state[_RUNNING] = True
         for name, param in self.params.items():
             raw = st.query_params.get(name)
             if name not in values:
                 values[name] = param.default
-            if not heed:
+            if not read_url:
                 continue
             if raw is not None and raw != written.get(name):
                 self._adopt(param, raw)
             elif raw is None and name in written and st.query_params:
-                self.put(name, param.default)  # the browser went back to a link that left this value out
+                self.put(name, param.default)  # Back led to a link without this value
         unknown = sorted(set(st.query_params) - set(self.params) - {"embed", "embed_options"}) if first_run else []
         for name in unknown:
-            self.note(f"The link's {name!r} is nothing that this app knows; it is ignored.")
+            self.note(f"Unknown value in the link: {name!r}. It is ignored.")
 
-    def _hold_what_was_set(self, values: dict[str, Any]) -> None:
-        """Keep values set from code against a browser that was not told of them yet.
+    def _ignore_stale_widgets(self, values: dict[str, Any]) -> None:
+        """Stale browser events must not undo a newer click.
 
-        With each event the browser sends what all its widgets hold. A second event that comes before the run after the
-        first has drawn the widgets still sends what they held before, and would undo what the first one chose.
+        With each event the browser sends the contents of all its widgets. If a second event arrives before the run
+        after the first has drawn them, it still sends the old contents, which would undo the first one's choice.
         """
         touched = st.session_state.get(_TOUCHED, False)
-        told = st.session_state.setdefault(_TOLD, {})
-        for name, entry in list(told.items()):
-            held = st.session_state.get(self.key(name), values[name])
-            if held != values[name] and held in entry.old and (touched or not entry.drawn):
+        unconfirmed = st.session_state.setdefault(_UNCONFIRMED, {})
+        for name, entry in list(unconfirmed.items()):
+            content = st.session_state.get(self.key(name), values[name])
+            if content != values[name] and content in entry.old and (touched or not entry.drawn):
                 st.session_state[self.key(name)] = values[name]
-            elif entry.drawn or held != values[name]:
-                del told[name]
+            elif entry.drawn or content != values[name]:
+                del unconfirmed[name]
 
     def _interacted(self, values: dict[str, Any]) -> bool:
-        """Whether this run was brought about by a widget or a callback that changed the view, not by the address."""
+        """Whether a widget or a callback caused this run, not the address."""
         by_callback = st.session_state.pop(_TOUCHED, False)
         return by_callback or any(
             self.key(name) in st.session_state and st.session_state[self.key(name)] != value
@@ -121,7 +120,7 @@ class UrlState:
             self.note(f"The link asks for {param.name}={raw[:60]!r}: {error}. Shown: {shown}.")
 
     def end(self) -> None:
-        """Write what differs from the defaults into the URL, after the page has run."""
+        """Write the values that differ from their defaults into the URL, after the page has run."""
         values = st.session_state[_VALUES]
         wanted = {
             name: param.format(values[name])
@@ -133,7 +132,7 @@ class UrlState:
             st.query_params.from_dict(wanted)
         st.session_state[_WRITTEN] = wanted
         st.session_state[_RUNNING] = False
-        for entry in st.session_state.get(_TOLD, {}).values():
+        for entry in st.session_state.get(_UNCONFIRMED, {}).values():
             entry.drawn = True
 
     def get(self, param: Param[T] | str) -> T:
@@ -141,15 +140,15 @@ class UrlState:
         return st.session_state[_VALUES][_name(param)]
 
     def newest(self, param: Param[Any] | str) -> Any:
-        """Value of a Param whose widget is drawn later in this run: what the widget holds is newer than ours."""
+        """Value of a Param whose widget is drawn later in this run: the widget's content is newer."""
         return st.session_state.get(self.key(param), self.get(param))
 
     def put(self, param: Param[Any] | str, value: Any) -> None:
         """Set a value from code: before its widget is drawn in this run, or in a callback."""
         name = _name(param)
-        told = st.session_state.setdefault(_TOLD, {})
-        held = st.session_state.get(self.key(name), value)
-        told[name] = _Told([*(told[name].old[-7:] if name in told else ()), held])
+        unconfirmed = st.session_state.setdefault(_UNCONFIRMED, {})
+        older = unconfirmed[name].old[-7:] if name in unconfirmed else []
+        unconfirmed[name] = _Unconfirmed([*older, st.session_state.get(self.key(name), value)])
         st.session_state[_VALUES][name] = value
         st.session_state[self.key(name)] = value
         if not st.session_state.get(_RUNNING):
@@ -160,7 +159,7 @@ class UrlState:
         return f"view:{_name(param)}"
 
     def bound(self, widget: Callable[..., Any], param: Param[Any] | str, *args: Any, **kwargs: Any) -> Any:
-        """Draw `widget` for a Param and return its value; kept when the page is left, unlike a bare widget's."""
+        """Draw `widget` for a Param and return its value, which outlasts the page, unlike a bare widget's."""
         name = _name(param)
         key = self.key(name)
         context = get_script_run_ctx()
@@ -169,7 +168,7 @@ class UrlState:
         if key not in st.session_state:
             st.session_state[key] = self.get(name)
         elif drawn_on.get(name) != page:
-            # On another page it is another widget, though it has the same key: told its value, or it starts anew.
+            # Streamlit takes a widget on another page for a new one, despite its key, and must be given the value.
             st.session_state[key] = st.session_state[key]
         drawn_on[name] = page
         value = widget(*args, key=key, **kwargs)
@@ -177,7 +176,7 @@ class UrlState:
         return value
 
     def limit(self, param: Param[Any] | str, low: int, high: int, what: str) -> int:
-        """Bring a whole number into what the model has, with a note when it was outside. Before its widget is drawn."""
+        """Clamp a whole number to `low` ... `high`, with a note if it was outside. Call before its widget is drawn."""
         name = _name(param)
         value = self.newest(name)
         if not low <= value <= high:
@@ -189,15 +188,15 @@ class UrlState:
         return value
 
     def note(self, sentence: str) -> None:
-        """A sentence about the link, shown at the top of the page in this run."""
+        """Add a note about the link, shown at the top of the page in this run."""
         st.session_state.setdefault(_NOTES, []).append(sentence)
 
     def notes(self) -> tuple[str, ...]:
-        """The sentences of this run."""
+        """The notes of this run."""
         return tuple(st.session_state.get(_NOTES, ()))
 
     def too_long_for_url(self, param: Param[Any] | str) -> bool:
-        """Whether a value is left out of the link for its length."""
+        """Whether a value is too long for the link, which then leaves it out."""
         return len(quote(self.params[_name(param)].format(self.get(param)))) > LONGEST_IN_URL
 
 
@@ -214,13 +213,13 @@ def controlled(
     take: Callable[[Any], None],
     **options: Any,
 ) -> Any:
-    """Draw a widget that shows `value`, which somebody else keeps; what a person chooses goes to `take` before the run.
+    """Draw a widget that shows `value`; a new choice goes to `take` before the next run.
 
-    For values that several widgets show, or that are shown in other units than they are kept in.
+    For values that several widgets show, or that a widget shows in another unit.
     """
     st.session_state[key] = value
     return widget(label, *args, key=key, on_change=lambda: take(st.session_state[key]), **options)
 
 
-#: The one state of the app: core and pages register what they keep in it.
+#: The state of the app, in which core and pages register their values.
 state = UrlState()

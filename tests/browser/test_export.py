@@ -32,8 +32,8 @@ WITHOUT_CLIPBOARD = "() => Object.defineProperty(navigator, 'clipboard', { value
 
 
 def opened(page: Page) -> Locator:
-    """The part "Take it away", unfolded."""
-    part = page.get_by_test_id("stExpander").filter(has_text="Take it away")
+    """The part "Export and share", unfolded."""
+    part = page.get_by_test_id("stExpander").filter(has_text="Export and share")
     part.locator("summary").click()
     part.get_by_role("button", name="HTML report").wait_for()
     return part
