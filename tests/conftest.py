@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests import ensure_chromium
 
@@ -21,6 +22,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported,
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
+
+# No test depends on the speed of the machine, and the same examples are tried in every run.
+settings.register_profile("same", deadline=None, derandomize=True, database=None)
+settings.load_profile("same")
 
 ROOT = Path(__file__).parent.parent
 #: Milliseconds until a test gives a page up: a machine with two busy cores is slow, and only a failure waits so long.

@@ -7,6 +7,8 @@ from dataclasses import FrozenInstanceError, dataclass
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pages.core import params, url_state
 from pages.core.view import EXAMPLES
@@ -45,6 +47,43 @@ def test_values_are_read_and_written_alike(param: params.Param, text: str, value
 def test_a_bad_value_has_a_reason(param: params.Param, text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         param.parse(text)
+
+
+FINITE = st.floats(-1e6, 1e6).map(lambda value: float(f"{value:g}"))  # an address keeps six digits
+HEADS = st.tuples(st.integers(0, 99), st.integers(0, 99))
+
+
+@given(data=st.data())
+@pytest.mark.parametrize(
+    ("param", "values"),
+    [
+        (params.string(), st.text()),
+        (params.choice("a", ("a", "b", "c d")), st.sampled_from(["a", "b", "c d"])),
+        (params.several(["x"], "xyz"), st.sets(st.sampled_from("xyz"), min_size=1).map(sorted)),
+        (params.flag(), st.booleans()),
+        (params.whole_number(None, 0, 999_999), st.integers(0, 999_999)),
+        (params.number(0.0, -1e6, 1e6), FINITE),
+        (params.span(), st.none() | st.lists(FINITE, min_size=2, max_size=2).map(lambda ends: tuple(sorted(ends)))),
+        (params.token_positions(8), st.sets(st.integers(0, 9_999), max_size=8).map(sorted)),
+        (params.heads(4), st.lists(HEADS, max_size=4, unique=True)),
+    ],
+    ids=lambda value: "" if isinstance(value, params.Param) else str(value)[:20],
+)
+def test_a_value_survives_its_way_through_an_address(
+    param: params.Param, values: st.SearchStrategy, data: st.DataObject
+) -> None:
+    value = data.draw(values)
+    assert param.parse(param.format(value)) == value
+
+
+@given(text=st.text(max_size=40))
+def test_any_text_of_an_address_is_a_value_or_a_value_error(text: str) -> None:
+    for param in registered().values():
+        try:
+            value = param.parse(text)
+        except ValueError:
+            continue
+        assert param.parse(param.format(value)) == value
 
 
 def test_defaults_survive_their_own_writing() -> None:
