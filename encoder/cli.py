@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from encoder import __version__
 
 if TYPE_CHECKING:
-    from encoder.export.views import Lines, Text
+    from encoder.export import HeadView
     from encoder.trace import Trace
 
 DEFAULT_PORT = 8501
@@ -95,66 +95,55 @@ def malloc_settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 def trace_sentence(options: argparse.Namespace) -> int:
     """Run one sentence and write one head of it to a file; without `--out`, print its strongest weights."""
-    from encoder import load
+    from encoder import ImageEncoder, load
     from encoder.errors import EncoderError
-    from encoder.export import report, views
+    from encoder.export import report
+    from encoder.export.python_code import ModelOrigin
 
     if options.out is not None:
         _check_output(options.out, report.FORMATS)
     if options.padding and options.pad_to is None:
-        raise CommandError("--padding shows the padding of --pad-to N; give that length, too, or leave it out.")
-    origin = report.ModelOrigin(options.model, norm=options.norm, device=options.device)
+        raise CommandError("--padding needs --pad-to N: give that length too, or leave --padding out.")
+    origin = ModelOrigin(options.model, norm=options.norm, device=options.device)
     try:
         model = load(options.model, device=options.device)
-        if not hasattr(model, "tokenizer"):
-            raise CommandError(f"{model.name} reads images; give a model of text with --model.")
-        model = model if options.norm == "trained" else model.with_norm_placement(options.norm)
+        if isinstance(model, ImageEncoder):
+            raise CommandError(f"{model.name} reads images: choose a text model with --model.")
+        if options.norm != "trained":
+            model = model.with_norm_placement(options.norm)
         text = sys.stdin.read().strip() if options.sentence == "-" else options.sentence
         trace = model.trace(text, options.pair, pad_to=options.pad_to)
-        trace = trace if options.padding else trace.unpadded
-        place = (options.layer, options.head, options.special)
-        seen = _view_of(trace, options)
+        view = _view_of(trace if options.padding else trace.unpadded, options)
         if options.out is None:
-            table = report.strongest_frame(trace, *place) if seen is None else seen.strongest()
-            print(table.to_string(index=False, float_format="{:.3f}".format), flush=True)
+            print(view.strongest().to_string(index=False, float_format="{:.3f}".format), flush=True)
             return 0
-        suffix = options.out.suffix.lower()
-        if seen is None:
-            content = report.head_file(suffix, model, trace, origin, *place)
-        else:
-            content = views.file(suffix, model, origin, seen)
+        content = report.file(options.out.suffix.lower(), model, origin, view)
     except EncoderError as error:
         raise CommandError(str(error)) from None
     _write(options.out, content)
-    name = f"L{options.layer} H{options.head}" if seen is None else seen.name
-    what = f"{name} of {model.name}, {trace.n_tokens:,} tokens"
-    print(f"{options.out}: {what}, {len(content):,} bytes")
+    print(f"{options.out}: {view.name} of {model.name}, {view.trace.n_tokens:,} tokens, {len(content):,} bytes")
     return 0
 
 
-def _view_of(trace: Trace, options: argparse.Namespace) -> Lines | Text | None:
-    """The view that is asked for; None: the map. Raises CommandError for options that another view has."""
-    from encoder.export import views
+def _view_of(trace: Trace, given: argparse.Namespace) -> HeadView:
+    """The view that the options ask for. Raises CommandError for an option of another view."""
+    from encoder import export
 
-    own = {"overlay": "lines", "least": "lines", "direction": "text"}
-    for name, view in own.items():
-        if getattr(options, name) is not None and options.view != view:
-            raise CommandError(f"--{name} belongs to --view {view}; leave it out, or choose that view.")
-    if options.hold and options.view == "map":
-        raise CommandError("--hold belongs to --view lines or text; leave it out, or choose one of these views.")
-    held = [token for token in options.hold or () if token < trace.n_tokens]
-    if len(held) < len(options.hold or ()):
+    for name, view in {"overlay": "lines", "least": "lines", "direction": "text"}.items():
+        if getattr(given, name) is not None and given.view != view:
+            raise CommandError(f"--{name} belongs to --view {view}: leave it out, or choose that view.")
+    selected = given.hold or ()
+    if any(token >= trace.n_tokens for token in selected):
         raise CommandError(f"--hold: the tokens of this text are 0 to {trace.n_tokens - 1}.")
-    place = (options.layer, options.head)
-    if options.view == "lines":
-        heads = [place, *(one for one in options.overlay or () if one != place)]
-        look = {"special": options.special, "padding": options.padding}
-        return views.lines(trace, heads, threshold=options.least or 0.0, queries=held, **look)
-    if options.view == "text":
-        direction = options.direction or "to"
-        look = {"special": options.special, "padding": options.padding}
-        return views.text(trace, *place, direction=direction, selected=held, **look)
-    return None
+    options = export.Options(special=given.special, padding=given.padding)
+    place = (given.layer, given.head)
+    if given.view == "lines":
+        heads = list(dict.fromkeys([place, *(given.overlay or ())]))
+        return export.lines(trace, heads, threshold=given.least or 0.0, queries=selected, options=options)
+    if given.view == "text":
+        direction = given.direction or "to"
+        return export.text(trace, *place, direction=direction, selected=selected, options=options)
+    return export.map(trace, *place, queries=selected, options=options)
 
 
 def _check_output(path: Path, formats: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""What is taken away: tables, standalone pages, Python lines; and `encoderscope trace`, which writes the same files."""
+"""Exports: tables, standalone pages, Python lines; and `encoderscope trace`, which writes the same files."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ import torch
 from PIL import Image
 
 import encoder
-from encoder import cli
-from encoder.export import report, views
+from encoder import cli, export
+from encoder.export import python_code, report
 from encoder.export.document import Section, document, grid_picture
-from encoder.export.report import ModelOrigin
+from encoder.export.python_code import ModelOrigin
 from encoder.figures.png import png
 from tests.conftest import ROOT
 
@@ -87,7 +87,7 @@ def live(source: str) -> dict:
 @pytest.mark.parametrize("text", [HOSTILE, "The cat sat", "", "א <b>ב</b>"])
 def test_a_report_holds_the_numbers_and_escapes_the_text(minilm: encoder.TextEncoder, text: str):
     trace = minilm.trace(text)
-    source = report.head_report(minilm, trace, ModelOrigin(), 2, 3, selected=(1, 0))
+    source = report.file(".html", minilm, ModelOrigin(), export.map(trace, 2, 3, queries=[1], keys=[0])).decode()
     page = Page(source)
     assert not page.tags() & {"img", "iframe", "object", "b"}, "an element that only the text can have brought in"
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
@@ -101,7 +101,7 @@ def test_a_report_holds_the_numbers_and_escapes_the_text(minilm: encoder.TextEnc
 
 
 def test_only_the_pages_own_scripts_may_run_and_nothing_is_fetched(minilm: encoder.TextEncoder):
-    page = Page(report.head_report(minilm, minilm.trace(HOSTILE), ModelOrigin(), 0, 2))
+    page = Page(report.file(".html", minilm, ModelOrigin(), export.map(minilm.trace(HOSTILE), 0, 2)).decode())
     policy = next(meta["content"] for meta in page.attributes("meta") if meta.get("http-equiv"))
     programs = [
         body
@@ -123,8 +123,8 @@ def test_only_the_pages_own_scripts_may_run_and_nothing_is_fetched(minilm: encod
 @pytest.mark.parametrize(("n_tokens", "whole"), [(9, False), (300, True)])
 def test_the_pictures_script_knows_every_weight(minilm: encoder.TextEncoder, n_tokens: int, whole: bool):
     trace = minilm.trace("the cat " * (n_tokens // 2))
-    seen = views.lines(trace, [(2, 3), (0, 2)], threshold=0.3)
-    data = live(views.file(".html", minilm, ModelOrigin(), seen).decode())
+    seen = export.lines(trace, [(2, 3), (0, 2)], threshold=0.3)
+    data = live(report.file(".html", minilm, ModelOrigin(), seen).decode())
     assert data["whole"] is whole, "16-bit numbers only where there are many"
     raw = np.frombuffer(base64.b64decode(data["weights"]), "<u2" if whole else "<f4") / (65535 if whole else 1)
     both = torch.stack([trace.attention(2, 3), trace.attention(0, 2)]).numpy()
@@ -196,7 +196,7 @@ def test_the_grid_has_a_picture_for_each_head_and_frames_one():
 
 def test_csv_and_parquet_hold_the_weights(minilm: encoder.TextEncoder):
     trace = minilm.trace('a "quoted", word', "und Käse")
-    frame = report.head_frame(trace, 1, 8)
+    frame = export.map(trace, 1, 8).frame()
     weights = trace.attention(1, 8).numpy()
     told = {"Model": "MiniLM", "Text": "Käse"}
     for again in (
@@ -211,9 +211,9 @@ def test_csv_and_parquet_hold_the_weights(minilm: encoder.TextEncoder):
     assert not frame.attrs, "the caller's table is left as it is"
 
 
-def test_a_long_text_is_taken_away_in_blocks(minilm: encoder.TextEncoder):
+def test_a_long_texts_map_is_exported_in_blocks(minilm: encoder.TextEncoder):
     trace = minilm.trace(LONG)
-    frame = report.head_frame(trace, 0, 2)
+    frame = export.map(trace, 0, 2).frame()
     block = -(-trace.n_tokens // 256)
     assert block > 1
     assert frame["largest_weight"].to_numpy() == pytest.approx(trace.pooled_attention(0, 2).numpy().ravel(), abs=1e-6)
@@ -224,7 +224,7 @@ def test_a_long_text_is_taken_away_in_blocks(minilm: encoder.TextEncoder):
 
 def test_a_selected_querys_row(minilm: encoder.TextEncoder):
     trace = minilm.trace("The cat sat")
-    frame = report.row_frame(trace, 2, 3, 2, "renormalise")
+    frame = export.map(trace, 2, 3, queries=[2], options=export.Options(special="renormalise")).attended()
     row = trace.attention(2, 3)[2, 1:4]
     assert dict(zip(frame["to"], frame["weight"], strict=True))["cat"] == pytest.approx(float(row[1] / row.sum()))
     assert frame["weight"].is_monotonic_decreasing
@@ -258,22 +258,24 @@ def test_the_python_lines_give_the_same_numbers(origin: ModelOrigin, text: str, 
         model = encoder.load(origin.source)
         model = model if origin.norm == "trained" else model.with_norm_placement(origin.norm)
     trace = model.trace(text, pair)
-    lines = report.python_lines(origin, text, pair, report.attention_lines(2, 1, special, trace.n_tokens))
+    view = export.map(trace, 2, 1, options=export.Options(special=special))
+    lines = python_code.python_lines(origin, text, pair, view.code())
     assert lines.splitlines()[0] == "import encoder"
-    assert lines.count("\n") <= 6
+    assert lines.count("\n") <= 7
     names: dict = {}
     exec(lines, names)
-    weights = np.asarray(names["weights"])
-    shown = report.head_frame(trace, 2, 1, special).iloc[:, -1].to_numpy()
-    assert weights.ravel() == pytest.approx(shown, abs=1e-6)
+    again, shown = names["table"], view.frame()
+    assert list(again.columns) == list(shown.columns)
+    assert again.iloc[:, -1].to_numpy() == pytest.approx(shown.iloc[:, -1].to_numpy(), abs=1e-6)
+    assert isinstance(names["view"].figure(), go.Figure)
 
 
 def test_a_config_is_told_by_its_own_choices_alone():
-    assert report.config_fields(SCRATCH) == {
+    assert python_code.config_fields(SCRATCH) == {
         "vocab_size": 30_522, "d_model": 24, "n_layers": 3, "n_heads": 2, "d_ffn": 40, "norm_placement": "pre",
         "position": "rotary",
     }  # fmt: skip
-    assert encoder.EncoderConfig(**report.config_fields(SCRATCH)) == SCRATCH
+    assert encoder.EncoderConfig(**python_code.config_fields(SCRATCH)) == SCRATCH
 
 
 # --- encoderscope trace ----------------------------------------------------------------------------------------------
@@ -288,7 +290,9 @@ def test_trace_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture, mi
     code = page.inside["code"][0]
     names: dict = {}
     exec(code, names)
-    assert torch.equal(names["weights"], minilm.trace(HOSTILE.replace("\x00", "")).attention(2, 3))
+    assert names["table"]["weight"].to_numpy() == pytest.approx(
+        minilm.trace(HOSTILE.replace("\x00", "")).attention(2, 3).numpy().ravel(), abs=0
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["head.html"]
 
 
@@ -308,7 +312,7 @@ def test_trace_writes_tables(tmp_path: Path, minilm: encoder.TextEncoder):
     [
         (["--view", "lines", "--overlay", "1.8", "--least", "0.2"], ["L2 H3 + L1 H8", "are 0.2 or more"]),
         (["--view", "lines", "--hold", "2,3"], ["Only lines from", "2 queries summed"]),
-        (["--view", "text", "--hold", "1"], ["The stronger a token", "framed: selected"]),
+        (["--view", "text", "--hold", "1"], ["stronger a token", "framed: selected"]),
         (["--view", "text", "--direction", "from", "--special", "zero"], ["mean weight that a token receives"]),
     ],
 )
@@ -327,14 +331,14 @@ def test_trace_writes_the_other_views(arguments: list[str], said: list[str], tmp
     exec(page.inside["code"][0], names)
     for again in (pd.read_csv(tmp_path / "a.csv"), pd.read_parquet(tmp_path / "a.parquet")):
         assert again["weight"].to_numpy() == pytest.approx(names["table"]["weight"].to_numpy(), abs=1e-6)
-    assert str(names["seen"].picture()) in source
+    assert str(names["view"].picture()) in source
 
 
 def test_trace_prints_the_other_views(capsys: pytest.CaptureFixture):
     assert cli.main(["trace", "The cat sat", "--head", "2", "--view", "lines", "--overlay", "1.8", "--hold", "2"]) == 0
     assert capsys.readouterr().out.split()[:3] == ["layer", "head", "query"]
     assert cli.main(["trace", "The cat sat", "--head", "2", "--view", "text", "--hold", "2"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split()[1] == "the"  # L0 H2 looks at the token before
+    assert capsys.readouterr().out.splitlines()[1].split()[1] == "the"  # L0 H2 attends to the token before
 
 
 def test_trace_prints_without_a_file(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
@@ -360,7 +364,6 @@ def test_trace_prints_without_a_file(capsys: pytest.CaptureFixture, monkeypatch:
         (["--view", "lines", "--hold", "1,9"], "the tokens of this text are 0 to 3"),
         (["--overlay", "0.1"], "--overlay belongs to --view lines"),
         (["--view", "text", "--least", "0.1"], "--least belongs to --view lines"),
-        (["--hold", "1"], "--hold belongs to --view lines or text"),
         (["--view", "lines", "--overlay", ",".join(f"{n % 6}.{n // 6 + 1}" for n in range(12))], "13 heads over one"),
         (["--model", "no-such-model"], "There is no model 'no-such-model'"),
     ],

@@ -19,8 +19,8 @@ import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 from plotly.offline import get_plotlyjs
 
+from encoder.export.picture import escape, style
 from encoder.figures import colours as colour
-from encoder.figures.picture import escape, style
 from encoder.figures.png import png_uri
 
 #: Longer tables are cut in the page, and say so.

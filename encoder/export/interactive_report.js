@@ -162,11 +162,11 @@ class Text extends Live {
   }
 
   look(_, unit) {
-    const { names, rows, columns, direction, own, log, inks } = this.data;
+    const { names, rows, columns, direction, scale_to_max, log, inks } = this.data;
     const [source, targets] = direction === "to" ? [rows[unit], columns] : [columns[unit], rows];
     if (source < 0) return `${names[unit]} is not shown as a ${direction === "to" ? "query" : "key"}.`;
     const values = targets.map((target) => (target < 0 ? 0 : direction === "to" ? this.weight(0, source, target) : this.weight(0, target, source)));
-    const top = own ? Math.max(...values) || 1 : 1;
+    const top = scale_to_max ? Math.max(...values) || 1 : 1;
     this.title.textContent = "attention weight";
     if (log) this.scale.firstChild.data = `≤ ${threeDigits(top / 10 ** DECADES)}`;
     this.scale.lastChild.data = threeDigits(top);

@@ -1,4 +1,4 @@
-"""The numbers of pages as tables, for files that are taken away: a row a number's place, a column a number.
+"""The numbers of pages as tables, and tables as files: a row a number's place, a column a number.
 
 Shapes: L layers, T tokens (queries i, keys j), D d_model, K width of a head.
 """
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from encoder.export.report import EXACT_TOKENS, attention_frame
 from encoder.measure import norm_weighted, norms, positions, rollout, stream
+from encoder.measure.align import Cell, Comparison
 from encoder.trace import Trace
 
 if TYPE_CHECKING:
@@ -21,6 +21,83 @@ if TYPE_CHECKING:
     from encoder.explain.architecture import Architecture
     from encoder.explain.by_hand import Claim
     from encoder.explain.cost import Cost
+
+#: Up to this many tokens each way a map has a cell for each weight; above, a cell stands for a block of tokens.
+EXACT_TOKENS = 256
+
+
+def attention_frame(
+    weights: object, labels: Sequence[str], *, key_labels: Sequence[str] | None = None, block: int = 1
+) -> pd.DataFrame:
+    """A map [R, C] as a table, a row a cell: query and key position, their tokens, weight.
+
+    block: as in `figures.attention_heatmap`. The columns of a pooled map are query_first, query_last, key_first,
+    key_last (token positions, both included) and largest_weight.
+    """
+    import pandas as pd
+
+    array = np.asarray(weights, dtype=np.float32)
+    rows, columns = (block * places.ravel() for places in np.indices(array.shape))
+    keys = labels if key_labels is None else key_labels
+    if block == 1:
+        return pd.DataFrame(
+            {
+                "query": rows,
+                "query_token": np.array(labels, dtype=object)[rows],
+                "key": columns,
+                "key_token": np.array(keys, dtype=object)[columns],
+                "weight": array.ravel(),
+            }
+        )
+    return pd.DataFrame(
+        {
+            "query_first": rows,
+            "query_last": np.minimum(rows + block, len(labels)) - 1,
+            "key_first": columns,
+            "key_last": np.minimum(columns + block, len(keys)) - 1,
+            "largest_weight": array.ravel(),
+        }
+    )
+
+
+def comparison_frame(found: Comparison, first: Sequence[str], second: Sequence[str]) -> pd.DataFrame:
+    """Two maps and their difference, b - a, as a table: a row a cell of the maps, of a long text a block of cells.
+
+    row, column: the cell's place in the three maps, from 0, the same in each: a row or column is a token of A, of B, or
+    of both. query_a, key_b, ...: what stands there on either side, "–" where it has no such token and no weight.
+    first, second [A]: what each row, and each column, is called on either side.
+    """
+    import pandas as pd
+
+    shape = found.difference.shape
+    rows, columns = (found.block * part.ravel() for part in np.indices(shape))
+    weights = {
+        name: part.numpy().ravel()
+        for name, part in (("a", found.first), ("b", found.second), ("difference", found.difference))
+    }
+    names = {"a": np.array(first, dtype=object), "b": np.array(second, dtype=object)}
+    places: dict[str, np.ndarray] = {}
+    for place, axis, steps in (("row", "query", rows), ("column", "key", columns)):
+        if found.block == 1:
+            places |= {place: steps} | {f"{axis}_{side}": told[steps] for side, told in names.items()}
+        else:
+            places |= {f"{place}_first": steps, f"{place}_last": np.minimum(steps + found.block, len(first)) - 1}
+    return pd.DataFrame(places | weights)
+
+
+def cells_frame(cells: Sequence[Cell], labels: Sequence[str]) -> pd.DataFrame:
+    """The cells in which two maps differ, as a table; labels: of the steps."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "query": [labels[cell.query] for cell in cells],
+            "key": [labels[cell.key] for cell in cells],
+            "A": [cell.first for cell in cells],
+            "B": [cell.second for cell in cells],
+            "B - A": [cell.difference for cell in cells],
+        }
+    )
 
 
 def vectors_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:

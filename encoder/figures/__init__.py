@@ -7,7 +7,6 @@ it stands on light and dark pages alike. Where numbers are made first, the funct
 from encoder.figures.attention import attention_cells, attention_heatmap, attention_spec, names_of_cells
 from encoder.figures.axes import arrow, disambiguate, isolated
 from encoder.figures.colours import THEMES, thumbnails_lut
-from encoder.figures.lines import attention_lines, line_cells
 from encoder.figures.norms import (
     OUTLIER,
     component_sizes,
@@ -33,7 +32,6 @@ from encoder.figures.positions import (
     products_by_distance,
     rotary_angles,
 )
-from encoder.figures.shaded import shaded_text
 from encoder.figures.tiled_heatmap import attention_window, window_spec
 from encoder.figures.vectors import (
     DotProduct,
@@ -53,7 +51,6 @@ __all__ = [
     "arrow",
     "attention_cells",
     "attention_heatmap",
-    "attention_lines",
     "attention_spec",
     "attention_window",
     "component_sizes",
@@ -65,7 +62,6 @@ __all__ = [
     "gain_bias",
     "head_biases",
     "isolated",
-    "line_cells",
     "names_of_cells",
     "norm_deviations",
     "norm_label",
@@ -81,7 +77,6 @@ __all__ = [
     "products_by_distance",
     "robust_limit",
     "rotary_angles",
-    "shaded_text",
     "symmetric_limit",
     "thumbnails_lut",
     "token_statistics",

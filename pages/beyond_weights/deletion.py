@@ -7,10 +7,10 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.figures.deletion import deletion_curves
+from encoder.figures.numbers import three_digits
 from encoder.measure.deletion import LONGEST, Deletion, deletion_test
 from pages.components import plot
 from pages.core import cache, token_names
-from pages.core.numbers import three_digits
 from pages.core.view import View, state
 
 #: Up to this many tokens the test runs by itself.

@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from encoder.export import tables
-from encoder.export.report import EXACT_TOKENS
+from encoder.export.tables import EXACT_TOKENS
 from encoder.measure.deletion import Deletion
 from encoder.measure.qk_space import QKSpace
 from pages.beyond_weights.deletion import AMONG, SCOPES

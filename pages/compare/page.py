@@ -11,9 +11,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from encoder import figures
 from encoder.errors import EncoderError
-from encoder.export import report
+from encoder.export import tables
 from encoder.export.document import Section
+from encoder.export.options import SPECIAL_WORDS
 from encoder.figures import difference
+from encoder.figures.numbers import three_digits
 from encoder.measure import align
 from encoder.measure.aggregate import SpecialTokens
 from pages.compare import sides as compare
@@ -23,7 +25,6 @@ from pages.components import plot
 from pages.core import cache, comparison, model_access, sidebar
 from pages.core.export import export_panel
 from pages.core.frame import current_view, heading
-from pages.core.numbers import three_digits
 from pages.core.view import state
 
 view = current_view()
@@ -162,12 +163,12 @@ def show(sides: Sides, found: align.Comparison, special: SpecialTokens, span: st
     export_panel(
         view,
         f"{WHAT[sides.what]}, {sides.first.head_name} and {sides.second.head_name}",
-        lambda: report.comparison_frame(found, names[0], names[1]),
+        lambda: tables.comparison_frame(found, names[0], names[1]),
         sections=lambda: sections(sides, found, names, drawn, special),
         lines=comparison.python_lines(sides, special),
         settings={
             "side_A": described(sides, sides.first), "side_B": described(sides, sides.second),
-            "special_tokens": report.SPECIAL_WORDS[special],
+            "special_tokens": SPECIAL_WORDS[special],
         },
     )  # fmt: skip
 
@@ -322,7 +323,7 @@ def how_to_read(sides: Sides, found: align.Comparison, labels: tuple[str, ...], 
     if any(" | " in label and label.endswith(")") for label in labels):
         said.append("“the (4 | 6)”: the one at position 4 in A and 6 in B.")
     if special != "show":
-        said.append(f"Special tokens: {report.SPECIAL_WORDS[special]}; the model itself saw them.")
+        said.append(f"Special tokens: {SPECIAL_WORDS[special]}; the model itself saw them.")
     return " ".join(said)
 
 
@@ -445,7 +446,7 @@ def sections(
     return [
         Section("What differs", sentences=[said, how_to_read(sides, found, told, special)]),
         *parts,
-        Section("The pairs that differ most", table=report.cells_frame(found.largest, told)),
+        Section("The pairs that differ most", table=tables.cells_frame(found.largest, told)),
     ]
 
 

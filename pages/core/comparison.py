@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 import encoder
-from encoder.export import report
+from encoder.export import python_code
 from encoder.measure import align
 from encoder.measure.aggregate import SpecialTokens
 from encoder.trace import Trace
@@ -122,8 +122,8 @@ def python_lines(sides: Sides, special: SpecialTokens) -> str:
         if sides.what == "models":
             model = "model_b"
             key, remark = export.origin(second.model, "source_b")
-            lines += [*remark.splitlines(), report.model_lines(key, model)]
-        lines.append(f"other = {report.trace_call(model, second.text, second.pair)}")
+            lines += [*remark.splitlines(), python_code.model_lines(key, model)]
+        lines.append(f"other = {python_code.trace_call(model, second.text, second.pair)}")
     options = "" if special == "show" else f', special="{special}"'
     lines += [
         f"steps = align.align_traces(trace, {other})",

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from encoder.export import report
+from encoder.export import python_code, report
 from encoder.export.document import Section, document
 from pages.components.copy_link import copy_link
 from pages.core import cache
@@ -137,7 +137,7 @@ def python_lines(view: View, lines: str = "") -> str:
     """The Python that makes the model and the trace of a view, then `lines`."""
     model, remark = origin(view.model)
     place = (view.model.window, view.trace, view.model.stride)
-    return remark + report.python_lines(model, view.text, view.pair, lines, *place)
+    return remark + python_code.python_lines(model, view.text, view.pair, lines, *place)
 
 
 def origin(key: cache.ModelKey, source: str = "source") -> tuple[cache.ModelKey, str]:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from encoder import explain
 from encoder.export import tables
-from encoder.export.report import trace_call
+from encoder.export.python_code import trace_call
 from encoder.figures.steps import stacked_rows
 from pages.core import cache, selection
 from pages.core.export import export_panel

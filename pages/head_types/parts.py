@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from encoder import figures
 from encoder.figures.heads import HeadPoints, head_points
+from encoder.figures.numbers import three_digits
 from encoder.measure import roles, tokens
 from encoder.measure.definitions import HEAD_MEASURES, Definition
 from encoder.measure.heads import HeadMeasures
@@ -19,7 +20,6 @@ from encoder.measure.roles import BY_NAME, ROLES, Finding, Role
 from encoder.measure.similarity import HeadPlane, HeadSimilarity, head_plane, head_similarity
 from pages.components import head_grid, plot
 from pages.core import cache, head_measures, map_window, sidebar, small_maps
-from pages.core.numbers import three_digits
 from pages.core.view import View, state
 
 #: The columns from left to right, each with a name that fits; the full title stands in its help. On a projector of

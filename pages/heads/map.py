@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from encoder import figures
-from encoder.export import report
+from encoder.export import head_name
 from encoder.measure.head_map import HeadMap
 from encoder.measure.passage import Shades, passage, shades
 from encoder.trace import pooling_block
@@ -184,7 +184,7 @@ def draw_lines(view: View, options: Options, shown: HeadMap, held: Selection) ->
     """Lines from queries to keys: of this head, and of up to eleven more drawn over it."""
     _overlay_controls(view, options)
     heads = line_heads(view, options)
-    names = [report.head_name(view.loaded.config, *one) for one in heads]
+    names = [head_name(view.loaded.config, *one) for one in heads]
     if not head_options.is_whole(view):
         st.info(
             f"Lines are drawn between at most {head_options.WHOLE_TOKENS} tokens; this text has "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from encoder.export import report
+from encoder.export import head_name
 from encoder.measure import head_map, tiled_attention
 from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
 from encoder.measure.tiled_attention import Overview
@@ -137,7 +137,7 @@ def averaged(layer: int, head: int, average: str) -> tuple[int | None, int | Non
 
 def name(view: View, options: Options) -> str:
     """What the shown map is called: "L0 H2", "L0, mean of 12 heads"."""
-    return report.head_name(view.loaded.config, *averaged(view.layer, view.head, options.average))
+    return head_name(view.loaded.config, *averaged(view.layer, view.head, options.average))
 
 
 def shown_map(view: View, options: Options, layer: int | None, head: int | None) -> HeadMap:

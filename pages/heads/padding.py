@@ -6,9 +6,9 @@ import dataclasses
 
 import streamlit as st
 
+from encoder.figures.numbers import three_digits
 from encoder.measure.padding import PaddingEffect, padding_effect
 from pages.core import cache, sidebar
-from pages.core.numbers import three_digits
 from pages.core.view import View, state
 
 #: Up to so many tokens in a batch all heads are looked at; above, it is the open one, as the others take seconds.

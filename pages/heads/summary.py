@@ -8,11 +8,11 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from encoder import figures
+from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, sinks, tokens
 from encoder.measure.head_map import HeadMap
 from encoder.measure.sinks import Sink
 from pages.core import cache, head_measures, selection, token_names
-from pages.core.numbers import three_digits
 from pages.core.view import View
 from pages.heads import options as head_options
 from pages.heads.options import Options, Selection

@@ -10,8 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from encoder import figures
-from encoder.export import report, tables
-from encoder.export.report import model_lines, trace_call
+from encoder.export import tables
+from encoder.export.python_code import model_lines, trace_call
 from encoder.figures.difference import attention_difference
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import align
@@ -35,7 +35,7 @@ def export_placements(view: View, keys: Mapping[str, cache.ModelKey]) -> None:
 
     def frame() -> pd.DataFrame:
         names = align.step_labels(first.trace, second.trace, sides.alignment)
-        return report.comparison_frame(sides.compared("show"), names[0], names[1])
+        return tables.comparison_frame(sides.compared("show"), names[0], names[1])
 
     def drawn() -> Mapping[str, go.Figure]:
         found, block = sides.compared("show"), {"block": sides.compared("show").block}

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from encoder import figures
 from encoder.export import tables
-from encoder.export.report import EXACT_TOKENS
+from encoder.export.tables import EXACT_TOKENS
 from pages.core.export import export_panel, place, title
 from pages.core.view import View
 

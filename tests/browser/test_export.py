@@ -13,8 +13,9 @@ import pytest
 from playwright.sync_api import expect
 
 import encoder
-from encoder.export import report, views
-from encoder.figures.lines import FAINTEST
+from encoder import export
+from encoder.export import python_code, report
+from encoder.export.lines_picture import FAINTEST
 from encoder.measure import align
 from tests.browser.test_main_flow import LABELS, MAP, query
 from tests.conftest import collect_complaints, settle
@@ -128,9 +129,9 @@ def test_lines_and_text_open_without_a_server_or_a_network(browser: Browser, n_t
     held = [2, n_tokens - 3]
     heads = [(layer, head) for layer in (0, 1, 4) for head in (1, 2, 8, 11)]
     seen = {
-        "lines": views.lines(trace, heads, queries=held, threshold=0.02),
-        "haze": views.lines(trace, heads),
-        "text": views.text(trace, 3, 3, direction="from", selected=held),
+        "lines": export.lines(trace, heads, queries=held, threshold=0.02),
+        "haze": export.lines(trace, heads),
+        "text": export.text(trace, 3, 3, direction="from", selected=held),
     }
     complaints: list[str] = []
     context = browser.new_context(offline=True)
@@ -138,7 +139,7 @@ def test_lines_and_text_open_without_a_server_or_a_network(browser: Browser, n_t
     collect_complaints(alone, "file:", complaints)
     for name, one in seen.items():
         file = tmp_path / f"{name}.html"
-        file.write_bytes(views.file(".html", model, report.ModelOrigin(), one))
+        file.write_bytes(report.file(".html", model, python_code.ModelOrigin(), one))
         assert file.stat().st_size < 1_500_000
         alone.goto(file.as_uri())
         grounds = []

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from encoder import TextEncoder, TextError
-from encoder.export import report
+from encoder.export import python_code
 from tests.conftest import ROOT
 from tests.engine.conftest import tiny
 
@@ -132,7 +132,7 @@ def test_windows_that_cannot_be(options: dict[str, int], message: str):
 def test_python_lines_make_the_window_that_is_looked_at(minilm: TextEncoder):
     text = "the cat sat " * 400
     names: dict[str, object] = {}
-    exec(report.python_lines(report.ModelOrigin("minilm"), text, None, "shown = trace.tokens", 2), names)
+    exec(python_code.python_lines(python_code.ModelOrigin("minilm"), text, None, "shown = trace.tokens", 2), names)
     assert names["shown"] == list(minilm.trace_windows(text))[2].trace.tokens
 
 

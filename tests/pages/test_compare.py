@@ -7,11 +7,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import encoder
+from encoder.figures.numbers import three_digits
 from encoder.measure import align
 from pages.compare import sides as compare
 from pages.compare.params import WHAT
 from pages.core import cache
-from pages.core.numbers import three_digits
 from tests.pages.apps import assert_well, sentences, visit
 
 RIVER, MONEY = compare.RIVER, compare.MONEY

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
+from encoder.figures.numbers import three_digits
 from encoder.measure.heads import head_measures
 from pages.core import cache
 from pages.core.lazy import KEY
-from pages.core.numbers import three_digits
 from tests.pages.apps import assert_well, registered, sentences, visit
 
 CAT = "The cat sat on the mat"

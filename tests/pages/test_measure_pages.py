@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import encoder
+from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted
 from encoder.measure.deletion import deletion_test
 from encoder.measure.heads import head_measures
@@ -15,7 +16,6 @@ from encoder.measure.qk_space import qk_space
 from encoder.measure.rollout import rollouts
 from encoder.measure.similarity import head_similarity
 from pages.beyond_weights.deletion import SEEDS
-from pages.core.numbers import three_digits
 from tests.pages.apps import assert_well, sentences, visit
 
 TEXT = "The keys to the old wooden cabinet are on the table."

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from encoder.figures.numbers import three_digits
 from encoder.measure import aggregate
 from encoder.measure.passage import passage
-from pages.core.numbers import three_digits
 from tests.engine.conftest import tiny
 
 TEXTS = ["the unhappy cat sat.", " the  cat\nsat !  ", "שלום the cat", "a", "", "🙂 dog", "un"]

@@ -37,11 +37,6 @@ def escape(text: object) -> str:
     return html.escape(shown.encode("utf-8", "replace").decode("utf-8"), quote=True)
 
 
-def three_digits(value: float) -> str:
-    """Three digits that count, as everywhere in the app: 0.184, 0.00245, 0.5."""
-    return f"{value:.3g}"
-
-
 def packed(weights: np.ndarray) -> dict[str, object]:
     """Weights [N, R, C] from 0 to 1 for a report's script: as they are, of many heads or tokens as 16-bit numbers."""
     whole = 4 * weights.size > EXACT_BYTES

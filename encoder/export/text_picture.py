@@ -11,10 +11,11 @@ from typing import Literal
 
 import numpy as np
 
+from encoder.export.picture import Picture, escape, exact, packed
 from encoder.figures.attention import LOG_DECADES
 from encoder.figures.axes import arrow, isolated
 from encoder.figures.colours import contrast, mixed
-from encoder.figures.picture import Picture, escape, exact, packed, three_digits
+from encoder.figures.numbers import three_digits
 
 #: Faint weights are told apart better than strong ones; the legend is drawn with the same curve.
 EASE = 0.6
@@ -34,7 +35,7 @@ def shaded_text(
     direction: Literal["to", "from"] = "to",
     held: Sequence[int] = (),
     special: Collection[int] = (),
-    own: bool = False,
+    scale_to_max: bool = False,
     log: bool = False,
 ) -> Picture:
     """A text of U units whose shade is a weight, as the app draws it.
@@ -46,7 +47,7 @@ def shaded_text(
         direction: "to": held units are queries and the shaded ones keys, in the colour of keys; "from": the other way.
         held: the units that are selected; they are framed. None: a value is a mean over all.
         special: units that are no part of the text ([CLS]); written smaller.
-        own: shades run to the largest value instead of to 1 (or, several held, to their number).
+        scale_to_max: shades run to the largest value instead of to 1 (or, several held, to their number).
         log: shades follow the logarithm, over four decades.
 
     Raises:
@@ -57,7 +58,7 @@ def shaded_text(
         raise ValueError(
             f"{len(values)} values and {len(labels)} labels for {len(units)} units of the text: each needs one of both."
         )
-    shade = Shade(largest(values, len(held), own), log)
+    shade = Shade(largest(values, len(held), scale_to_max), log)
     source, target = ("query", "key") if direction == "to" else ("key", "query")
     written = []
     for paragraph in paragraphs:
@@ -84,7 +85,7 @@ def live_text(
     rows: Sequence[int],
     columns: Sequence[int],
     direction: Literal["to", "from"] = "to",
-    own: bool = False,
+    scale_to_max: bool = False,
     log: bool = False,
 ) -> dict[str, object]:
     """What `report.Section.live` needs for `shaded_text` of the same arguments.
@@ -100,7 +101,7 @@ def live_text(
         "rows": list(rows),
         "columns": list(columns),
         "direction": direction,
-        "own": own,
+        "scale_to_max": scale_to_max,
         "log": log,
         "inks": [" ".join(f"{theme}{ink}" for theme, ink in zip("ld", pair, strict=True) if ink) for pair in steps],
     }
@@ -124,9 +125,9 @@ class Shade:
         return self.top * 10 ** (LOG_DECADES * (place - 1)) if self.log else self.top * place
 
 
-def largest(values: Sequence[float], n_held: int, own: bool) -> float:
+def largest(values: Sequence[float], n_held: int, scale_to_max: bool) -> float:
     """The weight of the full shade."""
-    if not own:
+    if not scale_to_max:
         return float(max(1, n_held))
     return float(np.nanmax([0.0, *values])) or 1.0
 

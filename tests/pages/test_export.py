@@ -1,4 +1,4 @@
-"""Take it away: what the downloads hold and what the Python lines give are the page's own numbers."""
+"""Export and share: what the downloads hold and what the Python lines give are the page's own numbers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import encoder
-from encoder.export import report
-from encoder.measure import aggregate, align, head_map
+from encoder.export import map as attention_map
+from encoder.figures.numbers import three_digits
+from encoder.measure import aggregate, align
 from pages.core import cache, export
-from pages.core.numbers import three_digits
 from pages.core.view import BUNDLED
 from tests.pages.apps import assert_well, visit
 from tests.test_report import HOSTILE, Page, live
@@ -70,11 +70,11 @@ def test_a_heads_numbers_its_lines_and_its_files_agree(query: dict[str, str], fi
     query = {"text": TEXT, "layer": "1", "head": "2", **query}
     app = visit(**query)
     assert_well(app)
-    weights = np.asarray(run(python(app))["weights"])
+    weights = run(python(app))["table"]["weight"].to_numpy()
     table = csv(files)
-    assert table["weight"].to_numpy() == pytest.approx(weights.ravel(), abs=1e-6)
+    assert table["weight"].to_numpy() == pytest.approx(weights, abs=1e-6)
     again = pd.read_parquet(io.BytesIO(files["parquet"]()))
-    assert again["weight"].to_numpy() == pytest.approx(weights.ravel(), abs=1e-7)
+    assert again["weight"].to_numpy() == pytest.approx(weights, abs=1e-7)
     assert again.attrs["python"].strip() == python(app)
     assert again.attrs["text"].splitlines()[0] == TEXT
     report = files["html"]().decode()
@@ -84,9 +84,9 @@ def test_a_heads_numbers_its_lines_and_its_files_agree(query: dict[str, str], fi
 
 #: View, values in the address, and what must stand in its report.
 SEEN = [
-    ("lines", {"overlay": "1.8,3.3", "least": "0.1", "special": "renormalise"}, ["L1 H8, L3 H3", "from 0.1 on"]),
-    ("lines", {"i": "2", "hold": "5", "words": "1"}, ["tokenizers", "summed, weights from them averaged"]),
-    ("lines", {"average": "heads", "j": "0"}, ["L1, mean of 12 heads", "Who attends to [CLS] (0)"]),
+    ("lines", {"overlay": "1.8,3.3", "least": "0.1", "special": "renormalise"}, ["L1 H8, L3 H3", "0.1; the numbers"]),
+    ("lines", {"i": "2", "hold": "5", "words": "1"}, ["tokenizers", "summed; weights from them are averaged"]),
+    ("lines", {"average": "heads", "j": "0"}, ["L1, mean of 12 heads", "What attends to [CLS] (0)"]),
     ("text", {"i": "2", "scale": "log"}, ["to it in L1 H2", "logarithmic"]),
     ("text", {"direction": "from", "j": "10", "pair": "It works.", "between": "a-b"}, ["it attends to", "A → B"]),
     ("text", {"words": "1", "average": "both"}, ["mean weight that a word receives", "Mean of all 72 heads"]),
@@ -109,7 +109,7 @@ def test_lines_and_text_are_taken_away_as_they_are_seen(
         held = {int(token) for name in ("i", "hold") for token in query.get(name, "").split(",") if token}
         assert not held or set(table["query"]) == held
     page = files["html"]().decode()
-    assert str(names["seen"].picture()) in page
+    assert str(names["view"].picture()) in page
     assert not [each for each in said if each not in page]
     assert len(live(page)["weights"]) > 0, "what lets the picture answer to the pointer"
 
@@ -118,7 +118,7 @@ def test_lines_of_a_long_text_leave_the_map_to_take_away(files: dict[str, Callab
     long = {"text": "attention is all you need " * 120, "model": "scratch", "positions": "rotary", "layers": "2"}
     app = visit(**long, view="lines")
     assert_well(app)
-    assert "pooled_window" in python(app)
+    assert "export.map(" in python(app)
     assert "largest_weight" in csv(files)
     app = visit(**long, view="text", i="3")
     assert_well(app)
@@ -142,8 +142,8 @@ def test_a_long_text_is_taken_away_in_blocks(files: dict[str, Callable[[], bytes
     app = visit(text="attention is all you need " * 60, layer="1", head="2")
     assert_well(app)
     table = csv(files)
-    weights = np.asarray(run(python(app))["weights"])
-    assert table["largest_weight"].to_numpy() == pytest.approx(weights.ravel(), abs=1e-6)
+    weights = run(python(app))["table"]["largest_weight"].to_numpy()
+    assert table["largest_weight"].to_numpy() == pytest.approx(weights, abs=1e-6)
     assert "pairs of tokens" in files["html"]().decode()
 
 
@@ -334,9 +334,9 @@ def test_a_comparisons_numbers_its_lines_and_its_files_agree(
 
 
 def test_repeated_words_are_told_apart_by_their_positions(minilm: encoder.TextEncoder):
-    shown = head_map.dense_map(minilm.trace("the cat the cat"), 0, 2)
-    pairs = report.pairs_frame(shown, 36)
+    view = attention_map(minilm.trace("the cat the cat"), 0, 2, queries=[4])
+    pairs = view.strongest()
     assert list(pairs.columns) == ["query", "from", "key", "to", "weight"]
     assert not pairs.duplicated(["query", "key"]).any()
     assert pairs.duplicated(["from", "to"]).any()
-    assert report.reached_frame(shown, [4])["key"].iloc[0] == 3  # L0 H2 looks at the token before
+    assert view.attended()["key"].iloc[0] == 3  # L0 H2 attends to the token before

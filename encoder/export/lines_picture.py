@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from encoder.export.picture import Picture, escape, exact, packed
 from encoder.figures.attention import Places, names_of_cells
 from encoder.figures.axes import arrow, check_labels, isolated
 from encoder.figures.colours import HEADS
-from encoder.figures.picture import Picture, escape, exact, packed, three_digits
+from encoder.figures.numbers import three_digits
 
 #: A line that is fainter changes no pixel.
 FAINTEST = 1 / 255

@@ -1,0 +1,17 @@
+"""Exports: the views of a head as objects, standalone HTML reports, tables, and the Python that makes them again.
+
+    view = export.map(trace, 0, 2)                            # or export.lines(trace, [(0, 2), (1, 8)], threshold=0.1)
+    view.frame()                                              # the numbers as a table
+    view.figure()                                             # of lines and text: view.picture()
+    view = export.text(trace, 0, 2, selected=[3], options=export.Options(special="zero"))
+
+Pages, files and the command line use these objects, so that a file holds what the page shows.
+"""
+
+from encoder.export.lines import Lines, lines
+from encoder.export.map import Map, map
+from encoder.export.options import Options
+from encoder.export.text import Text, text
+from encoder.export.view import HeadView, head_name
+
+__all__ = ["HeadView", "Lines", "Map", "Options", "Text", "head_name", "lines", "map", "text"]

@@ -1,0 +1,238 @@
+"""Heads' attention as lines from query tokens on the left to key tokens on the right.
+
+Shapes: N heads, R queries (rows), C keys (columns).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from encoder.errors import EncoderError
+from encoder.export.document import Section
+from encoder.export.lines_picture import LineCells, attention_lines, line_cells, live_lines
+from encoder.export.options import AS_COMPUTED, Options, Place
+from encoder.export.picture import Picture
+from encoder.export.view import STRONGEST, HeadView, named, places_in, view_code
+from encoder.figures.numbers import three_digits
+from encoder.measure import head_map
+from encoder.measure.head_map import WHOLE_TOKENS, DenseMap
+from encoder.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Heads that readers can tell apart by colour.
+MOST_HEADS = 12
+
+
+@dataclass(frozen=True)
+class Lines(HeadView):
+    """The view Lines. queries, keys: the selected rows and columns of the maps."""
+
+    maps: tuple[DenseMap, ...]
+    threshold: float
+    queries: tuple[int, ...]
+    keys: tuple[int, ...]
+
+    @property
+    def title(self) -> str:
+        return f"{self.name}, as lines"
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """float32 [N, R, C]."""
+        return np.stack([one.weights.numpy() for one in self.maps])
+
+    def _cells(self, most: int | None) -> LineCells:
+        return line_cells(self.weights, threshold=self.threshold, queries=self.queries, keys=self.keys, most=most)
+
+    def frame(self) -> pd.DataFrame:
+        """A row a line: the weights from the threshold on, of the selected tokens where there are any.
+
+        query, key: position of the first token that a row or column of the maps stands for.
+        """
+        import pandas as pd
+
+        cells = self._cells(most=None)
+        order = np.lexsort((cells.columns, cells.rows, cells.heads))
+        heads, rows, columns = (part[order] for part in (cells.heads, cells.rows, cells.columns))
+        first = self.maps[0]
+        names = [tuple("mean" if at is None else at for at in place) for place in self.heads]
+        return pd.DataFrame(
+            {
+                "layer": [names[head][0] for head in heads],
+                "head": [names[head][1] for head in heads],
+                "query": [first.query_tokens(row)[0] for row in rows],
+                "query_token": [first.query_labels[row] for row in rows],
+                "key": [first.key_tokens(column)[0] for column in columns],
+                "key_token": [first.key_labels[column] for column in columns],
+                "weight": cells.weights[order],
+            }
+        )
+
+    def picture(self) -> Picture:
+        """The lines, as HTML that a notebook shows."""
+        first = self.maps[0]
+        return attention_lines(
+            self.weights,
+            first.query_labels,
+            key_tokens=first.key_labels,
+            labels=self.names,
+            threshold=self.threshold,
+            queries=self.queries,
+            keys=self.keys,
+            places=first.places,
+        )
+
+    def live(self) -> dict[str, object]:
+        """Data for the script that makes the picture interactive in a report."""
+        first = self.maps[0]
+        return live_lines(
+            self.weights,
+            first.query_labels,
+            key_tokens=first.key_labels,
+            labels=self.names,
+            threshold=self.threshold,
+            places=first.places,
+        )
+
+    @property
+    def _selected(self) -> tuple[str, str]:
+        """The selected queries, and the selected keys, as text."""
+        first = self.maps[0]
+        return (
+            named(first.query_labels, [(row, first.query_tokens(row)[0]) for row in self.queries]),
+            named(first.key_labels, [(column, first.key_tokens(column)[0]) for column in self.keys]),
+        )
+
+    def sentences(self) -> list[str]:
+        said = [
+            "A line's strength is the weight from the token on the left to the token on the right. Point at a line or "
+            "token for its numbers."
+        ]
+        queries, keys = self._selected
+        if queries:
+            said.append(f"Only lines from {queries} are drawn. The number beside a key is the sum of their weights.")
+        if keys:
+            said.append(f"Only lines to {keys} are drawn. The number beside a query is the sum of its weights to them.")
+        return [" ".join([*said, self._strongest_line()]), *self.options.sentences()]
+
+    def _strongest_line(self) -> str:
+        """How many weights reach the threshold, and the strongest of them."""
+        cells = self._cells(most=1)
+        least = three_digits(self.threshold)
+        if not cells.among:
+            return f"No weight is {least} or more, so there is no line."
+        n_heads, n_rows, n_columns = self.weights.shape
+        every = n_heads * (len(self.queries) or n_rows) * (len(self.keys) or n_columns)
+        counted = f"The strongest of {every:,} weights"
+        if self.threshold:
+            counted = f"{cells.among:,} of {every:,} weights are {least} or more; the strongest"
+        first, row, column = self.maps[0], int(cells.rows[0]), int(cells.columns[0])
+        query = named(first.query_labels, [(row, first.query_tokens(row)[0])])
+        key = named(first.key_labels, [(column, first.key_tokens(column)[0])])
+        head = self.names[int(cells.heads[0])]
+        return f"{counted} is {three_digits(float(cells.weights[0]))}, from {query} to {key} in {head}."
+
+    def strongest(self) -> pd.DataFrame:
+        """The strongest lines, strongest first."""
+        table = self.frame().sort_values("weight", ascending=False, kind="stable").head(STRONGEST)
+        table = table.rename(columns={"query_token": "from", "key_token": "to"})
+        return table.drop(columns=["layer", "head"]) if len(self.heads) == 1 else table
+
+    def sections(self) -> list[Section]:
+        parts = [
+            Section(self.title, picture=self.picture(), sentences=self.sentences(), live=self.live()),
+            Section("The strongest of these weights", table=self.strongest()),
+        ]
+        first, (queries, keys) = self.maps[0], self._selected
+        if self.queries:
+            sums = self.weights[:, list(self.queries)].sum(1)
+            table = self._sums(sums, first.key_labels, first.places[1])
+            parts.append(Section(f"What {queries} attends to", table=table))
+        if self.keys:
+            sums = self.weights[:, :, list(self.keys)].sum(2)
+            table = self._sums(sums, first.query_labels, first.places[0])
+            parts.append(Section(f"What attends to {keys}", table=table))
+        return parts
+
+    def _sums(self, sums: np.ndarray, labels: Sequence[str], positions: Sequence[int]) -> pd.DataFrame:
+        """The numbers beside the tokens of a side, largest first: a column a head, and their mean. sums: [N, tokens]"""
+        import pandas as pd
+
+        order = np.argsort(-sums.mean(0), kind="stable")[:STRONGEST].tolist()
+        table: dict[str, object] = {
+            "position": [positions[place] for place in order],
+            "token": [labels[place] for place in order],
+        }
+        table |= {name: row[order] for name, row in zip(self.names, sums, strict=True)}
+        if len(sums) > 1:
+            table["mean"] = sums.mean(0)[order]
+        return pd.DataFrame(table)
+
+    def facts(self) -> dict[str, str]:
+        first, *more = self.names
+        said = {"View": "lines", "Map" if None in self.heads[0] else "Head": first}
+        if more:
+            said["Overlaid heads"] = ", ".join(more)
+        if self.threshold:
+            said["Minimum weight"] = f"{three_digits(self.threshold)}; the numbers beside the tokens count all weights"
+        return said | self.options.facts()
+
+    def code(self) -> str:
+        first = self.maps[0]
+        arguments = {
+            "threshold": self.threshold,
+            "queries": [first.query_tokens(row)[0] for row in self.queries],
+            "keys": [first.key_tokens(column)[0] for column in self.keys],
+        }
+        return view_code(f"lines(trace, {list(self.heads)}", arguments, self.options)
+
+
+def lines(
+    trace: Trace,
+    heads: Sequence[Place],
+    *,
+    threshold: float = 0.0,
+    queries: Sequence[int] = (),
+    keys: Sequence[int] = (),
+    options: Options = AS_COMPUTED,
+    maps: Sequence[DenseMap] | None = None,
+) -> Lines:
+    """Lines of one head, or of several drawn over one another.
+
+    Args:
+        trace: of at most 512 tokens.
+        heads: (layer, head) of each, 1 to 12; None: averaged over.
+        threshold: the smallest weight that is drawn as a line.
+        queries, keys: selected token positions; those that the options do not show are left out.
+        options: how the weights are shown.
+        maps: the maps of the heads with these options, where the caller has them already.
+
+    Raises:
+        EncoderError: too many tokens or heads, or a layer or head that the model does not have.
+    """
+    trace = trace if options.padding else trace.unpadded
+    if trace.n_tokens > WHOLE_TOKENS:
+        raise EncoderError(
+            f"Lines work up to {WHOLE_TOKENS} tokens; this text has {trace.n_tokens:,}. Choose the map, which shows "
+            "texts of any length, or a shorter text."
+        )
+    if not 0 < len(heads) <= MOST_HEADS:
+        raise EncoderError(f"{len(heads)} heads over one another: choose 1 to {MOST_HEADS}.")
+    if maps is None:
+        maps = [head_map.dense_map(trace, layer, head, **options.cells) for layer, head in heads]
+    return Lines(
+        trace=trace,
+        heads=tuple(heads),
+        options=options,
+        maps=tuple(maps),
+        threshold=threshold,
+        queries=places_in(queries, maps[0].row_of),
+        keys=places_in(keys, maps[0].column_of),
+    )

@@ -1,0 +1,192 @@
+"""A head's attention as a map: rows are queries, columns are keys.
+
+Shapes: R queries (rows), C keys (columns).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from encoder.export.document import Section
+from encoder.export.options import AS_COMPUTED, Options
+from encoder.export.tables import EXACT_TOKENS, attention_frame
+from encoder.export.view import STRONGEST, HeadView, load_map, named, places_in, view_code
+from encoder.figures import attention_heatmap
+from encoder.measure import ranking
+from encoder.measure.head_map import HeadMap
+from encoder.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+
+@dataclass(frozen=True)
+class Map(HeadView):
+    """The view Map. queries, keys: the selected rows and columns; colours: the theme, one of `colours.THEMES`."""
+
+    shown: HeadMap
+    queries: tuple[int, ...] = ()
+    keys: tuple[int, ...] = ()
+    colours: str = "viridis"
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether each cell is one weight. In long texts a cell is the largest weight of a block of tokens."""
+        most = max(len(self.shown.query_labels), len(self.shown.key_labels))
+        return most <= EXACT_TOKENS or self.options.words or self.options.pairs != "all"
+
+    @cached_property
+    def cells(self) -> tuple[np.ndarray, int]:
+        """(float32 [rows, columns], tokens along the side of a cell)."""
+        rows, columns = (slice(0, len(labels)) for labels in (self.shown.query_labels, self.shown.key_labels))
+        size = max(rows.stop, columns.stop) if self.is_exact else EXACT_TOKENS
+        weights, block = self.shown.pooled(size, rows, columns)
+        return weights.cpu().numpy(), block
+
+    def frame(self) -> pd.DataFrame:
+        """A row a cell: layer, head, and the columns of `tables.attention_frame`.
+
+        query, key: position of the first token that a row or column of the map stands for.
+        """
+        weights, block = self.cells
+        table = attention_frame(weights, self.shown.query_labels, key_labels=self.shown.key_labels, block=block)
+        if block == 1:
+            for axis, positions in zip(("query", "key"), self.shown.places, strict=True):
+                table[axis] = np.array(positions)[table[axis]]
+        layer, head = self.heads[0]
+        table.insert(0, "layer", "mean" if layer is None else layer)
+        table.insert(1, "head", "mean" if head is None else head)
+        return table
+
+    def figure(self) -> go.Figure:
+        """The map as a heatmap."""
+        weights, block = self.cells
+        return attention_heatmap(
+            weights,
+            self.shown.query_labels,
+            key_labels=self.shown.key_labels,
+            scale="head" if self.options.scale_to_max else "fixed",
+            log=self.options.log,
+            colours=self.colours,
+            selected=(self.queries, self.keys),
+            block=block,
+            places=self.shown.places if block == 1 else None,
+        )
+
+    def sentences(self) -> list[str]:
+        block = self.cells[1]
+        if block == 1:
+            return self.options.map_sentences()
+        said = (
+            f"{len(self.shown.query_labels):,} tokens: each cell is the largest weight among {block} × {block} pairs "
+            "of tokens. Rows are query tokens, columns key tokens."
+        )
+        return [said, *self.options.sentences()]
+
+    def strongest(self) -> pd.DataFrame:
+        """The strongest weights, strongest first; of a long text single weights, too."""
+        import pandas as pd
+
+        cells = self.shown.strongest(STRONGEST)
+        return pd.DataFrame(
+            {
+                "query": [self.shown.query_tokens(row)[0] for row, _, _ in cells],
+                "from": [self.shown.query_labels[row] for row, _, _ in cells],
+                "key": [self.shown.key_tokens(column)[0] for _, column, _ in cells],
+                "to": [self.shown.key_labels[column] for _, column, _ in cells],
+                "weight": [weight for _, _, weight in cells],
+            }
+        )
+
+    def attended(self) -> pd.DataFrame:
+        """What the selected queries attend to, summed, strongest first."""
+        import pandas as pd
+
+        found = ranking.strongest(self.shown.from_rows(self.queries), STRONGEST)
+        return pd.DataFrame(
+            {
+                "key": [self.shown.key_tokens(column)[0] for column, _ in found],
+                "to": [self.shown.key_labels[column] for column, _ in found],
+                "weight": [weight for _, weight in found],
+            }
+        )
+
+    def attending(self) -> pd.DataFrame:
+        """Which queries attend to the selected keys, summed, strongest first."""
+        import pandas as pd
+
+        found = ranking.strongest(self.shown.to_columns(self.keys), STRONGEST)
+        return pd.DataFrame(
+            {
+                "query": [self.shown.query_tokens(row)[0] for row, _ in found],
+                "from": [self.shown.query_labels[row] for row, _ in found],
+                "weight": [weight for _, weight in found],
+            }
+        )
+
+    def sections(self) -> list[Section]:
+        parts = [
+            Section(self.title, figure=self.figure(), sentences=[" ".join(self.sentences())]),
+            Section("The strongest weights of this map", table=self.strongest()),
+        ]
+        if self.queries:
+            tokens = named(self.shown.query_labels, [(row, self.shown.query_tokens(row)[0]) for row in self.queries])
+            parts.append(Section(f"What {tokens} attends to", table=self.attended()))
+        if self.keys:
+            tokens = named(self.shown.key_labels, [(at, self.shown.key_tokens(at)[0]) for at in self.keys])
+            parts.append(Section(f"What attends to {tokens}", table=self.attending()))
+        return parts
+
+    def facts(self) -> dict[str, str]:
+        kind = "Map" if None in self.heads[0] else "Head"
+        return {"View": "map", kind: self.name} | self.options.facts() | {"Colours": self.options.colours}
+
+    def code(self) -> str:
+        layer, head = self.heads[0]
+        arguments = {
+            "queries": [self.shown.query_tokens(row)[0] for row in self.queries],
+            "keys": [self.shown.key_tokens(column)[0] for column in self.keys],
+            "colours": "" if self.colours == "viridis" else self.colours,
+        }
+        return view_code(f"map(trace, {layer}, {head}", arguments, self.options, draw="figure")
+
+
+def map(
+    trace: Trace,
+    layer: int | None,
+    head: int | None,
+    *,
+    queries: Sequence[int] = (),
+    keys: Sequence[int] = (),
+    options: Options = AS_COMPUTED,
+    colours: str = "viridis",
+    shown: HeadMap | None = None,
+) -> Map:
+    """The attention map of a head, or an average.
+
+    Args:
+        trace: of any length; above 512 tokens the options `pairs` and `words` are refused.
+        layer, head: None: averaged over.
+        queries, keys: selected token positions; those that the options do not show are left out.
+        options: how the weights are shown.
+        colours: the theme, one of `colours.THEMES`.
+        shown: the map with these options, where the caller has it already.
+
+    Raises:
+        EncoderError: a layer, head or option that is not there.
+    """
+    trace = trace if options.padding else trace.unpadded
+    if shown is None:
+        shown = load_map(trace, layer, head, options)
+    rows, columns = places_in(queries, shown.row_of), places_in(keys, shown.column_of)
+    return Map(trace, ((layer, head),), options, shown, rows, columns, colours)

@@ -1,0 +1,117 @@
+"""Python lines that make a page's model and trace again, so that a notebook gives the same numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Protocol
+
+from encoder.config import EncoderConfig
+from encoder.trace import Trace
+
+
+class Origin(Protocol):
+    """How to make a model again. source: what `encoder.load` takes; scratch: the architecture of an untrained model."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def scratch(self) -> EncoderConfig | None: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def norm(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelOrigin:
+    """An `Origin`. norm: "trained", or "pre" or "post" for the same weights with the norms moved."""
+
+    source: str = "minilm"
+    scratch: EncoderConfig | None = None
+    seed: int = 0
+    norm: str = "trained"
+    device: str = "auto"
+    dtype: str = "float32"
+
+
+def model_lines(origin: Origin, name: str = "model") -> str:
+    """The Python expression that makes a model again, as an assignment to `name`."""
+    options = "" if origin.device == "auto" else f", device={origin.device!r}"
+    dtype = "" if origin.dtype == "float32" else f", dtype={origin.dtype!r}"
+    if origin.scratch is not None:
+        fields = ", ".join(f"{field}={value!r}" for field, value in config_fields(origin.scratch).items())
+        tokenizer = 'encoder.load("minilm").tokenizer'
+        options = options if origin.device in ("cpu", "cuda", "mps") else ""
+        config = f"encoder.EncoderConfig({fields})"
+        return f"{name} = encoder.build({config}, {tokenizer}, seed={origin.seed}{options}{dtype})"
+    moved = "" if origin.norm == "trained" else f'.with_norm_placement("{origin.norm}")'
+    return f"{name} = encoder.load({_quoted(origin.source)}{options}{dtype}){moved}"
+
+
+def config_fields(config: EncoderConfig) -> dict[str, object]:
+    """The fewest fields that make this config again: those that defaults and other fields imply are left out."""
+    fields = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    optional = [f.name for f in dataclasses.fields(config) if f.default is not dataclasses.MISSING]
+    for name in optional:
+        fewer = {field: value for field, value in fields.items() if field != name}
+        if EncoderConfig(**fewer) == config:
+            fields = fewer
+    return fields
+
+
+def python_lines(
+    origin: Origin,
+    text: str,
+    pair: str | None = None,
+    result: str = "",
+    window: int | None = None,
+    padded: Trace | None = None,
+    stride: int | None = None,
+) -> str:
+    """Python that makes a view's trace again, followed by the lines `result` that give the numbers shown.
+
+    result: uses the names `model` and `trace`; window, padded, stride: as in `trace_call`.
+    """
+    call = trace_call("model", text, pair, window, padded, stride)
+    lines = ["import encoder", model_lines(origin), f"trace = {call}"]
+    return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
+
+
+def trace_call(
+    model: str,
+    text: str,
+    pair: str | None = None,
+    window: int | None = None,
+    padded: Trace | None = None,
+    stride: int | None = None,
+) -> str:
+    """The Python expression that runs a text; model: the name of the variable that holds the model.
+
+    window: number of the sliding window of a long text; None: the text, cut at the model's limit.
+    stride: tokens from one window to the next; None: half a window.
+    padded: the trace to make again with its padding; None: without padding.
+    """
+    length = None if padded is None else batch_length(padded)
+    padding = ")" if length is None else f", pad_to={length})"
+    padding += ".unpadded" if padded is not None and padded.n_left_out else ""
+    typed = _quoted(text) + ("" if pair is None else f", {_quoted(pair)}")
+    if window is not None:
+        typed += "" if stride is None else f", stride={stride}"
+        return f"{model}.trace_tokens({model}.windows({typed})[{window}].sentence{padding}"
+    return f"{model}.trace({typed}{padding}"
+
+
+def batch_length(trace: Trace) -> int | None:
+    """The length in tokens that a text was padded to, whether its padding is shown or left out; None: not padded."""
+    length = trace.n_tokens + trace.n_left_out
+    return length if length > trace.n_real else None
+
+
+def _quoted(text: str) -> str:
+    """A Python string in double quotes where that needs no escapes."""
+    plain = '"' not in text and "\\" not in text and text.isprintable()
+    return f'"{text}"' if plain else repr(text)

@@ -1,0 +1,181 @@
+"""The text itself, its words shaded by a head: by what the selected tokens attend to, or by what attends to them.
+
+Shapes: U units, tokens or words of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from encoder.export.document import Section
+from encoder.export.options import AS_COMPUTED, Options
+from encoder.export.picture import Picture
+from encoder.export.text_picture import live_text, shaded_text
+from encoder.export.view import STRONGEST, HeadView, load_map, named, view_code
+from encoder.figures import disambiguate
+from encoder.figures.numbers import three_digits
+from encoder.measure.head_map import DenseMap, HeadMap
+from encoder.measure.passage import Direction, Shades, passage, shades
+from encoder.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Text(HeadView):
+    """The view Text. selected: token positions that the map shows."""
+
+    shown: HeadMap
+    direction: Direction
+    selected: tuple[int, ...]
+
+    @cached_property
+    def shades(self) -> Shades:
+        """The numbers, computed when first asked for: a long text takes a while."""
+        words, padding = self.options.words, self.options.padding
+        return shades(self.trace, self.shown, self.direction, self.selected, words=words, padding=padding)
+
+    @property
+    def title(self) -> str:
+        if not self.shades.held:
+            return f"The text, shaded by the mean weight that its tokens receive in {self.name}"
+        if self.shades.direction == "to":
+            return f"The text, shaded by what {self._selected} attends to in {self.name}"
+        return f"The text, shaded by what attends to {self._selected} in {self.name}"
+
+    @property
+    def _selected(self) -> str:
+        units = [(unit, self.shades.units[unit][0]) for unit in self.shades.held]
+        return named(self.shades.labels, units) if len(units) <= 4 else f"{len(units)} tokens"
+
+    def frame(self) -> pd.DataFrame:
+        """A row a token or word: position, label, whether it is selected, and weight (empty: not shown)."""
+        import pandas as pd
+
+        found = self.shades
+        return pd.DataFrame(
+            {
+                "position": [group[0] for group in found.units],
+                "token": list(found.labels),
+                "selected": [unit in found.held for unit in range(len(found.units))],
+                "weight": np.array(found.values, dtype=np.float32),
+            }
+        )
+
+    def picture(self) -> Picture:
+        """The shaded text, as HTML that a notebook shows."""
+        text = passage(self.trace, self.shades.units)
+        return shaded_text(
+            text.paragraphs,
+            self.shades.values,
+            labels=self._labels,
+            direction=self.shades.direction,
+            held=self.shades.held,
+            special=frozenset(text.special),
+            scale_to_max=self.options.scale_to_max,
+            log=self.options.log,
+        )
+
+    @property
+    def _labels(self) -> list[str]:
+        """The name of each unit, with its position where its text occurs more than once."""
+        return disambiguate(self.shades.labels, [group[0] for group in self.shades.units])
+
+    def live(self) -> dict[str, object] | None:
+        """Data for the script that makes the picture interactive in a report; None for a long text."""
+        if not isinstance(self.shown, DenseMap):
+            return None
+        found = self.shades
+        return live_text(
+            passage(self.trace, found.units).paragraphs,
+            self.shown.weights,
+            labels=self._labels,
+            rows=found.rows,
+            columns=found.columns,
+            direction=self.direction,
+            scale_to_max=self.options.scale_to_max,
+            log=self.options.log,
+        )
+
+    def sentences(self) -> list[str]:
+        found, unit = self.shades, "word" if self.options.words else "token"
+        if not found.held:
+            said = f"The shade is the mean weight that a {unit} receives from all {unit}s in {self.name}."
+        elif found.direction == "to":
+            verb = "attends" if len(found.held) == 1 else "together attend"
+            said = f"The stronger a {unit}'s shade, the more {self._selected} {verb} to it in {self.name}."
+        else:
+            said = f"The stronger a {unit}'s shade, the more it attends to {self._selected} in {self.name}."
+        values = np.nan_to_num(np.array(found.values), nan=0.0)
+        most = int(values.argmax())
+        if values[most] > 0:
+            strongest = named(found.labels, [(most, found.units[most][0])])
+            said += f" The strongest is {strongest}: {three_digits(float(values[most]))}."
+            said += f" Point at a {unit} for its number."
+        else:
+            said += " All weights are 0."
+        return [said, *self.options.sentences()]
+
+    def strongest(self) -> pd.DataFrame:
+        """The tokens or words of the strongest shades, strongest first."""
+        table = self.frame().dropna().sort_values("weight", ascending=False, kind="stable")
+        return table.head(STRONGEST).drop(columns="selected")
+
+    def sections(self) -> list[Section]:
+        return [
+            Section(self.title, picture=self.picture(), sentences=self.sentences(), live=self.live()),
+            Section("The strongest shades", table=self.strongest()),
+        ]
+
+    def facts(self) -> dict[str, str]:
+        shaded = "the mean weight received"
+        if self.selected and self.direction == "to":
+            shaded = "what the selected tokens attend to"
+        elif self.selected:
+            shaded = "what attends to the selected tokens"
+        kind = "Map" if None in self.heads[0] else "Head"
+        said = {"View": "text", kind: self.name, "Shaded by": shaded, "Shades": self.options.colours}
+        return said | self.options.facts()
+
+    def code(self) -> str:
+        layer, head = self.heads[0]
+        direction = "" if self.direction == "to" else self.direction
+        arguments = {"direction": direction, "selected": list(self.selected)}
+        return view_code(f"text(trace, {layer}, {head}", arguments, self.options)
+
+
+def text(
+    trace: Trace,
+    layer: int | None,
+    head: int | None,
+    *,
+    direction: Direction = "to",
+    selected: Sequence[int] = (),
+    options: Options = AS_COMPUTED,
+    shown: HeadMap | None = None,
+) -> Text:
+    """The text shaded by a head: by what the selected tokens attend to, or by what attends to them.
+
+    Args:
+        trace: of any length; above 512 tokens the options `pairs` and `words` are refused.
+        layer, head: None: averaged over.
+        direction: "to" or "from", as in `passage.shades`.
+        selected: token positions; none: shades are the mean weight that a token receives.
+        options: how the weights are shown.
+        shown: the map with these options, where the caller has it already.
+
+    Raises:
+        EncoderError: a layer, head or option that is not there.
+    """
+    trace = trace if options.padding else trace.unpadded
+    if shown is None:
+        shown = load_map(trace, layer, head, options)
+    place = shown.row_of if direction == "to" else shown.column_of
+    kept = tuple(sorted(token for token in set(selected) if place(token) is not None))
+    return Text(trace, ((layer, head),), options, shown, direction, kept)

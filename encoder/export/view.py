@@ -1,0 +1,117 @@
+"""What the views of a head have in common: Map, Lines and Text."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from encoder.config import EncoderConfig
+from encoder.errors import EncoderError
+from encoder.export.document import Section
+from encoder.export.options import Options, Place
+from encoder.figures import isolated
+from encoder.measure import head_map
+from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
+from encoder.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Rows of a table of the strongest weights.
+STRONGEST = 20
+
+
+@dataclass(frozen=True)
+class HeadView(ABC):
+    """A view of one head, or of several. heads: layer and head of each; None: averaged over."""
+
+    trace: Trace
+    heads: tuple[Place, ...]
+    options: Options
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each head."""
+        return [head_name(self.trace.config, *place) for place in self.heads]
+
+    @property
+    def name(self) -> str:
+        """The name of the head, or of the heads."""
+        first, *more = self.names
+        return " + ".join(self.names) if len(more) <= 3 else f"{first} and {len(more)} more heads"
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What the view shows, in a few words."""
+
+    @abstractmethod
+    def frame(self) -> pd.DataFrame:
+        """The numbers shown."""
+
+    @abstractmethod
+    def strongest(self) -> pd.DataFrame:
+        """The largest of them, largest first, as a short table."""
+
+    @abstractmethod
+    def sentences(self) -> list[str]:
+        """What the view shows, in words."""
+
+    @abstractmethod
+    def sections(self) -> list[Section]:
+        """Parts of a report: the picture with its sentences, and its strongest numbers."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, str]:
+        """The settings, in words."""
+
+    @abstractmethod
+    def code(self) -> str:
+        """Python that makes the view again from `trace`: `view`, and in `table` its numbers."""
+
+
+def head_name(config: EncoderConfig, layer: int | None, head: int | None) -> str:
+    """The name of a map: "L0 H2"; where layer or head is None, of an average: "L0, mean of 12 heads"."""
+    if layer is not None and head is not None:
+        return f"L{layer} H{head}"
+    if layer is not None:
+        return f"L{layer}, mean of {config.n_heads} heads"
+    if head is not None:
+        return f"H{head}, mean of {config.n_layers} layers"
+    return f"Mean of all {config.n_layers * config.n_heads} heads"
+
+
+def load_map(trace: Trace, layer: int | None, head: int | None, options: Options) -> HeadMap:
+    """The map of a layer and head with these options, whole or, of a long text, computed part by part.
+
+    Raises:
+        EncoderError: the options need a shorter text, or the model has no such layer or head.
+    """
+    if trace.n_tokens <= WHOLE_TOKENS:
+        return head_map.dense_map(trace, layer, head, **options.cells)
+    if options.pairs != "all" or options.words:
+        raise EncoderError(
+            f"Whole words and pairs of sentences work up to {WHOLE_TOKENS} tokens; this text has {trace.n_tokens:,}. "
+            "Leave these options out, or choose a shorter text."
+        )
+    return LongMap(trace, layer, head, options.special)
+
+
+def places_in(tokens: Sequence[int], place: Callable[[int], int | None]) -> tuple[int, ...]:
+    """The rows or columns of tokens, ascending. place: `row_of` or `column_of` of a map; tokens not shown have none."""
+    return tuple(sorted({found for token in tokens if (found := place(token)) is not None}))
+
+
+def named(labels: Sequence[str], places: Sequence[tuple[int, int]]) -> str:
+    """Tokens with their positions, as text. places: (index of the label, position) of each."""
+    return ", ".join(f"{isolated(labels[place])} ({position})" for place, position in places)
+
+
+def view_code(call: str, arguments: Mapping[str, object], options: Options, draw: str = "picture") -> str:
+    """Python lines that make a view. call: "lines(trace, [(0, 2)]"; arguments that are empty or 0 are left out."""
+    given = "".join(f", {name}={value!r}" for name, value in arguments.items() if value)
+    changed = ", ".join(f"{name}={value!r}" for name, value in options.changed().items())
+    given += f", options=export.Options({changed})" if changed else ""
+    return f"from encoder import export\nview = export.{call}{given})\ntable = view.frame()\nview.{draw}()"
