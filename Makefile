@@ -64,7 +64,7 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
 twins: $(VENV)/installed
-	$(BIN)/python -m encoder.train.twins
+	$(BIN)/python -m encoder.twins
 
 clean:
 	rm -rf build dist static/plotly-* static/*.js .pytest_cache .ruff_cache

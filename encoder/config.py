@@ -16,7 +16,7 @@ NormPlacement = Literal["pre", "post"]
 PositionKind = Literal["learned", "sinusoidal", "rotary", "none"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 
-NORM_PLACEMENTS = ("pre", "post")
+NORM_PLACEMENTS: tuple[NormPlacement, ...] = ("pre", "post")
 POSITION_KINDS = ("learned", "sinusoidal", "rotary", "none")
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 

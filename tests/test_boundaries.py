@@ -6,6 +6,7 @@ All imports count: those inside functions and those for type checkers, too.
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
@@ -30,6 +31,7 @@ ENGINE = [
     {"images"},
     {"load", "explain"},
     {"train"},
+    {"twins"},
     {"export"},
     {"cli"},
 ]
@@ -159,6 +161,19 @@ def test_engine_imports_point_downward(path: Path):
             assert own in {"cli", "export"}, f"{path} draws: leave that to the pages and to notebooks"
         else:
             assert ROWS[name] < ROWS[own], f"{path} imports encoder.{name}, which is not below it"
+
+
+def test_no_modules_import_each_other_in_a_cycle():
+    modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path for path in ENCODER + PAGES}
+
+    def module(name: str) -> str:
+        """The module that an imported name is, or lies in; "" for one from elsewhere."""
+        while name and name not in modules:
+            name = name.rpartition(".")[0]
+        return name
+
+    needed = {name: {module(used) for used in imports(path)} - {"", name} for name, path in modules.items()}
+    graphlib.TopologicalSorter(needed).prepare()  # a CycleError names the cycle
 
 
 @each(PAGES)

@@ -1,6 +1,5 @@
-"""Training: the recipe of the bundled twins, small tasks trained live, gradients at initialisation.
+"""Small tasks trained live, gradients at initialisation, and the recorded curves of the bundled twins.
 
-`twins` is the command that trains and writes the twins (`corpus`, `rows`, `mlm`, `checkpoint`, `finish`); `curves`
-reads what it recorded; `tasks` and `loop` train a small task while a page looks on; `gradients` measures Xiong et
-al. 2020.
+`tasks` and `settings` describe a run, `loop` trains it while a page polls it, `single_file` saves it, `task_inspection`
+reads its answers; `gradients` measures what Xiong et al. 2020 bound; `curves` reads what `encoder.twins` recorded.
 """

@@ -1,4 +1,4 @@
-"""The recorded training curves that ship: both twins, both without warm-up, and twelve layers of each kind."""
+"""The recorded training curves that ship: the twins, the twins without warm-up, and twelve layers of each kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from encoder.errors import EncoderError
 if TYPE_CHECKING:
     import pandas
 
-#: Where the finished twins and the curves ship.
+#: The folder of the finished twins and of the curves.
 DATA = Path(__file__).parent.parent / "data"
 FILE = "curves.parquet"
 
@@ -24,24 +24,24 @@ def _read(path: Path) -> pandas.DataFrame:
 
 
 def recorded(path: Path | None = None) -> pandas.DataFrame:
-    """One row every 25 steps of a run, as a copy that may be changed.
+    """One row every 25 steps of a run, as a copy that a caller may change.
 
     run: "twin-pre", "twin-post-no-warmup", "deep-pre", ...; norm_placement, n_layers, d_model, warmup_steps: of its
     recipe; status: how it ended; step, tokens, seconds: so far; loss: training, mean since the last row, nats;
-    learning_rate; gradient_norm: before clipping; held_out_loss, held_out_accuracy: NaN in rows without a look at
-    the held-out sentences. Raises EncoderError where no curves have been recorded.
+    learning_rate; gradient_norm: before clipping; held_out_loss, held_out_accuracy: NaN in rows without an evaluation.
+    Each run has one seed. Raises EncoderError without recorded curves.
     """
     path = path or DATA / FILE
     if not path.is_file():
-        raise EncoderError(f"There is no {path.name}: train the twins with make twins, which records it.")
+        raise EncoderError(f"There is no {path.name}: record it with make twins.")
     return _read(path).copy()
 
 
 def at_common_step(table: pandas.DataFrame) -> tuple[int, pandas.DataFrame]:
-    """All runs at the last step at which each of them looked at the held-out sentences.
+    """All runs at the last step at which every run was evaluated.
 
-    Returns that step and a table of held-out accuracies, 0 to 1: a row for each n_layers and warm-up ("with",
-    "without"), a column for each norm placement there is.
+    Returns that step and a table of held-out accuracies, 0 to 1: a row for each n_layers and warm_up ("with",
+    "without"), a column for each norm placement.
     """
     seen = table[table.held_out_accuracy.notna()]
     steps = set.intersection(*(set(rows.step) for _, rows in seen.groupby("run", observed=True)))

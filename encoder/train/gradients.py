@@ -1,12 +1,14 @@
-"""Gradients at initialisation, over depth, in both norm placements: what Xiong et al. 2020 prove, measured.
+"""Gradients at initialisation over depth, in both norm placements, beside the bounds of Xiong et al. 2020.
 
-"On Layer Normalization in the Transformer Architecture", sections 3.2 and 3.3. Where the theory's setting is followed
-(`Setting()`): one head; W_Q and W_K zero, so that attention is uniform; an FFN as wide as the stream, with ReLU; linear
-maps drawn as Xavier (Glorot) Gaussians, biases 0, gains 1; input vectors N(0, I), without positions and without a
-norm after the embeddings; pre-norm with a final norm; the output words' vectors are a Xavier table of their own.
-Where it is not: our attention has W_O after W_V (as real encoders do), both Xavier, which leaves the expected
-squared norm as it is; the 15 % of the tokens that are to be predicted are shown as one and the same random vector;
-the loss is their mean.
+"On Layer Normalization in the Transformer Architecture", sections 3.2 and 3.3. `Setting()` follows the paper in this:
+one head; W_Q and W_K zero, so that attention is uniform; an FFN as wide as the residual stream, with ReLU; linear maps
+drawn as Xavier (Glorot) Gaussians, biases 0, gains 1; input vectors N(0, I), no positions and no LayerNorm after the
+embeddings; pre-norm with a final LayerNorm; output vectors of the words from a Xavier table of their own.
+It differs in this: W_O follows W_V as in real encoders, both Xavier, which keeps the expected squared norm; 15 % of the
+tokens are masked, all with the same random vector; the loss is their mean.
+
+Theorem 1 gives upper bounds on the last layer's gradient, at initialisation alone. It says nothing of the steps that
+Adam takes, since Adam divides each gradient by its running size.
 
 Shapes: L layers, B rows, T tokens, D d_model, V vocabulary.
 """
@@ -14,7 +16,7 @@ Shapes: L layers, B rows, T tokens, D d_model, V vocabulary.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,16 +32,16 @@ from encoder.model import Encoder
 if TYPE_CHECKING:
     import pandas
 
-#: Depths of the benchmark and of the issue's figures.
+#: Depths of the benchmark.
 DEPTHS = (6, 8, 12, 16, 24)
 MASK_SHARE = 0.15
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is measured on. The defaults are the theory's; d_ffn 0: as wide as d_model.
+    """The encoders to measure. The defaults are the paper's; d_ffn 0: as wide as d_model.
 
-    uniform_attention: W_Q and W_K are zero (the theory); otherwise Xavier like the rest. n_rows x n_tokens random
+    uniform_attention: W_Q and W_K are zero as in the paper, otherwise Xavier. The input is n_rows x n_tokens random
     tokens.
     """
 
@@ -54,7 +56,7 @@ class Setting:
 
     @property
     def is_theory(self) -> bool:
-        """Whether the theorem's bounds are about this setting."""
+        """Whether the paper's bounds hold for this setting."""
         return (
             self.n_heads == 1
             and self.d_ffn in (0, self.d_model)
@@ -63,7 +65,7 @@ class Setting:
         )
 
     def config(self, depth: int, placement: NormPlacement) -> EncoderConfig:
-        """The encoder of `depth` layers. Raises ConfigError where the width cannot be split among the heads."""
+        """The encoder of `depth` layers. Raises ConfigError for a width that the heads cannot share."""
         return EncoderConfig(
             vocab_size=self.vocab_size, d_model=self.d_model, n_layers=depth, n_heads=self.n_heads,
             d_ffn=self.d_ffn or self.d_model, max_positions=self.n_tokens, norm_placement=placement,
@@ -75,9 +77,9 @@ class Setting:
 class Measurement:
     """One backward pass.
 
-    gradient_norms [L]: Frobenius norm of the loss' gradient in each layer's second FFN matrix, W_out; squared_norms
-    [L]: mean over tokens of the squared length, over D, of the stream after each layer: in post-norm of the sum
-    that goes into the layer's last norm, in pre-norm of the stream itself; loss in nats.
+    gradient_norms [L]: Frobenius norm of the loss' gradient in each layer's second FFN matrix, W_out. squared_norms
+    [L]: mean over tokens of the squared norm over D, after each layer: in post-norm of the input of the layer's last
+    LayerNorm, in pre-norm of the residual stream. loss in nats.
     """
 
     depth: int
@@ -89,23 +91,21 @@ class Measurement:
 
     @property
     def last_gradient_norm(self) -> float:
-        """Of the last layer, which the theorem is about."""
+        """That of the last layer, which Theorem 1 bounds."""
         return self.gradient_norms[-1]
 
 
 def measure(depth: int, placement: NormPlacement, seed: int, setting: Setting | None = None) -> Measurement:
-    """One encoder, one backward pass of a masked-word loss. The same seed gives both placements the same weights
-    and text.
-    """
+    """One backward pass of a masked-word loss. With one seed, both placements have the same weights and text."""
     setting = setting or Setting()
     encoder = Encoder(setting.config(depth, placement), seed=seed)
     if setting.uniform_attention:
         silence_queries_and_keys(encoder)
-    generator = torch.Generator().manual_seed(seed + 1_000_003)  # another stream than the weights'
+    generator = torch.Generator().manual_seed(seed + 1_000_003)  # other random numbers than those of the weights
     shape = (setting.n_rows, setting.n_tokens)
     words = torch.randint(1, setting.vocab_size, shape, generator=generator)  # [B, T]; word 0 stands for [MASK]
     hidden = torch.rand(shape, generator=generator) < MASK_SHARE
-    hidden[0, 0] = True  # never nothing to predict
+    hidden[0, 0] = True  # at least one token is masked
     deviation = (2.0 / (setting.vocab_size + setting.d_model)) ** 0.5
     table = torch.randn(setting.vocab_size, setting.d_model, generator=generator) * deviation
     with record() as recorder:
@@ -125,52 +125,47 @@ def measure(depth: int, placement: NormPlacement, seed: int, setting: Setting | 
 
 @torch.no_grad()
 def silence_queries_and_keys(encoder: Encoder) -> None:
-    """Set W_Q and W_K to zero, in place: every score is 0, so every token attends to all tokens alike."""
-    for block in encoder.layers:
-        block.attention.w_q.weight.zero_()  # type: ignore[union-attr]
-        block.attention.w_k.weight.zero_()  # type: ignore[union-attr]
+    """Set W_Q and W_K to zero, in place: every score is 0 and attention is uniform."""
+    for layer in range(encoder.config.n_layers):
+        attention = encoder.block(layer).attention
+        attention.w_q.weight.zero_()
+        attention.w_k.weight.zero_()
 
 
 def _squared_norm(values: dict[str, Tensor], layer: int, placement: NormPlacement) -> float:
     name = f"layers.{layer}.ffn_norm.input" if placement == "post" else f"layers.{layer}.after_ffn"
-    return float(values[name].detach().square().mean())  # the mean over D is the squared length / D
+    return float(values[name].detach().square().mean())  # the mean over D is the squared norm / D
 
 
 def measure_all(
     depths: Sequence[int] = DEPTHS,
     seeds: Iterable[int] = (0, 1, 2),
     setting: Setting | None = None,
-    stop: Callable[[], bool] | None = None,
 ) -> Iterator[Measurement]:
-    """Every depth, seed and placement, the cheapest first, handed out as they come; ends early when `stop()` says so.
-
-    Raises EncoderError for a depth below 1.
-    """
+    """Yield every depth, seed and placement, the cheapest first. Raises EncoderError for a depth below 1."""
     wrong = [depth for depth in depths if depth < 1]
     if wrong:
-        raise EncoderError(f"depth={wrong[0]}: an encoder has at least 1 layer.")
+        raise EncoderError(f"depth={wrong[0]}: choose 1 or more layers.")
     seeds = tuple(seeds)
     for depth in sorted(depths):
         for seed in seeds:
             for placement in NORM_PLACEMENTS:
-                if stop is not None and stop():
-                    return
-                yield measure(depth, placement, seed, setting)  # type: ignore[arg-type]
+                yield measure(depth, placement, seed, setting)
 
 
 def count(depths: Sequence[int], seeds: Sequence[int]) -> int:
-    """How many measurements `measure_all` gives, for a progress bar."""
+    """Number of measurements that `measure_all` yields."""
     return len(depths) * len(seeds) * len(NORM_PLACEMENTS)
 
 
-# --- what the theory says ---------------------------------------------------------------------------------------------
+# --- the paper's bounds -----------------------------------------------------------------------------------------------
 
 
 def lemma_bounds(layer: int, placement: NormPlacement) -> tuple[float, float]:
     """Lemma 2: bounds of the expected squared norm over D after `layer` (counted from 0, so l = layer + 1 there).
 
-    Post-norm: exactly 3/2, of the sum before the layer's last norm. Pre-norm: between 1 + l/2 and 1 + 3l/2, of the
-    stream.
+    Post-norm: exactly 3/2, of the input of the layer's last LayerNorm. Pre-norm: between 1 + l/2 and 1 + 3l/2, of the
+    residual stream.
     """
     if placement == "post":
         return 1.5, 1.5
@@ -178,26 +173,25 @@ def lemma_bounds(layer: int, placement: NormPlacement) -> tuple[float, float]:
 
 
 def theorem_exponent(placement: NormPlacement) -> float:
-    """Theorem 1: the last layer's gradient is O(D sqrt(ln D)) in post-norm, O(D sqrt(ln D / L)) in pre-norm: L^0,
-    L^-1/2.
+    """Exponent of L in Theorem 1's upper bound on the last layer's gradient.
+
+    Post-norm: O(D sqrt(ln D)), so 0. Pre-norm: O(D sqrt(ln D / L)), so -1/2.
     """
     return 0.0 if placement == "post" else -0.5
 
 
 def theorem_line(depths: Sequence[int], placement: NormPlacement, d_model: int, through: float) -> tuple[float, ...]:
-    """The theorem's bound up to its constant, which is chosen so that the line passes `through` at the first depth."""
+    """Theorem 1's bound, with its unknown constant chosen so that the line passes `through` at the first depth."""
     bound = [d_model * math.sqrt(math.log(d_model)) * depth ** theorem_exponent(placement) for depth in depths]
     return tuple(through * value / bound[0] for value in bound)
 
 
-# --- what was found ---------------------------------------------------------------------------------------------------
+# --- summaries --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Slope:
-    """log(gradient norm) = intercept + slope x log(depth), least squares over the means of the seeds; at least two
-    depths.
-    """
+    """log(gradient norm) = intercept + slope x log(depth), by least squares over the means of the seeds."""
 
     placement: NormPlacement
     slope: float
@@ -205,7 +199,7 @@ class Slope:
 
 
 def fit_slope(measurements: Iterable[Measurement], placement: NormPlacement) -> Slope | None:
-    """Slope of the last layer's gradient norm over depth, both as logarithms; None with fewer than two depths."""
+    """Slope of the last layer's gradient norm over depth, both as logarithms; None for fewer than two depths."""
     by_depth: dict[int, list[float]] = {}
     for entry in measurements:
         if entry.placement == placement:
@@ -219,9 +213,7 @@ def fit_slope(measurements: Iterable[Measurement], placement: NormPlacement) -> 
 
 
 def to_frame(measurements: Iterable[Measurement]) -> pandas.DataFrame:
-    """One row a layer: placement, depth, seed, layer, gradient_norm, squared_norm (over D), lower and upper (Lemma
-    2).
-    """
+    """One row a layer: placement, depth, seed, layer, gradient_norm, squared_norm (over D), Lemma 2's lower, upper."""
     import pandas as pd
 
     rows = [

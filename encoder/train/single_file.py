@@ -1,7 +1,7 @@
-"""A trained task as one safetensors file, for a download and an upload: weights, and settings in the file's header.
+"""A trained task as one safetensors file, for a download and an upload: weights, with the settings in the header.
 
-Only tensors and text are read, and every one of them is checked against the settings before a model is built: a file
-from elsewhere can say nothing that this module does not ask.
+A file may come from anywhere. Only tensors and text are read, and each is checked against the settings before a model
+is built.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError, LoadError
-from encoder.pipeline import TextEncoder
-from encoder.train.loop import TaskModel, TaskSettings, TrainedTask
+from encoder.train.settings import TaskSettings
+from encoder.train.task_model import TaskModel, TrainedTask
 
-#: Larger files are refused; the largest run that the page offers has about 40 MB.
+#: Larger files are refused; the largest run of the page takes about 40 MB.
 MAX_BYTES = 64_000_000
 FORMAT = "encoderscope task 1"
 _SETTINGS, _STEP = "settings", "step"
@@ -32,33 +32,32 @@ def to_bytes(task: TrainedTask) -> bytes:
 
 
 def from_bytes(data: bytes, name: str = "This file") -> TrainedTask:
-    """What `to_bytes` wrote. name: what the error calls it.
+    """Read what `to_bytes` wrote. name: what an error calls the file.
 
-    Raises LoadError, with the reason, for what is too large, no safetensors file, of another kind, or damaged.
+    Raises LoadError with the reason for a file that is too large, not safetensors, of another kind, or damaged.
     """
     if len(data) > MAX_BYTES:
-        raise LoadError(f"{name} has {len(data) / 1e6:,.0f} MB; runs of this page have at most {MAX_BYTES // 10**6}.")
+        raise LoadError(f"{name} has {len(data) / 1e6:,.0f} MB: choose a file of at most {MAX_BYTES // 10**6} MB.")
     weights, about = _parsed(data, name)
     settings, step = _settings(about, name)
     config, task = settings.config(), settings.make_task()
-    with torch.device("meta"):  # shapes alone: a header that asks for a giant gets no memory
+    with torch.device("meta"):  # shapes alone: a header that asks for a huge model gets no memory
         wanted = {key: tuple(value.shape) for key, value in TaskModel(config, len(task.classes)).state_dict().items()}
     _check(weights, wanted, name)
     model = TaskModel(config, len(task.classes))
     model.load_state_dict(weights)
     model.eval()
-    title = f"{task.name}, {settings.norm_placement}-norm, {step:,} steps"
-    return TrainedTask(settings, step, TextEncoder(title, model.encoder, task.tokenizer()), model)
+    return TrainedTask(settings, step, model)
 
 
 def held_out_accuracy(task: TrainedTask, n: int = 256) -> float:
-    """Share of right answers on sequences that the run did not train on."""
+    """Share of right answers on the held-out sequences of the run."""
     inputs, answers = task.settings.make_task().sample(n, (task.settings.seed, 1))
     return float((task.predict(inputs) == answers).float().mean())
 
 
 def _parsed(data: bytes, name: str) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """(weights, the header's own words)."""
+    """(weights, metadata of the header)."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 
@@ -66,11 +65,11 @@ def _parsed(data: bytes, name: str) -> tuple[dict[str, Tensor], dict[str, str]]:
         weights = load(data)
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise LoadError(f"{name} is no safetensors file, or a damaged one: {error}") from error
+        raise LoadError(f"{name} is no valid safetensors file: {error}. Save the run again.") from error
     about = header.get("__metadata__") or {}
     if about.get("format") != FORMAT:
         raise LoadError(
-            f"{name} was not saved on this page. Checkpoints of other kinds open in the sidebar, as a folder or Hub id."
+            f"{name} was not saved on this page. Open other checkpoints in the sidebar, as a folder or Hub id."
         )
     return weights, about
 
@@ -82,23 +81,24 @@ def _settings(about: dict[str, str], name: str) -> tuple[TaskSettings, int]:
         step = int(about[_STEP])
         wrong = [key for key in fields if key not in known or not _same_kind(fields[key], known[key])]
         if wrong or step < 0:
-            raise ValueError(f"{wrong[0]!r} is not what it should be" if wrong else f"step {step}")
+            raise ValueError(f"{wrong[0]!r} has no valid value" if wrong else f"step {step} is negative")
         return TaskSettings(**fields), step
     except (EncoderError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LoadError(f"The settings in {name} cannot be read: {error}") from error
+        raise LoadError(f"The settings in {name} are not valid: {error}. Save the run again.") from error
 
 
 def _same_kind(value: object, default: object) -> bool:
-    """Whether a value of JSON has the type of the field; a whole number will do for a fraction."""
+    """Whether a JSON value has the type of the field; an integer is valid for a float."""
     allowed = (int, float) if isinstance(default, float) else (type(default),)
     return isinstance(value, allowed) and not isinstance(value, bool)
 
 
 def _check(weights: dict[str, Tensor], wanted: dict[str, tuple[int, ...]], name: str) -> None:
     for key in sorted(set(wanted) ^ set(weights)):
-        raise LoadError(f"{name} {'lacks' if key in wanted else 'has a surplus'} tensor {key!r}: save the run again.")
+        problem = "lacks" if key in wanted else "has a surplus"
+        raise LoadError(f"{name} {problem} tensor {key!r}: save the run again.")
     for key, value in weights.items():
         if tuple(value.shape) != wanted[key]:
             raise LoadError(f"{key} in {name} has shape {list(value.shape)}; its settings say {list(wanted[key])}.")
         if not value.is_floating_point() or not bool(torch.isfinite(value).all()):
-            raise LoadError(f"{key} in {name} holds numbers that are not finite: the run had diverged.")
+            raise LoadError(f"{key} in {name} holds numbers that are not finite: train the run again.")

@@ -1,4 +1,4 @@
-"""What a person sees of a run: its sequence, the answers, where attention looks. Symbols rather than ids.
+"""What a page shows of a run: its sequence, the answers, and which token each head attends to most.
 
 Shapes: T tokens, L layers, H heads.
 """
@@ -8,13 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from encoder.train.loop import Frame, TaskRun, hits
+from encoder.train.loop import Frame, TaskRun
 
 
 @dataclass(frozen=True)
 class Answers:
-    """One sequence of T symbols: what stands there, what is right, what the encoder says."""
+    """One sequence of T symbols: the symbols, the right answers, and the answers of the encoder."""
 
     shown: tuple[str, ...]
     expected: tuple[str, ...]
@@ -27,7 +29,7 @@ class Answers:
 
 
 def answers(run: TaskRun, frame: Frame) -> Answers:
-    """The sample sequence of a run, with what the encoder answered at the time of `frame`."""
+    """The sample sequence of a run, with the answers of the encoder at the time of `frame`."""
     task = run.task
     return Answers(
         tuple(task.text(run.inputs[0]).split()),
@@ -36,23 +38,23 @@ def answers(run: TaskRun, frame: Frame) -> Answers:
     )
 
 
-def attention(frame: Frame, layer: int, head: int, mean: bool) -> np.ndarray:
-    """[T, T]: one head's map on the sample sequence, or its mean over the held-out sequences."""
-    return (frame.mean if mean else frame.sample)[layer, head]
+def hits(pattern: np.ndarray | Tensor, source: Tensor) -> int:
+    """Rows of an attention map [T, T] whose largest weight lies on the token with the answer. source: [T]."""
+    return int((torch.as_tensor(pattern).argmax(-1) == source).sum())
 
 
-def right_looks(run: TaskRun, frame: Frame, layer: int, head: int) -> int | None:
-    """Rows of the sample's map that look most at the token with the answer; None where a task has no single one."""
+def right_rows(run: TaskRun, frame: Frame, layer: int, head: int) -> int | None:
+    """Rows of the sample's map that attend most to the token with the answer; None where no single token has it."""
     source = run.task.source
     return None if source is None else hits(frame.sample[layer, head], source(run.inputs[:1] - run.task.offset)[0])
 
 
 def best_head(run: TaskRun, frame: Frame) -> tuple[int, int] | None:
-    """(layer, head) that looks at the right token most often; None where a task has no single right one."""
+    """(layer, head) with the most right rows; None where no single token has the answer."""
     if run.task.source is None:
         return None
     shape = frame.sample.shape[:2]
-    counts = [[right_looks(run, frame, layer, head) or 0 for head in range(shape[1])] for layer in range(shape[0])]
+    counts = [[right_rows(run, frame, layer, head) or 0 for head in range(shape[1])] for layer in range(shape[0])]
     layer, head = np.unravel_index(np.array(counts).argmax(), shape)
     return int(layer), int(head)
 

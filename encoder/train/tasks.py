@@ -15,7 +15,7 @@ from encoder.errors import ConfigError
 from encoder.text import Tokenizer
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-#: Bounds of what is offered; a run of more tokens or symbols takes minutes rather than seconds.
+#: Limits; a run with more tokens or symbols takes minutes instead of seconds.
 LENGTHS = (2, 64)
 SYMBOLS = (2, len(DIGITS))
 SPECIAL = ("[PAD]", "[UNK]")
@@ -23,12 +23,11 @@ SPECIAL = ("[PAD]", "[UNK]")
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be learned.
+    """A task to learn.
 
     symbols: the inputs; classes: the answers; draw(n, generator) -> ids [n, T]; answer(ids) -> classes [n, T];
-    source(ids) -> [n, T], the token that each answer is read from (where attention should look), or None where
-    there is no single one. Ids count from 0 here; the tokenizer puts its special tokens before them (`ids +
-    offset`).
+    source(ids) -> [n, T], the token that has each answer (where attention should lie), or None where no single token
+    has it. Ids count from 0 here; in the vocabulary the special tokens come before them (`ids + offset`).
     """
 
     name: str
@@ -52,10 +51,8 @@ class Task:
         return len(SPECIAL) + len(self.symbols)
 
     def sample(self, n: int, seed: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-        """n sequences and their answers, both [n, T] long; ids as the vocabulary has them. The same seed, the same
-        sequences.
-        """
-        # Sequences of several numbers are folded into one seed: draws of step 1 and of the held-out set must not meet.
+        """n sequences and their answers, both [n, T] of int64; ids as in the vocabulary. A seed fixes the sequences."""
+        # Several numbers make one seed, so that no training step draws the held-out sequences.
         folded = 0
         for number in seed:
             folded = (folded * 1_000_003 + number + 1) % (2**63 - 1)
@@ -63,11 +60,11 @@ class Task:
         return ids + self.offset, self.answer(ids)
 
     def text(self, ids: Tensor) -> str:
-        """Ids [T] as the vocabulary has them -> what a person types: "3 1 4"."""
+        """Ids [T] as in the vocabulary -> the text that a person types: "3 1 4"."""
         return " ".join(self.symbols[int(i) - self.offset] for i in ids)
 
     def tokenizer(self) -> Tokenizer:
-        """One token a character, spaces left out, nothing added around: the maps show the sequence alone."""
+        """One token a character, without spaces and special tokens: maps show the sequence alone."""
         from tokenizers import Regex, normalizers, pre_tokenizers
         from tokenizers import Tokenizer as Backend
         from tokenizers.models import WordLevel
@@ -88,7 +85,7 @@ def reverse(length: int = 16, n_symbols: int = 10) -> Task:
     """Token i of the answer is token T - 1 - i."""
     symbols = tuple(DIGITS[:n_symbols])
     return Task(
-        "reverse", "Reverse the sequence", "Each token names the symbol at the mirrored place.",
+        "reverse", "Reverse the sequence", "Each token predicts the symbol at the mirrored position.",
         length, symbols, symbols, _random(length, n_symbols),
         lambda ids: ids.flip(-1),
         lambda ids: torch.arange(ids.shape[-1]).flip(0).expand_as(ids),
@@ -99,16 +96,16 @@ def sort(length: int = 16, n_symbols: int = 10) -> Task:
     """Token i of the answer is the i-th smallest symbol."""
     symbols = tuple(DIGITS[:n_symbols])
     return Task(
-        "sort", "Sort the sequence", "Token i names the symbol that stands at place i when the sequence is sorted.",
+        "sort", "Sort the sequence", "Token i predicts the symbol at position i of the sorted sequence.",
         length, symbols, symbols, _random(length, n_symbols), lambda ids: ids.sort(-1).values, None,
     )  # fmt: skip
 
 
 def previous(length: int = 16, n_symbols: int = 10) -> Task:
-    """Token i of the answer is token i - 1; the first, which has none before it, names itself."""
+    """Token i of the answer is token i - 1; the first token, which has none before it, predicts itself."""
     symbols = tuple(DIGITS[:n_symbols])
     return Task(
-        "previous", "Copy the previous", "Each token names the symbol before it; the first one names itself.", length,
+        "previous", "Copy the previous", "Each token predicts the symbol before it; the first predicts itself.", length,
         symbols, symbols, _random(length, n_symbols),
         lambda ids: torch.cat((ids[:, :1], ids[:, :-1]), dim=1),
         lambda ids: (torch.arange(ids.shape[-1]) - 1).clamp(min=0).expand_as(ids),
@@ -116,12 +113,12 @@ def previous(length: int = 16, n_symbols: int = 10) -> Task:
 
 
 def brackets(length: int = 16, n_symbols: int = 2) -> Task:
-    """The answer is the place of the partner: "( ( ) )" -> 3 2 1 0. Every sequence is balanced. length: even."""
+    """The answer is the position of the partner: "( ( ) )" -> 3 2 1 0. Every sequence is balanced; length is even."""
     if length % 2:
-        raise ConfigError(f"length={length}: balanced brackets need an even number of tokens.")
+        raise ConfigError(f"length={length}: brackets need an even number of tokens, such as {length + 1}.")
     del n_symbols  # there is one kind of bracket
     return Task(
-        "brackets", "Match brackets", "Each bracket names the place of its partner, counted from 0.",
+        "brackets", "Match brackets", "Each bracket predicts the position of its partner, counted from 0.",
         length, ("(", ")"), tuple(str(place) for place in range(length)),
         lambda n, generator: balanced(n, length, generator),
         partners,
@@ -130,9 +127,7 @@ def brackets(length: int = 16, n_symbols: int = 2) -> Task:
 
 
 def balanced(n: int, length: int, generator: torch.Generator) -> Tensor:
-    """[n, T] of 0 = "(" and 1 = ")", each row balanced: a bracket opens or closes by chance wherever both are
-    possible.
-    """
+    """[n, T] of 0 = "(" and 1 = ")", each row balanced; where both are possible, chance decides."""
     chance = torch.rand(n, length, generator=generator)
     ids = torch.empty(n, length, dtype=torch.long)
     depth = torch.zeros(n, dtype=torch.long)
@@ -144,7 +139,7 @@ def balanced(n: int, length: int, generator: torch.Generator) -> Tensor:
 
 
 def partners(ids: Tensor) -> Tensor:
-    """Balanced brackets [n, T] -> the place of each one's partner, [n, T]."""
+    """Balanced brackets [n, T] -> the position of each partner, [n, T]."""
     found = torch.empty_like(ids)
     for row, brackets_of_row in zip(found, ids.tolist(), strict=True):
         opened: list[int] = []
@@ -163,7 +158,7 @@ TASKS: dict[str, Callable[[int, int], Task]] = {
 
 
 def make(name: str, length: int = 16, n_symbols: int = 10) -> Task:
-    """A task by name. Raises ConfigError for one that is not known, and for lengths or symbols out of bounds."""
+    """A task by name. Raises ConfigError for an unknown name, and for lengths or symbols out of bounds."""
     if name not in TASKS:
         raise ConfigError(f"task={name!r}: choose one of {', '.join(TASKS)}.")
     for what, value, (least, most) in (("length", length, LENGTHS), ("n_symbols", n_symbols, SYMBOLS)):

@@ -11,7 +11,7 @@ from encoder.config import POSITION_KINDS
 from encoder.errors import ConfigError, LoadError
 from encoder.figures import placements as drawn
 from encoder.train import task_inspection
-from encoder.train.loop import View
+from encoder.train.loop import RunView
 from encoder.train.single_file import MAX_BYTES, from_bytes, held_out_accuracy, to_bytes
 from encoder.train.tasks import TASKS, make
 from pages.components import plot
@@ -145,7 +145,7 @@ def live(mine: runs.Group, was_active: bool) -> None:
         over_time(mine, views)
 
 
-def progress(mine: runs.Group, views: dict[str, View]) -> None:
+def progress(mine: runs.Group, views: dict[str, RunView]) -> None:
     """How far each run is, and how it goes."""
     for column, (name, view) in zip(st.columns(len(views)), views.items(), strict=True):
         accuracy = f", {view.accuracy:.1%} right" if view.curve else ""
@@ -164,7 +164,7 @@ def progress(mine: runs.Group, views: dict[str, View]) -> None:
         st.info("Nobody looked at this page for a few seconds, so training stopped. “Go on” continues where it was.")
 
 
-def curves(mine: runs.Group, views: dict[str, View]) -> None:
+def curves(mine: runs.Group, views: dict[str, RunView]) -> None:
     """Loss and accuracy over the steps."""
     tables = {name: view.to_frame() for name, view in views.items() if view.curve}
     charts = (("held_out_loss", "held-out loss, nats", True), ("accuracy", "held-out accuracy", False))
@@ -183,7 +183,7 @@ def curves(mine: runs.Group, views: dict[str, View]) -> None:
     st.caption(how_it_went(mine, views))
 
 
-def how_it_went(mine: runs.Group, views: dict[str, View]) -> str:
+def how_it_went(mine: runs.Group, views: dict[str, RunView]) -> str:
     """The curves in words."""
     first = next(iter(mine.runs.values()))
     chance = 1 / len(first.task.classes)
@@ -204,7 +204,7 @@ def how_it_went(mine: runs.Group, views: dict[str, View]) -> str:
 # --- attention along the way ------------------------------------------------------------------------------------------
 
 
-def over_time(mine: runs.Group, views: dict[str, View]) -> None:
+def over_time(mine: runs.Group, views: dict[str, RunView]) -> None:
     """A slider through training time, and each run's attention at that time."""
     st.subheader("Attention while it learned", anchor=False)
     steps = sorted({frame.step for view in views.values() for frame in view.frames})
@@ -257,7 +257,7 @@ def which_head(mine: runs.Group) -> tuple[int, int]:
 
 
 def one_map(
-    mine: runs.Group, name: str, view: View, step: int, layer: int, head: int
+    mine: runs.Group, name: str, view: RunView, step: int, layer: int, head: int
 ) -> task_inspection.Answers:  # fmt: skip
     """A run's attention at a step, with its sentence; returns what the run answered then."""
     run, frame = mine.runs[name], view.frame_at(step)
@@ -266,11 +266,11 @@ def one_map(
     labels = [str(place) for place in range(len(answers.shown))] if mean else list(answers.shown)
     st.markdown(f"**{sidebar.plain(name)}**, after {frame.step:,} steps")
     plot(
-        figures.attention_heatmap(task_inspection.attention(frame, layer, head, mean), labels),
+        figures.attention_heatmap((frame.mean if mean else frame.sample)[layer, head], labels),
         key=f"training-map-{name}", height=380,
         alt=f"Attention of L{layer} H{head} of the run {name} after {frame.step} steps.",
     )  # fmt: skip
-    looks = task_inspection.right_looks(run, frame, layer, head)
+    looks = task_inspection.right_rows(run, frame, layer, head)
     where = "" if looks is None else (
         f" In {looks} of {len(answers.shown)} rows L{layer} H{head} looks most at the token with the answer."
     )  # fmt: skip

@@ -11,7 +11,8 @@ import streamlit as st
 from encoder.errors import ConfigError
 from encoder.figures.placements import DASHES, PLACEMENT_NAMES
 from encoder.train import task_inspection
-from encoder.train.loop import SUGGESTED, WARMUP_LESSON, TaskRun, TaskSettings, View
+from encoder.train.loop import RunView, TaskRun
+from encoder.train.settings import TaskSettings
 from encoder.train.single_file import TrainedTask
 from pages.core import cache, norm_pair, sidebar
 from pages.core.view import check_width, state
@@ -26,8 +27,7 @@ PRESETS: dict[str, dict[str, object]] = {
     "Pre and post": {},
     "Without positions": {"encodings": ["learned", "none"], "train_norm": ["post"], "steps": 200},
     "Why warm-up": {
-        "warm": list(WARM), "rate": WARMUP_LESSON["learning_rate"], "rise": WARMUP_LESSON["warmup_steps"],
-        "steps": WARMUP_LESSON["steps"], "train_layers": WARMUP_LESSON["n_layers"],
+        "warm": list(WARM), "rate": 3e-3, "rise": 100, "steps": 300, "train_layers": 8,
     },
     "Far too fast": {"rate": 1.0, "warm": ["without"], "steps": 100},
 }  # fmt: skip
@@ -58,7 +58,7 @@ class Group:
         """Whether there is nothing left to do."""
         return all(run.ended for run in self.runs.values())
 
-    def poll(self) -> dict[str, View]:
+    def poll(self) -> dict[str, RunView]:
         """Where every run is; also keeps them alive."""
         return {name: run.poll() for name, run in self.runs.items()}
 
@@ -156,11 +156,6 @@ def suggested(task: str) -> dict[str, object]:
         "train_layers": one.n_layers, "train_heads": one.n_heads, "train_width": one.d_model, "steps": one.steps,
         "rate": one.learning_rate, "rise": one.warmup_steps,
     }  # fmt: skip
-
-
-def needs_other_sizes(task: str) -> bool:
-    """Whether a task is not learned with the defaults."""
-    return task in SUGGESTED
 
 
 # --- what was trained -------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from encoder.train import single_file
-from encoder.train.loop import TaskRun, TaskSettings
+from encoder.train.loop import TaskRun
+from encoder.train.settings import TaskSettings
 from pages.training import runs as training
 from tests.pages.apps import assert_well, labels, press, sentences, visit, written
 
@@ -162,13 +163,12 @@ def test_a_saved_file_opens_and_a_bad_one_says_why() -> None:
     assert app.query_params["model"] == "trained"
     app = visit("training")
     app.file_uploader(key="training-file").upload("bad.safetensors", b"no weights", "application/octet-stream").run()
-    assert "no safetensors file" in sentences(app)
+    assert "bad" in app.error[0].value
     assert not app.exception
 
 
 def test_a_link_to_a_model_that_is_gone() -> None:
-    app = visit(model="trained", run="nosuchmodel")
-    assert not app.exception
-    assert "no longer kept" in sentences(app)
-    app = visit(model="trained")
-    assert "no longer kept" in sentences(app)
+    for link in ({"run": "nosuchmodel"}, {}):
+        app = visit(model="trained", **link)
+        assert not app.exception
+        assert len(app.error) == 1

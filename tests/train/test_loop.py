@@ -10,15 +10,17 @@ import pytest
 import torch
 
 import encoder
-from encoder.errors import ConfigError, EncoderError, LoadError
+from encoder.errors import ConfigError, EncoderError
 from encoder.train import loop
-from encoder.train.loop import TaskRun, TaskSettings, View
+from encoder.train.loop import RunView, TaskRun
+from encoder.train.settings import TaskSettings
+from encoder.train.task_inspection import hits
 
 SHORT = TaskSettings(length=5, n_symbols=4, d_model=8, steps=40, warmup_steps=0, record_every=10, frames=4)
 LONG = dataclasses.replace(SHORT, steps=100_000, frames=1)
 
 
-def finish(run: TaskRun) -> View:
+def finish(run: TaskRun) -> RunView:
     """Poll as a page does until the thread has ended."""
     run.start()
     while (view := run.poll()).active:
@@ -40,7 +42,7 @@ def ended(run: TaskRun) -> bool:
     return not thread.is_alive()
 
 
-# --- the issue's figures ----------------------------------------------------------------------------------------------
+# --- what is learned --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("placement", ["pre", "post"])
@@ -51,9 +53,9 @@ def test_reversing_is_learned_and_attention_lies_on_the_anti_diagonal(placement:
     assert run.task.source is not None
     source = run.task.source(run.inputs)[0]
     assert source.tolist() == list(range(15, -1, -1))
-    assert loop.hits(view.frames[-1].sample[0, 0], source) == 16
-    assert loop.hits(view.frames[-1].mean[0, 0], source) == 16
-    assert loop.hits(view.frames[0].sample[0, 0], source) < 8  # untrained
+    assert hits(view.frames[-1].sample[0, 0], source) == 16
+    assert hits(view.frames[-1].mean[0, 0], source) == 16
+    assert hits(view.frames[0].sample[0, 0], source) < 8  # untrained
     assert (view.frames[-1].predicted == run.answers[0].numpy()).all()
 
 
@@ -70,7 +72,7 @@ def test_the_other_tasks_are_learned_with_their_suggested_sizes(task: str, least
     assert view.accuracy > least
 
 
-# --- what is seen while it runs ---------------------------------------------------------------------------------------
+# --- curve and frames -------------------------------------------------------------------------------------------------
 
 
 def test_the_curve_and_the_frames_are_where_they_should_be():
@@ -140,23 +142,6 @@ def test_stop_and_go_on_ends_where_an_undisturbed_run_ends():
         assert torch.equal(value, parts.text_encoder().encoder.state_dict()[name]), name
 
 
-def test_pause_holds_still_and_start_goes_on():
-    run = TaskRun(LONG)
-    run.start()
-    wait_for(run, 2)
-    run.pause()
-    while run.poll().status != "paused":
-        time.sleep(0.01)
-    step = run.poll().step
-    time.sleep(0.3)
-    assert run.poll().step == step
-    assert run.active
-    run.start()
-    wait_for(run, step + 1)
-    run.stop(wait=60)
-    assert not run.active
-
-
 def test_a_run_that_nobody_polls_ends_by_itself_and_can_go_on():
     run = TaskRun(LONG, heartbeat=0.2)
     run.start()
@@ -165,9 +150,7 @@ def test_a_run_that_nobody_polls_ends_by_itself_and_can_go_on():
     assert view.status == "stopped"
     run.start()
     wait_for(run, view.step + 1)
-    run.pause()
-    assert ended(run)  # a pause nobody polls, too
-    assert run.poll().status == "stopped"
+    run.stop(wait=60)
 
 
 def test_two_starts_and_two_stops_are_one():
@@ -255,37 +238,23 @@ def test_no_frame_before_the_start():
 def test_a_saved_run_opens_like_any_model_and_answers_as_before(tmp_path: Path):
     run = TaskRun(dataclasses.replace(SHORT, task="brackets", length=6))
     finish(run)
-    folder = run.save(tmp_path / "mine")
     text = run.task.text(run.inputs[0])
-    model = encoder.load(folder, device="cpu")
+    model = encoder.load(encoder.save(run.text_encoder(), tmp_path / "mine"), device="cpu")
     assert torch.equal(model.trace(text).attention(0, 0), run.text_encoder().trace(text).attention(0, 0))
     assert model.trace(text).tokens == tuple(text.split())
-    back = loop.load_task(folder)
+    back = run.snapshot()
     assert (back.settings, back.step) == (run.settings, 40)
     assert torch.equal(back.predict(run.inputs), run._model(run.inputs).argmax(-1))
-    run.save(folder)  # again, over itself
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine"]
-    assert not [path for path in folder.iterdir() if "partial" in path.name]
 
 
-def test_saving_while_it_trains_writes_one_state(tmp_path: Path):
+def test_a_snapshot_during_training_is_one_state():
     run = TaskRun(LONG)
     run.start()
     wait_for(run, 3)
-    back = loop.load_task(run.save(tmp_path / "mine"))
+    back = run.snapshot()
     run.stop(wait=60)
-    again = TaskRun(dataclasses.replace(LONG))
+    again = TaskRun(LONG)
     for _ in range(back.step):
         again._advance()
     for name, value in again._model.state_dict().items():
         assert torch.equal(back.model.state_dict()[name], value), name
-
-
-def test_a_folder_that_is_no_saved_task_is_named(tmp_path: Path):
-    with pytest.raises(LoadError, match=r"no task\.json"):
-        loop.load_task(tmp_path)
-    run = TaskRun(SHORT)
-    folder = run.save(tmp_path / "mine")
-    (folder / loop.TASK_FILE).write_text('{"settings": {"unknown": 1}, "step": 0}')
-    with pytest.raises(LoadError, match="damaged"):
-        loop.load_task(folder)

@@ -11,7 +11,8 @@ from safetensors.torch import load, save
 
 from encoder.errors import LoadError, TextError
 from encoder.train import single_file, task_inspection
-from encoder.train.loop import TaskRun, TaskSettings
+from encoder.train.loop import TaskRun
+from encoder.train.settings import TaskSettings
 
 SETTINGS = TaskSettings(
     task="brackets", length=6, d_model=8, n_layers=2, n_heads=2, steps=30, record_every=10, frames=3
@@ -60,11 +61,11 @@ def settings(data: bytes, **changes: object) -> bytes:
 
 
 BAD = {
-    "nothing": (lambda data: b"", "no safetensors file"),
-    "text": (lambda data: b"hello, this is no file of weights", "no safetensors file"),
-    "cut short": (lambda data: data[:-9], "no safetensors file"),
+    "nothing": (lambda data: b"", "safetensors file"),
+    "text": (lambda data: b"hello, this is no file of weights", "safetensors file"),
+    "cut short": (lambda data: data[:-9], "safetensors file"),
     "another kind": (lambda data: header(data, format="something else"), "not saved on this page"),
-    "no settings": (lambda data: header(data, settings="{"), "cannot be read"),
+    "no settings": (lambda data: header(data, settings="{"), "not valid"),
     "an unknown setting": (lambda data: settings(data, surprise=1), "surprise"),
     "a word for a number": (lambda data: settings(data, steps="many"), "steps"),
     "out of bounds": (lambda data: settings(data, n_layers=99), "n_layers=99"),
@@ -105,14 +106,14 @@ def test_symbols_rather_than_ids(run: TaskRun) -> None:
     assert [answers.expected[int(partner)] for partner in answers.expected] == [str(place) for place in places]
     assert answers.right == sum(int(a) == int(b) for a, b in zip(answers.expected, answers.predicted, strict=True))
     layer, head = task_inspection.best_head(run, frame)
-    assert task_inspection.right_looks(run, frame, layer, head) == max(
-        task_inspection.right_looks(run, frame, l, h)
+    assert task_inspection.right_rows(run, frame, layer, head) == max(
+        task_inspection.right_rows(run, frame, l, h)
         for l in range(2)  # noqa: E741
         for h in range(2)
     )
     # By hand: where row i of the map is largest, against the partner that is expected.
-    largest = task_inspection.attention(frame, layer, head, mean=False).argmax(-1)
-    assert task_inspection.right_looks(run, frame, layer, head) == sum(largest == [int(e) for e in answers.expected])
+    largest = frame.sample[layer, head].argmax(-1)
+    assert task_inspection.right_rows(run, frame, layer, head) == sum(largest == [int(e) for e in answers.expected])
 
 
 def test_no_text_at_all_is_a_sentence(run: TaskRun) -> None:

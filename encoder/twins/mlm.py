@@ -1,7 +1,7 @@
-"""Masked-language-model training (Devlin et al. 2019, 3.1): the model, what it is judged by, the run.
+"""Masked-language-model training (Devlin et al. 2019, 3.1): the model, its held-out measures, the run.
 
-Everything random is derived from (seed, epoch) or (seed, step), so two runs of the same seed see the same batches
-with the same masks, whatever their norm placement, and a run that was stopped goes on as if it had not been.
+All random numbers are derived from (seed, epoch) or (seed, step). So two runs of the same seed see the same batches
+with the same masks, whatever their norm placement, and a stopped run continues as if it had not been stopped.
 
 Shapes: B rows of a batch, T tokens of a row, n masked tokens, D d_model, V vocabulary.
 """
@@ -26,16 +26,16 @@ from encoder.errors import EncoderError
 from encoder.mlm import MLMHead
 from encoder.model import Encoder, initialise
 from encoder.pipeline import TextEncoder
-from encoder.train.batches import IGNORE, Special, batches_from, mask_tokens, single_rows
-from encoder.train.checkpoint import State, read_checkpoint, restore, save_checkpoint
-from encoder.train.corpus import Encoded, Prepared
-from encoder.train.recipe import Recipe
+from encoder.twins.batches import IGNORE, Special, batches_from, mask_tokens, single_rows
+from encoder.twins.checkpoint import RunState, read_checkpoint, restore, save_checkpoint
+from encoder.twins.corpus import Encoded, Prepared
+from encoder.twins.recipe import TrainingRecipe
 
 # --- the model --------------------------------------------------------------------------------------------------------
 
 
 class MaskedWordModel(nn.Module):
-    """An encoder and its masked-word head, whose word vectors are the token table."""
+    """An encoder and its masked-word head, which shares the token table."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -43,16 +43,17 @@ class MaskedWordModel(nn.Module):
         self.head = MLMHead(config)
 
     def forward(self, ids: Tensor, chosen: Tensor) -> Tensor:
-        """ids [B, T]; chosen [n], indices into B x T -> logits [n, V] of these tokens alone."""
+        """ids [B, T]; chosen [n], indices into B x T -> logits [n, V] of the chosen tokens."""
         output = self.encoder(ids).flatten(0, 1)[chosen]  # [n, D]
-        return self.head(output, self.encoder.embedding.tokens.weight)  # type: ignore[union-attr]
+        logits: Tensor = self.head(output, self.encoder.embedding.tokens.weight)
+        return logits
 
 
 def new_model(config: EncoderConfig, seed: int) -> MaskedWordModel:
     """Random weights from the seed, the same in both placements.
 
-    Linear maps as Glorot and Bengio 2010, tables N(0, 1/D): the token table is also the output's, and with N(0, 1) the
-    first logits would have a deviation of sqrt(D).
+    Linear maps as in Glorot and Bengio 2010, tables N(0, 1/D). The token table is also the output matrix: with N(0, 1)
+    the first logits would have a standard deviation of sqrt(D).
     """
     model = MaskedWordModel(config)
     initialise(model.encoder, seed, "xavier")
@@ -68,7 +69,7 @@ def new_model(config: EncoderConfig, seed: int) -> MaskedWordModel:
     return model
 
 
-def new_optimiser(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
+def new_optimiser(model: nn.Module, recipe: TrainingRecipe) -> torch.optim.AdamW:
     """AdamW (Loshchilov and Hutter 2019); weights of linear maps and tables decay, biases and norms do not."""
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     vectors = [p for p in model.parameters() if p.dim() < 2]
@@ -84,22 +85,22 @@ def new_optimiser(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Batches to be judged by: (ids with every chosen token hidden behind [MASK], indices of these, their words)."""
+    """Held-out batches: (ids with every chosen token replaced by [MASK], indices of these tokens, their words)."""
 
     batches: tuple[tuple[Tensor, Tensor, Tensor], ...]
 
     @property
     def n_masked(self) -> int:
-        """Tokens to be predicted."""
+        """Number of tokens to predict."""
         return sum(len(words) for _, _, words in self.batches)
 
 
 def held_out_batches(
     data: Encoded, special: Special, *, longest: int, seed: int = 0, share: float = 0.15, every: int = 1
 ) -> HeldOut:
-    """15 % of the tokens of every so-manyth held-out sentence, always the same, all of them shown as [MASK].
+    """Select a share of the tokens of every `every`-th held-out sentence, always the same, and replace all by [MASK].
 
-    Harder than the training's mixture, in which a tenth stay as they are: this is what `predict_masked` is asked.
+    This is the task of `predict_masked`. It is harder than training, where a tenth of the selected tokens stay.
     """
     draw = np.random.default_rng([seed, 3])
     sentences = np.arange(0, len(data), every)
@@ -119,7 +120,7 @@ def held_out_batches(
 
 @torch.no_grad()
 def evaluate(model: MaskedWordModel, held_out: HeldOut) -> tuple[float, float]:
-    """(mean loss in nats, share of the hidden tokens whose most probable word is the right one)."""
+    """(mean loss in nats, share of the masked tokens whose most probable word is right)."""
     was_training = model.training
     model.eval()
     device = model.encoder.device
@@ -134,7 +135,7 @@ def evaluate(model: MaskedWordModel, held_out: HeldOut) -> tuple[float, float]:
 
 
 def unigram_baseline(train: Encoded, held_out: HeldOut, vocab_size: int) -> tuple[float, float]:
-    """(loss in nats, accuracy) of guessing by word frequency alone, counted in the training part, one added to each."""
+    """(loss in nats, accuracy) of guessing by the word frequency of the training part, one added to each count."""
     counts = np.bincount(train.ids, minlength=vocab_size).astype(np.float64) + 1.0
     words = torch.cat([words for _, _, words in held_out.batches]).numpy()
     return float(-np.log(counts / counts.sum())[words].mean()), float((words == counts.argmax()).mean())
@@ -145,7 +146,7 @@ def unigram_baseline(train: Encoded, held_out: HeldOut, vocab_size: int) -> tupl
 
 @dataclass(frozen=True)
 class Progress:
-    """What a caller is told every `record_every` steps. loss: mean over these steps, in nats."""
+    """The report of every `record_every` steps. loss: mean over these steps, in nats."""
 
     name: str
     step: int
@@ -155,34 +156,36 @@ class Progress:
     held_out_accuracy: float | None
 
 
-class Run:
-    """One run of a recipe: made new or taken up from its checkpoint, then driven by `train`."""
+class TrainingRun:
+    """One run of a recipe, new or from its checkpoint; `train` continues it."""
 
-    def __init__(self, recipe: Recipe, data: Prepared, folder: Path, device: torch.device | str = "cpu") -> None:
+    def __init__(
+        self, recipe: TrainingRecipe, data: Prepared, folder: Path, device: torch.device | str = "cpu"
+    ) -> None:
         self.recipe, self.data, self.folder = recipe, data, folder
         self.device = torch.device(device)
         self.special = Special.of(data.tokenizer)
         self.held_out = held_out_batches(data.held_out, self.special, longest=recipe.max_positions, every=2)
         self.model = new_model(recipe.config(data.tokenizer), recipe.seed).to(self.device)
         self.optimiser = new_optimiser(self.model, recipe)
-        self.state = State()
+        self.state = RunState()
         if self.checkpoint.is_file():
             tensors, state, fields = read_checkpoint(self.checkpoint)
             if fields != json.loads(json.dumps(dataclasses.asdict(recipe))):
                 raise EncoderError(
-                    f"{self.checkpoint} is of another recipe than {recipe.name} has now: remove it to begin anew."
+                    f"{self.checkpoint} has another recipe than {recipe.name} now: remove it to start again."
                 )
             restore(tensors, self.model, self.optimiser)
             self.state = state
 
     @property
     def checkpoint(self) -> Path:
-        """Where the run's checkpoint lies."""
+        """The file of the run's checkpoint."""
         return self.folder / f"{self.recipe.name}.safetensors"
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing left to do: all steps taken, or diverged."""
+        """Whether all steps are taken, or the run diverged."""
         return self.state.status not in ("running", "stopped")
 
     def step(self, ids: np.ndarray, rate: float) -> tuple[Tensor, Tensor]:
@@ -196,7 +199,7 @@ class Run:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             logits = self.model(torch.from_numpy(inputs).to(self.device), chosen)
         loss = F.cross_entropy(logits.float(), words)
-        loss.backward()
+        torch.autograd.backward(loss)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip_norm)
         self.optimiser.step()
         self.optimiser.zero_grad()
@@ -206,9 +209,11 @@ class Run:
 
     def train(
         self, progress: Callable[[Progress], None] | None = None, stop: Callable[[], bool] | None = None
-    ) -> State:
-        """Go on to the last step, or until `stop()` says so; the checkpoint on disk is always whole. Never raises for a
-        loss that is not finite: the status says at which step it went."""
+    ) -> RunState:
+        """Train to the last step, or until `stop()` is true; the checkpoint on disk is always whole.
+
+        A loss that is not finite does not raise: the status names its step.
+        """
         if self.finished:
             return self.state
         recipe, state = self.recipe, self.state
@@ -262,7 +267,7 @@ class Run:
         save_checkpoint(self.checkpoint, self.model, self.optimiser, self.state, self.recipe)
 
     def text_encoder(self) -> TextEncoder:
-        """The model with its tokenizer, in the state it has now."""
+        """The model as it is now, with its tokenizer."""
         return TextEncoder(
             name=self.recipe.name, encoder=self.model.encoder, tokenizer=self.data.tokenizer, mlm_head=self.model.head
         )

@@ -11,12 +11,12 @@ from safetensors.torch import load_file
 
 import encoder
 from encoder.errors import ConfigError, EncoderError
-from encoder.train import batches, mlm
-from encoder.train.checkpoint import read_checkpoint
-from encoder.train.corpus import CorpusError, Prepared
-from encoder.train.recipe import Recipe
+from encoder.twins import batches, mlm
+from encoder.twins.checkpoint import read_checkpoint
+from encoder.twins.corpus import CorpusError, Prepared
+from encoder.twins.recipe import TrainingRecipe
 
-TINY = Recipe(
+TINY = TrainingRecipe(
     name="tiny", norm_placement="pre", steps=12, n_layers=2, n_heads=2, d_model=16, d_ffn=24, max_positions=32,
     batch_tokens=128, learning_rate=5e-3, warmup_steps=4, record_every=2, evaluate_every=6, checkpoint_every=4,
 )  # fmt: skip
@@ -46,7 +46,7 @@ def test_rows_of_a_batch_are_whole_sentences_of_one_length(prepared: Prepared):
 def test_the_order_depends_on_the_seed_and_the_epoch_alone(prepared: Prepared):
     special = batches.Special.of(prepared.tokenizer)
 
-    def first(recipe: Recipe, epoch: int = 0) -> np.ndarray:
+    def first(recipe: TrainingRecipe, epoch: int = 0) -> np.ndarray:
         return batches.rows_of(
             prepared.train, batches.plan_epoch(prepared.train, recipe, epoch).batches[0], recipe, special
         )
@@ -142,13 +142,13 @@ def test_the_unigram_baseline_guesses_the_most_frequent_word(prepared: Prepared)
 
 
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(prepared: Prepared, tmp_path: Path):
-    whole = mlm.Run(TINY, prepared, tmp_path / "whole")
+    whole = mlm.TrainingRun(TINY, prepared, tmp_path / "whole")
     assert whole.train().status == "done"
     calls = iter([False, False, True])
-    stopped = mlm.Run(TINY, prepared, tmp_path / "parts")
+    stopped = mlm.TrainingRun(TINY, prepared, tmp_path / "parts")
     assert stopped.train(stop=lambda: next(calls)).status == "stopped"
     assert stopped.state.step == 6
-    resumed = mlm.Run(TINY, prepared, tmp_path / "parts")
+    resumed = mlm.TrainingRun(TINY, prepared, tmp_path / "parts")
     assert resumed.state.step == 6
     assert resumed.train().status == "done"
     for name, value in whole.model.state_dict().items():
@@ -163,7 +163,7 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(prepared: Prepared
 
 
 def test_a_checkpoint_holds_tensors_and_json(prepared: Prepared, tmp_path: Path):
-    run = mlm.Run(TINY, prepared, tmp_path)
+    run = mlm.TrainingRun(TINY, prepared, tmp_path)
     run.train()
     tensors, state, fields = read_checkpoint(run.checkpoint)
     assert state == run.state
@@ -173,36 +173,36 @@ def test_a_checkpoint_holds_tensors_and_json(prepared: Prepared, tmp_path: Path)
 
 
 def test_a_checkpoint_of_another_recipe_is_refused(prepared: Prepared, tmp_path: Path):
-    mlm.Run(TINY, prepared, tmp_path).train()
+    mlm.TrainingRun(TINY, prepared, tmp_path).train()
     with pytest.raises(EncoderError, match="another recipe"):
-        mlm.Run(dataclasses.replace(TINY, learning_rate=1.0), prepared, tmp_path)
+        mlm.TrainingRun(dataclasses.replace(TINY, learning_rate=1.0), prepared, tmp_path)
 
 
 def test_a_run_may_end_early_on_its_schedule(prepared: Prepared, tmp_path: Path):
-    run = mlm.Run(dataclasses.replace(TINY, stop_after=4), prepared, tmp_path)
+    run = mlm.TrainingRun(dataclasses.replace(TINY, stop_after=4), prepared, tmp_path)
     assert (run.train().status, run.state.step) == ("done", 4)
     assert run.state.rows[-1]["learning_rate"] == pytest.approx(TINY.rate(3))
 
 
 def test_a_loss_that_is_not_finite_is_a_status(prepared: Prepared, tmp_path: Path):
-    run = mlm.Run(dataclasses.replace(TINY, learning_rate=1e25, warmup_steps=0), prepared, tmp_path)
+    run = mlm.TrainingRun(dataclasses.replace(TINY, learning_rate=1e25, warmup_steps=0), prepared, tmp_path)
     state = run.train()
     assert state.status.startswith("diverged at step ")
     assert run.finished
-    assert mlm.Run(run.recipe, prepared, tmp_path).train().status == state.status  # and stays so
+    assert mlm.TrainingRun(run.recipe, prepared, tmp_path).train().status == state.status  # and stays so
 
 
 def test_it_learns(prepared: Prepared, tmp_path: Path):
     recipe = dataclasses.replace(TINY, steps=150, stop_after=150, evaluate_every=150, checkpoint_every=150)
     for placement in ("pre", "post"):
-        run = mlm.Run(dataclasses.replace(recipe, norm_placement=placement, name=placement), prepared, tmp_path)
+        run = mlm.TrainingRun(dataclasses.replace(recipe, norm_placement=placement, name=placement), prepared, tmp_path)
         run.train()
         _, unigram = mlm.unigram_baseline(prepared.train, run.held_out, prepared.tokenizer.vocab_size)
         assert run.state.rows[-1]["held_out_accuracy"] > unigram + 0.2
 
 
 def test_what_is_saved_as_float16_loads_to_what_was_trained(prepared: Prepared, tmp_path: Path):
-    run = mlm.Run(TINY, prepared, tmp_path)
+    run = mlm.TrainingRun(TINY, prepared, tmp_path)
     run.train()
     model = run.text_encoder()
     loaded = encoder.load(encoder.save(model, tmp_path / "tiny", dtype="float16"), device="cpu")

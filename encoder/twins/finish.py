@@ -1,7 +1,6 @@
-"""Checkpoints of finished runs -> what ships: encoder/data/twin-pre, encoder/data/twin-post and
-encoder/data/curves.parquet.
+"""From checkpoints to the files that ship: encoder/data/twin-pre, encoder/data/twin-post, encoder/data/curves.parquet.
 
-Each twin's folder holds float16 safetensors, config.json, tokenizer.json and MODEL_CARD.md with figures measured here.
+Each twin's folder holds float16 safetensors, config.json, tokenizer.json and MODEL_CARD.md with the figures below.
 """
 
 from __future__ import annotations
@@ -21,14 +20,15 @@ from encoder import attend
 from encoder.capture import record
 from encoder.load import load, save
 from encoder.model import Encoder
-from encoder.train.batches import single_rows
-from encoder.train.checkpoint import State, read_checkpoint
-from encoder.train.corpus import Prepared, prepare, write_atomically
+from encoder.pipeline import TextEncoder
 from encoder.train.curves import DATA, FILE
-from encoder.train.mlm import MaskedWordModel, Run, evaluate, held_out_batches, unigram_baseline
-from encoder.train.twins import MAIN, recipes
+from encoder.twins.batches import single_rows
+from encoder.twins.checkpoint import RunState, read_checkpoint
+from encoder.twins.corpus import Prepared, prepare, write_atomically
+from encoder.twins.mlm import MaskedWordModel, TrainingRun, evaluate, held_out_batches, unigram_baseline
+from encoder.twins.recipe import MAIN, recipes
 
-#: Shown in the model card with what each twin answers.
+#: Examples of the model card, with the answers of each twin.
 EXAMPLES = (
     "a large [MASK] that lives in the sea",
     "the [MASK] of a country",
@@ -39,10 +39,10 @@ EXAMPLES = (
 
 
 def finish(work: Path, out: Path | None = None) -> list[Path]:
-    """Write every twin whose run is done, and the curves of all runs there are. Returns the folders written."""
+    """Write every twin whose run is done, and the curves of all runs. Returns the folders of the twins."""
     out = DATA if out is None else out
     data = prepare(work / "corpus")
-    states: dict[str, tuple[State, dict[str, Any]]] = {}
+    states: dict[str, tuple[RunState, dict[str, Any]]] = {}
     for name in recipes():
         if (work / f"{name}.safetensors").is_file():
             _, state, fields = read_checkpoint(work / f"{name}.safetensors")
@@ -53,15 +53,16 @@ def finish(work: Path, out: Path | None = None) -> list[Path]:
     for name in MAIN:
         if name not in states or states[name][0].status != "done":
             where = "has no checkpoint" if name not in states else f"is at step {states[name][0].step}"
-            print(f"{name} {where}: not written. Train it with python -m encoder.train.twins --work {work}")
+            print(f"{name} {where}: not written. Train it with python -m encoder.twins --work {work}")
             continue
         written.append(write_twin(name, work, data, out))
     return written
 
 
-def write_curves(states: dict[str, tuple[State, dict[str, Any]]], path: Path) -> None:
-    """All runs' curves as one table; see encoder.train.curves for its columns. Runs that are in the table at `path`
-    already, and not among `states`, stay there: the variants need not be trained anew with the twins.
+def write_curves(states: dict[str, tuple[RunState, dict[str, Any]]], path: Path) -> None:
+    """Write all curves as one table; see encoder.train.curves for its columns.
+
+    Runs of an earlier table at `path` stay unless `states` has them: the variants need not be trained again.
     """
     frames = []
     if path.is_file():
@@ -88,10 +89,11 @@ def write_curves(states: dict[str, tuple[State, dict[str, Any]]], path: Path) ->
 
 
 def write_twin(name: str, work: Path, data: Prepared, out: Path) -> Path:
-    """The float16 folder of one twin, measured after it was read back, so that the card speaks of what ships."""
-    run = Run(recipes()[name], data, work)
+    """Write the float16 folder of one twin, and measure these stored weights for the card."""
+    run = TrainingRun(recipes()[name], data, work)
     folder = save(run.text_encoder(), out / name, dtype="float16")
     model = load(folder, device="cpu")
+    assert isinstance(model, TextEncoder)
     assert model.mlm_head is not None
     shipped = MaskedWordModel(model.config)
     shipped.encoder.load_state_dict(model.encoder.state_dict())
@@ -110,7 +112,7 @@ def write_twin(name: str, work: Path, data: Prepared, out: Path) -> Path:
 
 @dataclass(frozen=True)
 class Figures:
-    """Measured on the shipped weights and all held-out sentences. previous, following: [layer][head], mean weight."""
+    """The shipped weights on all held-out sentences. previous, following: mean weight, [layer][head]."""
 
     n_masked: int
     loss: float
@@ -122,7 +124,7 @@ class Figures:
     following: list[list[float]]
 
 
-def measure(model: MaskedWordModel, data: Prepared, run: Run) -> Figures:
+def measure(model: MaskedWordModel, data: Prepared, run: TrainingRun) -> Figures:
     """All figures of the card."""
     held_out = held_out_batches(data.held_out, run.special, longest=run.recipe.max_positions)
     loss, accuracy = evaluate(model, held_out)
@@ -142,8 +144,7 @@ def measure(model: MaskedWordModel, data: Prepared, run: Run) -> Figures:
 def neighbour_weights(encoder: Encoder, batches: list[Tensor]) -> tuple[Tensor, Tensor]:
     """Mean attention of each head on the previous and on the next token: [L, H] each.
 
-    batches: ids [B, T], [CLS] first and [SEP] last; the mean is over the tokens between them, which have both
-    neighbours.
+    batches: ids [B, T], [CLS] first and [SEP] last. The mean is over all other tokens, which have both neighbours.
     """
     config = encoder.config
     sums = torch.zeros(2, config.n_layers, config.n_heads, dtype=torch.float64)
@@ -154,7 +155,7 @@ def neighbour_weights(encoder: Encoder, batches: list[Tensor]) -> tuple[Tensor, 
         for layer in range(config.n_layers):
             q, k = (recorder.values[f"layers.{layer}.{name}"] for name in "qk")
             pattern = attend.pattern(attend.scores(q, k, float(config.attention_scale or 1.0)))[..., 1:-1, :]
-            # Row r of what is left is query r + 1: its previous token is key r, its next one key r + 2.
+            # Row r is query r + 1 here: its previous token is key r, its next token key r + 2.
             sums[0, layer] += pattern.diagonal(0, -2, -1).sum(dim=(0, 2))
             sums[1, layer] += pattern.diagonal(2, -2, -1).sum(dim=(0, 2))
         count += ids.shape[0] * (ids.shape[1] - 2)
@@ -165,7 +166,7 @@ def neighbour_weights(encoder: Encoder, batches: list[Tensor]) -> tuple[Tensor, 
 # --- the card ---------------------------------------------------------------------------------------------------------
 
 
-def model_card(run: Run, figures: Figures, answers: dict[str, Any], data: Prepared) -> str:
+def model_card(run: TrainingRun, figures: Figures, answers: dict[str, Any], data: Prepared) -> str:
     """MODEL_CARD.md of one twin."""
     recipe, state = run.recipe, run.state
     strongest = "\n".join(f"| {what} | {head} | {weight:.2f} |" for what, head, weight in strongest_heads(figures))
@@ -207,7 +208,7 @@ def model_card(run: Run, figures: Figures, answers: dict[str, Any], data: Prepar
 
 
 def strongest_heads(figures: Figures) -> list[tuple[str, str, float]]:
-    """(what, "L0 H2", mean weight) of the head that looks most at the previous token, and of that for the next one."""
+    """(what, "L0 H2", mean weight) of the head that attends most to the previous token, and to the next token."""
     found = []
     for what, weights in (("on the previous token", figures.previous), ("on the next token", figures.following)):
         table = np.array(weights)
@@ -217,7 +218,7 @@ def strongest_heads(figures: Figures) -> list[tuple[str, str, float]]:
 
 
 def thinned(rows: list[dict[str, float]], most: int = 12) -> list[dict[str, float]]:
-    """At most about `most` rows, evenly apart, the last one always."""
+    """About `most` rows at equal distances, and always the last."""
     every = -(-len(rows) // most) if rows else 1
     kept = rows[every - 1 :: every]
     return kept if not rows or kept[-1] is rows[-1] else [*kept, rows[-1]]

@@ -1,7 +1,7 @@
-"""What a model sees while it learns masked words: the rows of each batch, their order, and the masks.
+"""The input of masked-word training: the rows of each batch, their order, and the masks.
 
-Everything random is derived from (seed, epoch), so two recipes of the same seed see the same rows in the same
-order. Rows of a batch have the same length: no padding and no mask.
+All random numbers are derived from (seed, epoch), so two recipes of the same seed see the same rows in the same order.
+Rows of a batch have the same length, so that no padding and no attention mask is needed.
 
 Shapes: B rows of a batch, T tokens of a row.
 """
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from encoder.text import Tokenizer
-from encoder.train.corpus import CorpusError, Encoded
-from encoder.train.recipe import Recipe
+from encoder.twins.corpus import CorpusError, Encoded, token_id
+from encoder.twins.recipe import TrainingRecipe
 
-IGNORE = -100  # the label of a token that is not to be predicted
+IGNORE = -100  # the label of a token that is not predicted
 
 
 @dataclass(frozen=True)
 class Special:
-    """Ids of the special tokens; n_special: ids below this are special, none of which is masked or drawn."""
+    """Ids of the special tokens; n_special: ids below this are special and never masked or drawn."""
 
     cls: int
     sep: int
@@ -31,13 +31,13 @@ class Special:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Special:
-        """Of a tokenizer that `corpus.train_tokenizer` made: its special tokens come first."""
-        ids = {name: tokenizer.backend.token_to_id(name) for name in ("[CLS]", "[SEP]", "[MASK]")}
-        return cls(ids["[CLS]"], ids["[SEP]"], ids["[MASK]"], max(ids.values()) + 1)
+        """From a tokenizer of `corpus.train_tokenizer`, whose special tokens come first."""
+        cls_id, sep, mask = (token_id(tokenizer.backend, name) for name in ("[CLS]", "[SEP]", "[MASK]"))
+        return cls(cls_id, sep, mask, max(cls_id, sep, mask) + 1)
 
 
 def single_rows(data: Encoded, sentences: np.ndarray, length: int, special: Special) -> np.ndarray:
-    """Sentences that all have `length` tokens -> [B, length + 2], [CLS] and [SEP] around each."""
+    """Sentences of `length` tokens each -> [B, length + 2], with [CLS] and [SEP]."""
     at = data.starts[sentences][:, None] + np.arange(length)[None]
     rows = np.empty((len(sentences), length + 2), dtype=np.int64)
     rows[:, 0], rows[:, 1:-1], rows[:, -1] = special.cls, data.ids[at], special.sep
@@ -65,10 +65,10 @@ class Plan:
     batches: tuple[tuple[np.ndarray, int], ...]
 
 
-def plan_epoch(data: Encoded, recipe: Recipe, epoch: int) -> Plan:
-    """Rows of a batch have the same length, so nothing is computed for padding, and attention needs no mask.
+def plan_epoch(data: Encoded, recipe: TrainingRecipe, epoch: int) -> Plan:
+    """The batches of an epoch, in random order.
 
-    A length with too few sentences for half a batch waits for another epoch; the packed rows hold those sentences too.
+    A length with too few sentences for half a batch is left out; the packed rows hold those sentences, too.
     """
     draw = np.random.default_rng([recipe.seed, 1, epoch])
     longest = recipe.max_positions
@@ -90,7 +90,7 @@ def plan_epoch(data: Encoded, recipe: Recipe, epoch: int) -> Plan:
     return Plan(tuple(batches[i] for i in draw.permutation(len(batches))))
 
 
-def rows_of(data: Encoded, batch: tuple[np.ndarray, int], recipe: Recipe, special: Special) -> np.ndarray:
+def rows_of(data: Encoded, batch: tuple[np.ndarray, int], recipe: TrainingRecipe, special: Special) -> np.ndarray:
     """A batch of a plan -> ids [B, T]."""
     sentences, length = batch
     if length:
@@ -101,9 +101,10 @@ def rows_of(data: Encoded, batch: tuple[np.ndarray, int], recipe: Recipe, specia
 def mask_tokens(
     ids: np.ndarray, draw: np.random.Generator, special: Special, vocab_size: int, share: float = 0.15
 ) -> tuple[np.ndarray, np.ndarray]:
-    """ids [B, T] -> (input, labels), both [B, T]: of the chosen tokens 80 % are [MASK], 10 % random, 10 % as they were.
+    """ids [B, T] -> (input, labels), both [B, T]. share: of the tokens that are selected for prediction.
 
-    Labels are IGNORE where nothing is to be predicted. Special tokens are never chosen. At least one token is.
+    80 % of the selected tokens become [MASK], 10 % a random word, 10 % stay (Devlin et al. 2019). Labels are IGNORE at
+    all other tokens. Special tokens are never selected; at least one token always is.
     """
     ordinary = ids >= special.n_special
     chance = draw.random(ids.shape)
@@ -117,14 +118,14 @@ def mask_tokens(
     return inputs, np.where(chosen, ids, IGNORE)
 
 
-def batches_from(data: Encoded, recipe: Recipe, special: Special, first: int) -> Iterator[np.ndarray]:
-    """Ids [B, T] of the steps from `first` on, without end, epoch after epoch."""
+def batches_from(data: Encoded, recipe: TrainingRecipe, special: Special, first: int) -> Iterator[np.ndarray]:
+    """Ids [B, T] of each step from `first` on, epoch after epoch, without end."""
     seen, epoch = 0, 0
     while True:
         plan = plan_epoch(data, recipe, epoch)
         if not plan.batches:
             raise CorpusError(
-                f"{len(data)} sentences give no batch of {recipe.batch_tokens} tokens: take more text or smaller ones."
+                f"{len(data)} sentences give no batch of {recipe.batch_tokens} tokens: use a longer text."
             )
         for batch in plan.batches[max(0, first - seen) :]:
             yield rows_of(data, batch, recipe, special)

@@ -1,4 +1,4 @@
-"""The checkpoint of a run: one safetensors file that is whole or absent, with weights, optimiser, recipe and curve."""
+"""The checkpoint of a run: one safetensors file, whole or absent, with weights, optimiser, recipe and curve."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from encoder.train.recipe import Recipe
+from encoder.twins.recipe import TrainingRecipe
 
 
 @dataclass
-class State:
-    """Where a run is. rows: the curve so far; status: "running", "done", "stopped" or "diverged at step n: ..."."""
+class RunState:
+    """The state of a run. rows: the curve so far; status: "running", "done", "stopped", "diverged at step n: ..."."""
 
     step: int = 0
     tokens: int = 0
@@ -26,10 +26,10 @@ class State:
     rows: list[dict[str, float]] = field(default_factory=list)
 
 
-def save_checkpoint(path: Path, model: nn.Module, optimiser: torch.optim.AdamW, state: State, recipe: Recipe) -> None:
-    """One safetensors file, whole or not at all: weights and AdamW's two averages as tensors, the rest as JSON in
-    its header.
-    """
+def save_checkpoint(
+    path: Path, model: nn.Module, optimiser: torch.optim.AdamW, state: RunState, recipe: TrainingRecipe
+) -> None:
+    """Write weights and AdamW's two averages as tensors, and all else as JSON in the header."""
     from safetensors.torch import save_file
 
     tensors = {f"model.{name}": value.detach().cpu() for name, value in model.state_dict().items()}
@@ -42,18 +42,18 @@ def save_checkpoint(path: Path, model: nn.Module, optimiser: torch.optim.AdamW, 
     beside.replace(path)
 
 
-def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], State, dict[str, Any]]:
-    """(tensors, state, fields of the recipe) of what `save_checkpoint` wrote."""
+def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], RunState, dict[str, Any]]:
+    """(tensors, state, fields of the recipe) from a file of `save_checkpoint`."""
     from safetensors import safe_open
 
     with safe_open(path, framework="pt") as file:
         header = file.metadata()
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open is no mapping)
-    return tensors, State(**json.loads(header["state"])), json.loads(header["recipe"])
+    return tensors, RunState(**json.loads(header["state"])), json.loads(header["recipe"])
 
 
 def restore(tensors: dict[str, Tensor], model: nn.Module, optimiser: torch.optim.AdamW) -> None:
-    """Put a checkpoint's tensors into a model and an optimiser that were made from the same recipe."""
+    """Load a checkpoint's tensors into a model and an optimiser of the same recipe."""
     model.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
     entries: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():

@@ -11,7 +11,8 @@ import torch
 import encoder
 from encoder.load.bundled import bundled_folder
 from encoder.pipeline import TextEncoder
-from encoder.train import curves, twins
+from encoder.train import curves
+from encoder.twins import recipe
 
 PROSE = (
     "a small boat that is used to carry people across a river",
@@ -28,7 +29,7 @@ def twin(request: pytest.FixtureRequest) -> TextEncoder:
 
 
 def test_the_pair_differs_in_the_norms_alone():
-    pre, post = (encoder.load(name, device="cpu") for name in twins.MAIN)
+    pre, post = (encoder.load(name, device="cpu") for name in recipe.MAIN)
     moved = dataclasses.replace(pre.config, norm_placement="post", final_norm=False)
     assert moved == post.config
     assert pre.tokenizer.backend.to_str() == post.tokenizer.backend.to_str()
@@ -77,18 +78,18 @@ def test_masked_words_are_guessed(twin: TextEncoder):
 
 def test_the_curves_of_every_run_are_recorded():
     table = curves.recorded()
-    assert set(table.run) == set(twins.recipes())
+    assert set(table.run) == set(recipe.recipes())
     for name in table.run.unique():
-        recipe, own = twins.recipes()[name], table[table.run == name]
-        assert (own.status == "done").all()
-        assert own.step.max() == recipe.last_step
-        assert (own.step.diff().dropna() == recipe.record_every).all()
-        assert set(own.norm_placement) == {recipe.norm_placement}
+        settings, rows = recipe.recipes()[name], table[table.run == name]
+        assert (rows.status == "done").all()
+        assert rows.step.max() == settings.last_step
+        assert (rows.step.diff().dropna() == settings.record_every).all()
+        assert set(rows.norm_placement) == {settings.norm_placement}
 
 
 def test_runs_are_compared_at_the_last_step_they_share():
     step, right = curves.at_common_step(curves.recorded())
-    assert step == min(recipe.last_step for recipe in twins.recipes().values())
+    assert step == min(settings.last_step for settings in recipe.recipes().values())
     assert len(right) == 4
     assert set(right) == {"pre", "post"}
     assert right.notna().all(axis=None)

@@ -17,12 +17,16 @@ import torch
 import encoder
 from encoder.errors import EncoderError
 from encoder.model import Encoder
-from encoder.train import corpus, curves, finish, mlm, twins
+from encoder.train import curves
+from encoder.twins import __main__ as command
+from encoder.twins import corpus, finish, mlm, recipe
+from encoder.twins.checkpoint import RunState, read_checkpoint
+from encoder.twins.recipe import TrainingRecipe
 from tests.conftest import ROOT
 
 
 def test_a_pair_differs_in_the_placement_alone():
-    recipes = twins.recipes()
+    recipes = recipe.recipes()
     for pre, post in [
         ("twin-pre", "twin-post"),
         ("deep-pre", "deep-post"),
@@ -30,10 +34,10 @@ def test_a_pair_differs_in_the_placement_alone():
     ]:
         changed = dataclasses.replace(recipes[pre], name=post, norm_placement="post")
         assert changed == recipes[post]
-    for name in twins.VARIANTS:
+    for name in recipe.VARIANTS:
         assert ("no-warmup" in name) == (recipes[name].warmup_steps == 0)
     assert recipes["deep-pre"].n_layers == 12
-    assert set(twins.MAIN) | set(twins.VARIANTS) == set(recipes)
+    assert set(recipe.MAIN) | set(recipe.VARIANTS) == set(recipes)
 
 
 @pytest.fixture(scope="module")
@@ -42,21 +46,21 @@ def work(wordnet: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("work")
     data = corpus.prepare(folder / "corpus", wordnet, vocab_size=120)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(twins, "TWIN", tiny())
+        patch.setattr(recipe, "TWIN", tiny())
         for name in ("twin-pre", "twin-post", "twin-post-no-warmup"):
-            mlm.Run(twins.recipes()[name], data, folder).train()
+            mlm.TrainingRun(recipe.recipes()[name], data, folder).train()
     return folder
 
 
-def tiny() -> mlm.Recipe:
+def tiny() -> TrainingRecipe:
     return dataclasses.replace(
-        twins.TWIN, steps=8, warmup_steps=2, n_layers=2, n_heads=2, d_model=16, d_ffn=24, max_positions=32,
+        recipe.TWIN, steps=8, warmup_steps=2, n_layers=2, n_heads=2, d_model=16, d_ffn=24, max_positions=32,
         batch_tokens=128, record_every=2, checkpoint_every=4, evaluate_every=4,
     )  # fmt: skip
 
 
 def test_finishing_writes_what_loads(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(twins, "TWIN", tiny())
+    monkeypatch.setattr(recipe, "TWIN", tiny())
     written = finish.finish(work, tmp_path)
     assert [folder.name for folder in written] == ["twin-pre", "twin-post"]
     for folder, placement in zip(written, ("pre", "post"), strict=True):
@@ -81,14 +85,14 @@ def test_finishing_writes_what_loads(work: Path, tmp_path: Path, monkeypatch: py
 
 
 def test_a_run_that_is_not_done_is_not_written(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
-    monkeypatch.setattr(twins, "TWIN", tiny())
+    monkeypatch.setattr(recipe, "TWIN", tiny())
     half = tmp_path / "half"
     data = corpus.prepare(half / "corpus", None) if (half / "corpus").exists() else corpus.prepare(work / "corpus")
     (half / "corpus").mkdir(parents=True)
     for path in (work / "corpus").iterdir():
         if path.is_file():
             (half / "corpus" / path.name).write_bytes(path.read_bytes())
-    mlm.Run(twins.recipes()["twin-pre"], data, half).train(stop=lambda: True)
+    mlm.TrainingRun(recipe.recipes()["twin-pre"], data, half).train(stop=lambda: True)
     assert finish.finish(half, tmp_path / "out") == []
     said = capsys.readouterr().out
     assert "twin-pre is at step 2: not written" in said
@@ -102,7 +106,7 @@ def test_without_curves_the_remedy_is_named(tmp_path: Path):
 
 def test_a_diverged_run_has_a_curve_too(tmp_path: Path):
     rows = [{"step": 2, "loss": 3.0, "held_out_loss": 4.0, "held_out_accuracy": 0.1}, {"step": 4}]
-    state = mlm.State(step=4, status="diverged at step 4: loss is not finite", rows=rows)
+    state = RunState(step=4, status="diverged at step 4: loss is not finite", rows=rows)
     fields = dataclasses.asdict(tiny())
     finish.write_curves({"deep-post": (state, fields)}, tmp_path / "curves.parquet")
     table = pd.read_parquet(tmp_path / "curves.parquet")
@@ -113,8 +117,8 @@ def test_a_diverged_run_has_a_curve_too(tmp_path: Path):
 def test_curves_of_runs_that_were_not_trained_anew_stay(tmp_path: Path):
     path, fields = tmp_path / "curves.parquet", dataclasses.asdict(tiny())
 
-    def state(loss: float) -> mlm.State:
-        return mlm.State(status="done", rows=[{"step": 2, "loss": loss}])
+    def state(loss: float) -> RunState:
+        return RunState(status="done", rows=[{"step": 2, "loss": loss}])
 
     finish.write_curves({"deep-pre": (state(1.0), fields), "twin-pre": (state(2.0), fields)}, path)
     finish.write_curves({"twin-pre": (state(3.0), fields)}, path)
@@ -148,20 +152,20 @@ def test_previous_and_next_are_told_apart():
     assert float(following[0, 0]) == pytest.approx(0.0, abs=1e-6)
 
 
-def command(work: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "encoder.train.twins", "--work", str(work), *more]
+def arguments(work: Path, *more: str) -> list[str]:
+    return [sys.executable, "-m", "encoder.twins", "--work", str(work), *more]
 
 
 def test_the_command_ends_after_a_whole_checkpoint_when_it_is_interrupted(work: Path, tmp_path: Path):
-    """The real recipe on the tiny text: too long to end by itself, so it is interrupted after its first line."""
+    """The real recipe on the tiny text takes too long, so the test interrupts it after its first line."""
     target = tmp_path / "work"
     (target / "corpus").mkdir(parents=True)
     for path in (work / "corpus").iterdir():
         if path.is_file():
             (target / "corpus" / path.name).write_bytes(path.read_bytes())
     process = subprocess.Popen(
-        command(target, "--one", "twin-post-no-warmup", "--device", "cpu"), cwd=ROOT, stdout=subprocess.PIPE, text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        arguments(target, "--one", "twin-post-no-warmup", "--device", "cpu"), cwd=ROOT, text=True,
+        stdout=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     try:
         assert process.stdout is not None
@@ -172,7 +176,7 @@ def test_the_command_ends_after_a_whole_checkpoint_when_it_is_interrupted(work: 
         process.kill()
     assert "stopped at step" in out
     assert process.returncode == 1
-    tensors, state, _ = mlm.read_checkpoint(target / "twin-post-no-warmup.safetensors")
+    tensors, state, _ = read_checkpoint(target / "twin-post-no-warmup.safetensors")
     assert state.status == "stopped"
     assert state.step >= 25
     assert all(bool(torch.isfinite(value).all()) for value in tensors.values())
@@ -180,9 +184,9 @@ def test_the_command_ends_after_a_whole_checkpoint_when_it_is_interrupted(work: 
 
 
 def test_nothing_is_trained_when_only_finishing_is_asked(work: Path, tmp_path: Path, monkeypatch, capsys):
-    monkeypatch.setattr(twins, "TWIN", tiny())
-    monkeypatch.setattr(twins, "train_side_by_side", lambda *_: pytest.fail("it trained"))
+    monkeypatch.setattr(recipe, "TWIN", tiny())
+    monkeypatch.setattr(command, "train_side_by_side", lambda *_: pytest.fail("it trained"))
     began = time.time_ns()
-    assert twins.main(["--work", str(work), "--out", str(tmp_path), "--finish-only"]) == 0
+    assert command.main(["--work", str(work), "--out", str(tmp_path), "--finish-only"]) == 0
     assert all(path.stat().st_mtime_ns < began for path in work.glob("*.safetensors"))
     assert "twin-post: held-out accuracy" in capsys.readouterr().out

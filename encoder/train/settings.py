@@ -1,0 +1,84 @@
+"""The settings of one training run on a small task."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from encoder.config import Activation, EncoderConfig, NormPlacement, PositionKind
+from encoder.errors import ConfigError
+from encoder.train.tasks import Task, make
+
+#: Changes to the defaults for tasks that one head of width 32 does not learn.
+SUGGESTED: dict[str, dict[str, Any]] = {
+    "sort": {"d_model": 64, "steps": 600},
+    "brackets": {"d_model": 64, "n_layers": 2, "n_heads": 2, "steps": 600},
+}
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """All that a run depends on: on one machine, the same settings give the same curve.
+
+    warmup_steps: the learning rate rises linearly over these and then stays; record_every: steps between two points of
+    the curve; frames: about how many attention maps the run keeps. Raises ConfigError for values out of bounds.
+    """
+
+    task: str = "reverse"
+    length: int = 16
+    n_symbols: int = 10
+    norm_placement: NormPlacement = "post"
+    position: PositionKind = "learned"
+    n_layers: int = 1
+    n_heads: int = 1
+    d_model: int = 32
+    d_ffn: int = 0
+    activation: Activation = "gelu"
+    learning_rate: float = 3e-3
+    warmup_steps: int = 50
+    steps: int = 400
+    batch_size: int = 64
+    seed: int = 0
+    record_every: int = 10
+    frames: int = 40
+
+    def __post_init__(self) -> None:
+        bounds = {
+            "steps": (1, 100_000), "batch_size": (1, 1024), "record_every": (1, 1000), "frames": (1, 200),
+            "warmup_steps": (0, 100_000), "n_layers": (1, 24), "d_model": (2, 512),
+        }  # fmt: skip
+        for name, (least, most) in bounds.items():
+            if not least <= getattr(self, name) <= most:
+                raise ConfigError(f"{name}={getattr(self, name)}: choose {least} to {most}.")
+        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise ConfigError(f"learning_rate={self.learning_rate}: choose a number above 0.")
+        self.config()  # raises for what the architecture does not allow
+
+    @classmethod
+    def suggested(cls, task: str, **changes: Any) -> TaskSettings:
+        """Settings that learn `task` within seconds to a minute on two cores, with some fields changed."""
+        return cls(**({"task": task} | SUGGESTED.get(task, {}) | changes))
+
+    def make_task(self) -> Task:
+        """The task, with its length and symbols."""
+        return make(self.task, self.length, self.n_symbols)
+
+    def config(self) -> EncoderConfig:
+        """The architecture."""
+        return EncoderConfig(
+            vocab_size=self.make_task().vocab_size, d_model=self.d_model, n_layers=self.n_layers, n_heads=self.n_heads,
+            d_ffn=self.d_ffn or 4 * self.d_model, max_positions=self.length, norm_placement=self.norm_placement,
+            embedding_norm=False, position=self.position, activation=self.activation, norm_eps=1e-5,
+        )  # fmt: skip
+
+    def rate(self, step: int) -> float:
+        """Learning rate of `step`, counted from 0."""
+        if step < self.warmup_steps:
+            return self.learning_rate * ((step + 1) / self.warmup_steps)
+        return self.learning_rate
+
+    @property
+    def frame_every(self) -> int:
+        """Steps between two attention maps that are kept."""
+        return max(1, self.steps // self.frames)

@@ -1,0 +1,59 @@
+"""The model of a small task: an encoder with a linear classifier on every token.
+
+Shapes: B sequences of a batch, T tokens, C classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from encoder.config import EncoderConfig
+from encoder.model import Encoder, initialise
+from encoder.pipeline import TextEncoder
+from encoder.train.settings import TaskSettings
+
+
+class TaskModel(nn.Module):
+    """An encoder, and a linear map from each output to the classes."""
+
+    def __init__(self, config: EncoderConfig, n_classes: int, seed: int | None = None) -> None:
+        super().__init__()
+        self.encoder = Encoder(config)
+        self.head = nn.Linear(config.d_model, n_classes)
+        if seed is not None:
+            initialise(self.encoder, seed, "xavier")
+            with torch.no_grad():
+                generator = torch.Generator().manual_seed(seed + 1)
+                deviation = (2.0 / (config.d_model + n_classes)) ** 0.5
+                self.head.weight.normal_(0.0, deviation, generator=generator)
+                self.head.bias.zero_()
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """ids [B, T] -> logits [B, T, C]."""
+        logits: Tensor = self.head(self.encoder(ids))
+        return logits
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedTask:
+    """A copy of a run after a whole step. model: with the classifier; text_encoder: opens like any other model."""
+
+    settings: TaskSettings
+    step: int
+    model: TaskModel
+
+    @property
+    def text_encoder(self) -> TextEncoder:
+        """The encoder with the task's tokenizer."""
+        task = self.settings.make_task()
+        name = f"{task.name}, {self.settings.norm_placement}-norm, {self.step:,} steps"
+        return TextEncoder(name=name, encoder=self.model.encoder, tokenizer=task.tokenizer())
+
+    @torch.no_grad()
+    def predict(self, ids: Tensor) -> Tensor:
+        """ids [B, T] -> classes [B, T]."""
+        logits: Tensor = self.model(ids)
+        return logits.argmax(-1)
