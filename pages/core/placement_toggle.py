@@ -1,4 +1,4 @@
-"""The way to “Pre-norm vs post-norm”: the sidebar's link “Compare both”, and old links with norm=both."""
+"""norm=both belongs to the page “Pre-norm vs post-norm”: choosing it opens the page, leaving the page undoes it."""
 
 from __future__ import annotations
 
@@ -7,34 +7,32 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages.core.view import state
+from pages.core.view import ViewParams, state
 
 PAGE, SCRIPT = "pre_post", "pages/pre_post/page.py"
-_LAST, _PREVIOUS = "_last_page", "_previous_page"
-
-
-def compare_link() -> None:
-    """The link “Compare both”, to be drawn below the sidebar's norm toggle."""
-    st.page_link(SCRIPT, label="Compare both", icon=":material/compare:")
+_LAST, _PREVIOUS, _NORM = "_last_page", "_previous_page", "_norm_before_both"
 
 
 def before_sidebar(page: StreamlitPage) -> Callable[[], None]:
-    """Turn norm=both into the page that compares both placements; to be called before the sidebar is drawn.
+    """Make page and norm agree; to be called before the sidebar is drawn.
 
-    Returns what to call after the sidebar is drawn, when its values are kept: it may open that page.
+    Returns what to call after the sidebar is drawn, when its values are kept: it may open the page of both placements.
     """
-    st.session_state[_PREVIOUS], st.session_state[_LAST] = st.session_state.get(_LAST), page.url_path
-    if state.newest("norm") != "both":
-        return _stay
-    before = state.get("norm")
-    state.put("norm", "trained" if before == "both" else before)
-    return _stay if page.url_path == PAGE else lambda: st.switch_page(SCRIPT)
+    last = st.session_state.get(_LAST)
+    st.session_state[_PREVIOUS], st.session_state[_LAST] = last, page.url_path
+    norm = state.newest(ViewParams.norm)
+    if norm != "both":
+        st.session_state[_NORM] = norm
+    on_page = page.url_path == PAGE
+    if on_page and norm != "both":
+        state.put(ViewParams.norm, "both")
+    elif not on_page and norm == "both":
+        if last != PAGE:  # chosen in the sidebar, or in an old link
+            return lambda: st.switch_page(SCRIPT)
+        state.put(ViewParams.norm, st.session_state.get(_NORM, "trained"))
+    return lambda: None
 
 
 def was_here() -> bool:
     """Whether the run before this one showed the same page: nobody left it in between."""
     return st.session_state.get(_PREVIOUS) == st.session_state.get(_LAST)
-
-
-def _stay() -> None:
-    return None

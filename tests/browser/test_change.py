@@ -56,7 +56,7 @@ def test_training_stops_goes_on_and_ends_when_the_page_is_left(visit: Callable[.
 
 def test_both_leads_side_by_side_and_a_head_opens_there(visit: Callable[..., Page]) -> None:
     page = visit("/?model=scratch&layers=2&heads=2&width=16&ffn=16&text=one+two+three")
-    page.get_by_role("radio", name="both").click(timeout=PATIENCE)
+    page.get_by_role("button", name="Compare both").click(timeout=PATIENCE)
     page.get_by_role("heading", name="Pre-norm vs post-norm").wait_for(timeout=PATIENCE)
     page.wait_for_url(re.compile(r"/pre_post\?.*norm=both"))
     settle(page)

@@ -41,23 +41,25 @@ def test_any_text_side_by_side() -> None:
         assert_well(visit("pre_post", text=text, **UNTRAINED))
 
 
-def test_the_page_leaves_the_chosen_placement_alone() -> None:
+def test_the_sidebar_leads_there_and_the_placement_comes_back() -> None:
     app = visit(text="one two", norm="pre")
-    app.switch_page("pages/pre_post/page.py").run()
+    app.sidebar.button(key="compare both placements").click().run()
     assert_well(app)
-    assert app.query_params["norm"] == "pre"
+    assert app.header[0].value == "Pre-norm vs post-norm"
+    assert app.query_params["norm"] == "both"
     app.switch_page("pages/qkv/page.py").run()
     assert_well(app)
-    assert app.query_params["norm"] == "pre"
+    assert app.sidebar.segmented_control(key="view:norm").value == app.query_params["norm"] == "pre"
+    app.switch_page("pages/pre_post/page.py").run()
+    assert app.query_params["norm"] == "both"
     assert app.query_params["text"] == "one two"
 
 
-@pytest.mark.parametrize("page", [None, "qkv", "pre_post"])
 @pytest.mark.parametrize("model", [{}, UNTRAINED], ids=["trained", "untrained"])
-def test_an_old_link_with_both_opens_the_page(page: str | None, model: dict[str, str]) -> None:
-    app = visit(page, norm="both", **model)
+def test_an_old_link_with_both_opens_the_page(model: dict[str, str]) -> None:
+    app = visit(norm="both", **model)
     assert_well(app)
-    expected = "Queries, keys, values" if page == "qkv" else "Pre-norm vs post-norm"  # it was opened after the link
-    assert app.header[0].value == expected
+    assert app.header[0].value == "Pre-norm vs post-norm"
+    app.switch_page("pages/heads/page.py").run()
+    assert_well(app)
     assert app.sidebar.segmented_control(key="view:norm").value == ("post" if model else "trained")
-    assert "both" not in app.query_params.values()
