@@ -1,6 +1,6 @@
-"""The pictures of README.md: `python -m docs.pictures` makes them anew, with what the tests need installed.
+"""The pictures of README.md: `python -m docs.pictures` makes them; it needs what the tests install.
 
-The app is started and looked at in a real Chromium: a picture shows what the app shows.
+It starts the app and photographs it in Chromium.
 """
 
 from __future__ import annotations
