@@ -1,7 +1,6 @@
-"""The arithmetic of an encoder on plain arrays: what the steps show and what `chain` strings together.
+"""The arithmetic of an encoder on numpy arrays in float32, for the steps and for `chain`.
 
-Written for reading, in numpy and float32, and apart from the model's own code: that the two agree is what the tests
-show.
+It shares no code with the model; the tests compare the two.
 
 Shapes: H heads, T tokens (queries i, keys j), D d_model, K width of a head, F width of the FFN.
 """
@@ -37,21 +36,20 @@ def join_heads(x: Floats) -> Floats:
 
 
 def sinusoidal(positions: NDArray[np.integer], width: int) -> Floats:
-    """positions [T] -> [T, width]: sin(p / 10000^(c/width)) at even c, the cosine of the same angle at the odd c after
-    it."""
+    """positions [T] -> [T, width]: sin(p / 10000^(c/width)) at even c, the cosine of the same angle at c + 1."""
     columns = np.arange(width)
     angle = positions[:, None] / 10_000.0 ** ((columns - columns % 2) / width)  # [T, width]
     return np.where(columns % 2 == 0, np.sin(angle), np.cos(angle)).astype(np.float32)
 
 
 def rotary_angles(positions: NDArray[np.integer], d_head: int, base: float) -> Floats:
-    """positions [T] -> [T, K/2]: the angle by which pair c turns, position / base^(2c/K), in radians."""
+    """positions [T] -> [T, K/2]: the rotation angle of pair c, position / base^(2c/K), in radians."""
     pairs = np.arange(d_head // 2)
     return positions[:, None] / base ** (2.0 * pairs / d_head)
 
 
 def rotate(x: Floats, angle: Floats) -> Floats:
-    """x [..., T, K], angle [T, K/2] -> [..., T, K]: components c and c + K/2 are turned as a pair (Su et al. 2021)."""
+    """x [..., T, K], angle [T, K/2] -> [..., T, K]: components c and c + K/2 rotate as a pair (Su et al. 2021)."""
     first, second = np.split(x, 2, axis=-1)
     cos, sin = np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
     return np.concatenate((first * cos - second * sin, first * sin + second * cos), axis=-1)
@@ -59,26 +57,29 @@ def rotate(x: Floats, angle: Floats) -> Floats:
 
 def relative_bucket(distance: NDArray[np.integer], buckets: int, max_distance: int) -> NDArray[np.integer]:
     """j - i -> row of the table of relative biases (Raffel et al. 2020, section 2.1): half of the rows for each
-    direction, one row a distance up to a quarter of them, wider and wider ones after that."""
+    direction; one row per distance up to a quarter of them, then rows that cover ever more distances."""
     half = buckets // 2
     exact = half // 2
     far = np.abs(distance)
-    # In float32 as the models were trained: on the border of two rows the rounding decides.
+    # In float32 as in training: at the border of two rows the rounding decides.
     ratio = np.log(np.maximum(far, 1).astype(np.float32) / np.float32(exact)) / np.float32(
         math.log(max_distance / exact)
     )
     wide = np.minimum(exact + (ratio * np.float32(half - exact)).astype(np.int64), half - 1)
-    return np.where(distance > 0, half, 0) + np.where(far < exact, far, wide)
+    bucket: NDArray[np.integer] = np.where(distance > 0, half, 0) + np.where(far < exact, far, wide)
+    return bucket
 
 
 def relative_bias(config: EncoderConfig, table: Floats, queries: NDArray[np.integer], n_tokens: int) -> Floats:
-    """table [buckets, H], queries [Ti] -> [H, Ti, T]: what is added to the scores for the distance j - i."""
+    """table [buckets, H], queries [Ti] -> [H, Ti, T]: the bias of the scores for the distance j - i."""
     distance = np.arange(n_tokens)[None, :] - queries[:, None]  # [Ti, T]
-    return table[relative_bucket(distance, config.relative_buckets, config.relative_max_distance)].transpose(2, 0, 1)
+    rows = relative_bucket(distance, config.relative_buckets, config.relative_max_distance)
+    bias: Floats = table[rows].transpose(2, 0, 1)
+    return bias
 
 
 def allowed(mask: Bools, queries: NDArray[np.integer], causal: bool, window: int | None) -> Bools:
-    """mask [T] (True: a real token), queries [Ti] -> [Ti, T]: which keys each query may look at."""
+    """mask [T] (True: a real token), queries [Ti] -> [Ti, T]: which keys each query can attend to."""
     distance = queries[:, None] - np.arange(len(mask))[None, :]  # [Ti, T], i - j
     seen = np.broadcast_to(mask, distance.shape)
     if causal:
@@ -97,8 +98,7 @@ def scores(q: Floats, k: Floats, scale: float, bias: Floats | None = None) -> Fl
 def exponentials(scores: Floats, allowed: Bools, temperature: float = 1.0) -> Floats:
     """scores [..., T] -> exp((s - max) / temperature), 0 where not allowed. The largest number of each row is 1.
 
-    A row in which nothing is allowed (padding that sees padding alone) counts every key alike, as the fused kernel
-    does.
+    A row in which nothing is allowed (a padding token) becomes uniform, as in the fused kernel.
     """
     nothing = ~allowed.any(axis=-1, keepdims=True)
     scores, allowed = np.where(nothing, np.float32(0.0), scores), allowed | nothing
@@ -109,14 +109,16 @@ def exponentials(scores: Floats, allowed: Bools, temperature: float = 1.0) -> Fl
 
 def softmax(scores: Floats, allowed: Bools, temperature: float = 1.0) -> Floats:
     """scores [..., T] -> weights [..., T] that sum to 1, 0 where not allowed."""
-    raised = exponentials(scores, allowed, temperature)
-    return raised / raised.sum(axis=-1, keepdims=True)
+    numerators = exponentials(scores, allowed, temperature)
+    weights: Floats = numerators / numerators.sum(axis=-1, keepdims=True)
+    return weights
 
 
 def entropy(weights: Floats) -> Floats:
     """weights [..., T] -> [...]: -sum w ln w in nats; 0 ln 0 is 0."""
     safe = np.where(weights > 0, weights, 1.0)
-    return -(weights * np.log(safe)).sum(axis=-1)
+    nats: Floats = -(weights * np.log(safe)).sum(axis=-1)
+    return nats
 
 
 def normalise(x: Floats, eps: float) -> tuple[Floats, Floats, Floats]:
@@ -142,11 +144,12 @@ def activate(x: Floats, name: str) -> Floats:
         return x / (1.0 + np.exp(-np.clip(x, -80.0, None)))
     if name == "gelu_tanh":
         return 0.5 * x * (1.0 + np.tanh(np.float32(math.sqrt(2.0 / math.pi)) * (x + np.float32(0.044715) * x**3)))
-    # x times the share of a standard normal distribution below x; numpy has no error function of its own
+    # x times the standard normal distribution function at x; numpy has no error function
     return 0.5 * x * (1.0 + torch.erf(torch.from_numpy(x / np.float32(math.sqrt(2.0)))).numpy())
 
 
 def cosine(a: Floats, b: Floats) -> Floats:
     """a, b [..., D] -> [...]: the cosine of the angle between them; 0 where one of them is the zero vector."""
     lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
-    return (a * b).sum(axis=-1) / np.where(lengths > 0, lengths, 1.0)
+    cosines: Floats = (a * b).sum(axis=-1) / np.where(lengths > 0, lengths, 1.0)
+    return cosines

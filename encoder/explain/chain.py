@@ -1,5 +1,4 @@
-"""The whole computation, from ids to output, with the steps' own arithmetic: the proof that the steps leave nothing
-out.
+"""The whole computation from ids to output with the arithmetic of the steps: it shows that no step is missing.
 
 Shapes: H heads, T tokens (queries i, keys j), D d_model, K width of a head, F width of the FFN.
 """
@@ -10,22 +9,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from torch import nn
+from numpy.typing import NDArray
 
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic, source
 from encoder.explain.arithmetic import Floats
-from encoder.explain.embedding import position_row
+from encoder.explain.embedding import embedded
+from encoder.explain.ffn import hidden_of
 from encoder.trace import Trace
 
-#: Query rows are taken a few at a time, so that no [H, T, T] is ever held.
+#: Scores that are computed at once; the rows of queries are taken in parts, so that [H, T, T] never exists.
 CHUNK_NUMBERS = 8_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """values: hook point -> what the steps make of it, [T, D] each, in order; difference: its largest distance from the
-    model's own value, over the real tokens (padding's rows mean nothing, and rounding grows in them)."""
+    """values: hook point -> its value by the steps, [T, D], in order; difference: the largest difference to the model's
+    value over the real tokens. Rows of padding have no meaning, and rounding grows in them."""
 
     values: Mapping[str, Floats]
     difference: Mapping[str, float]
@@ -42,97 +42,64 @@ class Chain:
 
     @property
     def largest(self) -> float:
-        """The largest difference anywhere in the chain."""
+        """The largest difference of all stages."""
         return max(self.difference.values())
 
 
 def chain(trace: Trace) -> Chain:
-    """Compute every stage of the residual stream from the ids, each from the one before, and compare with the model's.
+    """Compute every stage of the residual stream from the ids, each from the one before, and compare with the model.
 
-    Nothing is taken from the trace but ids, segments and mask. Raises EncoderError for an edited pass and for images.
+    Reads only ids, segments, mask and weights. Raises EncoderError for an edited forward pass and for images.
     """
     if trace.edits or trace.config.patches is not None:
         raise EncoderError(
-            "The chain runs the model as it is on a text: an edited pass or an image cannot be followed."
+            "The chain needs an unedited forward pass of a text. Undo the edits, or choose a text model."
         )
-    config, values = trace.config, {}
-    x = values["embedding"] = embed(trace)
-    for layer in range(config.n_layers):
+    x = embedded(trace)
+    values = {"embedding": x}
+    for layer in range(trace.config.n_layers):
         for part in ("attention", "ffn"):
             x = values[f"layers.{layer}.after_{part}"] = sublayer(trace, layer, part, x)
-    values["output"] = _norm(trace.encoder.final_norm, x)
+    values["output"] = source.normalise(trace.encoder.final_norm, x)
     real = slice(0, trace.n_real)
     difference = {name: float(np.abs(x[real] - source.value(trace, name, real)).max()) for name, x in values.items()}
     return Chain(values, difference)
 
 
-def embed(trace: Trace) -> Floats:
-    """ids -> [T, D]: step 2 for every token."""
-    module, config = trace.encoder.embedding, trace.config
-    x = source.array(module.tokens.weight)[list(trace.ids)]  # [T, E]
-    if module.segments is not None:
-        x = x + source.array(module.segments.weight)[source.segment_ids(trace)]
-    if config.position == "sinusoidal":
-        x = x + arithmetic.sinusoidal(np.arange(trace.n_tokens), config.embedding_width)
-    elif module.positions.table is not None:
-        x = x + source.array(module.positions.table.weight)[[position_row(trace, i) for i in range(trace.n_tokens)]]
-    x = _norm(module.norm, x)
-    if module.projection is not None:
-        x = arithmetic.linear(x, source.weight(module.projection), source.bias(module.projection))  # [T, D]
-    return x
-
-
 def sublayer(trace: Trace, layer: int, part: str, x: Floats) -> Floats:
-    """x [T, D] -> [T, D]: attention or FFN with its residual and its norm, in the order of the norm placement."""
-    _, _, norm = source.sublayer(trace, layer, part)
-    compute = attention if part == "attention" else ffn
+    """x [T, D] -> [T, D]: attention or FFN with its residual connection and its norm, in the order of the model."""
+    norm = source.sublayer(trace, layer, part)[2]
     if trace.config.norm_placement == "pre":
-        return x + compute(trace, layer, _norm(norm, x))
-    return _norm(norm, x + compute(trace, layer, x))
+        return x + sublayer_output(trace, layer, part, source.normalise(norm, x))
+    return source.normalise(norm, x + sublayer_output(trace, layer, part, x))
+
+
+def sublayer_output(trace: Trace, layer: int, part: str, x: Floats) -> Floats:
+    """x [T, D], the input of the sublayer -> [T, D], what it adds to the residual stream."""
+    if part == "ffn":
+        return source.apply(trace.encoder.block(layer).ffn.w_out, hidden_of(trace, layer, x)[2])
+    return attention(trace, layer, x)
 
 
 def attention(trace: Trace, layer: int, x: Floats) -> Floats:
-    """x [T, D] -> what attention adds, [T, D]: steps 3 to 6."""
+    """x [T, D] -> [T, D], the output of attention: steps 3 to 6."""
     config, module = trace.config, trace.encoder.block(layer).attention
-    q, k, v = (
-        arithmetic.split_heads(arithmetic.linear(x, source.weight(linear), source.bias(linear)), config.n_heads)
-        for linear in (module.w_q, module.w_k, module.w_v)
-    )  # [H, T, K]
+    projected = (source.apply(linear, x) for linear in (module.w_q, module.w_k, module.w_v))
+    q, k, v = (arithmetic.split_heads(flat, config.n_heads) for flat in projected)  # [H, T, K]
     if config.position == "rotary":
         angle = arithmetic.rotary_angles(np.arange(len(x)), config.d_head, config.rotary_base_of_layer(layer))
         q, k = arithmetic.rotate(q, angle), arithmetic.rotate(k, angle)
-    z = np.concatenate([_mix(trace, layer, rows, q, k, v) for rows in _chunks(len(x), config.n_heads)], axis=1)
-    return arithmetic.linear(arithmetic.join_heads(z), source.weight(module.w_o), source.bias(module.w_o))
+    at_once = max(1, CHUNK_NUMBERS // (len(x) * config.n_heads))
+    chunks = [np.arange(start, min(start + at_once, len(x))) for start in range(0, len(x), at_once)]
+    z = np.concatenate([_weighted_sum(trace, layer, rows, q, k, v) for rows in chunks], axis=1)
+    return source.apply(module.w_o, arithmetic.join_heads(z))
 
 
-def _chunks(n_tokens: int, n_heads: int) -> list[np.ndarray]:
-    rows = max(1, CHUNK_NUMBERS // (n_tokens * n_heads))
-    return [np.arange(start, min(start + rows, n_tokens)) for start in range(0, n_tokens, rows)]
-
-
-def _mix(trace: Trace, layer: int, rows: np.ndarray, q: Floats, k: Floats, v: Floats) -> Floats:
-    """Scores, softmax and mixing for some query rows of all heads: [H, Ti, K]."""
+def _weighted_sum(trace: Trace, layer: int, rows: NDArray[np.integer], q: Floats, k: Floats, v: Floats) -> Floats:
+    """Scores, softmax and weighted sum for some query rows of all heads: [H, Ti, K]."""
     config, bias = trace.config, None
     if trace.encoder.relative_bias is not None:
         bias = arithmetic.relative_bias(config, source.array(trace.encoder.relative_bias.weight), rows, trace.n_tokens)
     allowed = arithmetic.allowed(source.mask(trace), rows, config.causal, config.window_of_layer(layer))
     scores = arithmetic.scores(q[:, rows], k, float(config.attention_scale or 1.0), bias)
     return arithmetic.softmax(scores, allowed) @ v
-
-
-def ffn(trace: Trace, layer: int, x: Floats) -> Floats:
-    """x [T, D] -> what the feed-forward layer adds, [T, D]: step 8."""
-    module = trace.encoder.block(layer).ffn
-    hidden = arithmetic.activate(
-        arithmetic.linear(x, source.weight(module.w_in), source.bias(module.w_in)), trace.config.activation
-    )  # [T, F]
-    if module.w_gate is not None:
-        hidden = hidden * arithmetic.linear(x, source.weight(module.w_gate), source.bias(module.w_gate))
-    return arithmetic.linear(hidden, source.weight(module.w_out), source.bias(module.w_out))
-
-
-def _norm(module: nn.Module | None, x: Floats) -> Floats:
-    """Step 7; x itself where there is no norm."""
-    return (
-        x if module is None else arithmetic.layer_norm(x, source.array(module.weight), source.bias(module), module.eps)
-    )

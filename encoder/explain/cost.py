@@ -1,26 +1,21 @@
-"""What a sentence costs: FLOPs, memory and weights as formulas and numbers, and the time it really takes.
+"""The cost of a sentence: FLOPs, memory and weights as formulas and numbers.
 
-A multiplication with its addition counts as two FLOPs, as in torch's own counter. The matrix products are counted
-exactly; element-wise work by the small numbers in ELEMENTWISE, a convention that lets its size be seen.
+A multiplication and an addition count as two FLOPs, as in torch's counter. Matrix products are counted exactly,
+element-wise operations by the convention in ELEMENTWISE.
 
 Shapes: n tokens, L layers, H heads, D d_model, K width of a head, F width of the FFN, E width of the tables.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from encoder.config import EncoderConfig
-from encoder.errors import EncoderError, OutOfMemory
-from encoder.model import Encoder
 
 #: FLOPs per number. softmax: maximum, difference, exponential, sum, quotient; norm: mean, difference, square, sum,
 #: quotient, gain, bias; gelu as x times half of (1 + erf(x / sqrt 2)).
@@ -29,14 +24,10 @@ ELEMENTWISE = {"softmax": 5, "norm": 7, "relu": 1, "silu": 4, "gelu": 5, "gelu_t
 #: Number types by the name of their torch type: bytes of one number.
 BYTES = {"torch.float32": 4, "torch.float16": 2, "torch.bfloat16": 2}
 
-#: A point of the measured curve is run again until it has taken this many seconds, at most REPEATS times.
-POINT_SECONDS = 0.2
-REPEATS = 20
-
 
 @dataclass(frozen=True)
 class Term:
-    """coefficient x factors, each a symbol with its number: what a part costs, as a formula and as a value."""
+    """A cost as a formula and as a value: coefficient x factors, each a symbol with its number."""
 
     coefficient: int
     factors: tuple[tuple[str, int], ...]
@@ -48,7 +39,7 @@ class Term:
 
     @property
     def symbols(self) -> str:
-        r"""LaTeX, a factor that comes twice as a square: "4\,n^2\,HK"."""
+        r"""LaTeX with repeated factors as powers: "4\,n^2\,HK"."""
         names = [name for name, _ in self.factors]
         unique = list(dict.fromkeys(names))
         powers = [name if names.count(name) == 1 else f"{name}^{{{names.count(name)}}}" for name in unique]
@@ -68,8 +59,8 @@ class Term:
 
 @dataclass(frozen=True)
 class CostPart:
-    """One part of a layer. work: its FLOPs for all n tokens; memory: the bytes that it hands on; product: whether it is
-    a matrix product; power: 1 or 2, how its work grows with n."""
+    """One part of a layer. work: FLOPs for all n tokens; memory: bytes of its output; product: whether it is a matrix
+    product; power: 1 or 2, how its work grows with n."""
 
     key: str
     title: str
@@ -84,7 +75,7 @@ class CostPart:
 
     @property
     def bytes(self) -> int:
-        """What it hands on to the next part."""
+        """Bytes of its output."""
         return self.memory.value
 
     @property
@@ -98,7 +89,7 @@ class Cost:
     """A whole forward pass of one sentence.
 
     parts: of one layer; around: FLOPs before and after the layers (projection of narrow tables, pooler); weights: bytes
-    of all weights; maps: bytes of all attention maps, were they all written out; stream: bytes of the residual stream.
+    of all weights; maps: bytes of all attention maps written out; stream: bytes of the residual stream.
     """
 
     n_tokens: int
@@ -125,8 +116,7 @@ class Cost:
 
 
 def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tuple[CostPart, ...]:
-    """One layer, part by part. Scores are counted for every pair of tokens, also where a mask or a window hides some:
-    that is how they are computed here."""
+    """One layer, part by part. Scores count for every pair of tokens, masked or not, as the model computes them."""
     n, d, f, h = ("n", n_tokens), ("D", config.d_model), ("F", config.d_ffn), ("H", config.n_heads)
     inner = ("HK", config.n_heads * config.d_head)
     maps = 3 if config.gated else 2
@@ -140,16 +130,15 @@ def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tu
         part("scores", "Scores q·k", Term(2, (n, n, inner)), Term(1, (h, n, n))),
         part("softmax", "Softmax", Term(ELEMENTWISE["softmax"], (h, n, n)), Term(1, (h, n, n)), False),
         part("mixing", "Weighted sum α·v", Term(2, (n, n, inner)), Term(1, (n, inner))),
-        part("output", "Output of attention", Term(2, (n, inner, d)), Term(1, (n, d))),
-        part("ffn", "Feed-forward, its matrices", Term(2 * maps, (n, d, f)), Term(1, (n, d))),
+        part("output", "Output projection W_O", Term(2, (n, inner, d)), Term(1, (n, d))),
+        part("ffn", "Feed-forward matrices", Term(2 * maps, (n, d, f)), Term(1, (n, d))),
         part("activation", "Activation", Term(act, (n, f)), Term(maps - 1, (n, f)), False),
         part("norms", "Add & norm, twice", Term(2 * (ELEMENTWISE["norm"] + 1), (n, d)), Term(2, (n, d)), False),
     )
 
 
 def cost(config: EncoderConfig, n_tokens: int, n_parameters: int, bytes_each: int = 4) -> Cost:
-    """What one sentence of `n_tokens` costs. n_parameters: of the encoder; bytes_each: of one number (2 for
-    bfloat16)."""
+    """The cost of one sentence of `n_tokens`. bytes_each: of one number (2 for bfloat16)."""
     around = 0
     if config.embedding_width != config.d_model:
         around += 2 * n_tokens * config.embedding_width * config.d_model
@@ -171,7 +160,7 @@ def cost(config: EncoderConfig, n_tokens: int, n_parameters: int, bytes_each: in
 
 @dataclass(frozen=True)
 class Crossover:
-    """Where the matrix products that grow with n^2 overtake those that grow with n. n_tokens need not be whole."""
+    """The length at which the matrix products that grow with n^2 cost as much as those that grow with n."""
 
     n_tokens: float
     formula: str
@@ -207,116 +196,6 @@ def curve(config: EncoderConfig, lengths: Sequence[int]) -> dict[str, NDArray[np
     return {name: np.array(values, dtype=np.float64) for name, values in totals.items()}
 
 
-# --- measured
-# ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Timing:
-    """One measured length. Seconds of one layer, and of the attention between tokens alone (scores, softmax, mixing);
-    done, total: how many lengths are measured, of how many."""
-
-    n_tokens: int
-    layer: float
-    between: float
-    done: int
-    total: int
-
-    @property
-    def rest(self) -> float:
-        """Seconds of the layer without the attention between tokens: what grows with n alone."""
-        return max(self.layer - self.between, 0.0)
-
-
-def default_lengths(config: EncoderConfig, longest: int | None = None) -> tuple[int, ...]:
-    """Lengths that show the crossover: powers of two (and their halves between) up to beyond it, at most `longest`."""
-    limit = longest or int(1.5 * crossover(config).n_tokens)
-    steps = [round(64 * 2 ** (exponent / 2)) for exponent in range(24)]
-    return tuple(n for n in steps if n <= max(limit, 128))
-
-
-def time_layer(encoder: Encoder, lengths: Sequence[int], layer: int = 0) -> Iterator[Timing]:
-    """Measure one layer of the encoder, with its own weights on its own device, at each length in turn.
-
-    The layer is fed random vectors: its time does not depend on what they are, so lengths beyond the model's longest
-    text can be measured, too. A generator: stop by not asking for more. Raises EncoderError for a length below 1 and
-    OutOfMemory where a length does not fit.
-    """
-    if any(n < 1 for n in lengths):
-        raise EncoderError(f"lengths={list(lengths)}: each must be at least 1 token.")
-    for done, n in enumerate(lengths, start=1):
-        try:
-            with torch.no_grad():
-                whole, between = _time_once(encoder, n, layer)
-        except (torch.OutOfMemoryError, MemoryError) as error:
-            raise OutOfMemory(f"{n:,} tokens do not fit into {encoder.device}'s memory: take shorter ones.") from error
-        yield Timing(n, whole, between, done, len(lengths))
-
-
-def _time_once(encoder: Encoder, n: int, layer: int) -> tuple[float, float]:
-    """Seconds of the layer and of its attention between tokens."""
-    config, device, dtype = encoder.config, encoder.device, encoder.dtype
-    x = torch.randn(1, n, config.d_model, device=device, dtype=dtype)
-    around = encoder.surroundings(x, None)
-    block = encoder.block(layer)
-    q, k, v = (torch.randn(1, config.n_heads, n, config.d_head, device=device, dtype=dtype) for _ in range(3))
-    return (
-        _seconds(lambda: block(x, layer, around), device),
-        _seconds(lambda: block.attention.fused(q, k, v, layer, around), device),
-    )
-
-
-def _seconds(run, device: torch.device) -> float:
-    """The shortest of a few runs: what else the machine does can only make a run longer."""
-    wait = torch.cuda.synchronize if device.type == "cuda" else (lambda: None)
-    run()  # the first run finds memory and chooses kernels
-    wait()
-    times: list[float] = []
-    while len(times) < REPEATS and (not times or sum(times) < POINT_SECONDS):
-        start = time.perf_counter()
-        run()
-        wait()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-@dataclass(frozen=True)
-class Fit:
-    """The formula beside the measured times: FLOPs divided by a speed. linear, quadratic: FLOPs per second of each
-    kind; seconds [N]: what the formula then gives; crossover: where the measured times cross, None if they do not."""
-
-    linear: float
-    quadratic: float
-    seconds: NDArray[np.float64]
-    crossover: float | None
-
-
-def fit(config: EncoderConfig, timings: Sequence[Timing]) -> Fit:
-    """The machine's speed on both kinds of work, from the longest measured lengths, where overhead counts least."""
-    if not timings:
-        raise EncoderError("Nothing was measured yet: take at least one length.")
-    flops = curve(config, [timing.n_tokens for timing in timings])
-    between = np.array([timing.between for timing in timings])
-    rest = np.array([timing.rest for timing in timings])
-    tail = slice(-max(1, len(timings) // 2), None)
-    speed = {
-        "linear": flops["linear"][tail].sum() / max(rest[tail].sum(), 1e-12),
-        "quadratic": flops["quadratic"][tail].sum() / max(between[tail].sum(), 1e-12),
-    }
-    seconds = flops["linear"] / speed["linear"] + flops["quadratic"] / speed["quadratic"]
-    return Fit(speed["linear"], speed["quadratic"], seconds, _crossing(timings))
-
-
-def _crossing(timings: Sequence[Timing]) -> float | None:
-    """Where attention between tokens begins to take longer than the rest, on a straight line in log-log axes."""
-    for before, after in itertools.pairwise(timings):
-        low, high = math.log(before.between / max(before.rest, 1e-12)), math.log(after.between / max(after.rest, 1e-12))
-        if low < 0 <= high:
-            share = -low / (high - low)
-            return before.n_tokens * (after.n_tokens / before.n_tokens) ** share
-    return None
-
-
 def _grouped(number: int) -> str:
-    """A whole number with thin groups of three, as LaTeX."""
+    """A whole number with thousands separators, as LaTeX."""
     return f"{number:,}".replace(",", r"{,}")

@@ -1,4 +1,4 @@
-"""Step 2, the embedding: one-hot x table is a row of the table; segment and position are added; a norm, a projection.
+"""Step 2, the embedding: a row of the table, plus segment and position, then a norm and a projection.
 
 Shapes: T tokens, V vocabulary, E width of the tables (D unless they are factorised), D d_model.
 """
@@ -8,25 +8,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from torch import Tensor
 
 from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
-from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.comparison import Check, compare
+from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, number, stack
 from encoder.explain.place import Place
-from encoder.explain.source import array, bias, label, mask, segment_ids, value, weight
+from encoder.explain.source import apply, array, label, mask, normalise, segment_ids, value
 from encoder.trace import Trace
 
-#: Rows of the token table that are shown above and below the one that is looked up.
+#: Rows of the token table on each side of the selected one.
 NEIGHBOURS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """one-hot [V] x table [V, E], really multiplied. table: the rows first_row ... of it; product [E]; row [E] read
-    directly."""
+    """The product one-hot [V] x table [V, E]. table: rows from first_row on; product [E]; row [E]: read directly."""
 
     id: int
     first_row: int
@@ -36,17 +37,16 @@ class Lookup:
 
     @property
     def difference(self) -> float:
-        """Largest difference between the product and the row that is read directly."""
+        """Largest difference between the product and the row."""
         return float(np.abs(self.product - self.row).max())
 
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingStep:
-    """Token i on its way from id to vector.
+    """The embedding of token i.
 
     token, segment, position: [E], None where the model adds none; total [E]: their sum; normalised [E]: after the
-    embedding norm, None without one; output [D]: what enters layer 0. position_formula: where this component's position
-    number comes from.
+    embedding norm, None without one; output [D]: the input of layer 0. position_formula: of this component's position.
     """
 
     place: Place
@@ -64,7 +64,7 @@ class EmbeddingStep:
     position_formula: Formula | None
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
-        """The sum and the vector that enters layer 0, from the id and the tables."""
+        """The sum and the input of layer 0, from the id and the tables."""
         i, c, dtype = self.place.query, self.place.component, reference.dtype
         out = min(c, len(self.output) - 1)
         return (
@@ -74,8 +74,8 @@ class EmbeddingStep:
 
 
 def lookup(trace: Trace, query: int) -> Lookup:
-    """Multiply the one-hot vector of token `query` with the whole table, and read the row directly."""
-    table = array(trace.encoder.embedding.tokens.weight)
+    """Multiply the one-hot vector of token `query` by the whole table, and read the row directly."""
+    table = array(_token_table(trace))
     row = trace.ids[query]
     one_hot = np.zeros(len(table), dtype=np.float32)
     one_hot[row] = 1.0
@@ -88,18 +88,17 @@ def embedding(trace: Trace, place: Place) -> EmbeddingStep:
     images."""
     config = trace.config
     if config.patches is not None:
-        raise EncoderError("This model reads patches of an image: there is no table of words to look into.")
+        raise EncoderError("This model reads image patches and has no token table: choose a text model.")
     place = place.checked(config, trace.n_tokens, max(config.embedding_width, config.d_model))
     i, module = place.query, trace.encoder.embedding
     token = value(trace, "embedding.tokens", i)
     segment = value(trace, "embedding.segments", i) if "embedding.segments" in trace.values else None
     position = None if trace.position is None else array(trace.position[i])
-    total = np.sum([part for part in (token, segment, position) if part is not None], axis=0)
-    out, normalised = total, None
-    if module.norm is not None:
-        out = normalised = arithmetic.layer_norm(total, array(module.norm.weight), bias(module.norm), module.norm.eps)
+    total: Floats = np.sum([part for part in (token, segment, position) if part is not None], axis=0)
+    normalised = None if module.norm is None else normalise(module.norm, total)
+    out = total if normalised is None else normalised
     if module.projection is not None:
-        out = arithmetic.linear(out, weight(module.projection), bias(module.projection))
+        out = apply(module.projection, out)
     return EmbeddingStep(
         place=place,
         label=label(trace, i),
@@ -117,14 +116,35 @@ def embedding(trace: Trace, place: Place) -> EmbeddingStep:
     )
 
 
+def embedded(trace: Trace) -> Floats:
+    """[T, D]: the embedding of every token, from the ids and the weights alone."""
+    module, config = trace.encoder.embedding, trace.config
+    x: Floats = array(_token_table(trace))[list(trace.ids)]  # [T, E]
+    if module.segments is not None:
+        x = x + array(module.segments.weight)[segment_ids(trace)]
+    if config.position == "sinusoidal":
+        x = x + arithmetic.sinusoidal(np.arange(trace.n_tokens), config.embedding_width)
+    elif module.positions.table is not None:
+        x = x + array(module.positions.table.weight)[[position_row(trace, i) for i in range(trace.n_tokens)]]
+    x = normalise(module.norm, x)
+    return x if module.projection is None else apply(module.projection, x)  # [T, D]
+
+
+def _token_table(trace: Trace) -> Tensor:
+    """[V, E]"""
+    table = trace.encoder.embedding.tokens.weight
+    assert isinstance(table, Tensor)  # an image model has a convolution here, refused before
+    return table
+
+
 def position_row(trace: Trace, token: int) -> int:
-    """Row of the position table that a token takes; its place in the text where there is no table."""
+    """A token's row of the position table; its position in the text where there is no table."""
     config = trace.config
     if config.position != "learned":
         return token
     if config.pad_position is None:
         return token + config.position_offset
-    real = (np.array(trace.ids) != config.pad_id) & mask(trace)  # a padding token that was typed is padding, too
+    real = (np.array(trace.ids) != config.pad_id) & mask(trace)  # a typed padding token is padding, too
     return config.position_offset + int(real[:token].sum()) if real[token] else config.pad_position
 
 
@@ -144,7 +164,7 @@ def _formula(
 
 
 def _position_formula(config: EncoderConfig, place: Place, position: Floats | None) -> Formula | None:
-    """The sine or cosine behind one component; None where the encoding has no formula (learned) or adds nothing."""
+    """The sine or cosine of one component; None where positions are learned or not added."""
     if config.position != "sinusoidal" or position is None:
         return None
     width, p = config.embedding_width, place.query

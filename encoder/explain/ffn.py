@@ -1,5 +1,4 @@
-"""Step 8, the feed-forward layer: D -> F -> D. Which hidden neurons a token switches on, and which tokens excite a
-neuron.
+"""Step 8, the feed-forward layer: D -> F -> D, neuron by neuron.
 
 Shapes: T tokens, D d_model, F width of the FFN.
 """
@@ -10,17 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
-from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.comparison import Check, compare
+from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, long_sum, number, products, stack
 from encoder.explain.place import Place
-from encoder.explain.source import array, bias, label, sublayer_input, weight
+from encoder.explain.source import Affine, apply, bias, label, sublayer_input, weight
 from encoder.trace import Trace
 
-#: A smooth activation (GELU, SiLU) is never exactly 0; below this it counts as off. GELU lies below it for x < -1.5.
+#: GELU and SiLU are never exactly 0; a smaller activation counts as off. GELU is that small for x < -1.5.
 NEAR_ZERO = 0.1
 
 _NAMES = {"relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\mathrm{GELU}", "silu": r"\mathrm{SiLU}"}
@@ -30,9 +29,9 @@ _NAMES = {"relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\ma
 class FeedForwardStep:
     """The feed-forward layer of one token.
 
-    x [D]: what it reads (x_name says from where); linear [F]: x W_in + b; gate [F] or None; hidden [F]: act(linear) (x
+    x [D]: its input (x_name: the hook point); linear [F]: x W_in + b; gate [F] or None; hidden [F]: act(linear) (x
     gate); column [D]: the selected neuron's weights; terms [D]: x_d W_dn; outgoing [D]: what the neuron adds to the
-    stream when its activation is 1; output [D]: hidden W_out + b.
+    residual stream per unit of activation; output [D]: hidden W_out + b.
     """
 
     place: Place
@@ -53,7 +52,7 @@ class FeedForwardStep:
     output_formula: Formula
 
     def strongest(self, count: int = 10) -> NDArray[np.integer]:
-        """The neurons with the largest activation by size, the strongest first."""
+        """The neurons with the largest absolute activation, the strongest first."""
         return np.argsort(-np.abs(self.hidden), kind="stable")[:count]
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
@@ -72,8 +71,8 @@ class FeedForwardStep:
 class HiddenActivations:
     """The hidden activations of all tokens, [T, F].
 
-    exactly_zero: True for ReLU, where off means 0; off [T, F]: which are off; off_share: of all numbers; off_by_token
-    [T]; never [F]: neurons that are off at every token of this sentence.
+    exactly_zero: True for ReLU, where off means 0; off [T, F]; off_share: of all numbers; off_by_token [T]; never [F]:
+    neurons that are off at every token of this sentence.
     """
 
     hidden: Floats
@@ -94,15 +93,16 @@ class HiddenActivations:
     @property
     def off_by_token(self) -> Floats:
         """[T]: share of each token's neurons that are off."""
-        return self.off.mean(axis=1)
+        shares: Floats = self.off.mean(axis=1)
+        return shares
 
     @property
     def never(self) -> NDArray[np.bool_]:
-        """[F]: neurons that no token of this sentence switches on."""
-        return self.off.all(axis=0)
+        """[F]: neurons that are off at every token."""
+        return np.asarray(self.off.all(axis=0), dtype=np.bool_)
 
     def excited_by(self, neuron: int) -> NDArray[np.integer]:
-        """Tokens by how strongly they excite a neuron, the strongest first."""
+        """Tokens by their activation of a neuron, the largest first."""
         return np.argsort(-self.hidden[:, neuron], kind="stable")
 
 
@@ -114,8 +114,8 @@ def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
     i, n, d = place.query, place.neuron, place.component
     x_name, x = sublayer_input(trace, place.layer, "ffn", i)
     w_in, w_out, shift = weight(module.w_in), weight(module.w_out), bias(module.w_out)
-    linear, gate, hidden = _hidden(trace, place.layer, x)
-    output = arithmetic.linear(hidden, w_out, shift)
+    linear, gate, hidden = hidden_of(trace, place.layer, x)
+    output = apply(module.w_out, hidden)
     output_terms = hidden * w_out[:, d]
     return FeedForwardStep(
         place=place,
@@ -132,30 +132,38 @@ def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
         output=output,
         output_bias=0.0 if shift is None else float(shift[d]),
         output_terms=output_terms,
-        formula=_formula(place, config.activation, x, (module.w_in, linear), (module.w_gate, gate), hidden),
+        formula=_formula(
+            place,
+            config.activation,
+            x,
+            (module.w_in, linear),
+            None if module.w_gate is None or gate is None else (module.w_gate, gate),
+            hidden,
+        ),
         output_formula=_output_formula(place, hidden, w_out[:, d], shift, output),
     )
 
 
 def hidden_activations(trace: Trace, layer: int, threshold: float = NEAR_ZERO) -> HiddenActivations:
-    """The hidden activations of all tokens, and which of them are off: 0 for ReLU, closer to 0 than `threshold`
-    otherwise."""
+    """The hidden activations of all tokens; off: 0 for ReLU, otherwise closer to 0 than `threshold`."""
     Place(layer=layer).checked(trace.config, trace.n_tokens)
     _, x = sublayer_input(trace, layer, "ffn")
-    hidden = _hidden(trace, layer, x)[2]
+    hidden = hidden_of(trace, layer, x)[2]
     exact = trace.config.activation == "relu" and not trace.config.gated
-    off = hidden == 0 if exact else np.abs(hidden) < threshold
-    return HiddenActivations(hidden, exact, 0.0 if exact else threshold, off)
+    limit = 0.0 if exact else threshold
+    size = np.abs(hidden)
+    off: NDArray[np.bool_] = np.equal(size, 0.0) if exact else np.less(size, threshold)
+    return HiddenActivations(hidden, exact, limit, off)
 
 
-def _hidden(trace: Trace, layer: int, x: Floats) -> tuple[Floats, Floats | None, Floats]:
+def hidden_of(trace: Trace, layer: int, x: Floats) -> tuple[Floats, Floats | None, Floats]:
     """x [..., D] -> before the activation, gate or None, hidden; [..., F] each."""
     module = trace.encoder.block(layer).ffn
-    linear = arithmetic.linear(x, weight(module.w_in), bias(module.w_in))
+    linear = apply(module.w_in, x)
     hidden = arithmetic.activate(linear, trace.config.activation)
     if module.w_gate is None:
         return linear, None, hidden
-    gate = arithmetic.linear(x, array(module.w_gate.weight).T, bias(module.w_gate))
+    gate = apply(module.w_gate, x)
     return linear, gate, hidden * gate
 
 
@@ -163,14 +171,16 @@ def _formula(
     place: Place,
     activation: str,
     x: Floats,
-    inner: tuple[nn.Module, Floats],
-    gate: tuple[nn.Module | None, Floats | None],
+    up: tuple[Affine, Floats],
+    gate: tuple[Affine, Floats] | None,
     hidden: Floats,
 ) -> Formula:
-    """inner, gate: a matrix with all that it makes of x, [F]; the second is (None, None) without a gate."""
+    """up, gate: a matrix and its result for x, [F]."""
     i, n, name = place.query, place.neuron, _NAMES[activation]
-    summed = [("a", "in", *inner)] + ([] if gate[0] is None else [("g", "gate", *gate)])
-    product, times = ("", "") if gate[1] is None else (r"\, g_{i,n}", rf" \cdot {bracketed(gate[1][n])}")
+    summed, product, times = [("a", "in", *up)], "", ""
+    if gate is not None:
+        summed.append(("g", "gate", *gate))
+        product, times = r"\, g_{i,n}", rf" \cdot {bracketed(gate[1][n])}"
     rules, numbers = [rf"h_{{i,n}} = {name}(a_{{i,n}}){product}"], []
     for letter, which, module, values in summed:
         shift = bias(module)
@@ -179,7 +189,7 @@ def _formula(
         rules.append(rf"{letter}_{{i,n}} = \sum_{{d=0}}^{{D-1}} x_{{i,d}}\, W^{{\mathrm{{{which}}}}}_{{d,n}}{added}")
         terms = long_sum(products(x, weight(module)[:, n]) + start)
         numbers.append((rf"{letter}_{{{i},{n}}}", [terms, number(values[n])]))
-    numbers.append((rf"h_{{{i},{n}}}", [f"{name}({number(inner[1][n])}){times}", number(hidden[n])]))
+    numbers.append((rf"h_{{{i},{n}}}", [f"{name}({number(up[1][n])}){times}", number(hidden[n])]))
     return Formula(symbols=stack(*rules), numbers=calculation(*numbers))
 
 

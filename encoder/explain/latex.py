@@ -9,6 +9,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = Sequence[float] | NDArray[np.floating]
+
 #: role -> (colour on a light ground, colour on a dark ground), the text colours of .streamlit/config.toml.
 COLOURS = {
     "q": ("#1a57ae", "#8bb9ff"),
@@ -60,7 +65,7 @@ def for_theme(formula: str, dark: bool) -> str:
     return formula
 
 
-def number(value: float, digits: int = 4) -> str:
+def number(value: float | np.floating, digits: int = 4) -> str:
     """A number with `digits` decimals; one too small or too large for them in powers of ten; "masked" numbers as
     -infinity."""
     value = float(value)
@@ -104,9 +109,7 @@ def written_out(count: int, term: Callable[[int], str], chosen: int = 0) -> list
     return [term(index) for index in range(SHOWN_TERMS - 1)] + left_out(count) + [term(chosen)]
 
 
-def products(
-    left: Sequence[float], right: Sequence[float], roles: tuple[str, str] = ("", ""), chosen: int = 0
-) -> list[str]:
+def products(left: Numbers, right: Numbers, roles: tuple[str, str] = ("", ""), chosen: int = 0) -> list[str]:
     """Some terms of a scalar product, the chosen one among them: for `long_sum`."""
     return written_out(
         len(left),
@@ -115,7 +118,7 @@ def products(
     )
 
 
-def summands(values: Sequence[float], role: str = "", chosen: int = 0) -> list[str]:
+def summands(values: Numbers, role: str = "", chosen: int = 0) -> list[str]:
     """Some terms of a sum, the chosen one among them: for `long_sum`."""
     return written_out(len(values), lambda k: coloured(role, bracketed(values[k])), chosen)
 

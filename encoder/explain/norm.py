@@ -1,5 +1,4 @@
-"""Step 7, add & norm: the residual sum, then mean, variance, (x - mean) / sqrt(variance + eps) x gain + bias; other
-norms beside it.
+"""Step 7, add & norm: the residual sum, then LayerNorm; the same numbers through RMSNorm and BatchNorm.
 
 Shapes: T tokens, N tokens of several sentences, D d_model.
 """
@@ -15,8 +14,9 @@ import numpy as np
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
+from encoder.explain.comparison import Check, compare
 from encoder.explain.ffn import feed_forward
-from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, divisor, fraction, number, stack
 from encoder.explain.place import Place
 from encoder.explain.source import array, label, sublayer, value
@@ -44,7 +44,7 @@ class Normalised:
 
     @property
     def std(self) -> float:
-        """The number that is divided by: sqrt(variance + eps)."""
+        """The divisor sqrt(variance + eps)."""
         return float(np.sqrt(np.float32(self.variance) + np.float32(self.eps)))
 
     @property
@@ -55,10 +55,11 @@ class Normalised:
 
 @dataclass(frozen=True, eq=False)
 class AddNorm:
-    """A sublayer's place in the stream, for one token.
+    """A sublayer with its residual connection and its norm, for one token.
 
-    pre_norm: the order, norm -> sublayer -> add, or sublayer -> add -> norm; before, update, total [D]: the stream,
-    what the sublayer adds, their sum; norm: None where the layer has none; after [D]: what goes on.
+    pre_norm: the order, norm -> sublayer -> add, or sublayer -> add -> norm; before, update, total [D]: the residual
+    stream, the output of the sublayer, their sum; norm: None where the layer has none; after [D]: the residual stream
+    after the sublayer.
     """
 
     place: Place
@@ -74,11 +75,11 @@ class AddNorm:
 
     @property
     def growth(self) -> float:
-        """Length of the sum over the length of the stream before it."""
+        """Norm of the sum over the norm of the residual stream before it."""
         return float(np.linalg.norm(self.total) / max(float(np.linalg.norm(self.before)), 1e-12))
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
-        """What goes on, the update and the norm's output, from ids and weights."""
+        """The residual stream after the sublayer, the update and the norm's output, from ids and weights."""
         at, dtype = self.place, reference.dtype
         i, index = at.query, (at.component,)
         checks = [
@@ -96,11 +97,12 @@ class AddNorm:
 
 @dataclass(frozen=True, eq=False)
 class NormComparison:
-    """The same numbers through three norms, gain and bias left out, so that only the axis of the statistics differs.
+    """The same numbers through three norms without gain and bias, so that only the statistics differ.
 
-    labels [N]: the real tokens of all sentences; input and outputs [N, D]: layer (over each token's D numbers), rms
-    (the same without the mean), batch (over the N tokens, one component at a time); apart: norm -> how far the first
-    sentence's outputs move when the other sentences join the batch (None for a single sentence).
+    labels [N]: the real tokens of all sentences; input and outputs [N, D]: layer (mean and variance of each token), rms
+    (root mean square of each token), batch (mean and variance of each component over the N tokens, as in training; in
+    evaluation BatchNorm uses running averages); apart: norm -> largest change of the first sentence's outputs when the
+    other sentences join the batch (None for a single sentence).
     """
 
     labels: tuple[str, ...]
@@ -113,6 +115,12 @@ class NormComparison:
         """[N] each: mean and population standard deviation of every token after the norm ("input": before it)."""
         x = self.input if norm == "input" else self.outputs[norm]
         return x.mean(axis=1), x.std(axis=1)
+
+    def root_mean_square(self, norm: str) -> Floats:
+        """[N]: sqrt(mean of x^2) of every token after the norm ("input": before it)."""
+        x = self.input if norm == "input" else self.outputs[norm]
+        rms: Floats = np.sqrt((x**2).mean(axis=1))
+        return rms
 
     def component_statistics(self, norm: str) -> tuple[Floats, Floats]:
         """[D] each: mean and population standard deviation of every component after the norm."""
@@ -127,7 +135,7 @@ def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Norma
     """
     norms = trace.norms
     if name not in norms:
-        raise EncoderError(f"This model has no norm {name!r}; it has {', '.join(norms)}.")
+        raise EncoderError(f"This model has no norm {name!r}: choose one of {', '.join(norms)}.")
     norm = norms[name]
     shift = None if norm.bias is None else array(norm.bias)
     return layer_norm_of(name, array(norm.input[token]), array(norm.gain), shift, norm.eps, token, component)
@@ -154,7 +162,7 @@ def layer_norm_of(
 
 
 def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
-    """The residual sum around attention or FFN and its norm, in the model's own order."""
+    """The residual sum of attention or FFN and its norm, in the order of the model."""
     config = trace.config
     place = place.checked(config, trace.n_tokens, config.d_model)
     i, c = place.query, place.component
@@ -162,7 +170,7 @@ def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
     before, captured = value(trace, before_name, i), value(trace, after_name, i)
     pre_norm = config.norm_placement == "pre"
     name = f"layers.{place.layer}.{part}_norm"
-    # The norm's input is the sum itself in post-norm; where no norm follows, the stream that goes on is the sum.
+    # In post-norm the norm's input is the sum; without a norm the next residual stream is the sum.
     total = captured if pre_norm or module is None else value(trace, f"{name}.input", i)
     norm = None if module is None else normalised(trace, name, i, c)
     after = total if pre_norm or norm is None else norm.output
@@ -182,21 +190,20 @@ def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
 
 
 def update_of(trace: Trace, place: Place, part: Part) -> Floats:
-    """[D]: what a sublayer adds to the stream of token i, computed by its own step."""
+    """[D]: the output of a sublayer for token i, computed by its own step."""
     return output_projection(trace, place).result if part == "attention" else feed_forward(trace, place).output
 
 
 def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:
     """LayerNorm, RMSNorm and BatchNorm on the real tokens of one or several sentences, at the input of the norm `name`.
 
-    LayerNorm: Ba et al. 2016; RMSNorm: Zhang and Sennrich 2019; BatchNorm: Ioffe and Szegedy 2015, with the statistics
-    of this batch.
+    LayerNorm: Ba et al. 2016; RMSNorm: Zhang and Sennrich 2019; BatchNorm: Ioffe and Szegedy 2015, in training mode.
     """
     if not traces:
-        raise EncoderError("There is no sentence to normalise: give at least one.")
+        raise EncoderError("No sentence to normalise: give at least one trace.")
     norm = traces[0].norms.get(name)
     if norm is None:
-        raise EncoderError(f"This model has no norm {name!r}; it has {', '.join(traces[0].norms)}.")
+        raise EncoderError(f"This model has no norm {name!r}: choose one of {', '.join(traces[0].norms)}.")
     inputs = [array(trace.norms[name].input[: trace.n_real]) for trace in traces]
     batch = np.concatenate(inputs)
     together, alone = three_norms(batch, norm.eps), three_norms(inputs[0], norm.eps)
@@ -216,10 +223,10 @@ def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:
 
 @dataclass(frozen=True, eq=False)
 class NormMoments:
-    """`NormComparison` of one sentence without its vectors, to be kept: of a long text those are many.
+    """`NormComparison` of one sentence without its vectors, small enough for the cache.
 
-    moments: "input", "layer", "rms", "batch" -> (mean [T], standard deviation [T]) of every real token; apart: how far
-    the outputs of each norm move when another sentence joins the batch.
+    moments: "input", "layer", "rms", "batch" -> (mean [T], standard deviation [T]) of every real token; apart: largest
+    change of the outputs of each norm when another sentence joins the batch.
     """
 
     moments: dict[str, tuple[Floats, Floats]]
@@ -232,7 +239,7 @@ class NormMoments:
 
 
 def norm_moments(trace: Trace, neighbour: Trace, name: str) -> NormMoments:
-    """A sentence through three norms at the norm `name`, alone; and how far that moves when `neighbour` joins it."""
+    """A sentence alone through three norms at the norm `name`, and the change when `neighbour` joins the batch."""
     alone = compare_norms([trace], name)
     apart = compare_norms([trace, neighbour], name).apart
     return NormMoments(
@@ -271,7 +278,7 @@ def _norm_formula(
     scaled = rf"{bracketed(plain[c])} \cdot {bracketed(gain[c])}{added}"
     return Formula(
         symbols=stack(*rule, r"\mu_i = \frac1D \sum_d x_{i,d}", r"\sigma_i^2 = \frac1D \sum_d (x_{i,d} - \mu_i)^2"),
-        # In two steps: in one line the fraction, gain and bias are wider than a telephone.
+        # In two steps: one line would be wider than a phone.
         numbers=calculation(
             (rf"\hat x_{{{i},{c}}}", [divided, number(plain[c])]),
             (rf"y_{{{i},{c}}}", [scaled, number(output[c])]),

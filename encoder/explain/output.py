@@ -1,4 +1,4 @@
-"""Step 9, the output: how far each token has moved, all layers in one plane, pooling, and what a similarity is made of.
+"""Step 9, the output: change of each token across layers, all layers in one plane, pooling, sentence similarity.
 
 Shapes: L layers, T tokens, S = L + 1 stages of the residual stream (S = L + 2 with a final norm), D d_model.
 """
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
-from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.comparison import Check, compare
+from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import (
     SHOWN_TERMS,
     Formula,
@@ -35,14 +36,13 @@ POOLINGS: tuple[PoolingKind, ...] = ("cls", "mean", "attention")
 
 
 def stages(trace: Trace) -> tuple[str, ...]:
-    """Hook points of the residual stream layer by layer: what enters layer 0, what each layer hands on, the final
-    norm's output."""
+    """Hook points of the residual stream: the input of layer 0, the output of each layer and of the final norm."""
     names = ["embedding", *(f"layers.{layer}.after_ffn" for layer in range(trace.config.n_layers))]
     return (*names, "output") if trace.config.final_norm else tuple(names)
 
 
 def stream(trace: Trace) -> Floats:
-    """[S, T, D]: the residual stream at every stage, real tokens alone."""
+    """[S, T, D]: the residual stream at every stage, only real tokens."""
     return np.stack([array(trace.values[name][: trace.n_real]) for name in stages(trace)])
 
 
@@ -50,9 +50,9 @@ def stream(trace: Trace) -> Floats:
 class Journey:
     """How the tokens change from stage to stage.
 
-    stages [S]; to_start [S, T]: cosine of a token's vector at a stage with its own at stage 0; to_previous [S - 1, T]:
-    with its own one stage before; between [S, S]: for the selected token, every stage with every other; among [S]: mean
-    cosine between different tokens.
+    stages [S]; to_start [S, T]: cosine of a token's vector at a stage with its vector at stage 0; to_previous
+    [S - 1, T]: with its vector one stage before; between [S, S]: every stage of the selected token with every
+    other; among [S]: mean cosine between different tokens.
     """
 
     place: Place
@@ -65,7 +65,7 @@ class Journey:
     formula: Formula
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
-        """The selected token's cosines with its own embedding, from ids and weights."""
+        """The selected token's cosines with its embedding, from ids and weights."""
         i = self.place.query
         layers = reference.config.n_layers
         rows = [reference.stream(layer)[i] for layer in range(layers + 1)]
@@ -78,8 +78,8 @@ class Journey:
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """All tokens of all stages in the two directions in which they differ most. points [S, T, 2]; explained [2]: share
-    of the variance."""
+    """All tokens of all stages on their first two principal components. points [S, T, 2]; explained [2]: share of the
+    variance."""
 
     stages: tuple[str, ...]
     labels: tuple[str, ...]
@@ -89,7 +89,7 @@ class Plane:
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """One vector of a sentence. weights [T]: what each token counts (sum 1); terms [T]: weight x the selected
+    """One vector of a sentence. weights [T]: of each token (sum 1); terms [T]: weight x the selected
     component; vector [D]."""
 
     kind: PoolingKind
@@ -108,10 +108,10 @@ class Pooled:
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """Cosine of two sentences' pooled vectors, and whose work it is.
+    """Cosine of two sentences' pooled vectors, as a sum over pairs of tokens.
 
-    pairs [Ta, Tb]: what every pair of tokens brings, the sum is `cosine`; shares_a [Ta], shares_b [Tb]: its sums over
-    rows and columns.
+    pairs [Ta, Tb]: the term of every pair, their sum is `cosine`; shares_a [Ta], shares_b [Tb]: sums over rows and
+    columns.
     """
 
     kind: PoolingKind
@@ -140,7 +140,7 @@ def journey(trace: Trace, place: Place) -> Journey:
     place = place.checked(trace.config, trace.n_real)
     x = stream(trace)
     i = place.query
-    own = x[:, i]
+    selected = x[:, i]
     to_start = arithmetic.cosine(x, x[:1])
     last = len(x) - 1
     return Journey(
@@ -149,19 +149,22 @@ def journey(trace: Trace, place: Place) -> Journey:
         labels=trace.labels[: trace.n_real],
         to_start=to_start,
         to_previous=arithmetic.cosine(x[1:], x[:-1]),
-        between=arithmetic.cosine(own[:, None], own[None]),
+        between=arithmetic.cosine(selected[:, None], selected[None]),
         among=np.array([_mean_other_cosine(at) for at in x]),
         formula=Formula(
             symbols=r"\cos(x_i^0, x_i^s) = \frac{x_i^0 \cdot x_i^s}{\lVert x_i^0 \rVert\, \lVert x_i^s \rVert}",
             numbers=calculation(
-                (rf"\cos(x_{{{i}}}^0, x_{{{i}}}^{{{last}}})", [_quotient(own[0], own[last]), number(to_start[last, i])])
+                (
+                    rf"\cos(x_{{{i}}}^0, x_{{{i}}}^{{{last}}})",
+                    [_quotient(selected[0], selected[last]), number(to_start[last, i])],
+                )
             ),
         ),
     )
 
 
 def _quotient(a: Floats, b: Floats) -> str:
-    """The cosine's dot product over the two lengths, in numbers."""
+    """The dot product over the product of the norms, in numbers."""
     lengths = rf"{number(np.linalg.norm(a))} \cdot {number(np.linalg.norm(b))}"
     return fraction(number(float(a @ b)), lengths)
 
@@ -170,19 +173,19 @@ def _mean_other_cosine(x: Floats) -> float:
     """x [T, D] -> the mean cosine between two different tokens; 1 for a single token."""
     unit = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
     n = len(x)
-    # The sum over all pairs is the squared length of the sum of the unit vectors: no [T, T] is needed.
+    # The sum over all pairs is the squared norm of the sum of the unit vectors, so no [T, T] is needed.
     return 1.0 if n < 2 else float((np.sum(unit.sum(axis=0) ** 2) - np.sum(unit**2)) / (n * (n - 1)))
 
 
 def plane(trace: Trace) -> Plane:
-    """Principal components of all real tokens at all stages together, so that one plane holds every layer.
+    """Principal components of all real tokens at all stages together: one plane for every layer.
 
-    The signs of the axes are fixed by their largest loading, so the picture does not flip from run to run.
+    The largest loading fixes the sign of each axis, so the picture does not flip from run to run.
     """
     x = stream(trace)
     flat = x.reshape(-1, x.shape[-1]).astype(np.float64)
     centred = flat - flat.mean(axis=0)
-    variances, axes = np.linalg.eigh(centred.T @ centred)  # [D, D], however long the text; the largest last
+    variances, axes = np.linalg.eigh(centred.T @ centred)  # [D, D] for any length of text; the largest last
     variances, two = np.maximum(variances[::-1], 0.0), axes[:, ::-1].T[:2]
     two = two * np.sign(two[np.arange(len(two)), np.abs(two).argmax(axis=1)])[:, None]
     points = centred @ two.T
@@ -196,8 +199,7 @@ def plane(trace: Trace) -> Plane:
 
 
 def nearest(trace: Trace, token: int, stage: int, count: int = 5) -> list[tuple[int, float]]:
-    """The real tokens whose vectors point most nearly where the token's does at a stage: (token, cosine), the nearest
-    first."""
+    """The real tokens with the largest cosine to the token's vector at a stage: (token, cosine), the largest first."""
     x = array(trace.values[stages(trace)[stage]][: trace.n_real])
     cosines = arithmetic.cosine(x, x[token])
     order = [int(other) for other in np.argsort(-cosines, kind="stable") if other != token]
@@ -205,8 +207,8 @@ def nearest(trace: Trace, token: int, stage: int, count: int = 5) -> list[tuple[
 
 
 def pooled(trace: Trace, kind: PoolingKind, place: Place | None = None) -> Pooled:
-    """One vector of the sentence: "cls", the first token; "mean", all real tokens alike; "attention", each token by the
-    attention that the first token pays it in the last layer, averaged over heads (no weights were trained for that)."""
+    """One vector of the sentence: "cls", the first token; "mean", all real tokens; "attention", each token weighted by
+    the attention of the first token to it in the last layer, averaged over heads (no weights were trained for that)."""
     place = (place or Place()).checked(trace.config, trace.n_tokens, trace.config.d_model)
     weights = pooling_weights(trace, kind)
     output = array(trace.output[: trace.n_real])
@@ -225,12 +227,13 @@ def pooled(trace: Trace, kind: PoolingKind, place: Place | None = None) -> Poole
 
 
 def pooling_weights(trace: Trace, kind: PoolingKind) -> Floats:
-    """[T]: what every real token counts; the sum is 1. Raises EncoderError for an unknown kind."""
+    """[T]: the weight of every real token; the sum is 1. Raises EncoderError for an unknown kind."""
     n = trace.n_real
     if kind == "mean":
         return np.full(n, 1.0 / n, dtype=np.float32)
     if kind == "cls":
-        return np.eye(1, n, dtype=np.float32)[0]
+        first: Floats = np.eye(1, n, dtype=np.float32)[0]
+        return first
     if kind == "attention":
         rows = trace.layer_attention(trace.config.n_layers - 1, slice(0, 1))[:, 0, :n]  # [H, T]
         return array(rows.mean(dim=0))
@@ -238,7 +241,7 @@ def pooling_weights(trace: Trace, kind: PoolingKind) -> Floats:
 
 
 def similarity(first: Trace, second: Trace, kind: PoolingKind = "mean") -> Similarity:
-    """Cosine of two sentences and the share that every token, and every pair of tokens, has in it."""
+    """Cosine of two sentences, with the share of every token and of every pair of tokens."""
     weights = [pooling_weights(trace, kind) for trace in (first, second)]
     weighted = [w[:, None] * array(t.output[: t.n_real]) for w, t in zip(weights, (first, second), strict=True)]
     a, b = (rows.sum(axis=0) for rows in weighted)
@@ -268,11 +271,13 @@ def similarity(first: Trace, second: Trace, kind: PoolingKind = "mean") -> Simil
 
 
 def _pooling_weights64(reference: Recomputation, kind: PoolingKind) -> NDArray[np.float64]:
-    """[T] in float64, 0 for padding: the second opinion's own pooling weights."""
-    real = reference.mask.astype(np.float64)
+    """[T] in float64, 0 for padding: pooling weights for the check."""
+    weights: NDArray[np.float64] = reference.mask.astype(np.float64)
     if kind == "mean":
-        return real / real.sum()
-    if kind == "cls":
-        return np.eye(1, reference.n_tokens)[0]
-    last, heads = reference.config.n_layers - 1, range(reference.config.n_heads)
-    return np.mean([reference.attention(last, head, [0])[0] for head in heads], axis=0) * real
+        weights = weights / weights.sum()
+    elif kind == "cls":
+        weights = np.where(np.arange(reference.n_tokens) == 0, 1.0, 0.0)
+    else:
+        last, heads = reference.config.n_layers - 1, range(reference.config.n_heads)
+        weights = weights * np.mean([reference.attention(last, head, [0])[0] for head in heads], axis=0)
+    return weights

@@ -1,4 +1,4 @@
-"""What a person has selected, and the checks that belong to it.
+"""One place in the computation, and its limits in a model.
 
 Shapes: L layers, H heads, T tokens (query i, key j), D d_model, K width of a head, F width of the FFN.
 """
@@ -28,7 +28,7 @@ class Place:
     neuron: int = 0
 
     def limits(self, config: EncoderConfig, n_tokens: int) -> dict[str, int]:
-        """The first value that is too large, by field."""
+        """Field -> the first value that is too large."""
         return {
             "layer": config.n_layers,
             "head": config.n_heads,
@@ -39,12 +39,12 @@ class Place:
         }
 
     def checked(self, config: EncoderConfig, n_tokens: int, width: int | None = None) -> Place:
-        """Itself. Raises EncoderError for what this model or text does not have; `width` limits the component."""
+        """The same place. Raises EncoderError for a value that is too large; `width` limits the component."""
         limits = self.limits(config, n_tokens) | ({} if width is None else {"component": width})
         for name, limit in limits.items():
             value = getattr(self, name)
             if not 0 <= value < limit:
-                raise EncoderError(f"There is no {name} {value} here: choose 0 to {limit - 1}.")
+                raise EncoderError(f"No {name} {value} here: choose 0 to {limit - 1}.")
         return self
 
     def clamped(self, config: EncoderConfig, n_tokens: int, width: int | None = None) -> Place:

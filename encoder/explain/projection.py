@@ -1,4 +1,4 @@
-"""Step 3, queries, keys, values: x W + b for one token and one head, and the turn of rotary positions.
+"""Step 3, queries, keys, values: x W + b for one token and one head, and the rotation of rotary positions.
 
 Shapes: T tokens, D d_model, H heads, K width of a head.
 """
@@ -12,10 +12,11 @@ import numpy as np
 
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
-from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.comparison import Check, compare
+from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, column, long_sum, number, products, stack
 from encoder.explain.place import Place
-from encoder.explain.source import array, bias, label, sublayer_input, weight
+from encoder.explain.source import Affine, array, bias, label, sublayer_input, weight
 from encoder.trace import Trace
 
 Which = Literal["q", "k", "v"]
@@ -23,7 +24,7 @@ Which = Literal["q", "k", "v"]
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """The pair of components that rotary positions turn together. angle in radians; before, after: (first, second)."""
+    """The pair of components that rotary positions rotate together. angle: radians; before, after: (first, second)."""
 
     pair: tuple[int, int]
     angle: float
@@ -36,7 +37,7 @@ class Rotation:
 class Projection:
     """One number of q, k or v.
 
-    x [D]: what the token brings (x_name says where it comes from); weight [D, K]: the head's columns of W; bias [K] or
+    x [D]: the token's vector (x_name: the hook point); weight [D, K]: the head's columns of W; bias [K] or
     None; terms [D]: x_d W_dc; total: their sum with the bias; projected [K]; rotation: None where positions are not
     rotary; vector [K]: as the scores use it. token: query i for q, key j for k and v.
     """
@@ -67,7 +68,7 @@ class Projection:
         return float(self.vector[self.place.component])
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
-        """The vector, and the products behind the selected number, from ids and weights."""
+        """The vector, and the products of the selected number, from ids and weights."""
         at, dtype = self.place, reference.dtype
         vector = reference.qkv(at.layer, self.which)[at.head, self.token]
         column = reference.of_layer(at.layer, f"attention.w_{self.which}.weight")[
@@ -85,11 +86,12 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
     config = trace.config
     place = place.checked(config, trace.n_tokens, config.d_head)
     token = place.query if which == "q" else place.key
-    module = getattr(trace.encoder.block(place.layer).attention, f"w_{which}")
-    own = slice(place.head * config.d_head, (place.head + 1) * config.d_head)
+    module: Affine = getattr(trace.encoder.block(place.layer).attention, f"w_{which}")
+    own_columns = slice(place.head * config.d_head, (place.head + 1) * config.d_head)
     x_name, x = sublayer_input(trace, place.layer, "attention", token)
-    head_weight = weight(module)[:, own]
-    head_bias = None if bias(module) is None else bias(module)[own]
+    head_weight = weight(module)[:, own_columns]
+    whole_bias = bias(module)
+    head_bias = None if whole_bias is None else whole_bias[own_columns]
     projected = arithmetic.linear(x, head_weight, head_bias)
     terms = x * head_weight[:, place.component]
     rotation, vector = None, projected
@@ -118,7 +120,7 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
 
 
 def projected_matrix(trace: Trace, place: Place, which: Which, rows: slice = slice(None)) -> Floats:
-    """[T, K] (or some rows): q, k or v of the head as captured."""
+    """[T, K] (or some rows): q, k or v of the head as recorded."""
     return array(trace.layer_qkv(place.layer)["qkv".index(which)][place.head, rows])
 
 

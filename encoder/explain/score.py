@@ -1,5 +1,4 @@
-"""Step 4, scores: q_i . k_j term by term, / sqrt(K), the bias for the distance, the mask; what leaving the scale out
-does.
+"""Step 4, scores: q_i . k_j term by term, / sqrt(K), the bias for the distance, the mask; scores without the scale.
 
 Shapes: T tokens (queries i, keys j), K width of a head.
 """
@@ -12,7 +11,8 @@ import numpy as np
 
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
-from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.comparison import Check, compare
+from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products
 from encoder.explain.place import Place
 from encoder.explain.source import array, label, mask
@@ -21,8 +21,8 @@ from encoder.trace import Trace
 
 @dataclass(frozen=True)
 class Variant:
-    """How the scores are made. scaled: with the factor 1/sqrt(K); causal: None as the model does it, True: no token
-    sees a later one, False: every token sees every other."""
+    """How scores are computed. scaled: with the factor 1/sqrt(K); causal: None for the mask of the model; True: no
+    token attends to a later one; False: every token attends to every token."""
 
     scaled: bool = True
     causal: bool | None = None
@@ -35,8 +35,8 @@ AS_MODEL = Variant()
 class Score:
     """One score and its row.
 
-    q, k [K]; terms [K]: q_c k_c; dot: their sum; scale; bias: what is added for the distance, 0 where the model adds
-    none; visible: whether token i may look at j at all; value: the score, before the mask. dots, row [T]: the dot
+    q, k [K]; terms [K]: q_c k_c; dot: their sum; scale; bias: for the distance, 0 where the model adds none; visible:
+    whether the mask lets token i attend to j; value: the score, before the mask. dots, row [T]: the dot
     products and the scores of token i with every key; allowed [T]; weights [T]: softmax of the row.
     """
 
@@ -83,7 +83,7 @@ class ScoreMatrix:
 @dataclass(frozen=True, eq=False)
 class ScalingEffect:
     """One row with and without 1/sqrt(K). scores, weights [2, T] (with, without); entropy [2] in nats; uniform: the
-    largest entropy that this row could have; mean_entropy, mean_top [2]: over all rows of real tokens, entropy and
+    entropy of uniform attention; mean_entropy, mean_top [2]: over all rows of real tokens, entropy and
     largest weight."""
 
     scale: float
@@ -96,7 +96,7 @@ class ScalingEffect:
 
 
 def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
-    """The score of query i and key j: terms, sum, scale, bias, mask, with the whole row of token i beside it."""
+    """The score of query i and key j: terms, sum, scale, bias, mask, and the whole row of token i."""
     place = place.checked(trace.config, trace.n_tokens, trace.config.d_head)
     i, j = place.query, place.key
     q, k = _qk(trace, place)
@@ -141,26 +141,25 @@ def score_matrix(
 
 
 def scaling_effect(trace: Trace, place: Place, rows: int = 512) -> ScalingEffect:
-    """What the softmax does with and without the scale, for row i and on average over the first `rows` real tokens."""
+    """The softmax with and without the scale, for row i and on average over the first `rows` real tokens."""
     place = place.checked(trace.config, trace.n_tokens)
     first = slice(0, min(rows, trace.n_real))
-    own = slice(place.query, place.query + 1)
     variants = (AS_MODEL, Variant(scaled=False))
-    mine = [score_matrix(trace, place, variant, own) for variant in variants]
+    row = [score_matrix(trace, place, variant, slice(place.query, place.query + 1)) for variant in variants]
     every = [score_matrix(trace, place, variant, first).weights for variant in variants]
     return ScalingEffect(
         scale=scale_of(trace, AS_MODEL),
-        scores=np.stack([matrix.scores[0] for matrix in mine]),
-        weights=np.stack([matrix.weights[0] for matrix in mine]),
-        entropy=np.array([arithmetic.entropy(matrix.weights[0]) for matrix in mine]),
-        uniform=float(np.log(max(1, mine[0].allowed.sum()))),
+        scores=np.stack([matrix.scores[0] for matrix in row]),
+        weights=np.stack([matrix.weights[0] for matrix in row]),
+        entropy=np.array([arithmetic.entropy(matrix.weights[0]) for matrix in row]),
+        uniform=float(np.log(max(1, row[0].allowed.sum()))),
         mean_entropy=np.array([arithmetic.entropy(weights).mean() for weights in every]),
         mean_top=np.array([weights.max(axis=-1).mean() for weights in every]),
     )
 
 
 def scale_of(trace: Trace, variant: Variant) -> float:
-    """The factor on the dot products: 1 where the scale is left out."""
+    """The factor of the dot products, 1 without the scale."""
     return float(trace.config.attention_scale or 1.0) if variant.scaled else 1.0
 
 
@@ -171,12 +170,13 @@ def _qk(trace: Trace, place: Place) -> tuple[Floats, Floats]:
 
 
 def _bias(trace: Trace, head: int, rows: slice) -> Floats | None:
-    """[Ti, T]: what the model adds for the distance; None where it adds nothing."""
+    """[Ti, T]: the bias for the distance, or None."""
     if trace.encoder.relative_bias is None:
         return None
     table = array(trace.encoder.relative_bias.weight)[:, head : head + 1]
     queries = np.arange(trace.n_tokens)[rows]
-    return arithmetic.relative_bias(trace.config, table, queries, trace.n_tokens)[0]
+    bias: Floats = arithmetic.relative_bias(trace.config, table, queries, trace.n_tokens)[0]
+    return bias
 
 
 def _scores(trace: Trace, place: Place, variant: Variant, rows: slice) -> tuple[Floats, Bools]:

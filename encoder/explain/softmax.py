@@ -1,4 +1,4 @@
-"""Step 5, the softmax: exponentials with the maximum taken off, their sum, the row of weights; the temperature.
+"""Step 5, the softmax: e to the power of each score minus the maximum, their sum, the weights; the temperature.
 
 Shapes: T tokens (queries i, keys j).
 """
@@ -12,7 +12,8 @@ import numpy as np
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
-from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.comparison import Check, compare
+from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, fraction, long_sum, number, stack, written_out
 from encoder.explain.place import Place
 from encoder.explain.score import AS_MODEL, Variant, score_matrix
@@ -25,7 +26,8 @@ class Softmax:
     """One row of weights.
 
     scores [T]: before the mask; allowed [T]; top: the largest allowed score; exponentials [T]: exp((s - top) /
-    temperature), 0 where masked; total: their sum; weights [T]; entropy in nats, uniform: the largest that it could be.
+    temperature), 0 where masked; total: their sum; weights [T]; entropy in nats; uniform: the entropy of
+    uniform attention.
     """
 
     place: Place
@@ -57,17 +59,17 @@ class Softmax:
 
 
 def softmax(trace: Trace, place: Place, temperature: float = 1.0, variant: Variant = AS_MODEL) -> Softmax:
-    """The row of token i. Raises EncoderError for a temperature that is not above 0."""
+    """The row of token i. Raises EncoderError for a temperature of 0 or below."""
     if not temperature > 0:
-        raise EncoderError(f"temperature={temperature}: it divides the scores and must be above 0.")
+        raise EncoderError(f"temperature={temperature} cannot divide the scores: choose a number above 0.")
     place = place.checked(trace.config, trace.n_tokens)
     i, j = place.query, place.key
     matrix = score_matrix(trace, place, variant, slice(i, i + 1), temperature)
     scores, allowed, weights = matrix.scores[0], matrix.allowed[0], matrix.weights[0]
-    if not allowed.any():  # padding that sees nothing but padding counts every key alike
+    if not allowed.any():  # a padding token with nothing to attend to: uniform weights
         scores, allowed = np.zeros_like(scores), np.ones_like(allowed)
-    raised = arithmetic.exponentials(scores, allowed, temperature)
-    top, total = float(scores[allowed].max()), float(raised.sum())
+    exponentials = arithmetic.exponentials(scores, allowed, temperature)
+    top, total = float(scores[allowed].max()), float(exponentials.sum())
     return Softmax(
         place=place,
         variant=variant,
@@ -76,12 +78,12 @@ def softmax(trace: Trace, place: Place, temperature: float = 1.0, variant: Varia
         scores=scores,
         allowed=allowed,
         top=top,
-        exponentials=raised,
+        exponentials=exponentials,
         total=total,
         weights=weights,
         entropy=float(arithmetic.entropy(weights)),
         uniform=float(np.log(allowed.sum())),
-        formula=_formula(place, temperature, scores, allowed, top, raised, total, weights),
+        formula=_formula(place, temperature, scores, allowed, top, exponentials, total, weights),
     )
 
 
@@ -91,13 +93,13 @@ def _formula(
     scores: Floats,
     allowed: Bools,
     top: float,
-    raised: Floats,
+    exponentials: Floats,
     total: float,
     weights: Floats,
 ) -> Formula:
     i, j = place.query, place.key
     plain = temperature == 1.0
-    below = written_out(len(raised), lambda k: number(raised[k]), chosen=j)
+    below = written_out(len(exponentials), lambda k: number(exponentials[k]), chosen=j)
     if not allowed[j]:
         steps = [r"0 \quad\text{(masked)}"]
     else:
@@ -105,7 +107,7 @@ def _formula(
         difference = difference if plain else rf"({difference})/{temperature:g}"
         steps = [
             fraction(f"e^{{{difference}}}", number(total)),
-            fraction(number(raised[j]), number(total)),
+            fraction(number(exponentials[j]), number(total)),
             number(weights[j]),
         ]
     exponent = "s_{i,%s} - m_i" if plain else r"(s_{i,%s} - m_i)/\tau"

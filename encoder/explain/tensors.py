@@ -1,4 +1,4 @@
-"""The tensor behind a block of the architecture, by name: captured where it is, computed by its step where it is not.
+"""The tensor of a block of the architecture, by name: the recorded one, or computed by its step.
 
 Shapes: T tokens, D d_model, K width of a head, F width of the FFN.
 """
@@ -10,8 +10,7 @@ from typing import Literal
 
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Bools, Floats
-from encoder.explain.chain import attention as attention_step
-from encoder.explain.chain import ffn as ffn_step
+from encoder.explain.chain import sublayer_output
 from encoder.explain.ffn import hidden_activations
 from encoder.explain.output import PoolingKind, pooled
 from encoder.explain.place import Place
@@ -19,15 +18,14 @@ from encoder.explain.score import score_matrix
 from encoder.explain.source import array, sublayer_input, value
 from encoder.trace import Trace
 
-#: Of a layer, what belongs to one head and not to all.
+#: Tensors of a layer that belong to one head.
 PER_HEAD = ("q", "k", "v", "scores", "attention", "z")
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A tensor to look at. values [Ti, X], one row a token (a single row for the pooled vector); first: the token of
-    row 0; columns: "components" or "keys"; allowed: for scores, where they count; head: None where the tensor belongs
-    to all heads."""
+    """A tensor. values [Ti, X], one row per token (one row for the pooled vector); first: the token of row 0; columns:
+    "components" or "keys"; allowed: of scores, False where masked; head: None for a tensor of all heads."""
 
     name: str
     values: Floats
@@ -40,7 +38,7 @@ class Opened:
 def tensor(trace: Trace, name: str, head: int = 0, rows: slice | None = None, pooling: PoolingKind = "mean") -> Opened:
     """The tensor `name` of an architecture block (`ArchitectureBlock.opens`) for the tokens `rows`.
 
-    Raises EncoderError for a name that no block opens.
+    Raises EncoderError for an unknown name.
     """
     rows = slice(*(rows or slice(None)).indices(trace.n_tokens))
     if name == "pooled":
@@ -56,7 +54,7 @@ def tensor(trace: Trace, name: str, head: int = 0, rows: slice | None = None, po
         if derived is not None:
             return Opened(name, derived, rows.start, "components", None)
     if name not in trace.values:
-        raise EncoderError(f"There is no tensor {name!r} in this trace.")
+        raise EncoderError(f"No tensor {name!r} in this trace: choose one that a block of the architecture opens.")
     return Opened(name, value(trace, name, rows), rows.start, "components", None)
 
 
@@ -75,11 +73,13 @@ def _of_head(trace: Trace, place: Place, part: str, name: str, rows: slice) -> O
 
 
 def _of_layer(trace: Trace, layer: int, part: str, rows: slice) -> Floats | None:
-    """What is not captured, from the step that makes it; None for anything else."""
+    """A tensor that is only recorded on request, computed by its step; None for any other."""
     if part == "ffn.hidden":
         return hidden_activations(trace, layer).hidden[rows]
-    if part == "attention_out":
-        return attention_step(trace, layer, sublayer_input(trace, layer, "attention")[1])[rows]
-    if part == "ffn_out":
-        return ffn_step(trace, layer, sublayer_input(trace, layer, "ffn", rows)[1])
-    return None
+    sublayer = part.removesuffix("_out")
+    if sublayer not in ("attention", "ffn") or part == sublayer:
+        return None
+    # Attention mixes tokens, so its input needs all of them.
+    needed = rows if sublayer == "ffn" else slice(None)
+    output = sublayer_output(trace, layer, sublayer, sublayer_input(trace, layer, sublayer, needed)[1])
+    return output if sublayer == "ffn" else output[rows]

@@ -1,4 +1,4 @@
-"""Step 1, text to ids: words, pieces, ids, special tokens; a padded batch and the proof that padding changes nothing.
+"""Step 1, text to ids: words, pieces, ids, special tokens; a padded batch and the differences that padding makes.
 
 Shapes: B sentences, T tokens, V vocabulary.
 """
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Bools, Floats
-from encoder.explain.float64_reference import Check, compare
+from encoder.explain.comparison import Check, compare
 from encoder.explain.latex import Formula, stack, text
 from encoder.explain.source import array, mask
 from encoder.measure.padding import leaked
@@ -25,8 +25,8 @@ from encoder.trace import Trace
 
 @dataclass(frozen=True)
 class Token:
-    """One row of the table text -> ids. word: its index in the text, -1 for a special token; characters: what it
-    covers."""
+    """One row of the table text -> ids. word: its index in the text, -1 for a special token; characters: its part of
+    the text."""
 
     position: int
     characters: str
@@ -41,7 +41,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One try of WordPiece: is `piece` in the vocabulary? id: its row, None where it is not."""
+    """One attempt of WordPiece. id: row of `piece` in the vocabulary, or None."""
 
     piece: str
     id: int | None
@@ -49,7 +49,7 @@ class Attempt:
 
 @dataclass(frozen=True, eq=False)
 class TextToIds:
-    """The text as rows. vocab_size: V; n_full: tokens before anything was cut; query: the selected token."""
+    """The text as rows. vocab_size: V; n_full: tokens before the text was cut; query: the selected token."""
 
     tokens: tuple[Token, ...]
     vocab_size: int
@@ -63,20 +63,20 @@ class TextToIds:
         return tuple(token.id for token in self.tokens)
 
     def check(self, tokenizer: Tokenizer) -> tuple[Check, ...]:
-        """Every token looked up in the vocabulary on its own; -1 where it is not there."""
+        """Look every token up in the vocabulary again; -1 for an unknown one."""
         found = [tokenizer.backend.token_to_id(token.token) for token in self.tokens]
         ids = [-1 if token_id is None else token_id for token_id in found]
-        return (replace(compare("ids", self.ids, ids, (self.query,)), tolerance=0.0),)  # one id off is another word
+        return (replace(compare("ids", self.ids, ids, (self.query,)), tolerance=0.0),)  # the next id is another word
 
 
 def text_to_ids(trace: Trace, query: int = 0) -> TextToIds:
-    """Every token of the trace: the characters that it covers, its entry in the vocabulary, its id.
+    """Every token of the trace: its characters, its vocabulary entry, its id.
 
     Raises EncoderError for a trace without its text (an image).
     """
     source = trace.source
     if source is None:
-        raise EncoderError("This trace was not made from a text: its tokens have no characters to show.")
+        raise EncoderError("This trace has no text: choose a trace of a text.")
     tokens = []
     for position, label in enumerate(trace.labels):
         real = position < len(source)
@@ -104,10 +104,10 @@ def text_to_ids(trace: Trace, query: int = 0) -> TextToIds:
 
 
 def word_pieces(tokenizer: Tokenizer, word: str) -> tuple[Attempt, ...]:
-    """How WordPiece cuts one word: the longest beginning that the vocabulary has, then the same with the rest.
+    """How WordPiece splits one word: the longest prefix in the vocabulary, then the same with the rest.
 
-    Every try is listed, the failures too. Empty for tokenizers that work otherwise (BPE, Unigram). The word goes
-    through the tokenizer's own normaliser first (lower case, accents). Wu et al. 2016; the greedy form is BERT's.
+    Lists every attempt, failures included. Empty for other tokenizers (BPE, Unigram). The tokenizer's normaliser (lower
+    case, accents) is applied first. Wu et al. 2016; this greedy form is BERT's (Devlin et al. 2019).
     """
     import tokenizers
 
@@ -128,7 +128,7 @@ def word_pieces(tokenizer: Tokenizer, word: str) -> tuple[Attempt, ...]:
             attempts.append(Attempt(piece, found))
             if found is not None:
                 break
-        else:  # not even one letter is known: the whole word is unknown
+        else:  # no prefix is known: the whole word is unknown
             return (*attempts, unknown)
         start = end
     return tuple(attempts)
@@ -136,12 +136,11 @@ def word_pieces(tokenizer: Tokenizer, word: str) -> tuple[Attempt, ...]:
 
 @dataclass(frozen=True, eq=False)
 class PaddedBatch:
-    """Several sentences as one padded batch, and what the padding changed.
+    """Several sentences as one padded batch, and the differences that padding makes.
 
-    ids [B, T]; mask [B, T], True for a real token; difference [B]: the largest difference of the output of a sentence's
-    real tokens between the batch and the sentence alone; leaked [B]: the largest attention weight that a real token
-    gives to padding, over all layers and heads; unmasked [B]: the same difference when the mask is left out of the
-    forward pass; pad: the padding token.
+    ids [B, T]; mask [B, T], True for a real token; difference [B]: largest difference of a real token's output between
+    the batch and the sentence alone; leaked [B]: largest attention weight of a real token on padding, over all layers
+    and heads; unmasked [B]: the same difference without the mask; pad: the padding token.
     """
 
     labels: tuple[tuple[str, ...], ...]
@@ -154,7 +153,7 @@ class PaddedBatch:
 
 
 def padded_batch(model: TextEncoder, texts: Sequence[str]) -> PaddedBatch:
-    """Run the texts as one padded batch, each alone, and once more as a batch whose mask is left out."""
+    """Run the texts as one padded batch, each alone, and as a batch without the mask."""
     batch = model.trace_batch(texts)
     alone = [model.trace(text) for text in texts]
     unmasked = _without_mask(model, batch)
@@ -178,7 +177,7 @@ def _apart(one: Floats, other: Floats, n_real: int) -> float:
 
 
 def _without_mask(model: TextEncoder, batch: Sequence[Trace]) -> Floats:
-    """[B, T, D]: the padded ids run as if the padding were words."""
+    """[B, T, D]: the output for the padded ids without a mask."""
     segments = [[*trace.source.segments] + [0] * (trace.n_tokens - len(trace.source)) for trace in batch]  # type: ignore[arg-type, union-attr]
     with torch.no_grad():
         output = model.encoder(

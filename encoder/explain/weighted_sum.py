@@ -12,7 +12,8 @@ import numpy as np
 
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
-from encoder.explain.float64_reference import Check, Recomputation, compare
+from encoder.explain.comparison import Check, compare
+from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products, summands
 from encoder.explain.place import Place
 from encoder.explain.score import score_matrix
@@ -34,7 +35,7 @@ class WeightedSum:
 
     @property
     def terms(self) -> Floats:
-        """[T]: what every token brings to the selected component."""
+        """[T]: the contribution of every token to the selected component."""
         return self.weighted[:, self.place.component]
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
@@ -50,11 +51,11 @@ class WeightedSum:
 
 @dataclass(frozen=True, eq=False)
 class OutputProjection:
-    """What attention adds to one token's stream, head by head.
+    """The output of attention for one token, head by head.
 
-    z [H, K]; contributions [H, D]: z_h W_O; bias [D]; result [D]: their sum; shares [H + 1]: the part of the result's
-    direction that each head, and at the end the bias, brings (sum 1; a negative share pulls against the result); norms
-    [H]: lengths of the contributions.
+    z [H, K]; contributions [H, D]: z_h W_O; bias [D]; result [D]: their sum; shares [H + 1]: each head's, and last the
+    bias's, share of the result, (contribution . result) / |result|^2. The shares sum to 1; a negative one points
+    against the result. norms [H]: norms of the contributions.
     """
 
     place: Place
@@ -72,7 +73,7 @@ class OutputProjection:
         at, dtype = self.place, reference.dtype
         width = self.z.shape[1]
         columns = reference.of_layer(at.layer, "attention.w_o.weight")[:, at.head * width : (at.head + 1) * width]
-        own = columns @ reference.z(at.layer)[at.head, at.query]
+        contribution = columns @ reference.z(at.layer)[at.head, at.query]
         return (
             compare(
                 "attention output",
@@ -81,12 +82,12 @@ class OutputProjection:
                 (at.component,),
                 dtype,
             ),
-            compare("head's contribution", self.contributions[at.head], own, (at.component,), dtype),
+            compare("head's contribution", self.contributions[at.head], contribution, (at.component,), dtype),
         )
 
 
 def weighted_sum(trace: Trace, place: Place) -> WeightedSum:
-    """Weights x values of one token and head."""
+    """The weighted sum of values of one token and head."""
     place = place.checked(trace.config, trace.n_tokens, trace.config.d_head)
     i = place.query
     weights = score_matrix(trace, place, rows=slice(i, i + 1)).weights[0]
@@ -97,7 +98,7 @@ def weighted_sum(trace: Trace, place: Place) -> WeightedSum:
 
 
 def output_projection(trace: Trace, place: Place) -> OutputProjection:
-    """z of all heads, what W_O makes of each, and their sum: what attention adds to the stream of token i."""
+    """z of all heads, the product of each with W_O, and their sum: the output of attention for token i."""
     config = trace.config
     place = place.checked(config, trace.n_tokens, config.d_model)
     i = place.query
@@ -126,7 +127,7 @@ def output_projection(trace: Trace, place: Place) -> OutputProjection:
 
 
 def concatenated(heads: OutputProjection) -> Floats:
-    """[1, H x K]: the heads' z side by side, what W_O is multiplied with."""
+    """[1, H x K]: the z of all heads side by side, the input of W_O."""
     return arithmetic.join_heads(heads.z[:, None])
 
 

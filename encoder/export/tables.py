@@ -18,8 +18,8 @@ from encoder.trace import Trace
 if TYPE_CHECKING:
     import pandas as pd
 
-    from encoder.explain.architecture import Architecture
-    from encoder.explain.by_hand import Claim
+    from encoder.explain.blocks import Architecture
+    from encoder.explain.claims import Claim
     from encoder.explain.cost import Cost
 
 #: Up to this many tokens each way a map has a cell for each weight; above, a cell stands for a block of tokens.

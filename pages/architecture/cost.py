@@ -8,6 +8,7 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.explain import cost as costs
+from encoder.explain import timing as timings_of
 from encoder.figures.steps import cost_curves
 from pages.architecture.diagram import short
 from pages.core import cache, formulas
@@ -68,7 +69,7 @@ def _crossover(view: View) -> None:
     config = view.loaded.config
     crossing = costs.crossover(config)
     left, right = st.columns([6, 5], gap="medium")
-    lengths = costs.default_lengths(config, min(LONGEST, max(4 * int(crossing.n_tokens), 512)))
+    lengths = timings_of.default_lengths(config, min(LONGEST, max(4 * int(crossing.n_tokens), 512)))
     lengths = tuple(sorted({min(view.trace.n_tokens, lengths[0]), *lengths, max(view.trace.n_tokens, lengths[-1])}))
     curves = costs.curve(config, lengths)
     with left:
@@ -100,7 +101,7 @@ def _crossover(view: View) -> None:
 def _measured(view: View) -> None:
     config = view.loaded.config
     limit = min(LONGEST, int(1.5 * costs.crossover(config).n_tokens))
-    lengths = costs.default_lengths(config, limit)
+    lengths = timings_of.default_lengths(config, limit)
     st.markdown(
         f"One layer of this model is run on random vectors of {len(lengths)} lengths, {lengths[0]} to "
         f"{lengths[-1]:,} tokens, and its attention between tokens once more on its own. The dashed line is the "
@@ -127,7 +128,7 @@ def _measure(view: View, lengths: tuple[int, ...], results: dict, place: tuple, 
     try:
         results[place] = []
         bar = st.progress(0.0, text="Measuring …")
-        for timing in costs.time_layer(view.loaded.encoder, lengths, view.layer):
+        for timing in timings_of.time_layer(view.loaded.encoder, lengths, view.layer):
             results[place].append(timing)
             share = sum(lengths[: timing.done]) / sum(lengths)
             bar.progress(share, text=f"{timing.n_tokens:,} tokens: {timing.layer * 1e3:,.1f} ms a layer")
@@ -140,8 +141,8 @@ def _measure(view: View, lengths: tuple[int, ...], results: dict, place: tuple, 
         lock.release()
 
 
-def _draw(view: View, timings: list[costs.Timing], chart) -> None:
-    fitted = costs.fit(view.loaded.config, timings)
+def _draw(view: View, timings: list[timings_of.Timing], chart) -> None:
+    fitted = timings_of.fit(view.loaded.config, timings)
     with chart.container():
         st.plotly_chart(
             cost_curves(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder import explain, figures
-from encoder.explain.architecture import Architecture, ArchitectureBlock
+from encoder.explain.blocks import Architecture, ArchitectureBlock
 from encoder.figures.architecture import Drawing, Stack, architecture_diagram, shape_text
 from encoder.figures.steps import score_map, stacked_rows, usual_limit
 from pages.components import plot

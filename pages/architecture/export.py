@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from encoder.explain.architecture import Architecture
+from encoder.explain.blocks import Architecture
 from encoder.explain.cost import Cost
 from encoder.export import tables
 from pages.core.export import export_panel

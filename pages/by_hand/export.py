@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from encoder import figures
-from encoder.explain.by_hand import Inputs, WorkedExample, claims
+from encoder.explain.by_hand import Inputs, WorkedExample
+from encoder.explain.claims import claims
 from encoder.export import tables
 from pages.core.export import arguments, changes, export_panel
 from pages.core.frame import current_view
@@ -38,6 +39,6 @@ def export_claims() -> None:
         current_view(),
         "What the notes say",
         lambda: tables.claims_frame(claims()),
-        program="from encoder.export import tables\nfrom encoder.explain.by_hand import claims\n"
+        program="from encoder.export import tables\nfrom encoder.explain.claims import claims\n"
         "table = tables.claims_frame(claims())\n",
     )

@@ -9,7 +9,8 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.explain import latex
-from encoder.explain.by_hand import NOTES_POSITIONS, Claim, Inputs, Normed, WorkedExample, claims, compute
+from encoder.explain.by_hand import NOTES_POSITIONS, Inputs, Normed, WorkedExample, compute
+from encoder.explain.claims import Claim, claims
 from pages.by_hand import editable_inputs
 from pages.by_hand.export import export_claims, export_worked
 from pages.core import formulas, sidebar

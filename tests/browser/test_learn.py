@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import expect
 
+from encoder.explain import STEPS as ALL_STEPS
 from tests.conftest import check_width, settle, wait_until_none
 
 if TYPE_CHECKING:
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 MAP = '[aria-roledescription="heat map"]'
-STEPS = ["ids", "embedding", "qkv", "scores", "softmax", "mixing", "norm", "ffn", "output"]
+STEPS = [step.key for step in ALL_STEPS]
+
+
+def question(key: str) -> str:
+    """The heading of a step."""
+    return next(step.question for step in ALL_STEPS if step.key == key)
 
 
 def query(page: Page) -> dict[str, str]:
@@ -87,7 +93,7 @@ def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., 
 
     page.get_by_role("button", name="How this weight is made").click()
     page.wait_for_url(re.compile(r"/forward_pass\?.*step=softmax"))
-    page.get_by_text("How do scores become weights?").wait_for()
+    page.get_by_text(question("softmax")).wait_for()
     wait_for_formula(page, r"\alpha_{2,3}")
     alpha = re.search(r"alpha_\{2,3\}.*= (\d\.\d{4})", numbers(page).replace("\n", " "))
     assert alpha is not None
@@ -112,7 +118,7 @@ def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., 
     page.get_by_role("button", name=re.compile("Back to the score")).click()
     wait_for_query(page, "step", "scores")
     page.go_back()
-    page.get_by_text("What does a head make of a token?").wait_for()  # the address is there before the page
+    page.get_by_text(question("qkv")).wait_for()  # the address is there before the page
     wait_for_query(page, "step", "qkv")
     assert seen(page) == stops[-1][1]
 

@@ -8,6 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from encoder import EncoderConfig, EncoderError, Patches, TextEncoder, explain
 from encoder.explain import cost as costs
+from encoder.explain import timing
 from encoder.explain.architecture import architecture
 from encoder.model import Encoder
 from tests.explain.conftest import SCRATCH, TEXT, model_of
@@ -121,9 +122,9 @@ def test_derived_tensors_are_right(minilm: TextEncoder):
     rows = explain.tensor(trace, "layers.3.attention", head=5, rows=slice(2, 6))
     same(torch.from_numpy(rows.values), trace.attention(3, 5)[2:6], atol=1e-6, rtol=1e-5)
     assert rows.first == 2
-    with pytest.raises(EncoderError, match=r"no tensor .layers"):
+    with pytest.raises(EncoderError, match=r"No tensor .layers"):
         explain.tensor(trace, "layers.0.nothing")
-    with pytest.raises(EncoderError, match="no layer 77"):
+    with pytest.raises(EncoderError, match="No layer 77"):
         explain.tensor(trace, "layers.77.q")
 
 
@@ -198,29 +199,29 @@ def test_memory_of_the_whole(minilm: TextEncoder):
 def test_measured_curve(build):
     encoder = build(position="rotary").encoder
     lengths = (8, 16, 32)
-    timings = list(costs.time_layer(encoder, lengths))
-    assert [timing.n_tokens for timing in timings] == list(lengths)
-    assert [timing.done for timing in timings] == [1, 2, 3]
-    assert all(timing.layer > 0 and timing.between > 0 and timing.rest >= 0 for timing in timings)
-    fitted = costs.fit(encoder.config, timings)
+    timings = list(timing.time_layer(encoder, lengths))
+    assert [one.n_tokens for one in timings] == list(lengths)
+    assert [one.done for one in timings] == [1, 2, 3]
+    assert all(one.layer > 0 and one.between > 0 and one.rest >= 0 for one in timings)
+    fitted = timing.fit(encoder.config, timings)
     assert fitted.seconds.shape == (3,)
     assert fitted.linear > 0 < fitted.quadratic
 
 
 def test_measuring_stops_when_nobody_asks(build):
-    measuring = costs.time_layer(build().encoder, (8, 10**9))
+    measuring = timing.time_layer(build().encoder, (8, 10**9))
     assert next(measuring).n_tokens == 8
     measuring.close()
 
 
 def test_lengths(minilm: TextEncoder):
-    lengths = costs.default_lengths(minilm.config)
+    lengths = timing.default_lengths(minilm.config)
     assert lengths[0] == 64
     assert 2304 < lengths[-1] < 2 * 2304
     with pytest.raises(EncoderError, match="at least 1 token"):
-        list(costs.time_layer(minilm.encoder, [0]))
+        list(timing.time_layer(minilm.encoder, [0]))
     with pytest.raises(EncoderError, match="Nothing was measured"):
-        costs.fit(minilm.config, [])
+        timing.fit(minilm.config, [])
 
 
 def test_fit_gives_back_what_the_formula_made():
@@ -229,11 +230,11 @@ def test_fit_gives_back_what_the_formula_made():
     lengths = [256, 512, 1024, 2048, 4096]
     flops = costs.curve(config, lengths)
     timings = [
-        costs.Timing(n, (linear + quadratic) / 1e9, quadratic / 1e9, 1, 5)
+        timing.Timing(n, (linear + quadratic) / 1e9, quadratic / 1e9, 1, 5)
         for n, linear, quadratic in zip(lengths, flops["linear"], flops["quadratic"], strict=True)
     ]
-    fitted = costs.fit(config, timings)
+    fitted = timing.fit(config, timings)
     assert fitted.linear == pytest.approx(1e9)
     assert fitted.quadratic == pytest.approx(1e9)
     assert fitted.crossover == pytest.approx(2304, rel=1e-3)
-    assert costs.fit(config, timings[:2]).crossover is None
+    assert timing.fit(config, timings[:2]).crossover is None

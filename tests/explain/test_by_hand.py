@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from encoder import EncoderConfig, EncoderError
-from encoder.explain.by_hand import Inputs, claims, compute, encoding, sigmoid, softmax
+from encoder.explain.by_hand import Inputs, compute, encoding
+from encoder.explain.claims import claims, sigmoid, softmax
 from encoder.layers import Block
 from encoder.model import Encoder
 
@@ -125,11 +126,11 @@ def test_other_sizes():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"w_k": ((1.0, 2.0),)}, "W_K: 1 × 2 numbers, but 4 × 4 fit"),
-        ({"embeddings": ((0.1, None, 0.3, 0.4),) * 3}, "The embeddings: a cell is empty"),
-        ({"embeddings": ((0.1, float("inf"), 0.3, 0.4),) * 3}, "The embeddings: a cell is empty or not a finite"),
+        ({"w_k": ((1.0, 2.0),)}, "W_K: 1 × 2 .*4 × 4"),
+        ({"embeddings": ((0.1, None, 0.3, 0.4),) * 3}, "The embeddings: a cell is"),
+        ({"embeddings": ((0.1, float("inf"), 0.3, 0.4),) * 3}, "The embeddings: a cell is"),
         ({"w_v": (("x",) * 4,) * 4}, "W_V: every cell must hold a number"),
-        ({"embeddings": ((0.1, 0.2),)}, "W_Q: 4 × 4 numbers, but 2 × 2 fit"),
+        ({"embeddings": ((0.1, 0.2),)}, "W_Q: 4 × 4 .*2 × 2"),
         ({"positions": "own", "position_rows": ((1.0,) * 4,)}, "The positions have 1 rows of 4"),
         ({"eps": -1.0}, "eps=-1.0"),
         ({"embeddings": ()}, "at least one row"),
