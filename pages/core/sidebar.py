@@ -7,12 +7,12 @@ import dataclasses
 import streamlit as st
 
 import encoder
-from encoder import figures
 from encoder.config import POSITION_KINDS
 from encoder.device import DTYPES, available_devices
 from pages.components import PlotEvent, on_click
 from pages.core import cache, model_access
 from pages.core.lazy import expander
+from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.core.view import (
     COLOURS,
@@ -294,9 +294,3 @@ def select_from(event: PlotEvent, block: int = 1) -> None:
         column=lambda j: select(state.get(ViewParams.i), j),
         clear=lambda: select(None, None),
     )(event)
-
-
-def plain(text: str) -> str:
-    """A text inside Markdown, shown as it was typed: marks are escaped, right-to-left text is isolated."""
-    marks = r"\`*_{}[]()#+-.!|<>$:~^"
-    return "".join("\\" + character if character in marks else character for character in figures.isolated(text))
