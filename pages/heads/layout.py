@@ -1,14 +1,16 @@
-"""How the Heads page is laid out: grid, large map and words in this order for readers and for narrow screens; beside
-one another where there is room, so that the grid and all of the map are seen without scrolling."""
+"""The layout of the page: grid, large map and words, in this order for screen readers and narrow screens.
+
+A wide page has them side by side, so that grid and map are seen without scrolling.
+"""
 
 from __future__ import annotations
 
-#: Widths are those of the page without its sidebar.
+#: Widths are those of the page without the sidebar.
 STYLE = """
 .st-key-heads-page, .st-key-heads-below { container-type: inline-size; }
 .st-key-heads-grid, .st-key-heads-head, .st-key-heads-words { gap: 0.6rem; }
 .st-key-heads-grid h2 { padding: 0 0 0.25rem; line-height: 1.2; }
-/* Pins show their icon; their names are there to be read aloud. */
+/* Pin buttons show an icon; their text is for screen readers. */
 .st-key-pin [data-testid="stMarkdownContainer"], [class*="st-key-unpin-"] [data-testid="stMarkdownContainer"] {
   position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%);
 }
@@ -17,7 +19,7 @@ STYLE = """
     display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 6fr); grid-template-rows: auto 1fr;
     gap: 0.6rem 1.5rem; align-items: start;
   }
-  /* A map that fits into the window stays there while the lists beside it are scrolled. */
+  /* The map stays in the window while the lists beside it are scrolled. */
   .st-key-heads-body > :nth-child(2) { grid-column: 2; grid-row: 1 / span 2; position: sticky; top: 3.75rem; }
   .st-key-heads-body > :nth-child(3) { grid-column: 1; grid-row: 2; }
 }

@@ -1,4 +1,4 @@
-"""A text as in a batch: padded to a length, padding's rows and columns shown or hidden, and what padding changes."""
+"""Padding: the length of the batch, and a note on what padding changes."""
 
 from __future__ import annotations
 
@@ -9,59 +9,60 @@ import streamlit as st
 from encoder.figures.numbers import three_digits
 from encoder.measure.padding import PaddingEffect, padding_effect
 from pages.core import cache, sidebar
-from pages.core.view import View, state
+from pages.core.view import View, ViewParams, state
 
-#: Up to so many tokens in a batch all heads are looked at; above, it is the open one, as the others take seconds.
+#: Up to this many tokens with padding, the note covers all heads; above, the open one, since all take seconds.
 EVERY_HEAD_TOKENS = 1_024
-#: What rounding may change, as a share of the largest number of the output: float32, and bfloat16 with its 8 bits.
+#: What rounding may change, as a share of the output's largest number: float32, and bfloat16 with its 8 bits.
 ROUNDING = {"float32": 1e-4, "bfloat16": 0.1}
 
 
 def length_control(view: View) -> None:
-    """How long the batch is."""
+    """The length of the batch."""
     state.bound(
-        st.number_input, "pad", "As in a batch of … tokens", min_value=1, max_value=view.loaded.config.max_tokens,
+        st.number_input, ViewParams.pad, "Pad to length", min_value=1, max_value=view.loaded.config.max_tokens,
         step=1, value=None, placeholder="no padding", disabled=not view.loaded.can_pad,
-        help="A batch is a rectangle: texts shorter than its longest are filled up with padding. Give the length of "
-        "the longest, and this text is run as it would be there. Empty: by itself, without padding.",
+        help="In a batch, shorter texts get padding tokens up to the length of the longest one. Enter that length to "
+        "run this text as in such a batch. Empty: no padding.",
     )  # fmt: skip
 
 
 def note(view: View) -> None:
-    """Where a length is asked for: what padding does here, and the switch that shows it; or why there is none."""
-    if state.get("pad") is None:
+    """For a padded text: what padding does here, and the switch that shows it. Otherwise why nothing is padded."""
+    length = state.get(ViewParams.pad)
+    if length is None:
         return
     if view.model.pad is None:
-        st.info(sidebar.plain(_why_not(view, state.get("pad"))), icon=":material/rectangle:")
+        st.info(sidebar.plain(_why_not(view, length)), icon=":material/rectangle:")
         return
     with st.container(border=True, gap="small"):
         state.bound(
-            st.toggle, "padding", "Show padding’s rows and columns",
-            help="Means, strongest weights and measures leave padding’s rows out, shown or hidden.",
+            st.toggle, ViewParams.padding, "Show rows and columns of padding",
+            help="Means, strongest weights and head measures never count the rows of padding.",
         )  # fmt: skip
-        st.markdown(_told(view, _effect(view)))
+        st.markdown(_description(view, _effect(view)))
 
 
 def _why_not(view: View, length: int) -> str:
-    """Why nothing is padded, and what can be done."""
-    name, takes, n_tokens = view.loaded.name, view.loaded.config.max_tokens, view.trace.n_tokens
+    """Why nothing is padded, and what to do."""
+    name, most, n_tokens = view.loaded.name, view.loaded.config.max_tokens, view.trace.n_tokens
     if not view.loaded.can_pad:
         return f"The vocabulary of {name} has no padding token, so its texts cannot be padded."
-    if n_tokens == takes:
-        what = "This text" if view.model.window is None else "This window"
-        other = "" if view.model.window is None else ", or the last window, which may be shorter"
+    if n_tokens == most and view.model.window is None:
+        return f"This text fills all {most:,} tokens of {name}, so there is no room for padding. Choose a shorter text."
+    if n_tokens == most:
         return (
-            f"{what} fills all {takes:,} tokens that {name} takes, so there is no room for padding. Take a shorter text"
-            f"{other}."
+            f"This window fills all {most:,} tokens of {name}, so there is no room for padding. Choose the last "
+            "window, or a shorter text."
         )
-    rest = f"Nothing is padded. Choose {n_tokens + 1:,} to {takes:,} tokens, or a shorter text."
-    if length == n_tokens:
-        return f"In a batch of {length:,} tokens this text is itself the longest. {rest}"
-    return f"This text is {n_tokens:,} tokens, too long for a batch of {length:,}. {rest}"
+    return (
+        f"Nothing is padded to {length:,}: this text has {n_tokens:,} tokens. Choose a length of {n_tokens + 1:,} to "
+        f"{most:,}, or a shorter text."
+    )
 
 
 def _effect(view: View) -> PaddingEffect:
-    """What padding does, in all heads or, of a long batch, in the open one."""
+    """What padding changes, in all heads or, of a long text, in the open one."""
     assert view.model.pad is not None
     padded = dataclasses.replace(view.model, padding=True)
     head = None if view.model.pad <= EVERY_HEAD_TOKENS else (view.layer, view.head)
@@ -71,28 +72,24 @@ def _effect(view: View) -> PaddingEffect:
     )
 
 
-def _told(view: View, effect: PaddingEffect) -> str:
-    """The note's words."""
+def _description(view: View, effect: PaddingEffect) -> str:
     n, total = effect.n_real, effect.n_real + effect.n_padding
     pad = sidebar.plain(view.loaded.tokenizer.pad_token)
-    place = f"rows and columns {n:,} to {total - 1:,}" if effect.n_padding > 1 else f"row and column {n:,}"
-    seen = f"{place} of the map" if view.model.padding else f"{place}, which are hidden"
     config = view.loaded.config
-    every = view.model.pad <= EVERY_HEAD_TOKENS
-    heads = f"all {config.n_layers * config.n_heads} heads" if every else f"L{view.layer} H{view.head}"
-    off = max(abs(1 - total) for total in effect.row_sums)
-    if effect.leaked:
-        leak = f"Real tokens attend to padding in {heads}, with **{three_digits(effect.leaked)}** at most."
-    else:
-        leak = f"No real token attends to padding: the largest weight on it in {heads} is **0**."
-    difference = f"**{effect.difference:.1e}**" if effect.difference else "**0**"
+    heads = f"L{view.layer} H{view.head}"
+    if total <= EVERY_HEAD_TOKENS:
+        heads = f"all {config.n_layers * config.n_heads} heads"
+    shown = "shown" if view.model.padding else "hidden"
+    deviation = max(abs(1 - row_sum) for row_sum in effect.row_sums)
+    difference = f"{effect.difference:.1e}" if effect.difference else "0"
     if effect.difference <= ROUNDING[view.model.dtype] * effect.largest:
-        change = "padding changes nothing: no number of a real token’s output differs from the text run alone by more "
-        change += f"than {difference}, which is rounding."
+        verdict = "This is within rounding: padding does not change the result."
     else:
-        change = f"yet a number of a real token’s output differs from the text run alone by {difference}."
+        verdict = "This is more than rounding."
     return (
-        f"**As in a batch of {total:,} tokens.** {effect.n_padding:,} × {pad} stand behind this text’s {n:,}: {seen}. "
-        f"{leak} Padding’s own query rows sum to 1, too ({'none is' if effect.n_padding > 1 else 'it is'} off by "
-        f"{'more than ' if effect.n_padding > 1 else ''}{off:.1e}), but nothing reads them, so {change}"
+        f"**Padded to {total:,} tokens.** {effect.n_padding:,} × {pad} follow the {n:,} tokens of this text, as rows "
+        f"and columns {n:,} to {total - 1:,} ({shown}).\n"
+        f"- Largest weight from a real token to padding, in {heads}: **{three_digits(effect.leaked)}**\n"
+        f"- Rows of padding also sum to 1 (largest deviation: {deviation:.1e}), but no real token reads them.\n"
+        f"- Largest difference of a real token's output from the text without padding: **{difference}**. {verdict}"
     )

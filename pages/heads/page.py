@@ -1,20 +1,23 @@
-"""Heads: every head as a small map, one of them large: as a map, as lines, in the text itself; what it attends to."""
+"""Attention heads: a small map of every head; one head large, as a map, as lines or as the shaded text."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from encoder.export import HeadView
 from pages.core.frame import current_view, heading
 from pages.core.lazy import expander
 from pages.core.view import state
-from pages.heads import grid, padding, prefetch, summary
-from pages.heads import map as attention_view
-from pages.heads import options as head_options
+from pages.heads import grid, options, padding, pins, prefetch, summary
 from pages.heads.export import export_head
+from pages.heads.head_maps import single
 from pages.heads.layout import STYLE
+from pages.heads.lines import draw_lines
+from pages.heads.map import draw_map
+from pages.heads.params import VIEWS, Params
+from pages.heads.text import draw_text
 
 view = current_view()
-config = view.loaded.config
 
 st.html(f"<style>{STYLE}</style>")
 with st.container(key="heads-page"), st.container(key="heads-body"):
@@ -26,51 +29,55 @@ below = st.container(key="heads-below")
 with grid_side:
     heading()
     st.markdown(
-        f"The {config.n_layers} × {config.n_heads} heads of **{view.loaded.name}**, each a small map: row *i*, column "
-        "*j* says how much token *i* attends to token *j*."
+        f"Each small map is one head of **{view.loaded.name}**: row *i*, column *j* is the weight from token *i* to "
+        "token *j*.  \n"
+        "Look for diagonals (a head attends to neighbours) and stripes (many tokens attend to one).  \n"
+        "A head passes on the tokens that it attends to, so its pattern suggests what it does."
     )
 with words_side:
     part = expander("Options", "options", icon=":material/tune:")
 if part is not None:
     with part:
-        head_options.controls(view)
-options = head_options.chosen(view)
+        options.controls(view)
+head = options.open_head(view)
 
-layer, head = head_options.averaged(view.layer, view.head, options.average)
-shown = head_options.shown_map(view, options, layer, head)
-held = head_options.held(view)
-
-# The large map comes first: in a long text the small ones take their time.
+# The large map comes first: in a long text, the small maps take longer.
 with head_side:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.subheader(head_options.name(view, options), anchor=False, width="content")
+        st.subheader(head.name, anchor=False, width="content")
         with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
             kind = state.bound(
-                st.segmented_control, "view", "View", ["map", "lines", "text"], required=True, width="content",
+                st.segmented_control, Params.view, "View", VIEWS, required=True, width="content",
                 label_visibility="collapsed", format_func=str.title,
             )  # fmt: skip
-            pinned = (view.layer, view.head) in state.get("pins")
+            pinned = (view.layer, view.head) in state.get(Params.pins)
             st.button(
                 f"{'Unpin' if pinned else 'Pin'} L{view.layer} H{view.head}", key="pin",
                 icon=":material/keep_off:" if pinned else ":material/keep:",
-                help="Take this head away from those below" if pinned else "Pin: show this head beside others, below",
-                on_click=head_options.pin, args=(view.layer, view.head), disabled=options.average != "none",
+                help="Unpin this head" if pinned else "Pin this head: compare it with others below",
+                on_click=options.toggle_pin, args=(view.layer, view.head), disabled=single(head) is None,
             )  # fmt: skip
+    drawn: HeadView = head
     if kind == "map":
-        attention_view.draw_map(view, options, shown, held)
+        draw_map(view, head)
     elif kind == "lines":
-        attention_view.draw_lines(view, options, shown, held)
+        drawn = draw_lines(view, head) or head
     else:
-        attention_view.draw_text(view, options, shown, held)
+        drawn = draw_text(view, head)
 
 with words_side:
     padding.note(view)
-    summary.sink_note(view, options)
-    summary.what_is_seen(view, options, shown, held)
+    summary.sink_note(view, head)
+    summary.strongest_weights(view, head)
 with below:
-    grid.draw_pins(view, options, held)
+    pins.draw_pins(view, head.options)
 with grid_side:
-    grid.draw_grid(view, options)
+    grid.draw_grid(view, head.options)
 with below:
-    export_head(view, options, shown, held)
-    prefetch.send(view, options)
+    export_head(view, drawn)
+    st.page_link(
+        "pages/head_types/page.py", label="Next: **Head types** finds heads with a known pattern in this text",
+        icon=":material/arrow_forward:",
+    )  # fmt: skip
+    if kind == "map":
+        prefetch.send(view, head)

@@ -19,18 +19,18 @@ MOST_OVERLAID = len(HEAD_COLOURS)
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """How the open head is drawn, and the grid of all heads."""
+    """The view of the open head, and the grid of all heads."""
 
     view: Param[str] = choice("map", VIEWS)
     words: Param[bool] = flag()
     between: Param[str] = choice("all", PAIRS)
     average: Param[str] = choice("none", AVERAGES)
-    # Lines: heads drawn over one another, and from which weight on.
+    # Lines: heads over the open one, and the smallest weight with a line.
     overlay: Param[list[Head]] = heads(MOST_OVERLAID)
-    least: Param[float] = number(0.0, 0.0, 1.0)
-    # Text: what the selected tokens attend to, or who attends to them.
+    minimum: Param[float] = number(0.0, 0.0, 1.0, url="least")
+    # Text: what the selected tokens attend to, or which tokens attend to them.
     direction: Param[str] = choice("to", ("to", "from"))
-    # The grid: heads side by side; by which measure heads are coloured, sorted and filtered.
+    # Pinned heads; the measure that colours, sorts and filters the grid.
     pins: Param[list[Head]] = heads(MOST_PINS)
     measure: Param[str] = choice("", ("", *(definition.name for definition in HEAD_MEASURES)))
     sort: Param[str] = choice("place", ("place", "falling", "rising"))

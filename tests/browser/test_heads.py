@@ -1,4 +1,4 @@
-"""The Heads page in a real Chromium: three views with one selection, the keyboard, pins, and the room that all take."""
+"""The page “Attention heads” in Chromium: three views with one selection, the keyboard, pins, layout, prefetch."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def show(page: Page, view: str) -> None:
     page.locator(DRAWN[view]).first.wait_for()
 
 
-def wait_held(page: Page, units: list[int]) -> None:
-    """Wait until these units are held in the text, and no others."""
+def wait_selected(page: Page, units: list[int]) -> None:
+    """Wait until these units are selected in the text, and no others."""
     page.wait_for_function(
         """units => [...document.querySelectorAll('.enc-text-unit.enc-held')].map(unit => unit.dataset.unit).join()
              === units.join()""",
@@ -66,10 +66,10 @@ def test_three_views_have_one_selection(visit: Callable[..., Page]) -> None:
     page.locator(".enc-lines-from .enc-held").nth(1).wait_for()
 
     show(page, "text")
-    wait_held(page, [2, 5])  # the second "the", and not the first
+    wait_selected(page, [2, 5])  # the second "the", and not the first
     page.locator(".enc-text-unit").nth(3).click(modifiers=["Shift"])
     wait_for(page, i="2", hold="3,5")
-    page.get_by_text("weights of the 3 summed").wait_for()
+    page.get_by_text("weights of 3 tokens, summed").wait_for()
 
     show(page, "map")
     page.locator(f"{MAP} .annotation", has_text="sat").wait_for()  # the selected rows' labels
@@ -97,18 +97,18 @@ def test_the_keyboard_alone_opens_a_head_pins_it_and_selects_words(visit: Callab
     page.locator(GRID).focus()
     page.keyboard.press("p")
     wait_for(page, pins="1.3")
-    page.get_by_role("heading", name="Pinned heads").wait_for()
+    page.locator(".st-key-heads-pins-1").wait_for()
     page.locator(".st-key-heads-below .heatmaplayer image").wait_for()
     page.locator(TEXT).focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Enter"):
         page.keyboard.press(key)
     wait_for(page, i="2")
-    wait_held(page, [2])
+    wait_selected(page, [2])
     page.keyboard.press("Escape")
     wait_for(page, i=None)
 
 
-def test_another_head_does_not_bring_the_small_maps_again(visit: Callable[..., Page]) -> None:
+def test_another_head_does_not_send_the_small_maps_again(visit: Callable[..., Page]) -> None:
     page = visit(f"/?{urlencode({'text': 'word'})}")
     came: list[int] = []
     page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: came.append(len(frame))))
@@ -125,7 +125,7 @@ def test_another_head_does_not_bring_the_small_maps_again(visit: Callable[..., P
     page.get_by_role("heading", name="L0 H3").wait_for()
     assert 64 * 64 * 4 < sum(came) < small_maps / 3  # the large map, and not the small ones
 
-    # A head chosen elsewhere is where the arrow keys go on from.
+    # The arrow keys start from the head that was chosen in the sidebar.
     page.get_by_role("spinbutton", name="Layer").press("ArrowUp")
     wait_for(page, layer="1", head="3")
     page.locator(GRID).focus()
@@ -135,17 +135,17 @@ def test_another_head_does_not_bring_the_small_maps_again(visit: Callable[..., P
 
 
 def sentence(n_tokens: int) -> str:
-    """Words that are one token each, repeated; with [CLS] and [SEP] so many tokens."""
+    """Words of one token each, repeated; with [CLS] and [SEP] it has `n_tokens` tokens."""
     words = "the cat sat on the mat while an old man in a boat looks at the river and thinks of his money".split()
     return " ".join((words * n_tokens)[: n_tokens - 2])
 
 
-#: Those of some parts that are not seen whole without scrolling down.
+#: The parts that the window does not show as a whole without scrolling.
 CUT_OFF = """parts => parts.filter(part => {
   const box = document.querySelector(part).getBoundingClientRect();
   return box.top < 0 || box.bottom > innerHeight;
 })"""
-#: Boxes of the page's parts that lie on one another or stick out of the window sideways.
+#: Parts of the page that overlap, or that are wider than the window.
 OVERLAPS = """() => {
   const main = document.querySelector('.stMain').getBoundingClientRect();
   const parts = [...document.querySelectorAll(
@@ -195,7 +195,7 @@ def test_every_view_has_its_room(
     assert page.locator(".enc-text-body").text_content().split() == ["[CLS]", *sentence(n_tokens).split(), "[SEP]"]
 
 
-#: The map's cells reach the right edge of its column, but for the figure's margin.
+#: The map's cells reach the right edge of their column, except for the figure's margin.
 FILLED = """() => {
   const [column, cells] = ['.st-key-heads-head', '.st-key-heads-head .nsewdrag']
     .map(part => document.querySelector(part)?.getBoundingClientRect());
@@ -219,29 +219,31 @@ def test_the_grid_is_coloured_sorted_and_saved(visit: Callable[..., Page]) -> No
     assert re.search(r"layer 0 head 2, On the previous token: (1|0\.9\d*), prev", said)  # the strongest comes first
 
 
-def test_a_text_as_in_a_batch(visit: Callable[..., Page]) -> None:
+def test_a_padded_text(visit: Callable[..., Page]) -> None:
     page = visit(f"/?{urlencode({'text': CAT, 'view': 'lines'})}")
     tokens = page.locator(".enc-lines-from .enc-lines-token")
     page.get_by_text("Options", exact=True).click()
-    length = page.get_by_role("spinbutton", name="As in a batch of")
+    length = page.get_by_role("spinbutton", name="Pad to length")
     length.fill("14")
     length.press("Enter")
     wait_for(page, pad="14")
-    expect(page.get_by_text("As in a batch of 14 tokens.")).to_be_visible()
     expect(tokens).to_have_count(8)  # padding is hidden
-    page.get_by_text("Show padding’s rows and columns").click()
+    switch = page.locator(".st-key-view-padding label").first
+    switch.click()
     wait_for(page, pad="14", padding="1")
     expect(tokens).to_have_count(14)
     tokens.nth(12).click()
     wait_for(page, i="12", padding="1")
-    expect(page.get_by_text("attends to most in L0 H2")).to_contain_text("[PAD] (12)")
-    page.get_by_text("Show padding’s rows and columns").click()
+    words = page.locator(".st-key-heads-words")
+    expect(words).to_contain_text("[PAD] (12)")
+    switch.click()
     wait_for(page, i="12", padding=None)
     expect(tokens).to_have_count(8)
-    expect(page.get_by_text("What is selected is not among the rows and columns")).to_be_visible()
+    expect(words).not_to_contain_text("[PAD] (12)")  # still selected, and hidden
+    expect(page.get_by_role("button", name="Clear selection")).to_be_visible()
 
 
-#: Put into a page before its scripts: what the server says is held back while `holding`.
+#: Runs before the page's scripts: while `holding`, it delays the messages of the server.
 HOLD = """
 window.held = { holding: false, waiting: [] };
 const own = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
@@ -260,7 +262,7 @@ WebSocket.prototype.addEventListener = function (kind, listener, ...rest) {
 
 
 def wait_answered(page: Page, known: int = 0) -> int:
-    """Until the server has said all that it has to say to a click, after `known` held messages. How many there are."""
+    """Wait until the server has answered a click, after `known` delayed messages. Returns how many there are now."""
     while True:
         short = page.evaluate(
             "known => held.waiting.slice(known).filter(m => m.bytes.length < 500).map(m => [...m.bytes])", known
@@ -278,7 +280,7 @@ DRAWN_WEIGHTS = f"() => Array.from(document.querySelector('{MAP}').data[0].z, ro
 
 
 def click_head(page: Page, layer: int, head: int) -> None:
-    """Click a head in the grid, at the place that the grid itself knows."""
+    """Click a head in the grid."""
     place = page.locator(GRID)
     box = place.bounding_box()
     assert box is not None
@@ -314,7 +316,7 @@ def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callab
 
     page.evaluate(
         "n => held.waiting.splice(0, n).forEach(m => m.tell())", first
-    )  # the answer to the first click: it says so, and takes nothing back
+    )  # the answer to the first click does not undo the second
     expect(heading).to_have_text("L3 H4")
     expect(chip).to_have_text("L5 H0")
     drawn_is(5, 0)

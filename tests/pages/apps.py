@@ -55,6 +55,11 @@ def numbers(text: str) -> list[int]:
     return [int(found.replace(",", "")) for found in re.findall(r"(?<![\w.-])\d[\d,]*\b(?!\.\d)", text)]
 
 
+def words(app: AppTest) -> str:
+    """Everything that the page says in running text."""
+    return "\n".join(element.value for kind in ("markdown", "caption", "subheader") for element in app.get(kind))
+
+
 def assert_well(app: AppTest) -> None:
     """No exception and no error box."""
     assert not app.exception, app.exception

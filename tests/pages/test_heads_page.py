@@ -1,23 +1,36 @@
-"""The Heads page by its words: options, several tokens, averages, pairs, sinks, links that ask for too much."""
+"""The page “Attention heads”: options, selected tokens, averages, pairs, filters, and links that ask for too much."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from encoder.export import Options
 from encoder.figures.numbers import three_digits
+from encoder.measure import sinks
 from encoder.measure.heads import head_measures
 from pages.core import cache
 from pages.core.lazy import KEY
-from tests.pages.apps import assert_well, registered, sentences, visit
+from tests.pages.apps import assert_well, registered, visit, words
 
 CAT = "The cat sat on the mat"
+SINK = ":material/vertical_align_bottom:"
 
 
-def words(app) -> str:
-    """Everything that the page says in running text."""
-    return "\n".join(element.value for kind in ("markdown", "caption", "subheader") for element in app.get(kind))
+def python(app: AppTest) -> str:
+    """The Python lines that the page exports: they name the head, the view and every option."""
+    return app.get("code")[-1].value
+
+
+def keys(app: AppTest, kind: str) -> list[str]:
+    return [element.key for element in app.get(kind)]
+
+
+def listed(app: AppTest) -> list[float]:
+    """The weights of the page's list."""
+    return app.dataframe[0].value["weight"].tolist()
 
 
 @pytest.fixture(scope="module")
@@ -29,50 +42,67 @@ def test_the_weight_of_a_cell_and_of_several(trace) -> None:
     attention = trace.attention(1, 8)
     app = visit(text=CAT, layer="1", head="8", i="2", j="3")
     assert_well(app)
-    assert f"**cat** attends to **sat** with **{three_digits(float(attention[2, 3]))}**." in words(app)
+    assert f"**{three_digits(float(attention[2, 3]))}**" in words(app)
+    assert listed(app) == pytest.approx(sorted(attention[2].tolist(), reverse=True)[:6])
     app = visit(text=CAT, layer="1", head="8", hold="2,4", hold_keys="3,5")
     assert_well(app)
     total = float(attention[[2, 4]][:, [3, 5]].sum())
-    said = f"**cat** (2) + **on** (4) together attend to **sat** (3) + **the** (5) with **{three_digits(total)}**."
-    assert said in words(app)
-    assert "weights of the 2 summed" in words(app)
+    assert f"**{three_digits(total)}**" in words(app)
+    assert listed(app) == pytest.approx(sorted(attention[[2, 4]].sum(0).tolist(), reverse=True)[:6])
+    app = visit(text=CAT, layer="1", head="8", j="3")
+    assert listed(app) == pytest.approx(sorted(attention[:, 3].tolist(), reverse=True)[:6])
+    assert listed(visit(text=CAT, layer="1", head="8")) == pytest.approx(attention.flatten().topk(6).values.tolist())
 
 
 def test_clearing_lets_go_of_all_tokens() -> None:
     app = visit(text=CAT, i="2", j="3", hold="4", hold_keys="5")
-    next(button for button in app.button if button.label == "Clear selection").click()
-    app.run()
+    app.button(key="clear-selection").click().run()
     assert_well(app)
     assert not {"i", "j", "hold", "hold_keys"} & set(app.query_params)
+    assert "clear-selection" not in keys(app, "button")
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "code"),
     [
-        ({}, "each row sums to 1."),
-        ({"special": "zero"}, "Rows and columns of special tokens are set to 0 here"),
-        ({"special": "renormalise"}, "their own rows and columns are empty, and every other row is scaled to sum"),
-        ({"words": "1"}, "Weights to the pieces of a word are summed, weights from them averaged."),
-        ({"pair": "It sat.", "between": "a-b"}, "a row sums to less than 1, as the other keys are not shown."),
-        ({"average": "heads"}, "L0, mean of 12 heads"),
-        ({"average": "layers"}, "H2, mean of 6 layers"),
-        ({"average": "both"}, "Mean of all 72 heads"),
-        ({"average": "both"}, "The strongest weights of the mean of all 72 heads."),
-        ({"view": "lines", "overlay": "1.8,3.4"}, "A line is as strong as the weight"),
-        ({"view": "text"}, "Nothing is selected: the shade is the mean weight"),
-        ({"view": "text", "i": "2", "hold": "3"}, "the more the 2 selected tokens together attend to it."),
-        ({"view": "text", "direction": "from", "j": "2"}, "the more it attends to the selected token."),
-        ({"pins": "0.2,1.8"}, "All 2 with the same colours, from 0 to 1"),
-        ({"words": "1", "special": "zero"}, "The small maps follow the options."),
-        ({"pair": "It sat.", "between": "a-b", "j": "2"}, "What is selected is not among the rows and columns"),
+        ({}, "map(trace, 0, 2)"),
+        ({"special": "zero"}, "special='zero'"),
+        ({"special": "renormalise"}, "special='renormalise'"),
+        ({"words": "1"}, "words=True"),
+        ({"range": "head"}, "scale_to_max=True"),
+        ({"pair": "It sat.", "between": "a-b"}, "pairs='a-b'"),
+        ({"pair": "It sat.", "between": "a-b", "j": "2"}, "pairs='a-b'"),  # the selected token is hidden
+        ({"average": "heads"}, "map(trace, 0, None)"),
+        ({"average": "layers"}, "map(trace, None, 2)"),
+        ({"average": "both"}, "map(trace, None, None)"),
+        ({"i": "2", "hold_keys": "3,4"}, "queries=[2], keys=[3, 4]"),
+        ({"view": "lines", "overlay": "1.8,3.4"}, "lines(trace, [(0, 2), (1, 8), (3, 4)]"),
+        ({"view": "lines", "overlay": "1.8", "average": "heads"}, "lines(trace, [(0, None)]"),
+        ({"view": "lines", "least": "0.1"}, "threshold=0.1"),
+        ({"view": "text"}, "text(trace, 0, 2)"),
+        ({"view": "text", "i": "2", "hold": "3"}, "selected=[2, 3]"),
+        ({"view": "text", "direction": "from", "j": "2"}, "direction='from', selected=[2]"),
+        ({"pins": "0.2,1.8"}, "map(trace, 0, 2)"),
+        ({"words": "1", "special": "zero"}, "special='zero', words=True"),
     ],
 )  # fmt: skip
-def test_what_is_chosen_is_what_is_said(query: dict[str, str], said: str) -> None:
+def test_the_page_and_its_python_lines_follow_the_address(query: dict[str, str], code: str) -> None:
     app = visit(text=CAT, **query)
     assert_well(app)
-    assert said in words(app)
+    assert code in python(app)
     in_address = {name: app.query_params[name] for name in query}
     assert {name: value if isinstance(value, str) else value[0] for name, value in in_address.items()} == query
+
+
+def test_an_average_has_its_name_and_cannot_be_pinned() -> None:
+    for average, name in (("heads", "L0"), ("layers", "H2"), ("both", "72")):
+        app = visit(text=CAT, average=average)
+        assert name in app.subheader[0].value
+        assert app.button(key="pin").disabled
+    app = visit(text=CAT, pins="0.2,1.8")
+    assert {"open:0.2", "unpin:0.2", "open:1.8", "unpin:1.8"} <= set(keys(app, "button"))
+    app.button(key="pin").click().run()  # the open head is pinned: the button takes its pin away
+    assert app.query_params["pins"] in ("1.8", ["1.8"])
 
 
 @pytest.mark.parametrize("text", ["", "a", "cat cat cat", "🙂", "שלום עולם"])
@@ -81,53 +111,70 @@ def test_short_and_unusual_texts(text: str, view: str) -> None:
     assert_well(visit(text=text, view=view, pins="0.0", words="1", i="0"))
 
 
-def test_a_sink_is_explained_with_its_number(trace) -> None:
-    measures = head_measures(trace)
-    layer, head = divmod(int(measures["cls"].argmax()), trace.config.n_heads)
-    share = float(measures["cls"][layer, head])
-    assert share > 0.6
-    app = visit(text=CAT, layer=str(layer), head=str(head))
-    assert f"**A sink.** {share:.0%} of the attention of L{layer} H{head} rests on **\\[CLS\\]**" in words(app)
-    assert "A sink" not in words(visit(text=CAT, layer=str(layer), head=str(head), role_special="0.99"))
-    assert "A sink" not in words(visit(text=CAT, layer="1", head="8"))
+@pytest.mark.parametrize(
+    ("kind", "place", "pair", "threshold", "source"),
+    [("opening", (2, 4), "", 0.6, "Xiao et al."), ("separators", (0, 5), "It slept.", 0.3, "Clark et al.")],
+)
+def test_a_head_that_attends_to_one_special_token_is_measured(
+    kind: str, place: tuple[int, int], pair: str, threshold: float, source: str
+) -> None:
+    found = sinks.sink(cache.trace(cache.ModelKey(), CAT, pair or None), *place, threshold)
+    assert found is not None
+    assert found.kind == kind
+    query = {"text": CAT, "pair": pair, "layer": str(place[0]), "head": str(place[1])}
+    app = visit(**query, role_special=str(threshold))
+    assert_well(app)
+    note = next(one.value for one in app.markdown if SINK in one.value)
+    assert f"{found.share:.0%}" in note
+    assert f"{found.uniform:.0%}" in note
+    assert source in words(app), "a reading names its source"
+    assert SINK not in words(visit(**query, role_special="0.99"))
+    assert SINK not in words(visit(**query, role_special=str(threshold), average="heads"))
 
 
-def test_heads_are_filtered_by_role_and_measure(trace) -> None:
+def test_heads_are_filtered_by_head_type_and_measure(trace) -> None:
     measures = head_measures(trace)
     kept = int((measures["entropy"] <= 0.5).sum())
     app = visit(text=CAT, measure="entropy", sort="falling", keep="0..0.5")
     assert_well(app)
-    assert f"{kept} of 72 heads are kept, the others are left out." in words(app)
+    assert f"{kept} of 72" in words(app)
+    slider = next(one for one in app.slider if one.key.startswith("keep:entropy"))
+    assert slider.value == (0.0, 0.5)
+    slider.set_value((slider.min, slider.max)).run()
+    assert "keep" not in app.query_params
+    assert "of 72 heads" not in words(app)
     app = visit(text=CAT, role="next")
-    assert re.search(r"\b[1-9]\d? of 72 heads are kept, the others are faded\.", words(app))
+    assert re.search(r"\b[1-9]\d? of 72\b", words(app))
 
 
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ({"hold": "2,x"}, "whole numbers with commas"),
-        ({"pins": "0.1,0.2,0.3,0.4,0.5"}, "at most 4 heads"),
-        ({"overlay": "2"}, "like 0.2,1.8"),
-        ({"pins": "0.2,40.3"}, "L40 H3: this model has layers 0 to 5 with heads 0 to 11 each. Left out."),
-        ({"least": "2"}, "must lie between 0 and 1"),
-        ({"keep": "3..1", "measure": "entropy"}, "the lower number comes first"),
-        ({"view": "net"}, "choose one of map, lines, text"),
-        ({"measure": "beauty"}, "choose one of"),
-        ({"role_special": "nan"}, "must lie between 0 and 1"),
+        ({"hold": "2,x"}, "hold='2,x'"),
+        ({"pins": "0.1,0.2,0.3,0.4,0.5"}, "4 heads"),
+        ({"overlay": "2"}, "0.2,1.8"),
+        ({"pins": "0.2,40.3"}, "L40 H3"),
+        ({"least": "2"}, "least='2'"),
+        ({"keep": "3..1", "measure": "entropy"}, "keep='3..1'"),
+        ({"view": "net"}, "map, lines, text"),
+        ({"measure": "beauty"}, "measure='beauty'"),
+        ({"role_special": "nan"}, "role_special='nan'"),
     ],
 )
 def test_a_link_that_asks_for_too_much(query: dict[str, str], said: str) -> None:
     app = visit(text=CAT, **query)
     assert_well(app)
-    assert said in sentences(app).replace("\\", "")
+    notes = [box.value.replace("\\", "") for box in app.warning if box.icon == ":material/link_off:"]
+    assert said in "".join(notes)
 
 
 def test_a_long_text_says_what_is_not_offered() -> None:
     app = visit(text="word " * 600, model="scratch", words="1", average="heads", pins="0.1", view="lines")
     assert_well(app)
-    assert "Whole words and pairs of sentences are offered up to 512 tokens; this text has 602." in words(app)
-    assert "Lines are drawn between at most 512 tokens" in sentences(app)
-    assert "They stay pinned" in sentences(app)
+    assert len([box for box in app.info if "512" in box.value and "602" in box.value]) == 2, "lines and pinned heads"
+    assert [caption for caption in app.caption if "512" in caption.value and "602" in caption.value], "whole words"
+    assert app.toggle(key="view:words").disabled
+    assert app.query_params["pins"] in ("0.1", ["0.1"])
     app.session_state["view:view"] = "text"
     app.run()
     assert_well(app)
@@ -138,17 +185,17 @@ def test_options_hold_while_they_are_folded_away() -> None:
     app, whole = visit(folded=True, **query), visit(**query)
     for one in (app, whole):
         assert_well(one)
-        assert "Rows and columns of special tokens are set to 0 here" in words(one)
-        assert "Weights to the pieces of a word are summed" in words(one)
-        assert "L0, mean of 12 heads" in [head.value for head in one.subheader]
+        for sentence in Options(special="zero", words=True).map_sentences():
+            assert sentence in words(one)
+        assert one.subheader[0].value == whole.subheader[0].value
         assert dict(one.query_params) == query
-    assert "Whole words" not in [toggle.label for toggle in app.toggle]
-    assert "Whole words" in [toggle.label for toggle in whole.toggle]
+    assert "view:words" not in keys(app, "toggle")
+    assert "view:words" in keys(whole, "toggle")
     assert not app.get("code")
     whole.toggle(key="view:words").set_value(False).run()
     whole.session_state[f"{KEY}options"] = False
     whole.run()
-    assert "Weights to the pieces" not in words(whole)
+    assert "words=True" not in python(whole)
     assert "words" not in whole.query_params
 
 
@@ -162,13 +209,12 @@ def test_values_of_the_url_come_back_as_they_went() -> None:
         assert params[name].parse(params[name].format(value)) == value
 
 
-def test_weights_too_small_for_colours_up_to_1_are_said_to_be() -> None:
+def test_weights_too_faint_for_colours_up_to_1_get_a_hint() -> None:
     query = {"model": "scratch", "positions": "rotary", "text": "word " * 30}
-    hint = "under Options, the range “this map” lets them run up to it"
     app = visit(**query)
     assert_well(app)
-    assert hint in words(app)
-    largest = float(re.search(r"The largest is ([\d.]+), faint", words(app))[1])
+    hint = "Fit to map"
+    largest = float(re.search(rf"([\d.]+\d)[^\n]*{hint}", words(app))[1])
     assert 1 / 32 <= largest < 0.1
     assert hint not in words(visit(range="head", **query))
     assert hint not in words(visit(text="The cat"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.heads.map import zoomed
+from pages.core.map_window import zoomed
 
 
 @pytest.mark.parametrize(

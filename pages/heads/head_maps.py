@@ -1,0 +1,69 @@
+"""The map of a head with the page's options, computed once for all sessions."""
+
+from __future__ import annotations
+
+from encoder import export
+from encoder.export import Map, Options
+from encoder.measure import head_map, tiled_attention
+from encoder.measure.aggregate import SpecialTokens
+from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
+from encoder.measure.tiled_attention import Overview
+from pages.core import cache, small_maps
+from pages.core.params import Head
+from pages.core.view import View
+from pages.heads.selection import selected
+
+
+def is_whole(view: View) -> bool:
+    """Whether maps of this text are computed as a whole."""
+    return view.trace.n_tokens <= WHOLE_TOKENS
+
+
+def single(head: Map) -> Head | None:
+    """Layer and head of a map; None for an average."""
+    layer, number = head.heads[0]
+    return None if layer is None or number is None else (layer, number)
+
+
+def map_of(view: View, options: Options, layer: int | None, head: int | None) -> Map:
+    """The map with the selected tokens. layer, head: None to average over them."""
+    chosen = selected(view)
+    return export.map(
+        view.trace,
+        layer,
+        head,
+        queries=chosen.queries,
+        keys=chosen.keys,
+        options=options,
+        colours=view.colours,
+        shown=weights_of(view, options, layer, head),
+    )
+
+
+def weights_of(view: View, options: Options, layer: int | None, head: int | None) -> HeadMap:
+    """The weights of `map_of`."""
+    if not is_whole(view):
+        special = options.special
+        return LongMap(view.trace, layer, head, special, lambda: overview(view, layer, head, special))
+    return cache.derived(
+        view.model,
+        view.text,
+        view.pair,
+        ("head map", layer, head, *options.cells.values()),
+        lambda trace: head_map.dense_map(trace, layer, head, **options.cells),
+    )
+
+
+def overview(view: View, layer: int | None, head: int | None, special: SpecialTokens = "show") -> Overview:
+    """The whole map of a long text in blocks of tokens. The grid may have computed it already."""
+    if layer is not None and head is not None and special == "show":
+        known = small_maps.known_overview(view.model, view.text, view.pair, layer)
+        if known is not None:
+            return known.of(head)
+    return cache.derived(
+        view.model,
+        view.text,
+        view.pair,
+        ("overview", layer, head, special),
+        lambda trace: tiled_attention.overview(trace, layer, head, special),
+    )

@@ -1,0 +1,94 @@
+"""The lines view: a line from each query to each key, for the open head and for heads over it."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from encoder import export, figures
+from encoder.export import Lines, Map
+from encoder.measure.head_map import WHOLE_TOKENS
+from pages.components import lines
+from pages.components.events import LinesEvent
+from pages.core.params import Head
+from pages.core.view import View, state
+from pages.heads import options
+from pages.heads.head_maps import is_whole, single, weights_of
+from pages.heads.params import MOST_OVERLAID, Params
+from pages.heads.selection import select, selected
+
+#: Above this many bytes as float32, weights travel to the browser as 16-bit numbers.
+LINES_BYTES = 4_000_000
+
+
+def draw_lines(view: View, head: Map) -> Lines | None:
+    """Draw the lines and return them; None for a text that is too long."""
+    overlay, minimum = _controls(view, head)
+    if not is_whole(view):
+        st.info(
+            f"Lines are available up to {WHOLE_TOKENS} tokens; this text has {view.trace.n_tokens:,}. Choose Map, "
+            "which takes any length, or a shorter text."
+        )
+        return None
+    heads = [*head.heads, *overlay][:MOST_OVERLAID]
+    chosen = selected(view)
+    drawn = export.lines(
+        view.trace,
+        heads,
+        threshold=minimum,
+        queries=chosen.queries,
+        keys=chosen.keys,
+        options=head.options,
+        maps=[weights_of(view, head.options, *one) for one in heads],  # type: ignore[misc]
+    )
+    weights, shown = drawn.weights, head.shown
+    if weights.nbytes > LINES_BYTES:
+        weights = np.round(weights.clip(0, 1) * 65535).astype(np.uint16)
+    lines(
+        weights,
+        tokens=shown.query_labels,
+        key_tokens=shown.key_labels,
+        names=figures.names_of_cells(list(shown.query_labels), list(shown.key_labels), shown.places),
+        labels=drawn.names,
+        key="lines",
+        alt=f"Attention as lines: {len(shown.query_labels)} query tokens on the left, {len(shown.key_labels)} key "
+        f"tokens on the right; {', '.join(drawn.names)}.",
+        selected_queries=drawn.queries,
+        selected_keys=drawn.keys,
+        threshold=minimum,
+        on_event=lambda event: _on_event(event, head),
+    )
+    caption = [
+        "Each line runs from a query token (left) to a key token (right); a stronger line is a larger weight. Point at "
+        "a token to see only its lines. Click to select it, shift-click to select several: their weights are summed.",
+        *head.options.sentences(),
+    ]
+    st.caption(" ".join(caption))
+    return drawn
+
+
+def _controls(view: View, head: Map) -> tuple[list[Head], float]:
+    """The heads over the open one, and the smallest weight with a line."""
+    config, average = view.loaded.config, single(head) is None
+    options.heads_of_model(Params.overlay, view)
+    left, right = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
+    with left:
+        overlay = state.bound(
+            st.multiselect, Params.overlay, "Overlay heads",
+            [(layer, number) for layer in range(config.n_layers) for number in range(config.n_heads)],
+            format_func=lambda one: f"L{one[0]} H{one[1]}", max_selections=MOST_OVERLAID - 1,
+            placeholder="None", disabled=average,
+        )  # fmt: skip
+    with right:
+        minimum = state.bound(
+            st.slider, Params.minimum, "Minimum weight", min_value=0.0, max_value=1.0, step=0.01,
+            help="Hides weaker lines. The numbers beside the tokens still include them.",
+        )  # fmt: skip
+    return [] if average else [one for one in overlay if one != single(head)], minimum
+
+
+def _on_event(event: LinesEvent, head: Map) -> None:
+    select(
+        [head.shown.query_tokens(row)[0] for row in event["queries"]],
+        [head.shown.key_tokens(column)[0] for column in event["keys"]],
+    )

@@ -1,0 +1,79 @@
+"""The text view: the text itself, shaded by attention."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from encoder import export, figures
+from encoder.export import Map, Text
+from encoder.measure.passage import Shades, passage
+from pages.components import text_shade
+from pages.components.events import TextEvent
+from pages.core.view import View, state
+from pages.heads.head_maps import is_whole
+from pages.heads.params import Params
+from pages.heads.selection import select, selected
+
+
+def draw_text(view: View, head: Map) -> Text:
+    """Draw the text and return it, shaded by what the selected tokens attend to, or by what attends to them."""
+    direction = state.bound(
+        st.segmented_control, Params.direction, "Shaded by", ["to", "from"], required=True,
+        label_visibility="collapsed",
+        format_func={"to": "What it attends to", "from": "What attends to it"}.get,
+    )  # fmt: skip
+    chosen = selected(view)
+    drawn = export.text(
+        view.trace,
+        *head.heads[0],
+        direction=direction,
+        selected=chosen.queries if direction == "to" else chosen.keys,
+        options=head.options,
+        shown=head.shown,
+    )
+    found = drawn.shades
+    text = passage(view.trace, found.units)
+    text_shade(
+        text.paragraphs,
+        labels=figures.disambiguate(found.labels, [group[0] for group in found.units]),
+        values=np.array(found.values),
+        rows=found.rows,
+        columns=found.columns,
+        key="text",
+        alt=f"The text, shaded by attention in {head.name}.",
+        title="attention weight" if len(found.held) < 2 else "attention weights, summed",
+        direction=direction,
+        weights=head.shown.weights.numpy() if is_whole(view) else None,  # type: ignore[attr-defined]
+        held=found.held,
+        special=text.special,
+        own=head.options.scale_to_max,
+        log=head.options.log,
+        on_event=lambda event: _on_event(event, found),
+    )
+    st.caption(" ".join([_meaning(found), *head.options.sentences()]))
+    return drawn
+
+
+def _meaning(found: Shades) -> str:
+    """What a shade stands for."""
+    count = len(found.held)
+    if not count:
+        return (
+            "Shade: the mean weight that a token receives from all tokens. Point at a token to see its own attention. "
+            "Click to select it, shift-click to select several."
+        )
+    if found.direction == "from":
+        tokens = "the selected token" if count == 1 else f"the {count} selected tokens"
+        return f"The stronger the shade, the more a token attends to {tokens}."
+    if count == 1:
+        return "The stronger the shade, the more the selected token attends to it."
+    return f"The stronger the shade, the more the {count} selected tokens together attend to it."
+
+
+def _on_event(event: TextEvent, found: Shades) -> None:
+    tokens = [found.units[unit][0] for unit in event["units"]]
+    if found.direction == "to":
+        select(tokens, ())
+    else:
+        select((), tokens)
