@@ -13,7 +13,7 @@ MOST_SEEDS, MOST_HEADS = 5, 16
 
 
 def _depths(text: str) -> list[int]:
-    asked = text.split(",") if text else []  # a link to the page where none is chosen
+    asked = text.split(",") if text else []  # no depth may be chosen
     if not set(asked) <= {str(depth) for depth in DEPTHS}:
         raise ValueError(f"choose among {', '.join(map(str, DEPTHS))}")
     return [depth for depth in DEPTHS if str(depth) in asked]
@@ -22,7 +22,7 @@ def _depths(text: str) -> list[int]:
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """What is measured."""
+    """What to measure. depth: the one whose layers are shown, "" for the deepest."""
 
     setting: Param[str] = choice("theory", ("theory", "real"), url="grad_setting")
     width: Param[str] = choice("128", WIDTHS, url="grad_width")

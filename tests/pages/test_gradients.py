@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from encoder.train import gradients
-from tests.pages.apps import assert_well, sentences, visit, written
+from tests.pages.apps import assert_well, visit, written
 
 
 def test_gradients_are_measured_with_the_slope_in_words() -> None:
@@ -13,7 +13,7 @@ def test_gradients_are_measured_with_the_slope_in_words() -> None:
     for placement in ("pre", "post"):
         slope = gradients.fit_slope(found, placement)
         assert slope is not None
-        assert f"{placement}-norm L^({slope.slope:+.2f})".replace("-0", "−0").replace("(-", "(−") in written(app)
+        assert f"{placement}-norm L^({slope.slope:+.2f})".replace("(-", "(−") in written(app)
     rows = gradients.to_frame(found)
     post = rows[(rows.placement == "post") & (rows.depth == 6)].groupby("layer").squared_norm.mean()
     assert f"{post.min():.2f} to {post.max():.2f}" in written(app)
@@ -31,13 +31,20 @@ def test_gradients_of_a_real_encoder_and_of_no_depth() -> None:
     real = {"grad_setting": "real", "grad_width": "32", "grad_heads": "4"}
     app = visit("gradients", grad_depths="2", grad_seeds="1", **real)
     assert_well(app)
-    assert "Choose a second depth" in written(app)
-    assert "Lemma 2 is about the theory's setting" in written(app)
+    assert "L^(" not in written(app)  # one depth has no slope
+    assert "1 + l/2" not in written(app)  # the lemma is about the other setting
     app.number_input(key="view:grad_heads").set_value(5).run()
-    assert "Width 32 cannot be split among 5 heads. Choose 1, 2, 4, 8 or 16 heads." in sentences(app)
+    assert "1, 2, 4, 8 or 16" in app.warning[0].value
     app.number_input(key="view:grad_heads").set_value(4)
     app.segmented_control(key="view:grad_depths").set_value([]).run()
-    assert "No depth is chosen" in sentences(app)
     again = visit("gradients", grad_depths="", **real)  # the address of that view is that view
-    assert "No depth is chosen" in sentences(again)
-    assert "The link asks" not in sentences(again)
+    for each in (app, again):
+        assert len(each.info) == 1
+        assert not each.warning
+        assert not each.get("plotly_chart")
+
+
+def test_the_limits_of_the_theory_are_named() -> None:
+    app = visit("gradients", grad_depths="2", grad_width="32", grad_seeds="1")
+    for term in ("upper bounds", "Adam", "Liu et al. 2020"):
+        assert term in written(app)
