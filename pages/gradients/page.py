@@ -25,7 +25,7 @@ def main() -> None:
     st.markdown(
         "You see how large the gradient of each layer is before the first training step, in both norm placements.  \n"
         "Look for the slopes in the first chart: does the last layer's gradient shrink as depth grows?  \n"
-        "Xiong et al. 2020 explain with this why post-norm needs a learning-rate warm-up; others dispute it (see below)."
+        "Xiong et al. 2020 see here why post-norm needs a learning-rate warm-up. Others dispute it (see below)."
     )
     controls()
     params = state.read(Params)

@@ -9,34 +9,32 @@ from encoder.train.tasks import TASKS
 from pages.core.params import Param, choice, flag, number, several, whole_number
 from pages.core.url_state import state
 
-#: Smallest and largest of what is offered; larger runs take minutes rather than seconds.
-BOUNDS = {
-    "length": (4, 32), "symbols": (2, 16), "train_layers": (1, 12), "train_heads": (1, 8), "train_width": (8, 128),
-    "rise": (1, 1000), "steps": (20, 3000),
-}  # fmt: skip
-LOWEST_RATE, HIGHEST_RATE = 1e-5, 10.0
+#: Smallest and largest values on the page; larger runs take minutes instead of seconds.
+LENGTHS, SYMBOLS, LAYERS, HEADS, WIDTHS = (4, 32), (2, 16), (1, 12), (1, 8), (8, 128)
+RISES, STEPS, SEEDS = (1, 1000), (20, 3000), (0, 999_999)
+RATES = (1e-5, 10.0)
 WARM = ("with", "without")
 
 
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """What is trained, and what is watched of it."""
+    """What is trained, and what is shown of it. rise: steps of warm-up."""
 
     task: Param[str] = choice("reverse", TASKS)
     norms: Param[list[str]] = several(["pre", "post"], NORM_PLACEMENTS, url="train_norm")
     warm: Param[list[str]] = several(["with"], WARM)
     encodings: Param[list[str]] = several(["learned"], POSITION_KINDS)
-    rate: Param[float] = number(3e-3, LOWEST_RATE, HIGHEST_RATE)
-    rise: Param[int] = whole_number(50, *BOUNDS["rise"])
-    steps: Param[int] = whole_number(400, *BOUNDS["steps"])
-    length: Param[int] = whole_number(16, *BOUNDS["length"])
-    symbols: Param[int] = whole_number(10, *BOUNDS["symbols"])
-    layers: Param[int] = whole_number(1, *BOUNDS["train_layers"], url="train_layers")
-    heads: Param[int] = whole_number(1, *BOUNDS["train_heads"], url="train_heads")
-    width: Param[int] = whole_number(32, *BOUNDS["train_width"], url="train_width")
-    seed: Param[int] = whole_number(0, 0, 999_999, url="train_seed")
-    # What is watched: a head, on the sample sequence or as a mean over the held-out ones.
+    rate: Param[float] = number(3e-3, *RATES)
+    rise: Param[int] = whole_number(50, *RISES)
+    steps: Param[int] = whole_number(400, *STEPS)
+    length: Param[int] = whole_number(16, *LENGTHS)
+    symbols: Param[int] = whole_number(10, *SYMBOLS)
+    layers: Param[int] = whole_number(1, *LAYERS, url="train_layers")
+    heads: Param[int] = whole_number(1, *HEADS, url="train_heads")
+    width: Param[int] = whole_number(32, *WIDTHS, url="train_width")
+    seed: Param[int] = whole_number(0, *SEEDS, url="train_seed")
+    # The head in the maps, and whether they show the sample sequence or the mean over the held-out ones.
     watch_layer: Param[int] = whole_number(0)
     watch_head: Param[int] = whole_number(0)
     watch_mean: Param[bool] = flag()

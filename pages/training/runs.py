@@ -1,10 +1,11 @@
-"""Live training in a session: the runs that were started together, and what becomes of them."""
+"""Live training in a session: the runs that start together, and the models that they leave."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
@@ -13,33 +14,37 @@ from encoder.figures.placements import DASHES, PLACEMENT_NAMES
 from encoder.train import task_inspection
 from encoder.train.loop import RunView, TaskRun
 from encoder.train.settings import TaskSettings
-from encoder.train.single_file import TrainedTask
+from encoder.train.task_model import TrainedTask
 from pages.core import cache, norm_pair, sidebar
-from pages.core.view import check_width, state
-from pages.training.params import BOUNDS, WARM
+from pages.core.params import Param
+from pages.core.view import ViewParams, check_width, state
+from pages.training.params import WIDTHS, Params
 
-#: Runs that are trained at the same time, and seconds without a look after which they stop by themselves.
+#: Runs at the same time, and seconds without a poll after which they stop by themselves.
 MOST_RUNS, HEARTBEAT = 4, 6.0
-_GROUP, _OPENED = "_training", "_trained_opened"
+_GROUP, _OPENED, _UPLOADS = "_training", "_trained_opened", "_trained_uploads"
 
-#: Things to try: title -> values of the page.
-PRESETS: dict[str, dict[str, object]] = {
-    "Pre and post": {},
-    "Without positions": {"encodings": ["learned", "none"], "train_norm": ["post"], "steps": 200},
-    "Why warm-up": {
-        "warm": list(WARM), "rate": 3e-3, "rise": 100, "steps": 300, "train_layers": 8,
+Values = dict[Param[Any], Any]
+#: Experiments to try: title -> the values that differ from those of the task.
+PRESETS: dict[str, Values] = {
+    "Both placements": {},
+    "Without positions": {Params.encodings: ["learned", "none"], Params.norms: ["post"], Params.steps: 200},
+    "With and without warm-up": {
+        Params.warm: ["with", "without"], Params.rate: 3e-3, Params.rise: 100, Params.steps: 300, Params.layers: 8,
     },
-    "Far too fast": {"rate": 1.0, "warm": ["without"], "steps": 100},
+    "Too high a rate": {Params.rate: 1.0, Params.warm: ["without"], Params.steps: 100},
 }  # fmt: skip
-_NAMES = ("train_norm", "warm", "encodings", "rate", "rise", "steps", "train_layers", "train_heads", "train_width")
+#: The values that an experiment sets.
+_SET = (Params.norms, Params.warm, Params.encodings, Params.rate, Params.rise, Params.steps, Params.layers,
+        Params.heads, Params.width)  # fmt: skip
 
 
 @dataclass
-class Group:
-    """Runs that were started together, by what they are called.
+class RunGroup:
+    """Runs that start together, by name.
 
-    by_hand: whether a person stopped them; left: whether they stopped because the page was left; kept: the step and
-    the id of their models, by name, as they were when one was opened last.
+    by_hand: whether a person stopped them; left: whether they stopped since the page was left; kept: step and id of
+    their models, by name, as they were at the last opening.
     """
 
     runs: dict[str, TaskRun]
@@ -50,28 +55,28 @@ class Group:
 
     @property
     def active(self) -> bool:
-        """Whether a thread is at work or waits for its turn."""
+        """Whether a thread works or waits for its turn."""
         return any(run.active for run in self.runs.values())
 
     @property
     def ended(self) -> bool:
-        """Whether there is nothing left to do."""
+        """Whether every run has ended."""
         return all(run.ended for run in self.runs.values())
 
     def poll(self) -> dict[str, RunView]:
-        """Where every run is; also keeps them alive."""
+        """Every run as it is now; a poll also keeps the runs alive."""
         return {name: run.poll() for name, run in self.runs.items()}
 
     def start(self) -> None:
-        """Begin, or go on where they stopped."""
+        """Begin, or continue after a stop."""
         self.by_hand = self.left = False
         for run in self.runs.values():
             run.start()
 
-    def looked_at_again(self, *, was_here: bool) -> None:
-        """Start again what stopped for want of a look, where its page was not left: a busy machine was late.
+    def restart_lapsed(self, *, was_here: bool) -> None:
+        """Restart runs whose heartbeat lapsed on a busy machine.
 
-        was_here: whether the page was there all the time. What stopped while it was left waits for a person.
+        was_here: whether the page stayed open. Runs that stopped since the page was left wait for a person.
         """
         if self.by_hand or self.left or self.ended or self.active:
             return
@@ -81,133 +86,132 @@ class Group:
             self.left = True
 
     def stop(self) -> None:
-        """End all after their current step."""
+        """End all runs after their current step."""
         self.by_hand = True
         for run in self.runs.values():
             run.stop()
 
 
-def group() -> Group | None:
+def group() -> RunGroup | None:
     """The runs of this session, or None before the first."""
     return st.session_state.get(_GROUP)
 
 
 def begin() -> None:
-    """Start what the page describes; runs from before end. For callbacks: what cannot be becomes no group."""
+    """Stop earlier runs and start those that the page describes. For callbacks."""
     if (before := group()) is not None:
         before.stop()
     try:
-        settings = described()
+        settings = described(state.read(Params))
     except ConfigError:
-        return  # the page says why
-    st.session_state[_GROUP] = Group(
-        {name: TaskRun(one, heartbeat=HEARTBEAT) for name, one in settings.items()}, dashes(settings)
-    )
+        return  # the page shows the reason
+    runs = {name: TaskRun(one, heartbeat=HEARTBEAT) for name, one in settings.items()}
+    st.session_state[_GROUP] = RunGroup(runs, dashes(settings))
     st.session_state[_GROUP].start()
 
 
-def described() -> dict[str, TaskSettings]:
-    """The runs that the page describes, by name. Raises ConfigError for what cannot be, with the remedy."""
-    placements, warm, encodings = (state.get(name) for name in ("train_norm", "warm", "encodings"))
-    n_runs = len(placements) * len(warm) * len(encodings)
+def described(params: Params) -> dict[str, TaskSettings]:
+    """The runs that the page describes, by name. Raises ConfigError, with the remedy, for impossible ones."""
+    n_runs = len(params.norms) * len(params.warm) * len(params.encodings)
     if not n_runs:
-        raise ConfigError("Nothing is chosen to train: choose at least one norm placement, one warm-up, one encoding.")
+        raise ConfigError("Nothing to train: choose at least one norm placement, one warm-up and one encoding.")
     if n_runs > MOST_RUNS:
         raise ConfigError(
-            f"{len(placements)} placements × {len(warm)} warm-ups × {len(encodings)} encodings are {n_runs} runs; at "
-            f"most {MOST_RUNS} are trained at once. Choose fewer."
+            f"{len(params.norms)} placements × {len(params.warm)} warm-ups × {len(params.encodings)} encodings are "
+            f"{n_runs} runs: choose at most {MOST_RUNS}."
         )
-    for encoding in encodings:
-        check_width(state.get("train_width"), state.get("train_heads"), encoding, BOUNDS["train_width"])
+    for encoding in params.encodings:
+        check_width(params.width, params.heads, encoding, WIDTHS)
     found = {}
-    for placement, warmth, encoding in itertools.product(placements, warm, encodings):
-        parts = [PLACEMENT_NAMES[placement]]
-        if len(warm) > 1:
-            parts.append(f"{warmth} warm-up")
-        if len(encodings) > 1:
-            parts.append("no positions" if encoding == "none" else f"{encoding} positions")
-        found[", ".join(parts)] = TaskSettings(
-            task=state.get("task"), length=state.get("length"), n_symbols=state.get("symbols"),
-            norm_placement=placement, position=encoding, n_layers=state.get("train_layers"),
-            n_heads=state.get("train_heads"), d_model=state.get("train_width"), learning_rate=state.get("rate"),
-            warmup_steps=state.get("rise") if warmth == "with" else 0, steps=state.get("steps"),
-            seed=state.get("train_seed"), record_every=max(1, min(10, state.get("steps") // 20)),
+    for placement, warm, encoding in itertools.product(params.norms, params.warm, params.encodings):
+        name = PLACEMENT_NAMES[placement]
+        if len(params.warm) > 1:
+            name += f", {warm} warm-up"
+        if len(params.encodings) > 1:
+            name += ", no positions" if encoding == "none" else f", {encoding} positions"
+        found[name] = TaskSettings(
+            task=params.task, length=params.length, n_symbols=params.symbols, norm_placement=placement,
+            position=encoding, n_layers=params.layers, n_heads=params.heads, d_model=params.width,
+            learning_rate=params.rate, warmup_steps=params.rise if warm == "with" else 0, steps=params.steps,
+            seed=params.seed, record_every=max(1, min(10, params.steps // 20)),
         )  # fmt: skip
     return found
 
 
 def dashes(settings: dict[str, TaskSettings]) -> dict[str, str]:
-    """A dash for each kind of run: the two placements of a kind share it, since their colour tells them apart."""
+    """A dash for each kind of run; colour tells the two placements of a kind apart."""
     kinds = list(dict.fromkeys((one.warmup_steps, one.position) for one in settings.values()))
     return {name: DASHES[kinds.index((one.warmup_steps, one.position)) % len(DASHES)] for name, one in settings.items()}
 
 
 def use_preset(title: str) -> None:
-    """Set the page's values to one of PRESETS; what it does not name goes back to what the task suggests."""
-    values = {name: state.params[name].default for name in _NAMES} | suggested(state.get("task")) | PRESETS[title]
-    for name, value in values.items():
-        state.put(name, list(value) if isinstance(value, list) else value)
+    """Set the values of an experiment; the task decides about all others. For callbacks."""
+    put({param: param.default for param in _SET} | suggested(state.get(Params.task)) | PRESETS[title])
 
 
-def suggested(task: str) -> dict[str, object]:
-    """The page's values with which a task is learned."""
+def suggested(task: str) -> Values:
+    """The values that learn a task."""
     one = TaskSettings.suggested(task)
     return {
-        "train_layers": one.n_layers, "train_heads": one.n_heads, "train_width": one.d_model, "steps": one.steps,
-        "rate": one.learning_rate, "rise": one.warmup_steps,
+        Params.layers: one.n_layers, Params.heads: one.n_heads, Params.width: one.d_model, Params.steps: one.steps,
+        Params.rate: one.learning_rate, Params.rise: one.warmup_steps,
     }  # fmt: skip
 
 
-# --- what was trained -------------------------------------------------------------------------------------------------
+def put(values: Values) -> None:
+    """Set several values. For callbacks."""
+    for param, value in values.items():
+        state.put(param, list(value) if isinstance(value, list) else value)
+
+
+# --- opening a model --------------------------------------------------------------------------------------------------
 
 
 def open_run(name: str) -> None:
-    """Keep the models of the session's runs and look at one of them. For callbacks; the page then goes to Heads."""
-    mine = group()
-    if mine is None:
+    """Keep the models of the session's runs and open one of them. For callbacks; the page then opens its heads."""
+    here = group()
+    if here is None:
         return
-    for other, run in mine.runs.items():
+    for other, run in here.runs.items():
         view = run.poll()
-        # A run that has gone on since it was opened is another model.
-        if not view.diverged and mine.kept.get(other, (None,))[0] != view.step:
-            mine.kept[other] = view.step, cache.keep_model(run.text_encoder())
-    _remember_partners(mine)
-    run = mine.runs[name]
-    best = task_inspection.best_head(run, run.poll().frames[-1]) if run.poll().frames else None
-    _look_at(mine.kept[name][1], task_inspection.sample_text(run), best or (0, 0))
+        # A run that continued after it was opened is another model.
+        if not view.diverged and here.kept.get(other, (None,))[0] != view.step:
+            here.kept[other] = view.step, cache.keep_model(run.text_encoder())
+    _remember_partners(here)
+    run = here.runs[name]
+    frames = run.poll().frames
+    best = task_inspection.best_head(run, frames[-1]) if frames else None
+    _open(here.kept[name][1], task_inspection.sample_text(run), best or (0, 0))
 
 
-def _remember_partners(mine: Group) -> None:
-    """Runs that differ in their placement alone belong together on the page side by side."""
-    placed = {
-        (dataclasses.replace(run.settings, norm_placement="pre"), run.settings.norm_placement): name
-        for name, run in mine.runs.items()
-        if name in mine.kept
-    }
-    for (rest, placement), name in placed.items():
-        if placement == "pre" and (rest, "post") in placed:
-            other = placed[rest, "post"]
-            norm_pair.remember_partners(*(cache.TRAINED + mine.kept[one][1] for one in (name, other)))
+def _remember_partners(here: RunGroup) -> None:
+    """Let “Pre-norm vs post-norm” compare runs that differ in the placement of their norms alone."""
+    kept = {run.settings: here.kept[name][1] for name, run in here.runs.items() if name in here.kept}
+    for settings, post in kept.items():
+        pre = kept.get(dataclasses.replace(settings, norm_placement="pre"))
+        if settings.norm_placement == "post" and pre is not None:
+            norm_pair.remember_partners(cache.TRAINED + pre, cache.TRAINED + post)
 
 
 def open_file(task: TrainedTask, identity: str) -> None:
-    """Look at the model of an uploaded file, kept once for each upload. For callbacks."""
-    known = st.session_state.setdefault("_trained_uploads", {})
+    """Open the model of an uploaded file, kept once for each upload. For callbacks."""
+    known = st.session_state.setdefault(_UPLOADS, {})
     if identity not in known:
         known[identity] = cache.keep_model(task.text_encoder)
     made = task.settings.make_task()
     inputs, _ = made.sample(1, (task.settings.seed, 1))
-    _look_at(known[identity], made.text(inputs[0]), (0, 0))
+    _open(known[identity], made.text(inputs[0]), (0, 0))
 
 
-def _look_at(name: str, text: str, head: tuple[int, int]) -> None:
+def _open(run: str, text: str, head: tuple[int, int]) -> None:
     sidebar.remember_sentence(text)
-    values = {"model": "trained", "run": name, "text": text, "pair": "", "norm": "trained", "i": None, "j": None}
-    for key, value in (values | {"layer": head[0], "head": head[1]}).items():
-        state.put(key, value)
+    put({ViewParams.model: "trained", ViewParams.run: run, ViewParams.norm: "trained", ViewParams.text: text,
+         ViewParams.pair: ""})  # fmt: skip
+    sidebar.open_head(*head)
+    sidebar.select(None, None)
     st.session_state[_OPENED] = True
 
 
 def opened() -> bool:
-    """Whether a model was opened by the callback of this run; once."""
+    """Whether a callback of this run opened a model; true once."""
     return st.session_state.pop(_OPENED, False)

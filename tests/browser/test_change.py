@@ -38,18 +38,18 @@ def test_training_stops_goes_on_and_ends_when_the_page_is_left(visit: Callable[.
     button(page, "Train").click()
     page.get_by_text(re.compile(r"trains, step [1-9][\d,]* of 3,000")).wait_for(timeout=PATIENCE)
     button(page, "Stop").click()
-    button(page, "Go on").wait_for(timeout=PATIENCE)
+    button(page, "Continue").wait_for(timeout=PATIENCE)
     stopped_at = step_of(page)
     assert 0 < stopped_at < 3000
-    button(page, "Go on").click()
+    button(page, "Continue").click()
     expect(page.get_by_text(re.compile(rf"trains, step (?!{stopped_at:,} )[\d,]+ of 3,000"))).to_be_visible(
         timeout=PATIENCE
     )
     open_page(page, "Attention", "Attention heads")
     page.get_by_role("heading", name="Attention heads").wait_for(timeout=PATIENCE)
-    page.wait_for_timeout(8_000)  # longer than the heartbeat: without a look the run ends by itself
+    page.wait_for_timeout(8_000)  # longer than the heartbeat: a run that nobody polls ends by itself
     open_page(page, "Pre- vs post-norm", "Train a small encoder")
-    page.get_by_text("Nobody looked at this page").wait_for(timeout=PATIENCE)
+    page.get_by_text("Training stopped because this page was closed").wait_for(timeout=PATIENCE)
     assert stopped_at < step_of(page) < 3000
     expect(button(page, "Stop")).to_have_count(0)
 

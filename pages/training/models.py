@@ -1,0 +1,64 @@
+"""Trained models: open them like any other model, save them, and open a saved file."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from encoder.errors import LoadError
+from encoder.train.single_file import MAX_BYTES, from_bytes, held_out_accuracy, to_bytes
+from pages.core import sidebar
+from pages.training import runs
+from pages.training.export import export_runs
+from pages.training.live import columns
+
+
+def open_or_save(group: runs.RunGroup) -> None:
+    """Buttons that open or save the model of each run, and the export of the curves."""
+    views = group.poll()
+    usable = [name for name, view in views.items() if view.step and not view.diverged]
+    if not usable:
+        return
+    st.subheader("Open or save the models", anchor=False)
+    for column, (name, view) in zip(columns(len(views)), views.items(), strict=False):
+        if name not in usable:
+            column.caption(f"{name} has no usable weights.")
+            continue
+        run = group.runs[name]
+        column.button(
+            f"Open in Attention heads: {name}", icon=":material/grid_view:", key=f"open-{name}",
+            on_click=runs.open_run, args=(name,), width="stretch",
+        )  # fmt: skip
+        column.download_button(
+            "Save as safetensors", lambda run=run: to_bytes(run.snapshot()), icon=":material/download:",
+            file_name=f"{view.settings.task}-{view.settings.norm_placement}-{view.step}.safetensors",
+            mime="application/octet-stream", key=f"save-{name}", on_click="ignore", width="stretch",
+        )  # fmt: skip
+    st.caption(
+        "The sidebar lists opened models under “My trained models”, and every page shows them. A saved file holds the "
+        "weights and the settings."
+    )
+    export_runs(views, group.dashes)
+
+
+def open_file() -> None:
+    """A saved run from a file."""
+    with st.expander("Open a saved run"):
+        given = st.file_uploader(
+            "A file saved on this page", type=["safetensors"], max_upload_size=MAX_BYTES // 10**6, key="training-file"
+        )
+        if given is None:
+            return
+        try:
+            task = from_bytes(given.getvalue(), given.name)
+        except LoadError as error:
+            st.error(sidebar.plain(str(error)), icon=":material/error:")
+            return
+        model = task.text_encoder
+        st.markdown(
+            f"**{sidebar.plain(model.name)}**: {held_out_accuracy(task):.1%} right on held-out sequences, "
+            f"{model.n_parameters:,} parameters."
+        )
+        st.button(
+            "Open in Attention heads", icon=":material/grid_view:", key="open-file", on_click=runs.open_file,
+            args=(task, given.file_id),
+        )  # fmt: skip
