@@ -1,16 +1,16 @@
-"""The words of a text that a tokenizer does not know, in a sentence."""
+"""The words of a text that a tokenizer does not know, in words."""
 
 from __future__ import annotations
 
 import encoder
 from encoder.trace import Trace
 
-#: So many of them are named.
-NAMED = 4
+#: Unknown words that are named.
+MOST_NAMED = 4
 
 
 def sentence(trace: Trace, model: encoder.TextEncoder) -> str | None:
-    """What the unknown tokens of a trace stand for, and what the model makes of them; None where there are none."""
+    """The unknown words of a trace and what they mean for the model; None where there are none."""
     source, unknown = trace.source, model.tokenizer.unk_token
     if source is None or unknown is None:
         return None
@@ -25,9 +25,11 @@ def sentence(trace: Trace, model: encoder.TextEncoder) -> str | None:
     if not found:
         return None
     different = list(dict.fromkeys(word for word in found if word.strip()))
-    names = ", ".join(f"“{word[:20]}”" for word in different[:NAMED]) + (" and more" if len(different) > NAMED else "")
-    count = "One token is" if len(found) == 1 else f"{len(found)} tokens are"
+    names = ", ".join(f"“{word[:20]}”" for word in different[:MOST_NAMED]) or "a part of this text"
+    if len(different) > MOST_NAMED:
+        names += " and more"
+    count = "1 token" if len(found) == 1 else f"{len(found)} tokens"
     return (
-        f"{count} {unknown}: the vocabulary of {model.name} has no pieces for {names or 'a part of this text'}. To the "
-        f"model every {unknown} is the same word, whatever was typed there."
+        f"The tokenizer of {model.name} does not know {names}: it writes {unknown} instead ({count}). "
+        f"The model cannot tell one {unknown} from another."
     )
