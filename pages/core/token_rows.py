@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.measure import ranking
-from pages.core import sidebar
-from pages.core.view import View, state
+from pages.core.view import View
 
 #: More tokens than these are drawn in parts.
 AT_ONCE = 256
@@ -57,13 +56,3 @@ def which(rows: slice, n_tokens: int, selected: int | None = None) -> str:
 def height(n_rows: int, pitch: int = 22, frame: int = 130, most: int = 560) -> int:
     """Pixels for a map of so many rows: each as high as its label, as long as it fits on a projector."""
     return min(most, frame + pitch * n_rows)
-
-
-def select_row(event: dict, name: str) -> None:
-    """A click on a row of a map, or on its label, selects the token as query ("i") or key ("j"); Esc clears both."""
-    if event.get("event") != "click":
-        return
-    if event["axis"] == "clear":
-        sidebar.select(None, None)
-    elif event["axis"] in ("cell", "y"):
-        state.put(name, event["i"])

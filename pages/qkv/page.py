@@ -1,8 +1,6 @@
-"""Queries, keys, values: the three vectors of every token in a head, and a pair's dot product with its real numbers."""
+"""Queries, keys, values: the three vectors of every token in a head, and the score of one pair with its numbers."""
 
 from __future__ import annotations
-
-from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -10,24 +8,29 @@ import streamlit as st
 from encoder import explain, figures
 from encoder.explain.source import array
 from encoder.measure import ranking
-from pages.components import plot
+from pages.components import on_click, plot
 from pages.core import formulas, sidebar, token_names, token_rows
-from pages.core.frame import current_view, heading
-from pages.core.view import state
+from pages.core.frame import current_view, heading, next_page
+from pages.core.params import Param
+from pages.core.url_state import state
+from pages.core.view import ViewParams
 from pages.qkv.export import export_vectors
+from pages.qkv.params import Params
 
-NAMES = {
-    "q": ("Queries", "what each token looks for", "i"),
-    "k": ("Keys", "what each token offers to be found by", "j"),
-    "v": ("Values", "what each token hands over when it is found", "j"),
+number = formulas.number
+
+#: kind of vector -> title, role in attention, the token that a click on its row selects.
+VECTORS: dict[str, tuple[str, str, Param[int | None]]] = {
+    "q": ("Queries", "a query is compared with every key", ViewParams.i),
+    "k": ("Keys", "a key is compared with every query", ViewParams.j),
+    "v": ("Values", "the weights average the values", ViewParams.j),
 }
 
-#: Room that is kept for the sentence and the derivation, whatever their numbers: the page below stays where it is when
-#: another pair is chosen, and when the formulas' script arrives late.
+#: Fixed heights: another pair or a late formula script must not move the page below.
 STYLE = """
-.st-key-pair-sentence { min-height: 5rem; }
+.st-key-pair-sentence { min-height: 6.5rem; }
 .st-key-derivation { min-height: 51rem; }
-@media (max-width: 640px) { .st-key-pair-sentence { min-height: 11rem; } }
+@media (max-width: 640px) { .st-key-pair-sentence { min-height: 12rem; } }
 """
 
 view = current_view()
@@ -38,70 +41,98 @@ def main() -> None:
     st.html(f"<style>{STYLE}</style>")
     heading()
     st.markdown(
-        f"In **L{view.layer} H{view.head}** each token becomes three vectors of {config.d_head} numbers: a "
-        ":blue[**query**], a :red[**key**] and a :green[**value**]. A query and a key that point the same way make "
-        "a large score. Click a row: of a query to choose the token that looks, of a key or value the one looked at."
+        f"In **L{view.layer} H{view.head}**, each token has three vectors of {config.d_head} numbers: a "
+        ":blue[**query**], a :red[**key**] and a :green[**value**].  \n"
+        "Look for a query and a key whose large values share components and signs. Click a row to select it.  \n"
+        "Their dot product gives the score, and the softmax over all scores gives the attention weights."
     )
     if config.position == "rotary":
-        st.caption("Queries and keys are shown as the scores use them: already turned by the position of their token.")
+        st.caption("Rotary positions: queries and keys are shown after their rotation, as the scores use them.")
     query, key = token_rows.pair(view)
-    maps(query, key)
-    dot_product(query, key)
+    heatmaps(query, key)
+    selected_pair(query, key)
     export_vectors(view)
+    next_page("heads", "Attention heads, where these weights form a map")
 
 
-def maps(query: int, key: int) -> None:
-    """The three heatmaps side by side; of a long text the part with the query, and the part with the key."""
+def heatmaps(query: int, key: int) -> None:
+    """The three heatmaps side by side; of a long text, the parts with the selected query and key."""
     of_query, of_key = st.columns([1, 2])
     with of_query:
-        queries = token_rows.part(trace.n_tokens, query, "qkv-i", "Query tokens")
+        query_rows = token_rows.part(trace.n_tokens, query, "qkv-i", "Query tokens")
     with of_key:
-        keys = token_rows.part(trace.n_tokens, key, "qkv-j", "Key tokens")
-    places = {"q": (queries, query), "k": (keys, key), "v": (keys, key)}
+        key_rows = token_rows.part(trace.n_tokens, key, "qkv-j", "Key tokens")
     for column, vectors, kind in zip(st.columns(3), trace.layer_qkv(view.layer), "qkv", strict=True):
-        title, meaning, parameter = NAMES[kind]
-        rows, selected = places[kind]
-        figure = figures.vectors_heatmap(
-            array(vectors[view.head, rows]), labels, kind, title=title, selected=selected, first=rows.start
-        )
+        rows, selected = (query_rows, query) if kind == "q" else (key_rows, key)
         with column:
-            plot(
-                figure,
-                key=f"vectors-{kind}",
-                alt=f"{title} of layer {view.layer}, head {view.head}: {meaning}. One row a token, one column for each "
-                f"of {config.d_head} numbers.",
-                height=token_rows.height(rows.stop - rows.start, most=400),
-                on_event=partial(token_rows.select_row, name=parameter),
-            )
-            st.caption(f"{title}: {meaning}.{token_rows.which(rows, trace.n_tokens, selected)}")
+            heatmap(kind, array(vectors[view.head, rows]), rows, selected)
 
 
-def dot_product(query: int, key: int) -> None:
-    """The selected pair: every product, the sum, the score, the weight."""
-    at = explain.Place(layer=view.layer, head=view.head, query=query, key=key)
-    score, softmax = explain.score(trace, at), explain.softmax(trace, at)
-    asks, answers = token_names.plain(labels, query), token_names.plain(labels, key)
-    st.subheader(f":blue[{asks}] looks at :red[{answers}]", anchor=False)
+def heatmap(kind: str, vectors: object, rows: slice, selected: int) -> None:
+    """One heatmap with its caption. vectors [rows, K]."""
+    title, role, param = VECTORS[kind]
+    plot(
+        figures.vectors_heatmap(vectors, labels, kind, title=title, selected=selected, first=rows.start),
+        key=f"vectors-{kind}",
+        alt=f"{title} of layer {view.layer}, head {view.head}: one row per token, {config.d_head} columns.",
+        height=token_rows.height(rows.stop - rows.start, most=400),
+        on_event=on_click(row=lambda token: state.put(param, token), clear=lambda: sidebar.select(None, None)),
+    )
+    st.caption(f"{title}: {role}.{token_rows.which(rows, trace.n_tokens, selected)}")
+
+
+def selected_pair(query: int, key: int) -> None:
+    """The selected pair: products, sum, score and weight."""
+    place = explain.Place(layer=view.layer, head=view.head, query=query, key=key)
+    score, softmax = explain.score(trace, place), explain.softmax(trace, place)
+    query_name, key_name = token_names.plain(labels, query), token_names.plain(labels, key)
+    st.subheader(f"Query :blue[{query_name}], key :red[{key_name}]", anchor=False)
     with st.container(key="pair-sentence"):
-        st.markdown(sentence(query, key, score, softmax))
-    # The derivation beside the products it is made of: each formula on lines of its own, never wider than its column.
-    derivation, products = st.columns([2, 3], gap="medium")
+        st.markdown(pair_in_words(query, key, score, softmax))
+    # Narrow screens stack the columns: the picture comes before the formulas.
+    products, derivation = st.columns([3, 2], gap="medium")
+    with products:
+        product_bars(score, query, key)
     with derivation, st.container(key="derivation"):
         formulas.show_step(score.formula)
         formulas.show_step(softmax.formula)
-    with products:
-        product_pictures(score, query, key)
 
 
-def product_pictures(score: explain.Score, query: int, key: int) -> None:
-    """The K products as bars, in a sentence, and as a table."""
+def pair_in_words(query: int, key: int, score: explain.Score, softmax: explain.Softmax) -> str:
+    """Dot product, score and weight of the pair."""
+    query_name, key_name = sidebar.plain(labels[query]), sidebar.plain(labels[key])
+    pair = f"Query: **{query_name}** (token {query}). Key: **{key_name}** (token {key})."
+    if view.i is None or view.j is None:
+        pair += " This pair is the default: click a query and a key to choose another."
+    if not score.visible:
+        return f"{pair} The mask hides this key from this query: its weight is 0, whatever the score."
+    row = trace.attention(view.layer, view.head, slice(query, query + 1))[0]
+    places = [place for place, _ in ranking.strongest(row, trace.n_tokens)]
+    n_visible = int(score.allowed.sum())
+    bias = ""
+    if score.bias:
+        bias = f" + {number(score.bias)} (for the distance)"
+    scale = f"{score.scale:.4f}"
+    if abs(score.scale - config.d_head**-0.5) < 1e-6:
+        scale = f"{scale} (1/√d_k with d_k = {config.d_head}, the width of a head)"
+    return (
+        f"{pair}  \n"
+        f"Dot product: {number(score.dot)}. Score: dot product × {scale}{bias} = **{number(score.value)}**.  \n"
+        f"Weight after the softmax: **{number(softmax.value)}**, rank {places.index(key) + 1} of {n_visible}; "
+        f"largest: {token_names.quoted(labels, places[0])}. "
+        f"Uniform attention would give each token {number(1 / n_visible)}."
+    )
+
+
+def product_bars(score: explain.Score, query: int, key: int) -> None:
+    """The products of all components as bars, in words and as a table."""
     order = state.bound(
         st.segmented_control,
-        "order",
-        "The products, one bar a component",
+        Params.order,
+        "Order of the products",
         ["component", "size"],
         required=True,
-        format_func={"component": "in order", "size": "largest first"}.get,
+        format_func={"component": "by component", "size": "largest first"}.get,
     )
     st.plotly_chart(
         figures.dot_product_bars(score.q, score.k, scale=score.scale, order=order),
@@ -115,59 +146,32 @@ def product_pictures(score: explain.Score, query: int, key: int) -> None:
 
 
 def products_in_words(found: figures.DotProduct) -> str:
-    """What the bars say."""
+    """Sums, norms and cosine behind a dot product."""
     component, product = found.largest
-    number = formulas.number
+    query_norm, key_norm = found.lengths
     return (
-        f"The products above 0 add up to {number(found.above)}, those below 0 to {number(found.below)}; the largest in "
-        f"size is component {component} with {number(product)}. The query is {number(found.lengths[0])} long and the "
-        f"key {number(found.lengths[1])}; the cosine of the angle between them is {number(found.cosine)}."
+        f"Sum of the positive products: {number(found.above)}; of the negative ones: {number(found.below)}. "
+        f"Largest product in size: {number(product)}, component {component}. "
+        f"Norm of the query: {number(query_norm)}; of the key: {number(key_norm)}. "
+        f"Cosine of their angle: {number(found.cosine)} (1: same direction, 0: orthogonal)."
     )
 
 
 def product_table(terms: pd.DataFrame, query: int, key: int) -> None:
     """Every product as a number."""
     column = st.column_config.NumberColumn
-    asks, answers = (figures.isolated(labels[at]) + token_names.which(labels, at) for at in (query, key))
+    query_name, key_name = (figures.isolated(labels[at]) + token_names.which(labels, at) for at in (query, key))
     st.dataframe(
         terms,
         hide_index=True,
         height=260,
         column_config={
-            "component": column("c", width="small", help="The component, counted from 0"),
-            "q": column(f"q of {asks}", format="%.5f"),
-            "k": column(f"k of {answers}", format="%.5f"),
+            "component": column("c", width="small", help="Component, counted from 0"),
+            "q": column(f"q of {query_name}", format="%.5f"),
+            "k": column(f"k of {key_name}", format="%.5f"),
             "product": column("q × k", format="%.5f"),
-            "running_sum": column("Sum so far", format="%.5f"),
+            "running_sum": column("Running sum", format="%.5f"),
         },
-    )
-
-
-def sentence(query: int, key: int, score: explain.Score, softmax: explain.Softmax) -> str:
-    """What is seen, in words."""
-    asks, answers = sidebar.plain(labels[query]), sidebar.plain(labels[key])
-    chosen = "" if view.i is not None and view.j is not None else "No pair is selected, so this one is shown. "
-    if not score.visible:
-        return (
-            f"{chosen}**{asks}** (token {query}) may not look at **{answers}** (token {key}): the mask hides it, and "
-            "its weight is 0 whatever the score."
-        )
-    row = trace.attention(view.layer, view.head, slice(query, query + 1))[0]
-    places = [place for place, _ in ranking.strongest(row, trace.n_tokens)]
-    rank = places.index(key) + 1
-    best = (
-        "the largest of all"
-        if rank == 1
-        else f"number {rank}: the largest goes to {token_names.quoted(labels, places[0])}"
-    )
-    added = f", plus {formulas.number(score.bias)} for the distance," if score.bias else ","
-    seen = int(score.allowed.sum())
-    return (
-        f"{chosen}The {config.d_head} products of the query of **{asks}** (token {query}) and the key of **{answers}** "
-        f"(token {key}) add up to {formulas.number(score.dot)}. Times {score.scale:.4f}{added} the score is "
-        f"**{formulas.number(score.value)}**. The softmax over {seen} tokens makes it a weight of "
-        f"**{formulas.number(softmax.value)}**, {best}. If all weights were alike, each would be "
-        f"{formulas.number(1 / seen)}."
     )
 
 

@@ -1,4 +1,4 @@
-"""The values of the page “Queries, keys, values” in the address."""
+"""The address parameters of the page “Queries, keys, values”."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from pages.core.url_state import state
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """The order of the components."""
+    """order: how the bars of the products are sorted."""
 
     order: Param[str] = choice("component", ("component", "size"))

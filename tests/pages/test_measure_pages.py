@@ -219,7 +219,7 @@ def test_a_value_that_two_pages_have_a_widget_for_survives_the_switch() -> None:
     [
         ("heads", {"layer": "0", "head": "2", "i": "1", "j": "5"}, "**the** (1) attends to **the** (5) with"),
         ("heads", {"layer": "0", "head": "2", "i": "2", "j": "1"}, "**cat** attends to **the** (1) with"),
-        ("qkv", {"layer": "0", "head": "2", "i": "2", "j": "5"}, "the largest goes to “the” (1)"),
+        ("qkv", {"layer": "0", "head": "2", "i": "2", "j": "5"}, "largest: “the” (1)"),
         (BEYOND, {"beyond": "rollout", "layer": "0", "i": "6"}, "**mat** (token 6)"),
         (BEYOND, {"beyond": "deletion", "layer": "0", "head": "2"}, "“the” (5)"),
     ],
