@@ -1,28 +1,24 @@
-"""What can be exported from the page “Positions”."""
+"""The export of the page “Positions”."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-import numpy as np
 import plotly.graph_objects as go
 
 from encoder import figures
+from encoder.explain.source import array
 from encoder.export import tables
 from encoder.export.tables import EXACT_TOKENS
 from pages.core.export import export_panel, title
 from pages.core.view import View
 
-if TYPE_CHECKING:
-    pass
-
 
 def export_positions(view: View) -> None:
-    """The encoding of the positions of the sentence."""
+    """The position vectors of the sentence, or the rotations of the layer."""
     config, layer = view.trace.config, view.layer
     lines = "position = trace.position"
-    if view.trace.position is None and config.position == "rotary":
+    if config.position == "rotary":
         lines = (
             f"from encoder.measure import positions\ncos, sin = positions.turns(trace.config, {layer}, trace.n_tokens)"
         )
@@ -40,4 +36,4 @@ def _encoding(view: View) -> Mapping[str, go.Figure]:
     added = view.trace.position
     if added is None:
         return {}
-    return {"What is added to each token": figures.position_heatmap(np.asarray(added[:EXACT_TOKENS].float().cpu()))}
+    return {"Vectors added to the tokens": figures.position_heatmap(array(added[:EXACT_TOKENS]))}

@@ -1,4 +1,4 @@
-"""The values of the page “Positions” in the address."""
+"""The address parameters of the page “Positions”."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pages.core.url_state import state
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """How many positions are drawn, and which product of them."""
+    """rows: which positions are drawn; product: the similarity of two positions."""
 
     rows: Param[str] = choice("sentence", ("sentence", "all"))
     product: Param[str] = choice("cosine", ("cosine", "dot"))

@@ -1,0 +1,145 @@
+"""Vectors that are added at each position, and the similarity of each two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from encoder import figures
+from pages.components import on_click, plot
+from pages.components.events import PlotEvent
+from pages.core import cache, token_rows
+from pages.core.url_state import state
+from pages.core.view import View, ViewParams
+from pages.positions.params import Params
+
+#: kind of encoding -> [N, E] vectors of the positions 0 .. N-1.
+Tables = dict[str, np.ndarray]
+
+
+def encodings(view: View, tables: Tables) -> None:
+    """The vectors as maps, then their similarity by position and by distance."""
+    config = view.loaded.config
+    if tables and config.position not in tables:
+        st.subheader("For comparison: sines and cosines", anchor=False)
+        st.markdown("This **sinusoidal** encoding has the width of the model, but the model does not add it.")
+    if tables:
+        heatmaps(view, tables)
+    if config.embedding_width % 2:
+        st.caption(
+            f"No sinusoidal encoding for comparison: it needs an even width, and this width, {config.embedding_width}, "
+            "is odd."
+        )
+    if tables:
+        similarity(view, tables)
+
+
+def heading_of(view: View, kind: str) -> str:
+    """An encoding in headings and legends."""
+    if kind == "sinusoidal" and view.loaded.config.position != "sinusoidal":
+        return "Sinusoidal, for comparison"
+    if kind == "learned" and view.model.scratch is not None:
+        return "Random, untrained"
+    return kind.title()
+
+
+def select_position(view: View) -> Callable[[PlotEvent], None]:
+    """A click on a row selects the token at this position, if the sentence has one."""
+
+    def select(position: int) -> None:
+        if position < view.trace.n_tokens:
+            state.put(ViewParams.i, position)
+
+    return on_click(row=select)
+
+
+def heatmaps(view: View, tables: Tables) -> None:
+    """Each encoding as a map, side by side."""
+    for column, (kind, table) in zip(st.columns(len(tables)), tables.items(), strict=True):
+        title = heading_of(view, kind)
+        with column:
+            plot(
+                figures.position_heatmap(table, title=title, selected=view.i),
+                key=f"encoding-{kind}",
+                alt=f"{title}: {len(table)} positions downwards, {table.shape[1]} components to the right.",
+                height=token_rows.height(len(table), pitch=12, most=460),
+                on_event=select_position(view),
+            )
+            st.caption(how_to_read(view, kind))
+
+
+def how_to_read(view: View, kind: str) -> str:
+    """What the rows and columns of a map mean."""
+    if kind == "sinusoidal":
+        columns = "The left columns change quickly; the right ones hardly change within a sentence."
+    elif view.model.scratch is not None:
+        columns = "Every value is random: no column separates near positions from distant ones."
+    else:
+        columns = "A column that changes slowly separates near positions from distant ones."
+    return f"One row per position. {columns} Full colour: the largest 0.5 % of all values in size."
+
+
+def similarity(view: View, tables: Tables) -> None:
+    """The similarity of each two positions, as maps and as curves by distance."""
+    st.subheader("How similar are two positions?", anchor=False)
+    unit = state.bound(
+        st.segmented_control,
+        Params.product,
+        "Similarity",
+        ["cosine", "dot"],
+        required=True,
+        format_func={"dot": "dot product", "cosine": "cosine"}.get,
+        help="Cosine: the dot product divided by both norms. 1: same direction; 0: orthogonal; −1: opposite.",
+    )
+    cosine = unit == "cosine"
+    unit = "cosine" if cosine else "dot product"
+
+    products, curves = {}, {}
+    for kind, table in tables.items():
+        products[kind], curves[kind] = similarity_of(view, kind, table, cosine=cosine)
+    columns = st.columns(2)
+    for column, (kind, matrix) in zip(columns, products.items(), strict=False):
+        title = heading_of(view, kind)
+        with column:
+            plot(
+                figures.position_dot_products(matrix, title=title, cosine=cosine, selected=view.i),
+                key=f"products-{kind}",
+                alt=f"{title}: {unit} of each two of {len(matrix)} positions.",
+                height=420,
+                on_event=select_position(view),
+            )
+    # Cosines share an axis; dot products of different encodings differ too much in size.
+    charts = [curves] if cosine else [{kind: curve} for kind, curve in curves.items()]
+    places = columns[1:] if len(products) == 1 else st.columns(len(charts))
+    for column, chart in zip(places, charts, strict=True):
+        column.plotly_chart(
+            figures.distance_curve({heading_of(view, kind): curve for kind, curve in chart.items()}, unit=unit),
+            height=420 if len(products) == 1 else 320,
+            key=f"by-distance-{'-'.join(chart)}",
+            alt="Similarity of two positions by their distance, with the middle 80 % of all pairs.",
+        )
+    st.caption(
+        "Line: mean over all pairs at this distance. Band: the middle 80 % of these pairs. "
+        + " ".join(curve_in_words(view, kind, curve) for kind, curve in curves.items() if len(curve) > 1)
+    )
+
+
+def similarity_of(view: View, kind: str, table: np.ndarray, *, cosine: bool) -> tuple[np.ndarray, pd.DataFrame]:
+    """[N, N] similarity of each two positions, and a row per distance. Cached."""
+
+    def derived(what: str, make: Callable[[], Any]) -> Any:
+        name = (what, kind, len(table), cosine)
+        return cache.derived(view.model, view.text, view.pair, name, lambda _: make())
+
+    products = derived("position products", lambda: figures.position_products(table, cosine=cosine))
+    return products, derived("position curve", lambda: figures.products_by_distance(products))
+
+
+def curve_in_words(view: View, kind: str, curve: pd.DataFrame) -> str:
+    """The two ends of a curve."""
+    near, far = curve["mean"].iloc[1], curve["mean"].iloc[-1]
+    return f"{heading_of(view, kind)}: {near:.2f} at distance 1, {far:.2f} at distance {len(curve) - 1}."

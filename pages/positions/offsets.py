@@ -1,0 +1,133 @@
+"""Positions in the scores: rotated queries and keys, and the number that a head adds for the offset of two tokens."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from encoder import figures
+from encoder.measure import positions
+from pages.components import on_click, plot
+from pages.core import formulas, sidebar, token_rows
+from pages.core.url_state import state
+from pages.core.view import View, ViewParams
+from pages.positions.encodings import select_position
+
+#: Largest offset at which a query and a key are shown.
+MOST_APART = 128
+
+
+def rotary(view: View, n_positions: int) -> None:
+    """The angles, the dot product of equal vectors by distance, and the selected pair at every offset."""
+    config = view.loaded.config
+    cos, sin = positions.turns(config, view.layer, n_positions)
+    height = token_rows.height(n_positions, pitch=12, most=460)
+    angles, curve = st.columns(2, gap="medium")
+    with angles:
+        plot(
+            figures.rotary_angles(figures.angles(cos, sin), title=f"Angles in layer {view.layer}", selected=view.i),
+            key="angles",
+            alt=f"Rotation angle of {cos.shape[1]} pairs of components at {n_positions} positions.",
+            height=height,
+            on_event=select_position(view),
+        )
+        base, last = config.rotary_base_of_layer(view.layer), cos.shape[1] - 1
+        slowest = base ** (-2 * last / config.d_head)
+        st.caption(
+            f"Angle of pair *c* at position *p*: *p* / {base:,.0f}^(2c/{config.d_head}) radians. "
+            "Pair 0: 1 radian per token, a full turn every 6.3 tokens. "
+            f"Pair {last}: {formulas.number(slowest)} radians per token, a full turn every "
+            f"{2 * math.pi / slowest:,.0f} tokens."
+        )
+    with curve:
+        by_distance = pd.DataFrame({"distance": range(n_positions), "mean": positions.turned_apart(cos)})
+        st.plotly_chart(
+            figures.distance_curve({"rotary": by_distance}, unit="dot product"),
+            height=height,
+            key="rotary-curve",
+            alt="Dot product of two equal unit vectors by the distance of their positions.",
+        )
+        st.caption(
+            "One unit vector is both query and key, with the same norm in every pair. Dot product: 1 at distance 0, "
+            f"{by_distance['mean'].iloc[-1]:.2f} at distance {n_positions - 1}. The sign of the offset matters as soon "
+            "as query and key differ, as below."
+        )
+    pair_by_offset(view, min(n_positions, MOST_APART))
+
+
+def pair_by_offset(view: View, farthest: int) -> None:
+    """The dot product of the selected query and key, with the key moved to every offset."""
+    query, key = token_rows.pair(view)
+    offsets, products = positions.turned_products(view.trace, view.layer, view.head, query, key, farthest)
+    query_label, key_label = view.trace.labels[query], view.trace.labels[key]
+    query_name, key_name = sidebar.plain(query_label), sidebar.plain(key_label)
+    offset = key - query
+    near = positions.turned_products(view.trace, view.layer, view.head, query, key, abs(offset))
+    at_offset = {int(one): float(product) for one, product in zip(*near, strict=True)}
+    best = int(products.argmax())
+    st.subheader(f":blue[{query_name}] and :red[{key_name}] at every offset", anchor=False)
+    st.plotly_chart(
+        figures.distance_curve(
+            {"q · k": pd.DataFrame({"distance": offsets, "mean": products})},
+            unit="q · k",
+            across="offset j − i, key minus query",
+            mark=(offset, at_offset[offset], f"{figures.arrow(query_label, key_label)} here"),
+        ),
+        height=340,
+        key="pair-by-distance",
+        alt="Dot product of the selected query and key by their offset.",
+    )
+    st.caption(
+        f"L{view.layer} H{view.head}, query {query_name} (token {query}), key {key_name} (token {key}). "
+        f"q · k at their offset {signed(offset)}: {formulas.number(at_offset[offset])}; "
+        f"at the opposite offset {signed(-offset)}: {formulas.number(at_offset[-offset])}. "
+        f"Largest within ±{farthest}: {formulas.number(float(products[best]))} at offset {signed(offsets[best])}."
+    )
+
+
+def signed(offset: int) -> str:
+    """An offset with a minus sign instead of a hyphen."""
+    return formulas.number(int(offset), 0)
+
+
+def relative_bias(view: View, farthest: int) -> None:
+    """All heads as a map, the selected head as a curve; nothing where the model adds no such number."""
+    found = positions.distance_biases(view.loaded.encoder, farthest)
+    if found is None:
+        return
+    offsets, biases = found
+    bias = biases[view.head]
+    st.subheader("Added to the scores for the offset", anchor=False)
+    heads, head = st.columns(2, gap="medium")
+    with heads:
+        plot(
+            figures.head_biases(biases, offsets, selected=view.head),
+            key="biases",
+            alt=f"The number that each of {len(biases)} heads adds to a score, by the offset j − i.",
+            height=340,
+            on_event=on_click(row=lambda head: state.put(ViewParams.head, head)),
+        )
+        origin = "random" if view.model.scratch is not None else "learned"
+        st.caption(
+            f"One row per head: a {origin} number for each of {view.loaded.config.relative_buckets} buckets of offsets "
+            "j − i. Large offsets share a bucket. All layers use the same numbers. Click a row to select a head."
+        )
+    with head:
+        st.plotly_chart(
+            figures.distance_curve(
+                {f"head {view.head}": pd.DataFrame({"distance": offsets, "mean": bias})},
+                unit="added to the score",
+                across="offset j − i, key minus query",
+            ),
+            height=340,
+            key="bias",
+            alt="The number that the selected head adds to a score, by the offset j − i.",
+        )
+        low, high = int(bias.argmin()), int(bias.argmax())
+        st.caption(
+            f"Head {view.head}. Largest: {formulas.number(float(bias[high]))} at offset {signed(offsets[high])}. "
+            f"Smallest: {formulas.number(float(bias[low]))} at offset {signed(offsets[low])}. "
+            f"At offset 0: {formulas.number(float(bias[farthest]))}."
+        )

@@ -1,0 +1,131 @@
+"""Positions under AppTest: every kind of position, with its numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import encoder
+from encoder.measure import positions
+from pages.core.formulas import number
+from tests.pages.apps import assert_well, visit, written
+
+
+def rotary_trace(minilm: encoder.TextEncoder) -> encoder.Trace:
+    """The trace of the untrained model that the sidebar builds with rotary positions."""
+    sizes = {"d_model": 64, "n_layers": 2, "n_heads": 4, "d_ffn": 256, "max_positions": 8192}
+    config = encoder.EncoderConfig(vocab_size=minilm.config.vocab_size, position="rotary", **sizes)
+    return encoder.build(config, minilm.tokenizer, seed=0).trace("one two three")
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "term"),
+    [
+        ("learned", "sentence", "**random**"),
+        ("sinusoidal", "all", "**sines and cosines**"),
+        ("rotary", "sentence", "**rotates**"),
+        ("none", "all", "**no positions**"),
+    ],
+)
+def test_the_encoding_of_an_untrained_model_is_named(kind: str, rows: str, term: str) -> None:
+    app = visit("positions", model="scratch", positions=kind, rows=rows, text="one two")
+    assert_well(app)
+    assert term in written(app)
+    assert "learned" not in app.markdown[0].value.replace("nothing is learned", "")
+    same = "cannot tell the two orders apart" in written(app)
+    assert same == (kind == "none"), "only without positions the order makes no difference"
+
+
+def test_learned_positions_with_their_numbers(minilm: encoder.TextEncoder) -> None:
+    trace, shown = minilm.trace("The cat sat"), written(visit("positions", text="The cat sat"))
+    assert "**learned**" in shown
+    assert f"position vectors {float(trace.position.norm(dim=-1).mean()):.3g}" in shown
+    # The reversed sentence, typed by hand.
+    other = minilm.trace("sat cat the").output[[0, 3, 2, 1, 4]]
+    cosine = torch.cosine_similarity(trace.output, other, dim=-1)
+    assert f"{float(cosine.min()):.3f} for “{trace.labels[int(cosine.argmin())]}”" in shown
+
+
+def test_an_odd_width_has_no_sines() -> None:
+    app = visit("positions", model="scratch", positions="learned", width="13", heads="1", text="one two")
+    assert_well(app)
+    assert "this width, 13, is odd" in written(app)
+
+
+def test_rotary_products_depend_on_the_signed_offset_alone(minilm: encoder.TextEncoder) -> None:
+    trace = rotary_trace(minilm)
+    query = {"model": "scratch", "positions": "rotary", "text": "one two three", "i": "1", "j": "3", "head": "1"}
+    app = visit("positions", **query)
+    assert_well(app)
+    product = float(trace.q[0, 1, 1] @ trace.k[0, 1, 3])
+    offsets, products = positions.turned_products(trace, 0, 1, 1, 3, 2)
+    assert list(offsets) == [-2, -1, 0, 1, 2]
+    assert products[-1] == pytest.approx(product, abs=1e-5)
+    assert abs(products[0] - products[-1]) > 0.1, "the opposite offset gives another product"
+    assert f"offset 2: {number(product)}" in written(app)
+    assert f"offset −2: {number(float(products[0]))}" in written(app)
+    # The same query and key, both rotated by five more positions, give the same product.
+    cos, sin = positions.turns(trace.config, 0, 6)
+    moved = [rotated(x, cos[5], sin[5]) for x in (trace.q[0, 1, 1], trace.k[0, 1, 3])]
+    assert float(moved[0] @ moved[1]) == pytest.approx(product, abs=1e-4)
+
+
+def rotated(x: torch.Tensor, cos: np.ndarray, sin: np.ndarray) -> np.ndarray:
+    """x [K] with each pair of components rotated by its angle."""
+    first, second = np.split(x.numpy().astype(np.float64), 2)
+    return np.concatenate([first * cos - second * sin, first * sin + second * cos])
+
+
+def test_a_long_text_is_not_reversed() -> None:
+    app = visit("positions", model="scratch", layers="1", width="12", heads="2", ffn="20", text="a b " * 520)
+    assert_well(app)
+    assert "1,042" in written(app)
+    assert "1,024" in written(app)
+
+
+@pytest.mark.parametrize("position", ["learned", "none"])
+def test_relative_positions(
+    position: str, tmp_path: Path, minilm: encoder.TextEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = encoder.EncoderConfig(
+        vocab_size=minilm.config.vocab_size,
+        d_model=12,
+        n_layers=1,
+        n_heads=3,
+        d_ffn=20,
+        max_positions=64,
+        position=position,
+        relative_buckets=8,
+        relative_max_distance=16,
+    )
+    model = encoder.build(config, minilm.tokenizer, seed=0)
+    encoder.save(model, tmp_path / "relative")
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
+    app = visit("positions", model="other", source="relative", text="one two three", head="2")
+    assert_well(app)
+    shown = written(app)
+    assert ("adds a **learned** vector" in shown) == (position == "learned")
+    offsets, biases = positions.distance_biases(model.encoder, 5)
+    high = int(biases[2].argmax())
+    assert f"Head 2. Largest: {number(float(biases[2][high]))} at offset {number(float(offsets[high]), 0)}" in shown
+    assert "cannot tell the two orders apart" not in shown
+
+
+def test_the_curve_of_the_sines_has_their_numbers() -> None:
+    app = visit("positions", model="scratch", positions="none", width="512", rows="all", product="dot", heads="4")
+    assert_well(app)
+    table = positions.sines(2, 512)
+    assert f"{float(table[0] @ table[1]):.2f} at distance 1" in written(app)
+
+
+def test_cosine_0_means_orthogonal() -> None:
+    app = visit("positions", text="one two", product="cosine")
+    assert "0: orthogonal" in app.segmented_control(key="view:product").help
+
+
+def test_layers_rotate_by_their_own_base() -> None:
+    app = visit("positions", model="scratch", positions="rotary", width="32", heads="2", layer="1")
+    assert "10,000^(2c/16)" in written(app)
