@@ -1,4 +1,4 @@
-"""The values of the page “LayerNorm” in the address."""
+"""The address parameters of the page “LayerNorm”."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from pages.core.url_state import state
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """at: the name of the norm that is looked at."""
+    """at: name of the selected LayerNorm in a trace."""
 
     at: Param[str] = string()

@@ -1,0 +1,55 @@
+"""The selection that all parts of the page “LayerNorm” share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+from encoder import Trace, figures
+from encoder.measure.norms import NormStatistics
+from pages.components.events import PlotEvent
+from pages.core import cache, token_names
+from pages.core.selection import PlaceParams
+from pages.core.url_state import state
+from pages.core.view import View
+
+#: Heading -> the figure below it, for the report.
+Figures = dict[str, go.Figure]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The selected LayerNorm (its name in the trace), token and component of a sentence."""
+
+    view: View
+    statistics: NormStatistics
+    norm: str
+    token: int
+    component: int | None
+
+    @property
+    def label(self) -> str:
+        """The selected LayerNorm in headings and sentences."""
+        return f"the {figures.norm_label(self.norm)} LayerNorm"
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of the sentence."""
+        return self.view.trace
+
+    def quoted(self, token: int) -> str:
+        """A token in a sentence."""
+        return token_names.quoted(self.trace.labels, token)
+
+    def derived(self, name: Hashable, make: Callable[[Trace], Any]) -> Any:
+        """A value made from the trace, cached under its name."""
+        return cache.derived(self.view.model, self.view.text, self.view.pair, name, make)
+
+
+def select_component(event: PlotEvent) -> None:
+    """A click on a bar selects its component."""
+    if isinstance(event.get("x"), int):
+        state.put(PlaceParams.component, event["x"])
