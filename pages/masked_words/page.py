@@ -1,24 +1,30 @@
-"""Fill the blank: which words a model expects where [MASK] stands, both twins side by side."""
+"""Masked-word prediction: the words that a model expects at each [MASK], for both twins side by side."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-import encoder
 from encoder.errors import EncoderError
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.words import word_bars
+from encoder.mlm import MaskedPrediction
 from pages.core import cache, norm_pair, sidebar
-from pages.core.frame import current_view, heading
-from pages.core.view import state
-from pages.masked_words import blanks
-from pages.masked_words.export import export_guesses
-from pages.masked_words.params import LEAST_WORDS, MOST_WORDS
+from pages.core.frame import current_view, heading, next_page
+from pages.core.url_state import state
+from pages.core.view import ViewParams
+from pages.masked_words import prediction
+from pages.masked_words.export import export_predictions
+from pages.masked_words.params import LEAST_WORDS, MOST_WORDS, Params
+
+#: More words than this are offered as a list, not as buttons. More masks than this are not drawn.
+MOST_BUTTONS, MOST_MASKS = 40, 8
 
 view = current_view()
 model = view.loaded
-#: More words than these are offered as a list rather than as buttons; more blanks than these are not drawn.
-MOST_PILLS, MOST_BLANKS = 40, 8
+params = state.read(Params)
+
+#: Name of a model -> its prediction at one mask.
+Predictions = dict[str, MaskedPrediction]
 
 
 def main() -> None:
@@ -28,151 +34,160 @@ def main() -> None:
         return
     mask = model.tokenizer.mask_token or "[MASK]"
     st.markdown(
-        f"Where **{sidebar.plain(mask)}** stands, the model says which word it expects: its masked-word head "
-        "turns the "
-        "output there into a probability for every entry of the vocabulary. This is what it was trained to do, "
-        "with 15 % "
-        "of the words hidden."
+        f"You see the words that the model predicts at **{sidebar.plain(mask)}**, with their probabilities.  \n"
+        "Hide a word of your sentence, and look at its rank among all words of the vocabulary.  \n"
+        "Encoders such as BERT learn by this task: predict hidden tokens from the tokens on both sides."
     )
+    with st.expander("How training selects the tokens"):
+        st.markdown(
+            "BERT selects 15 % of the tokens for prediction. Of these, 80 % become [MASK], 10 % become a random token, "
+            "and 10 % stay unchanged (Devlin et al. 2019). The twins follow this recipe. "
+            "Other models differ: ModernBERT selects 30 % (Warner et al. 2024)."
+        )
     choose_word(mask)
     try:
-        sides = compared()
-        found = {name: blanks.guesses(key, view.text, view.pair, state.get("top")) for name, (key, _) in sides.items()}
+        sides = models()
+        found = {
+            name: prediction.predictions(key, view.text, view.pair, params.top) for name, (key, _) in sides.items()
+        }
     except EncoderError as error:
         st.info(str(error), icon=":material/edit:")
         return
-    show(sides, found)
-    export_guesses(view, state.get("top"))
+    placements = {name: placement for name, (_, placement) in sides.items()}
+    show(placements, found)
+    export_predictions(view, state.get(Params.top))
+    next_page("pre_post", "Pre-norm vs post-norm, how the twins differ inside")
 
 
 def no_head() -> None:
-    """Why there is nothing to see, and what to do."""
-    if state.get("model") == "scratch":
-        why = "it was never trained to name words"
-    elif state.get("model") == "trained":
-        why = "it was trained on another task"
+    """Why the page cannot show a prediction, and what to do."""
+    if view.model.scratch is not None:
+        why = "its weights are random"
+    elif view.model.source.startswith(cache.TRAINED):
+        why = "it was trained for another task"
     else:
-        why = "it was trained to give one vector for a sentence, or the head was not saved with it"
+        why = "it was trained for another task, or its checkpoint lacks the head"
     st.info(
-        f"{model.name} has no masked-word head: {why}, so it cannot say which word is hidden. "
-        "The twins were trained to fill blanks.",
+        f"{model.name} has no masked-word head: {why}. Choose a twin: both were trained to predict masked words.",
         icon=":material/block:",
     )
     st.button(
-        "Use the twins", type="primary", icon=":material/compare:", on_click=state.put, args=("model", "twin-pre")
+        "Use the twins",
+        key="use-twins",
+        type="primary",
+        icon=":material/compare:",
+        on_click=state.put,
+        args=(ViewParams.model, "twin-pre"),
     )
 
 
 def choose_word(mask: str) -> None:
-    """Hide a word by a click; put it back."""
-    offered = blanks.words(view.trace, mask)
-    hidden = state.get("hidden") if mask in view.text else ""
-    if offered:
-        names = dict(enumerate(offered))
-        options = {"format_func": lambda place: names[place].text, "key": f"hide:{view.text}", "on_change": hide}
-        if len(offered) <= MOST_PILLS:
-            st.pills("Hide a word", list(names), args=(f"hide:{view.text}", mask), **options)
+    """Controls that hide a word and restore it."""
+    words = prediction.words(view.trace, mask)
+    key = f"hide:{view.text}"
+    if words:
+        options = {"format_func": lambda index: words[index].text, "key": key, "on_change": hide, "args": (key, mask)}
+        if len(words) <= MOST_BUTTONS:
+            st.pills("Hide a word", range(len(words)), **options)
         else:
-            st.selectbox("Hide a word", list(names), index=None, args=(f"hide:{view.text}", mask), **options)
-    if hidden:
-        st.button(f"Put “{hidden}” back", icon=":material/undo:", on_click=put_back, args=(mask,))
+            st.selectbox("Hide a word", range(len(words)), index=None, **options)
+    if params.hidden and mask in view.text:
+        label = f"Restore “{params.hidden}”"
+        st.button(label, key="restore-word", icon=":material/undo:", on_click=restore, args=(mask,))
 
 
 def hide(key: str, mask: str) -> None:
-    """The chosen word goes behind the mask, and the one that was hidden before comes back."""
-    place = st.session_state.get(key)
-    if place is None:
+    """Replace the chosen word by the mask, and restore the word that was hidden before."""
+    index = st.session_state.get(key)
+    if index is None:
         return
-    word = blanks.words(view.trace, mask)[place]
-    text, before = blanks.hide(view.text, word, "\0"), state.get("hidden")
-    if before and mask in text:
-        text = text.replace(mask, before, 1)
-    state.put("text", text.replace("\0", mask))
-    state.put("hidden", word.text)
+    word = prediction.words(view.trace, mask)[index]
+    # A placeholder: the first mask of the text may be the word hidden before.
+    text = prediction.hide(view.text, word, "\0")
+    if params.hidden:
+        text = text.replace(mask, params.hidden, 1)
+    state.put(ViewParams.text, text.replace("\0", mask))
+    state.put(Params.hidden, word.text)
     sidebar.select(None, None)
 
 
-def put_back(mask: str) -> None:
-    state.put("text", view.text.replace(mask, state.get("hidden"), 1))
-    state.put("hidden", "")
+def restore(mask: str) -> None:
+    """Put the hidden word back."""
+    state.put(ViewParams.text, view.text.replace(mask, params.hidden, 1))
+    state.put(Params.hidden, "")
 
 
-def compared() -> dict[str, tuple[cache.ModelKey, str | None]]:
-    """Name -> (model, placement in whose colour it is drawn): both twins, or the chosen model alone."""
+def models() -> dict[str, tuple[cache.ModelKey, str | None]]:
+    """Name -> (model, norm placement): both twins, or the selected model alone."""
     if view.model.source in norm_pair.TWINS:
         keys = norm_pair.pair_of(view).keys
         return {f"twin-{placement}": (keys[placement], placement) for placement in norm_pair.PLACEMENTS}
     return {model.name: (view.model, model.config.norm_placement)}
 
 
-def show(sides: dict[str, tuple[cache.ModelKey, str | None]], found: dict[str, blanks.Guesses]) -> None:
-    """Bars for every blank, one model beside the other."""
-    first = next(iter(found.values()))
+def show(placements: dict[str, str | None], found: dict[str, tuple[MaskedPrediction, ...]]) -> None:
+    """Bars for every mask, the models side by side."""
     top = state.bound(
-        st.slider, "top", "Words", min_value=LEAST_WORDS, max_value=MOST_WORDS, help="How many words are shown.",
-        width=320,
+        st.slider, Params.top, "Words", min_value=LEAST_WORDS, max_value=MOST_WORDS, width=320,
+        help="Number of words shown for each mask.",
     )  # fmt: skip
-    n_blanks = len(first.predictions)
-    if n_blanks > MOST_BLANKS:
-        st.info(f"The text has {n_blanks:,} blanks. Shown: the first {MOST_BLANKS}.")
-    for blank in range(min(n_blanks, MOST_BLANKS)):
-        one_blank(blank, top, sides, found, n_blanks)
+    by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
+    if len(by_mask) > MOST_MASKS:
+        st.info(f"This text has {len(by_mask):,} masks. Shown: the first {MOST_MASKS}.")
+    for index, predictions in enumerate(by_mask[:MOST_MASKS]):
+        if len(by_mask) > 1:
+            position = next(iter(predictions.values())).position
+            st.subheader(f"Mask {index + 1} (token {position})", anchor=False)
+        hidden = params.hidden if len(by_mask) == 1 else ""
+        bars(index, top, placements, predictions, hidden)
+        st.caption(" ".join([*in_words(predictions, top), *rank_in_words(predictions, hidden)]))
 
 
-def one_blank(
-    blank: int, top: int, sides: dict[str, tuple[cache.ModelKey, str | None]], found: dict[str, blanks.Guesses],
-    n_blanks: int,
-) -> None:  # fmt: skip
-    entries = {name: guesses.predictions[blank] for name, guesses in found.items()}
-    position = next(iter(entries.values())).position
-    if n_blanks > 1:
-        st.subheader(f"Blank {blank + 1} (token {position})", anchor=False)
-    largest = max(entry.probabilities[0] for entry in entries.values())
-    hidden = state.get("hidden").lower() if n_blanks == 1 else ""
-    for column, (name, entry) in zip(st.columns(len(entries), gap="medium"), entries.items(), strict=True):
-        placement = sides[name][1]
+def bars(index: int, top: int, placements: dict[str, str | None], predictions: Predictions, hidden: str) -> None:
+    """The most probable words at one mask, on the same scale for every model."""
+    largest = max(entry.probabilities[0] for entry in predictions.values())
+    for column, (name, entry) in zip(st.columns(len(predictions), gap="medium"), predictions.items(), strict=True):
+        placement, rank = placements[name], prediction.rank(entry, hidden) if hidden else None
         with column:
             st.markdown(f"**{sidebar.plain(name)}** ({PLACEMENT_NAMES.get(placement or '', '')})")
             st.plotly_chart(
                 word_bars(
-                    [as_read(token) for token in entry.tokens[:top]], entry.probabilities[:top], placement=placement,
-                    largest=largest, marked=hidden or None,
+                    [prediction.readable(token) for token in entry.tokens[:top]],
+                    entry.probabilities[:top],
+                    placement=placement,
+                    largest=largest,
+                    marked=prediction.readable(entry.tokens[rank[0] - 1]) if rank else None,
                 ),
-                key=f"words-{name}-{blank}", height=70 + 30 * top, config={"displayModeBar": False},
-                alt=f"The {top} most probable words at token {position} in {name}, with their probabilities.",
-            )  # fmt: skip
-    st.caption(" ".join(said(entries, top)) + " " + " ".join(of_hidden(found, blank, hidden)))
+                key=f"words-{name}-{index}",
+                height=70 + 30 * top,
+                config={"displayModeBar": False},
+                alt=f"The {top} most probable words at token {entry.position} in {name}, with their probabilities.",
+            )
 
 
-def as_read(token: str) -> str:
-    """A piece of the vocabulary as a person reads it; one that goes on a word keeps its sign."""
-    return token.replace("Ġ", "").replace("▁", "") or token
-
-
-def said(entries: dict[str, encoder.mlm.MaskedPrediction], top: int) -> list[str]:
-    """What is expected, in words."""
+def in_words(predictions: Predictions, top: int) -> list[str]:
+    """The most probable word of each model, and the words that both models share."""
     sentences = []
-    for name, entry in entries.items():
-        share = sum(entry.probabilities[:top])
-        sentences.append(
-            f"{name} expects “{sidebar.plain(as_read(entry.tokens[0]))}” with {entry.probabilities[0]:.3f}; the {top} "
-            f"words shown have {share:.1%} of the probability together."
-        )
-    if len(entries) == 2:
-        one, other = (set(entry.tokens[:top]) for entry in entries.values())
-        sentences.append(f"{len(one & other)} of the {top} words are the same in both.")
+    for name, entry in predictions.items():
+        word = sidebar.plain(prediction.readable(entry.tokens[0]))
+        total = sum(entry.probabilities[:top])
+        sentences.append(f"{name}: “{word}” {entry.probabilities[0]:.3f}; the {top} words together: {total:.1%}.")
+    if len(predictions) == 2:
+        first, second = (set(entry.tokens[:top]) for entry in predictions.values())
+        sentences.append(f"Words in both lists: {len(first & second)} of {top}.")
     return sentences
 
 
-def of_hidden(found: dict[str, blanks.Guesses], blank: int, hidden: str) -> list[str]:
-    """How probable the word is that was there."""
+def rank_in_words(predictions: Predictions, hidden: str) -> list[str]:
+    """Rank and probability of the hidden word."""
     if not hidden:
         return []
-    ranks = {name: guesses.rank(blank, hidden) for name, guesses in found.items()}
-    if not any(ranks.values()):
-        return [f"What stood there, “{sidebar.plain(hidden)}”, is no single entry of the vocabulary: it has no rank."]
-    listed = [f"rank {rank[0]:,} with {rank[1]:.4f} in {name}" for name, rank in ranks.items() if rank]
-    return [f"What stood there, “{sidebar.plain(hidden)}”, has {', '.join(listed)}."]
+    ranks = {name: prediction.rank(entry, hidden) for name, entry in predictions.items()}
+    listed = [f"rank {rank[0]:,}, probability {rank[1]:.4f} in {name}" for name, rank in ranks.items() if rank]
+    word = f"Hidden word “{sidebar.plain(hidden)}”:"
+    if not listed:
+        return [f"{word} no rank, as it is no single entry of the vocabulary."]
+    return [f"{word} {'; '.join(listed)}."]
 
 
 main()

@@ -1,4 +1,4 @@
-"""The values of the page “Masked-word prediction” in the address."""
+"""The address parameters of the page “Masked-word prediction”."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEAST_WORDS, MOST_WORDS = 1, 20
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """hidden: the word that [MASK] was put in place of."""
+    """top: how many words are shown per [MASK]; hidden: the word that [MASK] replaced."""
 
     top: Param[int] = whole_number(5, LEAST_WORDS, MOST_WORDS)
     hidden: Param[str] = string()

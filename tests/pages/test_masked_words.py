@@ -1,24 +1,31 @@
-"""“Masked-word prediction” under AppTest: what is predicted, words that are masked and put back."""
+"""“Masked-word prediction” under AppTest: what is predicted, words that are hidden and restored."""
 
 from __future__ import annotations
 
+import pytest
+
 import encoder
-from pages.masked_words import blanks
-from tests.pages.apps import assert_well, press, sentences, visit, written
+from encoder.mlm import MaskedPrediction
+from encoder.twins.recipe import TrainingRecipe
+from pages.masked_words import prediction
+from tests.pages.apps import assert_well, noted, numbers, visit, written
+
+TEXT = "The cat sat on the mat."
 
 
-def test_random_weights_are_not_said_to_be_trained_for_anything() -> None:
-    app = visit("masked_words", text="the [MASK] sat", model="scratch")
-    assert "no masked-word head: it was never trained to name words" in sentences(app)
+def words(app):
+    """The buttons that hide a word."""
+    return next(group for group in app.get("button_group") if group.key.startswith("hide:"))
 
 
-def test_a_model_without_a_head_says_so_and_offers_the_twins() -> None:
-    app = visit("masked_words", text="the [MASK] sat")
-    assert "no masked-word head" in sentences(app)
-    press(app, "Use the twins")
+@pytest.mark.parametrize(("model", "reason"), [("scratch", "random"), ("minilm", "another task")])
+def test_a_model_without_a_head_says_why_and_offers_the_twins(model: str, reason: str) -> None:
+    app = visit("masked_words", text="the [MASK] sat", model=model)
+    assert reason in noted(app, "block")
+    app.button(key="use-twins").click().run()
     assert_well(app)
     assert app.query_params["model"] == "twin-pre"
-    assert "expects" in written(app)
+    assert "twin-post: “" in written(app)
 
 
 def test_the_twins_have_titles_in_the_sidebar() -> None:
@@ -29,53 +36,66 @@ def test_the_twins_have_titles_in_the_sidebar() -> None:
     assert app.query_params["model"] == "twin-post"
 
 
-def test_both_twins_fill_the_blank() -> None:
+def test_both_twins_predict_the_masked_word() -> None:
     text = "the [MASK] of a country"
-    app = visit("masked_words", model="twin-post", text=text, top="3")
+    shown = written(visit("masked_words", model="twin-post", text=text, top="3"))
     for name in ("twin-pre", "twin-post"):
         model = encoder.load(name, device="cpu")
         entry = model.predict_masked(model.trace(text), 3)[0]
-        assert f"{name} expects “{entry.tokens[0]}” with {entry.probabilities[0]:.3f}" in written(app)
-        assert f"{sum(entry.probabilities):.1%} of the probability" in written(app)
+        assert f"{name}: “{entry.tokens[0]}” {entry.probabilities[0]:.3f}" in shown
+        assert f"{sum(entry.probabilities):.1%}" in shown
 
 
-def test_a_word_is_hidden_and_put_back() -> None:
-    text = "The cat sat on the mat."
-    app = visit("masked_words", model="twin-pre", text=text)
-    assert "put [MASK] in the place" in sentences(app)
-    pills = next(group for group in app.get("button_group") if group.key.startswith("hide:"))
-    assert pills.options == ["The", "cat", "sat", "on", "the", "mat", "."]
-    pills.set_value(1).run()
+def test_the_page_tells_selected_tokens_from_masked_ones() -> None:
+    said = written(visit("masked_words", model="twin-pre", text="the [MASK] sat"))
+    assert numbers(said[said.index("BERT selects") : said.index("(Devlin")]) == [15, 80, 10, 10]
+    assert TrainingRecipe.mask_share == 0.15, "the twins follow BERT"
+    assert "ModernBERT selects 30 %" in said
+
+
+def test_a_word_is_hidden_and_restored() -> None:
+    app = visit("masked_words", model="twin-pre", text=TEXT)
+    assert "[MASK]" in noted(app, "edit")
+    assert words(app).options == ["The", "cat", "sat", "on", "the", "mat", "."]
+    words(app).set_value(1).run()
     assert app.query_params["text"] == "The [MASK] sat on the mat."
     model = encoder.load("twin-pre", device="cpu")
     entry = model.predict_masked(model.trace("The [MASK] sat on the mat."), 8_000)[0]
     rank = entry.tokens.index("cat")
-    assert f"“cat”, has rank {rank + 1:,} with {entry.probabilities[rank]:.4f} in twin-pre" in written(app)
-    pills = next(group for group in app.get("button_group") if group.key.startswith("hide:"))
-    assert "[MASK]" not in pills.options
-    pills.set_value(4).run()  # "mat": the cat comes back
+    assert f"rank {rank + 1:,}, probability {entry.probabilities[rank]:.4f} in twin-pre" in written(app)
+    assert "[MASK]" not in words(app).options
+    words(app).set_value(4).run()  # "mat": the cat comes back
     assert app.query_params["text"] == "The cat sat on the [MASK]."
-    press(app, "Put “mat” back")
-    assert app.query_params["text"] == text
+    app.button(key="restore-word").click().run()
+    assert app.query_params["text"] == TEXT
 
 
 def test_words_that_can_be_hidden() -> None:
     model = encoder.load("twin-pre", device="cpu")
     text = "Unbelievably, a [MASK] 😀"
-    found = blanks.words(model.trace(text), "[MASK]")
+    found = prediction.words(model.trace(text), "[MASK]")
     assert [word.text for word in found][:3] == ["Unbelievably", ",", "a"]
     assert found[0].pieces > 1
-    assert blanks.hide(text, found[2], "[MASK]") == "Unbelievably, [MASK] [MASK] 😀"
-    assert [word.text for word in blanks.words(model.trace("a b", "c d"), "[MASK]")] == ["a", "b"]
+    assert prediction.hide(text, found[2], "[MASK]") == "Unbelievably, [MASK] [MASK] 😀"
+    assert [word.text for word in prediction.words(model.trace("a b", "c d"), "[MASK]")] == ["a", "b"]
 
 
-def test_several_blanks_and_one_that_was_cut() -> None:
+@pytest.mark.parametrize(
+    ("word", "rank"), [("cat", 1), ("Cat", 2), ("Dog", 3), ("mat", 4), ("bird", None)], ids=lambda value: str(value)
+)
+def test_the_rank_of_a_word_in_any_spelling_of_the_vocabulary(word: str, rank: int | None) -> None:
+    entry = MaskedPrediction(1, (5, 6, 7, 8), ("cat", "Cat", "Ġdog", "▁mat"), (0.4, 0.3, 0.2, 0.1))
+    found = prediction.rank(entry, word)
+    assert (None if found is None else found[0]) == rank
+
+
+def test_several_masks_and_one_that_was_cut() -> None:
     app = visit("masked_words", model="twin-pre", text="a [MASK] and a [MASK]")
     assert_well(app)
-    assert "Blank 2 (token 5)" in written(app)
+    assert [heading.value for heading in app.subheader] == ["Mask 1 (token 2)", "Mask 2 (token 5)"]
     app = visit("masked_words", model="twin-pre", text="word " * 200 + "[MASK]")
     assert_well(app)
-    assert "no [MASK]" in sentences(app)
+    assert "[MASK]" in noted(app, "edit")
     app = visit("masked_words", model="twin-pre", text="[MASK] " * 30)
     assert_well(app)
-    assert "30 blanks" in sentences(app)
+    assert len(app.subheader) == 8

@@ -1,0 +1,76 @@
+"""Words of a sentence that can be masked, and the words that a masked-word head predicts there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import encoder
+from encoder.mlm import MaskedPrediction
+from pages.core import cache
+
+#: With at most this many masks, the head ranks the whole vocabulary; with more, the most probable words only.
+MOST_FULLY_RANKED = 4
+#: Signs of a word's beginning in vocabularies of byte-level BPE and SentencePiece.
+WORD_STARTS = ("Ġ", "▁")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a text: its characters from `start` to `end`, and its number of pieces in the vocabulary."""
+
+    text: str
+    start: int
+    end: int
+    pieces: int
+
+
+def words(trace: encoder.Trace, mask: str) -> list[Word]:
+    """The words of the first sentence in order, without special tokens and masks."""
+    source = trace.source
+    if source is None:
+        return []
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for token, word, segment, special, offset in zip(
+        source.tokens, source.words, source.segments, source.special, source.offsets, strict=True
+    ):
+        in_first = source.pair is None or segment == 0
+        if word >= 0 and not special and token != mask and offset[1] > offset[0] and in_first:
+            spans.setdefault(word, []).append(offset)
+    found = []
+    for offsets in spans.values():
+        start, end = offsets[0][0], offsets[-1][1]
+        found.append(Word(source.text[start:end], start, end, len(offsets)))
+    return found
+
+
+def hide(text: str, word: Word, mask: str) -> str:
+    """The text with `mask` in place of a word."""
+    return text[: word.start] + mask + text[word.end :]
+
+
+def predictions(key: cache.ModelKey, text: str, pair: str | None, top: int) -> tuple[MaskedPrediction, ...]:
+    """The prediction at every mask: the whole vocabulary, or `top` words where there are many masks. Cached.
+
+    Raises EncoderError where the model has no masked-word head, or the text no mask.
+    """
+    model = cache.model(key)
+    n_masks = cache.trace(key, text, pair).tokens.count(model.tokenizer.mask_token or "")
+    k = model.config.vocab_size if n_masks <= MOST_FULLY_RANKED else top
+    return cache.derived(key, text, pair, ("masked words", k), lambda trace: tuple(model.predict_masked(trace, k)))
+
+
+def rank(prediction: MaskedPrediction, word: str) -> tuple[int, float] | None:
+    """(rank from 1, probability) of a word as typed or in lower case; None if it is no single vocabulary entry."""
+    for spelling in (word, word.lower()):
+        for start in ("", *WORD_STARTS):
+            if start + spelling in prediction.tokens:
+                index = prediction.tokens.index(start + spelling)
+                return index + 1, prediction.probabilities[index]
+    return None
+
+
+def readable(token: str) -> str:
+    """A vocabulary entry without the sign of a word's beginning; “##” of a continued word stays."""
+    for start in WORD_STARTS:
+        token = token.replace(start, "") or token
+    return token
