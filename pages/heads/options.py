@@ -15,7 +15,7 @@ from pages.heads.params import MOST_PINS, Params
 #: Up to this many tokens, an average over heads or layers takes seconds at most.
 AVERAGED_TOKENS = 2_048
 
-_SPECIAL = {"show": "Show", "zero": "Set to 0", "renormalise": "Remove, rescale rows"}
+_SPECIAL = {"show": "Show", "zero": "Set to 0", "renormalise": "Leave out, rescale"}
 _BETWEEN = {"all": "All", "a-b": "A → B", "b-a": "B → A", "a-a": "within A", "b-b": "within B"}
 _AVERAGE = {"none": "None", "heads": "Heads", "layers": "Layers", "both": "Both"}
 
@@ -27,7 +27,7 @@ def controls(view: View) -> None:
         st.segmented_control, MapParams.special, "Special tokens", list(_SPECIAL), required=True,
         format_func=_SPECIAL.get,
         help="In many heads, [CLS] and [SEP] receive most of the attention. **Set to 0** clears their rows and "
-        "columns. **Remove** also rescales each other row to sum to 1. The model itself always uses them.",
+        "columns. **Leave out** also rescales each other row to sum to 1. The model itself attends to them.",
     )  # fmt: skip
     left, right = st.columns(2, gap="small")
     with left:
@@ -63,9 +63,9 @@ def controls(view: View) -> None:
         )  # fmt: skip
     with right:
         state.bound(
-            st.toggle, Params.badges, "Head types in the grid",
-            help="Marks each head that has a type in this text, such as previous-token or broad. The page Head types "
-            "shows the thresholds.",
+            st.toggle, Params.badges, "Mark head types",
+            help="Marks the heads of the grid that have a type in this text, such as previous-token or broad. The "
+            "page Head types shows the thresholds.",
         )  # fmt: skip
     padding.length_control(view)
     if not whole:

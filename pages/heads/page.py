@@ -32,7 +32,7 @@ with grid_side:
         f"Each small map is one head of **{view.loaded.name}**: row *i*, column *j* is the weight from token *i* to "
         "token *j*.  \n"
         "Look for diagonals (a head attends to neighbours) and stripes (many tokens attend to one).  \n"
-        "A head passes on the tokens that it attends to, so its pattern suggests what it does."
+        "A head copies information from the tokens that it attends to."
     )
 with words_side:
     part = expander("Options", "options", icon=":material/tune:")
@@ -75,9 +75,6 @@ with grid_side:
     grid.draw_grid(view, head.options)
 with below:
     export_head(view, drawn)
-    st.page_link(
-        "pages/head_types/page.py", label="Next: **Head types** finds heads with a known pattern in this text",
-        icon=":material/arrow_forward:",
-    )  # fmt: skip
+    st.page_link("pages/head_types/page.py", label="Next: Head types", icon=":material/arrow_forward:")
     if kind == "map":
         prefetch.send(view, head)

@@ -102,7 +102,7 @@ def _bars(rows: list[tuple[str, int | str, float]]) -> None:
 _READINGS = {
     "opening": "Xiao et al. (2023) call such a first token an *attention sink*. They studied decoder language models; "
     "encoders may differ.",
-    "separators": "Clark et al. (2019) suggest that BERT heads attend to [SEP] when they have nothing to do, as a "
+    "separators": "Clark et al. (2019) suggest that BERT heads attend to [SEP] when their function does not apply: a "
     "“no-op”. This is a hypothesis.",
 }
 
@@ -123,7 +123,7 @@ def sink_note(view: View, head: Map) -> None:
         )
         st.caption(
             f"{_READINGS[found.kind]} A large weight need not be a large contribution: in BERT, the transformed values "
-            "of special tokens are often short vectors (Kobayashi et al. 2020)."
+            "of special tokens often have a small norm (Kobayashi et al. 2020)."
         )
         st.page_link(
             "pages/beyond_weights/page.py", label="See the contribution: norm-weighted attention",

@@ -57,18 +57,14 @@ def draw_text(view: View, head: Map) -> Text:
 
 def _meaning(found: Shades) -> str:
     """What a shade stands for."""
-    count = len(found.held)
-    if not count:
+    if not found.held:
         return (
             "Shade: the mean weight that a token receives from all tokens. Point at a token to see its own attention. "
             "Click to select it, shift-click to select several."
         )
-    if found.direction == "from":
-        tokens = "the selected token" if count == 1 else f"the {count} selected tokens"
-        return f"The stronger the shade, the more a token attends to {tokens}."
-    if count == 1:
-        return "The stronger the shade, the more the selected token attends to it."
-    return f"The stronger the shade, the more the {count} selected tokens together attend to it."
+    preposition = "from" if found.direction == "to" else "to"
+    tokens = "the selected token" if len(found.held) == 1 else f"the {len(found.held)} selected tokens, summed"
+    return f"A stronger shade is a larger weight {preposition} {tokens}."
 
 
 def _on_event(event: TextEvent, found: Shades) -> None:

@@ -112,9 +112,8 @@ def test_a_model_without_a_padding_token(monkeypatch: pytest.MonkeyPatch):
 def test_every_kind_of_model_and_text(query: dict[str, str], padding: str, files: dict[str, Callable[[], bytes]]):
     app = visit(**PADDED | query, padding=padding)
     assert_well(app)
-    leaked, difference = numbers(app)
-    assert leaked == 0
-    assert difference < (0.5 if query.get("dtype") == "bfloat16" else 1e-3)
+    assert numbers(app)[0] == 0
+    assert "within rounding" in words(app)
     lines = app.get("code")[-1].value
     assert re.search(rf"pad_to={(PADDED | query)['pad']}\)", lines)
     assert (".unpadded" in lines) == (padding == "0")

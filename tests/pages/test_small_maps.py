@@ -1,0 +1,52 @@
+"""Small maps: one cache entry a layer for all pages, and in a long text from the overview of the large maps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from encoder.config import EncoderConfig
+from encoder.export import Options
+from encoder.measure import aggregate
+from pages.core import cache, norm_pair, small_maps
+from pages.core.view import View
+from pages.heads.grid import thumbnails
+
+CAT = "The cat sat on the mat"
+
+
+@pytest.fixture
+def view() -> View:
+    return View(cache.ModelKey(source="twin-post"), CAT, None, 0, 0, None, None, "viridis")
+
+
+def test_all_pages_share_the_maps_of_a_layer(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = small_maps.of_layer(view.model, CAT, None, 1)
+    expected = aggregate.to_uint8(view.trace.layer_thumbnails(1, small_maps.SIDE))
+    np.testing.assert_array_equal(drawn, expected)
+    assert small_maps.of_layer(view.model, CAT, None, 1) is drawn
+    # What the pages show comes from this one entry: a changed entry changes all of them.
+    monkeypatch.setattr(small_maps, "of_layer", lambda *_: drawn + 1)
+    grid = thumbnails(view, Options())
+    sides = norm_pair.Sides(norm_pair.pair_of(view), CAT, None)
+    np.testing.assert_array_equal(grid[1], drawn + 1)
+    np.testing.assert_array_equal(sides.thumbnails("post"), grid)
+
+
+def test_options_have_maps_of_their_own(view: View) -> None:
+    plain, zeroed = thumbnails(view, Options()), thumbnails(view, Options(special="zero"))
+    assert plain[:, :, 0].any()
+    assert not zeroed[:, :, 0].any(), "the row of [CLS]"
+
+
+def test_a_long_text_computes_its_large_and_small_maps_in_one_walk() -> None:
+    architecture = EncoderConfig(
+        vocab_size=cache.scratch_vocabulary(), d_model=16, n_layers=2, n_heads=4, d_ffn=32, max_positions=1_024
+    )
+    key = cache.ModelKey(source="scratch", scratch=architecture)
+    text = "the cat sat on the mat . " * 120
+    assert small_maps.known_overview(key, text, None, 0) is None
+    small = small_maps.of_layer(key, text, None, 0)
+    known = small_maps.known_overview(key, text, None, 0)
+    assert known is not None
+    np.testing.assert_array_equal(small, aggregate.to_uint8(known.coarser(small_maps.SIDE)))
