@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.export import HeadView
-from pages.core.frame import current_view, heading
+from pages.core.frame import current_view, heading, next_page
 from pages.core.lazy import expander
 from pages.core.view import state
 from pages.heads import grid, options, padding, pins, prefetch, summary
@@ -75,6 +75,6 @@ with grid_side:
     grid.draw_grid(view, head.options)
 with below:
     export_head(view, drawn)
-    st.page_link("pages/head_types/page.py", label="Next: Head types", icon=":material/arrow_forward:")
+    next_page("head_types", "Head types: what each head does in this sentence")
     if kind == "map":
         prefetch.send(view, head)
