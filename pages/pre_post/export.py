@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -15,14 +14,12 @@ from encoder.export.python_code import model_lines, trace_call
 from encoder.figures.difference import attention_difference
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import align
-from pages.core import cache, norm_pair
+from pages.core import cache
 from pages.core import comparison as compare
 from pages.core.export import export_panel, origin, place
 from pages.core.frame import current_view
+from pages.core.norm_pair import PLACEMENTS, PairTraces
 from pages.core.view import View
-
-if TYPE_CHECKING:
-    pass
 
 
 def export_placements(view: View, keys: Mapping[str, cache.ModelKey]) -> None:
@@ -58,43 +55,32 @@ def export_placements(view: View, keys: Mapping[str, cache.ModelKey]) -> None:
     )
 
 
-def export_stream(view: View, sides: norm_pair.Sides, shown: Mapping[str, go.Figure]) -> None:
-    """The residual stream of both placements. shown: the page's pictures."""
-    made, remarks = [], ""
-    for placement in norm_pair.PLACEMENTS:
-        key, remark = origin(sides.pair.keys[placement])
-        made.append(model_lines(key, placement))
+def export_stream(view: View, traces: PairTraces, pictures: Mapping[str, go.Figure]) -> None:
+    """The residual stream of both placements. pictures: those of the page."""
+    models, remarks = [], ""
+    for placement in PLACEMENTS:
+        key, remark = origin(traces.pair.keys[placement])
+        models.append(model_lines(key, placement))
         remarks = remarks or remark
-    calls = ", ".join(f'"{p}": {trace_call(p, sides.text, sides.second)}' for p in norm_pair.PLACEMENTS)
-    names = {PLACEMENT_NAMES[p]: cache.model(sides.pair.keys[p]).name for p in norm_pair.PLACEMENTS}
-
-    def frame() -> pd.DataFrame:
-        return tables.stream_frame({p: sides.trace(p) for p in norm_pair.PLACEMENTS})
+    calls = ", ".join(f'"{p}": {trace_call(p, traces.text, traces.second)}' for p in PLACEMENTS)
+    imports = ["import encoder", "from encoder.export import tables"]
 
     export_panel(
         view,
         "The residual stream in pre-norm and post-norm",
-        frame,
-        figures=shown,
-        program=remarks
-        + "\n".join(
-            [
-                "import encoder",
-                "from encoder.export import tables",
-                *made,
-                f"table = tables.stream_frame({{{calls}}})\n",
-            ]
-        ),
-        settings=names | {"Text": sides.text},
+        lambda: tables.stream_frame({p: traces.trace(p) for p in PLACEMENTS}),
+        figures=pictures,
+        program=remarks + "\n".join([*imports, *models, f"table = tables.stream_frame({{{calls}}})\n"]),
+        settings={PLACEMENT_NAMES[p]: traces.name(p) for p in PLACEMENTS} | {"Text": traces.text},
     )
 
 
 def export_recorded(recorded: pd.DataFrame, figure: go.Figure, title: str, depth: int | None) -> None:
-    """The recorded curves of the twins and of what was trained beside them. depth: of these runs alone."""
+    """The recorded curves of the twins and their variants. depth: layers of the runs, None for all."""
     chosen = "" if depth is None else f"table = table[table.n_layers == {depth}]\n"
     export_panel(
         current_view(),
-        "How training went",
+        "Recorded training",
         lambda: recorded,
         figures={title: figure},
         program=f"from encoder.train import curves\ntable = curves.recorded()\n{chosen}",

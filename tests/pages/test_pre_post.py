@@ -5,19 +5,25 @@ from __future__ import annotations
 import pytest
 
 import encoder
+from encoder.figures.numbers import three_digits
 from encoder.measure import stream
-from tests.pages.apps import assert_well, sentences, visit, written
+from encoder.train import curves
+from tests.pages.apps import assert_well, visit, written
 
 UNTRAINED = {"model": "scratch", "layers": "2", "heads": "2", "width": "16", "ffn": "24"}
 
 
 @pytest.mark.parametrize("sides", ["heads", "stream", "curves"])
-@pytest.mark.parametrize("model", [{"model": "twin-post"}, UNTRAINED, {"model": "minilm"}], ids=["twin", "new", "own"])
-def test_side_by_side_opens(sides: str, model: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "model", [{"model": "twin-post"}, UNTRAINED, {"model": "minilm"}], ids=["twins", "untrained", "moved"]
+)
+def test_each_part_opens(sides: str, model: dict[str, str]) -> None:
     app = visit("pre_post", sides=sides, text="the cat sat", **model)
     assert_well(app)
-    assert ("Not trained so" in sentences(app)) == (model == {"model": "minilm"})
-    assert ("the placements differ most with **12 layers" in written(app)) == (sides == "curves")
+    moved = [box for box in app.info if box.icon == ":material/science:"]
+    assert len(moved) == (model == {"model": "minilm"})  # weights that were not trained with these norms
+    charts = {"heads": 0, "stream": 7, "curves": 1}[sides]
+    assert len(app.get("plotly_chart")) == charts
 
 
 def test_the_numbers_of_the_twins() -> None:
@@ -27,16 +33,39 @@ def test_the_numbers_of_the_twins() -> None:
     row, column = found.largest
     app = visit("pre_post", model="twin-pre", text=text, layer=str(layer), head=str(head))
     assert f"{found.pre[row, column]:.3f} in pre-norm, {found.post[row, column]:.3f} in post-norm" in written(app)
-    apart = [stream.head_differences(*traces, each) for each in range(4)]
-    worst = max((values.max(), each, int(values.argmax())) for each, values in enumerate(apart))
-    assert f"Most of all heads L{worst[1]} H{worst[2]}: {worst[0]:.0%}" in written(app)
-    lengths = [stream.measure(trace).length for trace in traces]
+    moved = [stream.head_differences(*traces, each) for each in range(4)]
+    most = max((values.max(), each, int(values.argmax())) for each, values in enumerate(moved))
+    assert f"L{most[1]} H{most[2]}, {most[0]:.0%}" in written(app)
     app = visit("pre_post", model="twin-pre", text=text, sides="stream")
-    assert f"{lengths[0][0]:.3g} after the embeddings, {lengths[0][-1]:.3g} after the last layer" in written(app)
-    assert f"{lengths[1][0]:.3g} becomes {lengths[1][-1]:.3g}" in written(app)
+    for trace in traces:
+        length = stream.measure(trace).length
+        assert three_digits(length[0]) in written(app)
+        assert three_digits(length[-1]) in written(app)
 
 
-def test_any_text_side_by_side() -> None:
+def test_the_moved_weights_are_compared_by_their_output() -> None:
+    model = encoder.load("minilm", device="cpu")
+    post, pre = (each.trace("the cat") for each in (model, model.with_norm_placement("pre")))
+    app = visit("pre_post", text="the cat")
+    assert f"**{stream.output_agreement(pre, post):.3f}**" in app.info[0].value
+
+
+def test_what_the_twins_differ_in_is_named() -> None:
+    app = visit("pre_post", model="twin-pre", text="the cat")
+    assert "final LayerNorm" in written(app)
+    assert "one seed" in written(app)
+
+
+def test_recorded_runs_are_compared_at_the_same_step() -> None:
+    app = visit("pre_post", sides="curves", depth="deep")
+    step, accuracy = curves.at_common_step(curves.recorded().query("n_layers == 12"))
+    apart = (accuracy.pre - accuracy.post).abs().idxmax()
+    assert f"{step:,} steps" in written(app)
+    assert f"{accuracy.pre[apart]:.1%}" in written(app)
+    assert app.dataframe[0].value.shape[0] == len(accuracy) == 2
+
+
+def test_any_text_opens() -> None:
     for text in ("x", "", "the the القطة جلست", "**b** $x$ `c`", "a b " * 200):
         assert_well(visit("pre_post", text=text, **UNTRAINED))
 

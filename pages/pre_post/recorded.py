@@ -1,0 +1,89 @@
+"""The recorded training curves of the bundled twins and their variants."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from encoder.errors import EncoderError
+from encoder.figures import placements as drawn
+from encoder.figures.placements import PLACEMENT_NAMES
+from encoder.train import curves
+from pages.core.view import state
+from pages.pre_post.export import export_recorded
+from pages.pre_post.params import Params
+
+CURVES = {
+    "held_out_loss": ("held-out loss", "nats"),
+    "held_out_accuracy": ("held-out accuracy", "share of the masked words"),
+    "loss": ("training loss", "nats"),
+    "gradient_norm": ("gradient norm", "before clipping"),
+}
+#: (warm-up, deeper) -> dash.
+DASHES = {(True, False): "solid", (False, False): "dash", (True, True): "dashdot", (False, True): "dot"}
+
+
+def recorded_training() -> None:
+    """Controls, the chart, and all runs at the same step."""
+    try:
+        table = curves.recorded()
+    except EncoderError as error:
+        st.info(str(error))
+        return
+    depths = sorted({int(depth) for depth in table.n_layers})
+    shown = {"all": depths, "shallow": depths[:1], "deep": depths[-1:]}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        what = state.bound(
+            st.selectbox, Params.curve, "Curve", list(CURVES), format_func=lambda name: CURVES[name][0], width=220
+        )
+        depth = "all"
+        if len(depths) > 1:
+            depth = state.bound(
+                st.segmented_control, Params.depth, "Depth", list(shown), required=True,
+                format_func=lambda name: "all" if name == "all" else f"{shown[name][0]} layers",
+            )  # fmt: skip
+        across = "seconds" if state.bound(st.toggle, Params.clock, "Seconds instead of steps") else "step"
+    table = table[table.n_layers.isin(shown[depth])]
+    title = ", ".join(CURVES[what])
+    figure = drawn.recorded_curves(lines(table, what, across), title, log=what == "gradient_norm", across=across)
+    st.plotly_chart(
+        figure, key="recorded", height=420, config={"displaylogo": False},
+        alt=f"Recorded {CURVES[what][0]} of every run; colour shows the norm placement.",
+    )  # fmt: skip
+    at_common_step(table)
+    st.caption(
+        "Masked-word training on WordNet's text: 15 % of the tokens are selected for prediction, 80 % of these become "
+        "[MASK]. Runs of a pair differ in their norms alone; each run is one seed, so small differences may be chance. "
+        "Source: `curves.parquet` beside the twins; `make twins` trains them again."
+    )
+    export_recorded(table, figure, title, None if depth == "all" else shown[depth][0])
+
+
+def lines(table: pd.DataFrame, what: str, across: str) -> dict[str, tuple[str, str, object, object]]:
+    """Each run as the figure needs it: name -> (placement, dash, x, y)."""
+    found = {}
+    shallow = table.n_layers.min()
+    for _, rows in table.groupby("run", sort=False):
+        run = rows.iloc[0]
+        warm_up = f"{int(run.warmup_steps):,} steps of warm-up" if run.warmup_steps else "no warm-up"
+        name = f"{PLACEMENT_NAMES[run.norm_placement]}, {int(run.n_layers)} layers, {warm_up}"
+        dash = DASHES[bool(run.warmup_steps), bool(run.n_layers > shallow)]
+        found[name] = (str(run.norm_placement), dash, rows[across], rows[what])
+    return found
+
+
+def at_common_step(table: pd.DataFrame) -> None:
+    """All runs after the same number of steps, and the pair that differs most."""
+    step, accuracy = curves.at_common_step(table)
+    shown = accuracy.rename(columns=PLACEMENT_NAMES).reset_index()
+    shown = shown.rename(columns={"n_layers": "Layers", "warm_up": "Warm-up"})
+    percent = st.column_config.NumberColumn(format="percent", help="Held-out masked words predicted correctly.")
+    st.dataframe(
+        shown, hide_index=True, width="content", column_config=dict.fromkeys(PLACEMENT_NAMES.values(), percent)
+    )
+    if {"pre", "post"} <= set(accuracy):
+        layers, warm_up = apart = (accuracy.pre - accuracy.post).abs().idxmax()
+        st.markdown(
+            f"Held-out accuracy after {step:,} steps, largest difference: **{layers} layers, {warm_up} warm-up**, "
+            f"pre-norm **{accuracy.pre[apart]:.1%}**, post-norm **{accuracy.post[apart]:.1%}**."
+        )

@@ -1,0 +1,141 @@
+"""The residual stream in both placements, layer by layer: its norm, updates, directions, entropies, LayerNorms."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from encoder import figures
+from encoder.figures import placements as drawn
+from encoder.figures.numbers import three_digits
+from encoder.figures.placements import PLACEMENT_NAMES
+from encoder.measure import stream
+from pages.core.norm_pair import PLACEMENTS, PairTraces
+from pages.core.view import View
+from pages.pre_post.export import export_stream
+
+#: Heading -> the picture below it, for the report.
+Pictures = dict[str, go.Figure]
+#: Placement -> its measures.
+Measures = dict[str, stream.StreamMeasures]
+
+
+def residual_stream(view: View, traces: PairTraces) -> None:
+    """Four charts over the layers, then the input of every LayerNorm."""
+    found = {p: traces.of_one(p, "stream", stream.measure) for p in PLACEMENTS}
+    left, right = st.columns(2, gap="medium")
+    with left:
+        pictures = norms(found)
+    with right:
+        pictures |= updates(found)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        pictures |= cosines(found)
+    with right:
+        pictures |= entropies({p: traces.entropy(p) for p in PLACEMENTS}, traces.trace("pre").n_real)
+    export_stream(view, traces, pictures | layer_norms(found))
+
+
+def chart(figure: go.Figure, title: str, alt: str, caption: str, key: str) -> Pictures:
+    """A picture with its title above and its caption below."""
+    st.subheader(title, anchor=False)
+    st.plotly_chart(figure, key=key, height=300, alt=alt, config={"displaylogo": False})
+    st.caption(caption)
+    return {title: figure}
+
+
+def norms(found: Measures) -> Pictures:
+    """The norm of the residual stream."""
+    ticks = ["embedding", *(f"L{layer}" for layer in range(len(found["pre"].cosine)))]
+    values = "; ".join(
+        f"{PLACEMENT_NAMES[p]} {three_digits(f.length[0])} after the embeddings, {three_digits(f.length[-1])} after "
+        f"the last layer (ratio {three_digits(f.growth)})"
+        for p, f in found.items()
+    )
+    return chart(
+        drawn.layer_curves(
+            {p: {"": f.length} for p, f in found.items()}, "norm of a token's vector", ticks=ticks, low=0.0,
+            across="after",
+        ),
+        "Norm of the residual stream",
+        "Mean norm of a token's vector after the embeddings and after each layer, a line for each placement.",
+        f"Mean over the tokens: {values}. In pre-norm no LayerNorm rescales the residual stream between the layers.",
+        "stream-length",
+    )  # fmt: skip
+
+
+def updates(found: Measures) -> Pictures:
+    """The update of each sublayer against the residual stream."""
+    last = len(found["pre"].cosine) - 1
+    values = "; ".join(
+        f"{PLACEMENT_NAMES[p]} attention {f.attention_update[0]:.2f} in L0, {f.attention_update[-1]:.2f} in L{last}, "
+        f"FFN {f.ffn_update[0]:.2f}, {f.ffn_update[-1]:.2f}"
+        for p, f in found.items()
+    )
+    return chart(
+        drawn.layer_curves(
+            {p: {"attention": f.attention_update, "FFN": f.ffn_update} for p, f in found.items()}, "|f(x)| / |x|",
+            low=0.0,
+        ),
+        "What each sublayer adds",
+        "Norm of the updates of attention and FFN against the residual stream, by layer, a colour for each placement.",
+        f"Norm of a sublayer's output, divided by the norm of its residual stream: {values}. In a longer vector the "
+        "same update changes less.",
+        "stream-updates",
+    )  # fmt: skip
+
+
+def cosines(found: Measures) -> Pictures:
+    """How much each layer turns the vectors."""
+    values = "; ".join(
+        f"{PLACEMENT_NAMES[p]} mean {f.cosine.mean():.2f}, lowest {f.cosine.min():.2f} in L{int(f.cosine.argmin())}"
+        for p, f in found.items()
+    )
+    return chart(
+        drawn.layer_curves({p: {"": f.cosine} for p, f in found.items()}, "cosine", low=0.0),
+        "Direction from layer to layer",
+        "Mean cosine between a token's vector after a layer and before it, a line for each placement.",
+        f"Cosine of a token's vector before and after a layer (1: same direction, 0: orthogonal): {values}.",
+        "stream-cosine",
+    )
+
+
+def entropies(entropy: dict[str, np.ndarray], n_tokens: int) -> Pictures:
+    """The entropy of the attention."""
+    means = {p: values.mean(axis=1) for p, values in entropy.items()}
+    values = "; ".join(f"{PLACEMENT_NAMES[p]} {mean.mean():.2f}" for p, mean in means.items())
+    return chart(
+        drawn.layer_curves({p: {"": mean} for p, mean in means.items()}, "nats", low=0.0),
+        "Entropy of the attention",
+        "Entropy of the attention, mean over heads and queries, by layer, a line for each placement.",
+        f"Mean over heads and queries (0: one token has all attention, ln {n_tokens} = {np.log(n_tokens):.2f}: uniform "
+        f"attention). Mean over the layers, in nats: {values}.",
+        "stream-entropy",
+    )
+
+
+def layer_norms(found: Measures) -> Pictures:
+    """The input of every LayerNorm, and its gain."""
+    st.subheader("Input and gain of each LayerNorm", anchor=False)
+    labels = {p: [figures.norm_label(name) for name in f.norms] for p, f in found.items()}
+    rows = {
+        "mean of the input": {p: (labels[p], f.norm_mean, None) for p, f in found.items()},
+        "standard deviation of the input": {p: (labels[p], f.norm_std, None) for p, f in found.items()},
+        "gain (bars: spread over the components)": {p: (labels[p], f.gain, f.gain_spread) for p, f in found.items()},
+    }
+    pictures = {f"LayerNorm: {title}": drawn.norm_curves(values, title) for title, values in rows.items()}
+    for column, (title, figure), key in zip(
+        st.columns(3, gap="small"), pictures.items(), ("mean", "std", "gain"), strict=True
+    ):
+        column.plotly_chart(
+            figure, key=f"norms-{key}", height=300, config={"displaylogo": False},
+            alt=f"{title}, a line for each placement.",
+        )  # fmt: skip
+    values = "; ".join(
+        f"{PLACEMENT_NAMES[p]} largest standard deviation {three_digits(f.norm_std.max())} at "
+        f"{labels[p][int(f.norm_std.argmax())]}, mean gain {f.gain.mean():.2f}"
+        for p, f in found.items()
+    )
+    st.caption(f"Means over the tokens: {values}. An untrained gain is 1.")
+    return pictures
