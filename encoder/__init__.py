@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from encoder import figures, measure, train
     from encoder.config import EncoderConfig, Patches
     from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, TextError
-    from encoder.images import ImageEncoder
+    from encoder.image_encoder import ImageEncoder
     from encoder.load import load, save
     from encoder.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
     from encoder.model import Encoder, initialise
-    from encoder.pipeline import TextEncoder, build
+    from encoder.text_encoder import TextEncoder, build
     from encoder.trace import Trace
 
 __version__ = "0.1.0"
@@ -42,9 +42,9 @@ _HOME = {
     **dict.fromkeys(("ConfigError", "EncoderError", "LoadError", "OutOfMemory", "TextError"), "errors"),
     **dict.fromkeys(("MaskedPrediction", "MLMHead", "MLMHeadConfig"), "mlm"),
     **dict.fromkeys(("Encoder", "initialise"), "model"),
-    **dict.fromkeys(("TextEncoder", "build"), "pipeline"),
+    **dict.fromkeys(("TextEncoder", "build"), "text_encoder"),
     **dict.fromkeys(("load", "save"), "load"),
-    "ImageEncoder": "images",
+    "ImageEncoder": "image_encoder",
     "Trace": "trace",
 }
 

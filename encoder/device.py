@@ -1,38 +1,64 @@
-"""Where a model runs: which devices there are, and how much memory is in use there."""
+"""Devices: which ones there are, how much memory is in use there, and what to do when it runs out."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
-from encoder.errors import LoadError
+from encoder.errors import LoadError, OutOfMemory, is_out_of_memory
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def available_devices() -> tuple[str, ...]:
-    """The devices that torch finds here, the one that "auto" takes first."""
+    """The devices that torch finds on this machine; "auto" takes the first."""
     found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     return tuple(name for name, there in found.items() if there)
 
 
 def pick_device(device: str) -> torch.device:
-    """ "auto" -> CUDA, MPS or the CPU, whichever is there first. Raises LoadError for one that is not there."""
+    """ "auto" -> CUDA, MPS or the CPU, the first that exists. Raises LoadError for a device that does not exist."""
     if device not in DEVICES:
-        raise LoadError(f"device={device!r}: choose one of {', '.join(DEVICES)}.")
+        raise LoadError(f"device={device!r} is unknown: choose one of {', '.join(DEVICES)}.")
     if device == "auto":
         return torch.device(available_devices()[0])
     if device not in available_devices():
-        raise LoadError(f"device={device!r}: torch finds none on this machine. Choose auto or cpu.")
+        raise LoadError(f"torch finds no {device!r} device on this machine: choose auto or cpu.")
     return torch.device(device)
 
 
+def pick_dtype(dtype: str) -> torch.dtype:
+    """ "float32" or "bfloat16" -> torch's type. Raises LoadError for another name."""
+    if dtype not in DTYPES:
+        raise LoadError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DTYPES)}.")
+    return DTYPES[dtype]
+
+
 def memory_in_use(device: torch.device) -> int:
-    """Bytes: what torch holds on a GPU, or what this whole process holds of the machine's memory on the CPU."""
+    """Bytes that torch uses on a GPU; on the CPU, bytes that this whole process uses."""
     if device.type == "cuda":
         return torch.cuda.memory_allocated(device)
     if device.type == "mps":
         return torch.mps.current_allocated_memory()
     import psutil
 
-    return psutil.Process().memory_info().rss
+    return int(psutil.Process().memory_info().rss)
+
+
+@contextmanager
+def explain_out_of_memory(device: torch.device, n_tokens: int) -> Iterator[None]:
+    """Inside, a device that runs out of memory raises OutOfMemory, which says what to do."""
+    try:
+        yield
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+        raise OutOfMemory(
+            f"{n_tokens:,} tokens do not fit into the memory of {device}: give a shorter text, or choose another "
+            "device or bfloat16."
+        ) from error

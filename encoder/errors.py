@@ -1,8 +1,8 @@
-"""The errors that this package raises on purpose: each says the value, the limit and the remedy."""
+"""The errors that this package raises on purpose. Each says what happened, and then what to do."""
 
 
 class EncoderError(ValueError):
-    """Base of every error that a person can mend: its text is fit to be shown as it is."""
+    """Base of every error that the user can correct. The app shows its text unchanged."""
 
 
 class ConfigError(EncoderError):
@@ -10,11 +10,11 @@ class ConfigError(EncoderError):
 
 
 class LoadError(EncoderError):
-    """A checkpoint cannot be read: not there, not safetensors, not a family that is known here."""
+    """A checkpoint cannot be loaded: it is missing, is no safetensors, or belongs to an unknown family."""
 
 
 class TextError(EncoderError):
-    """A text cannot be made into tokens that the model takes."""
+    """A text has no tokens that the model can take."""
 
 
 class OutOfMemory(EncoderError):
@@ -22,9 +22,9 @@ class OutOfMemory(EncoderError):
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Whether `error` says that the memory of the machine or of an accelerator has run out.
+    """Whether `error` says that the machine or an accelerator ran out of memory.
 
-    torch has a type of its own for CUDA; MPS and the CPU's allocator raise RuntimeError, told by its words.
+    torch has a type of its own for CUDA. For MPS and the CPU it raises a RuntimeError, which only its words identify.
     """
     if isinstance(error, MemoryError | OutOfMemory) or type(error).__name__ == "OutOfMemoryError":
         return True

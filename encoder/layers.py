@@ -121,21 +121,21 @@ class Attention(nn.Module):
         """[B, T, H x K] -> [B, H, T, K]"""
         return x.unflatten(-1, (self.config.n_heads, self.config.d_head)).transpose(1, 2)
 
-    def forward(self, x: Tensor, layer: int, around: AttentionContext) -> Tensor:
+    def forward(self, x: Tensor, layer: int, context: AttentionContext) -> Tensor:
         q, k, v = self.split(self.w_q(x)), self.split(self.w_k(x)), self.split(self.w_v(x))  # [B, H, T, K]
         if self.config.position == "rotary":
-            cos, sin = around.rotations[self.config.rotary_base_of_layer(layer)]
+            cos, sin = context.rotations[self.config.rotary_base_of_layer(layer)]
             q, k = attend.rotate(q, cos, sin), attend.rotate(k, cos, sin)
         q, k, v = self.hook_q(q, layer), self.hook_k(k, layer), self.hook_v(v, layer)
         visitor = current_visitor()
         if visitor is not None and visitor.needs_scores(layer):
-            z = self.explicit(q, k, v, layer, around)
+            z = self.explicit(q, k, v, layer, context)
         else:
-            z = self.fused(q, k, v, layer, around)
+            z = self.fused(q, k, v, layer, context)
         z = self.hook_z(z, layer)
         return self.w_o(z.transpose(1, 2).flatten(-2))  # [B, T, D]
 
-    def fused(self, q: Tensor, k: Tensor, v: Tensor, layer: int, around: AttentionContext) -> Tensor:
+    def fused(self, q: Tensor, k: Tensor, v: Tensor, layer: int, context: AttentionContext) -> Tensor:
         """q, k, v [B, H, T, K] -> z [B, H, T, K] by torch's kernel, in memory that grows with T, not with T x T."""
         window, n_tokens = self.config.window_of_layer(layer), q.shape[-2]
         kernel = partial(
@@ -143,33 +143,33 @@ class Attention(nn.Module):
             dropout_p=self.config.attention_dropout if self.training else 0.0,
             scale=self.config.attention_scale,
         )
-        if not around.by_pair(window) or n_tokens <= WHOLE_MASK:
-            return kernel(q, k, v, attn_mask=around.mask(window, q.dtype))
-        if self.config.causal and window is None and around.key_mask is None and around.bias_table is None:
+        if not context.by_pair(window) or n_tokens <= WHOLE_MASK:
+            return kernel(q, k, v, attn_mask=context.mask(window, q.dtype))
+        if self.config.causal and window is None and context.key_mask is None and context.bias_table is None:
             return kernel(q, k, v, is_causal=True)
         parts = []
         for start in range(0, n_tokens, MASK_ROWS):
             rows = slice(start, min(start + MASK_ROWS, n_tokens))
-            keys = self.visible_keys(rows, window, around)
-            mask = around.additive(window, q.dtype, rows, keys)
+            keys = self.visible_keys(rows, window, context)
+            mask = context.additive(window, q.dtype, rows, keys)
             parts.append(kernel(q[..., rows, :], k[..., keys, :], v[..., keys, :], attn_mask=mask))
         return torch.cat(parts, dim=-2)
 
-    def visible_keys(self, rows: slice, window: int | None, around: AttentionContext) -> slice:
+    def visible_keys(self, rows: slice, window: int | None, context: AttentionContext) -> slice:
         """The keys that these queries can see: all that lie within the window and, if causal, not ahead.
 
         In a padded batch all keys: a query that sees none is uniform over every key, as in the written-out path.
         """
-        if around.key_mask is not None:
-            return slice(0, len(around.positions))
+        if context.key_mask is not None:
+            return slice(0, len(context.positions))
         first = 0 if window is None else max(0, rows.start - window)
-        last = len(around.positions) if window is None else min(len(around.positions), rows.stop + window)
+        last = len(context.positions) if window is None else min(len(context.positions), rows.stop + window)
         return slice(first, min(last, rows.stop) if self.config.causal else last)
 
-    def explicit(self, q: Tensor, k: Tensor, v: Tensor, layer: int, around: AttentionContext) -> Tensor:
+    def explicit(self, q: Tensor, k: Tensor, v: Tensor, layer: int, context: AttentionContext) -> Tensor:
         """The same z [B, H, T, K], through scores that an edit can change."""
-        allowed = around.allowed(self.config.window_of_layer(layer))
-        scores = attend.scores(q, k, float(self.config.attention_scale or 1.0), around.relative_bias(), allowed)
+        allowed = context.allowed(self.config.window_of_layer(layer))
+        scores = attend.scores(q, k, float(self.config.attention_scale or 1.0), context.relative_bias(), allowed)
         pattern = attend.pattern(self.hook_scores(scores, layer))  # [B, H, T, T]
         if self.training:
             pattern = F.dropout(pattern, self.config.attention_dropout)
@@ -229,11 +229,11 @@ class Block(nn.Module):
         self.hook_attention_out, self.hook_ffn_out = HookPoint("attention_out"), HookPoint("ffn_out")
         self.hook_after_attention, self.hook_after_ffn = HookPoint("after_attention"), HookPoint("after_ffn")
 
-    def forward(self, x: Tensor, layer: int, around: AttentionContext) -> Tensor:
+    def forward(self, x: Tensor, layer: int, context: AttentionContext) -> Tensor:
         """x [B, T, D] -> [B, T, D]."""
         # A sublayer's output gets no variable: one would keep attention's in memory while the FFN runs.
         x = x + self.hook_attention_out(
-            self.dropout(self.attention(self.before(x, self.attention_norm, layer), layer, around)), layer
+            self.dropout(self.attention(self.before(x, self.attention_norm, layer), layer, context)), layer
         )
         x = self.hook_after_attention(self.after(x, self.attention_norm, layer), layer)
         x = x + self.hook_ffn_out(self.dropout(self.ffn(self.before(x, self.ffn_norm, layer), layer)), layer)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from encoder import attend
-from encoder.config import EncoderConfig
+from encoder.config import EncoderConfig, NormPlacement
 from encoder.embed import Embedding
 from encoder.hooks import HookPoint
 from encoder.layers import AttentionContext, Block, LayerNorm
@@ -62,9 +62,9 @@ class Encoder(nn.Module):
     def forward(self, inputs: Tensor, mask: Tensor | None = None, segments: Tensor | None = None) -> Tensor:
         """inputs: ids [B, T] or pixels [B, C, S, S]; mask [B, T], True: a real token; segments [B, T] -> [B, T, D]."""
         x = self.embedding(inputs, mask, segments)  # [B, T, D]
-        around = self.surroundings(x, mask)
+        context = self.attention_context(x, mask)
         for layer in range(self.config.n_layers):
-            x = self.block(layer)(x, layer, around)
+            x = self.block(layer)(x, layer, context)
         if self.final_norm is not None:
             x = self.final_norm(x)
         return self.hook_out(x)
@@ -74,8 +74,15 @@ class Encoder(nn.Module):
         assert self.pooler is not None, "this encoder has no pooler"
         return torch.tanh(self.pooler(output[:, 0]))
 
-    def surroundings(self, x: Tensor, mask: Tensor | None) -> AttentionContext:
-        """Masks and rotations for x [B, T, D], made once for all layers."""
+    def with_norm_placement(self, norm_placement: NormPlacement) -> Encoder:
+        """An encoder over the same weight tensors, with its norms moved and its final norm kept. Nothing is copied."""
+        with unfilled():
+            moved = Encoder(self.config.replace(norm_placement=norm_placement, final_norm=self.config.final_norm))
+        moved.load_state_dict(self.state_dict(), assign=True)
+        return moved
+
+    def attention_context(self, x: Tensor, mask: Tensor | None) -> AttentionContext:
+        """Masks and rotations for x [B, T, D], shared by all layers."""
         config = self.config
         positions = torch.arange(x.shape[1], device=x.device)
         rotations = {}

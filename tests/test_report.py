@@ -165,7 +165,7 @@ def test_what_the_model_left_out_and_what_was_moved_is_said(minilm: encoder.Text
     trace = minilm.with_norm_placement("pre").trace("word " * 600)
     said = report.facts(minilm.with_norm_placement("pre"), trace, special_tokens="shown")
     assert said["Tokens"] == "the first 512 of 602; the model takes 512"
-    assert "without any training" in said["Note"]
+    assert "without retraining" in said["Note"]
     assert said["Special tokens"] == "shown"
 
 
@@ -357,10 +357,10 @@ def test_trace_prints_without_a_file(capsys: pytest.CaptureFixture, monkeypatch:
         (["--out", "x.png"], "must end in one of .html, .csv, .parquet"),
         (["--out", "x"], "must end in one of"),
         (["--out", "nowhere/x.csv"], "there is no folder nowhere"),
-        (["--layer", "6", "--out", "x.csv"], "There is no layer 6: this model's are 0 to 5."),
-        (["--layer", "-1"], "There is no layer -1"),
-        (["--head", "12"], "There is no head 12"),
-        (["--view", "lines", "--overlay", "0.12"], "There is no head 12"),
+        (["--layer", "6", "--out", "x.csv"], "No layer 6 in this model: choose 0 to 5."),
+        (["--layer", "-1"], "No layer -1"),
+        (["--head", "12"], "No head 12"),
+        (["--view", "lines", "--overlay", "0.12"], "No head 12"),
         (["--view", "lines", "--hold", "1,9"], "the tokens of this text are 0 to 3"),
         (["--overlay", "0.1"], "--overlay belongs to --view lines"),
         (["--view", "text", "--least", "0.1"], "--least belongs to --view lines"),

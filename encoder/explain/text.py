@@ -18,8 +18,8 @@ from encoder.explain.comparison import Check, compare
 from encoder.explain.latex import Formula, stack, text
 from encoder.explain.source import array, mask
 from encoder.measure.padding import leaked
-from encoder.pipeline import TextEncoder
-from encoder.text import Tokenizer
+from encoder.text_encoder import TextEncoder
+from encoder.tokenizer import Tokenizer
 from encoder.trace import Trace
 
 

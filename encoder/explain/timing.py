@@ -70,7 +70,7 @@ def _time_once(encoder: Encoder, n: int, layer: int) -> tuple[float, float]:
     """Seconds of the layer and of its attention between tokens."""
     config, device, dtype = encoder.config, encoder.device, encoder.dtype
     x = torch.randn(1, n, config.d_model, device=device, dtype=dtype)
-    around = encoder.surroundings(x, None)
+    around = encoder.attention_context(x, None)
     block = encoder.block(layer)
     q, k, v = (torch.randn(1, config.n_heads, n, config.d_head, device=device, dtype=dtype) for _ in range(3))
     return (

@@ -13,7 +13,7 @@ from encoder.export.document import Section, document, grid_picture
 from encoder.export.python_code import Origin, batch_length, python_lines
 from encoder.export.view import HeadView
 from encoder.measure import aggregate
-from encoder.pipeline import TextEncoder
+from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
 
 if TYPE_CHECKING:

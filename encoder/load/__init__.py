@@ -14,14 +14,14 @@ import torch
 
 from encoder.device import DEVICES, DTYPES, pick_device
 from encoder.errors import LoadError
-from encoder.images import ImageEncoder
+from encoder.image_encoder import ImageEncoder
 from encoder.load.bundled import BUNDLED, bundled_folder
 from encoder.load.families import FAMILIES
 from encoder.load.folder import load_folder
 from encoder.load.hub import download, full_hub_id, looks_like_hub_id
 from encoder.load.native import save
 from encoder.load.places import folders_inside, inside
-from encoder.pipeline import TextEncoder
+from encoder.text_encoder import TextEncoder
 
 __all__ = [
     "BUNDLED", "DEVICES", "DTYPES", "FAMILIES", "folders_inside", "inside", "load", "pick_device", "save",

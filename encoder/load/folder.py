@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from encoder.errors import LoadError
-from encoder.images import ImageEncoder
+from encoder.image_encoder import ImageEncoder
 from encoder.load.checkpoint import Read, read_checkpoint
 from encoder.load.families import family_of
 from encoder.load.native import is_native, load_native
@@ -15,7 +15,7 @@ from encoder.load.pixels import read_preparation
 from encoder.load.sentence import read_dense, read_recipe
 from encoder.load.tokenizer import read_tokenizer
 from encoder.load.weights import PICKLES, WeightFiles, read_json
-from encoder.pipeline import TextEncoder
+from encoder.text_encoder import TextEncoder
 
 
 def load_folder(folder: Path, device: torch.device, dtype: torch.dtype) -> TextEncoder | ImageEncoder:

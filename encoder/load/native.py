@@ -24,9 +24,9 @@ from encoder.load.families.family import MAX_LAYERS
 from encoder.load.weights import SINGLE, WeightFiles, fill, parse_json, read_json
 from encoder.mlm import MLMHead, MLMHeadConfig
 from encoder.model import Encoder, unfilled
-from encoder.pipeline import TextEncoder
 from encoder.pooling import POOLINGS, Dense, DenseConfig
-from encoder.text import Tokenizer
+from encoder.text_encoder import TextEncoder
+from encoder.tokenizer import Tokenizer
 
 MODEL_TYPE = "encoderscope"
 FORMAT = 1

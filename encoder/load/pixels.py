@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from encoder.errors import LoadError
-from encoder.images import Preparation
+from encoder.image_encoder import Preparation
 from encoder.load.weights import read_json
 
 #: Pillow's numbers for the ways of scaling an image.

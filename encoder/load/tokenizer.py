@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from encoder.errors import LoadError
 from encoder.load.weights import parse_json, read_json
-from encoder.text import Tokenizer, read_special_tokens
+from encoder.tokenizer import Tokenizer, read_special_tokens
 
 if TYPE_CHECKING:
     import tokenizers

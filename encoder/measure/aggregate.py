@@ -16,8 +16,9 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
+from encoder.map_pooling import block_max, pooling_block
 from encoder.measure import tokens
-from encoder.trace import Trace, block_max, pooling_block
+from encoder.trace import Trace
 
 SpecialTokens = Literal["show", "zero", "renormalise"]
 Pairs = Literal["all", "a-b", "b-a", "a-a", "b-b"]

@@ -16,9 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from encoder.map_pooling import block_max, pooling_block
 from encoder.measure import tiled_attention, tokens
 from encoder.measure.aggregate import SpecialTokens
-from encoder.trace import CHUNK_NUMBERS, Trace, block_max, pooling_block
+from encoder.trace import CHUNK_NUMBERS, Trace
 
 Kind = Literal["same", "replaced", "first", "second"]
 

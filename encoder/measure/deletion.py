@@ -21,7 +21,7 @@ from encoder.edits import MaskKeys
 from encoder.errors import EncoderError
 from encoder.measure import tokens
 from encoder.measure.norm_weighted import value_output
-from encoder.pipeline import TextEncoder
+from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
 
 Scope = Literal["head", "layer", "model"]

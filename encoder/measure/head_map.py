@@ -15,10 +15,11 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from encoder.map_pooling import block_max, pooling_block
 from encoder.measure import aggregate, tiled_attention
 from encoder.measure.aggregate import Pairs, SpecialTokens, TokenMap
 from encoder.measure.tiled_attention import Overview
-from encoder.trace import Trace, block_max, pooling_block
+from encoder.trace import Trace
 
 #: Up to this many tokens a map is held as a whole, which words, pairs of sentences and lines need.
 WHOLE_TOKENS = 512

@@ -17,8 +17,9 @@ import torch
 from torch import Tensor
 
 from encoder.edits import AblateHead
+from encoder.map_pooling import block_max, pooling_block
 from encoder.measure import tokens
-from encoder.trace import Trace, block_max, pooling_block
+from encoder.trace import Trace
 
 
 @torch.no_grad()

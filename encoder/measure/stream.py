@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
-from encoder.trace import Trace, pooling_block
+from encoder.map_pooling import pooling_block
+from encoder.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from encoder.map_pooling import block_max, pooling_block, put_block_max
 from encoder.measure import tokens
 from encoder.measure.aggregate import SpecialTokens, mean_attention
-from encoder.trace import CHUNK_NUMBERS, Trace, block_max, pooling_block, put_block_max
+from encoder.trace import CHUNK_NUMBERS, Trace
 
 
 def attention_rows(

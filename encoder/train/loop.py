@@ -30,7 +30,7 @@ import torch.nn.functional as F
 from encoder import attend
 from encoder.capture import record
 from encoder.errors import EncoderError
-from encoder.pipeline import TextEncoder
+from encoder.text_encoder import TextEncoder
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask
 

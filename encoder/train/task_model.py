@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from encoder.config import EncoderConfig
 from encoder.model import Encoder, initialise
-from encoder.pipeline import TextEncoder
+from encoder.text_encoder import TextEncoder
 from encoder.train.settings import TaskSettings
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from encoder.text import Tokenizer
+from encoder.tokenizer import Tokenizer
 from encoder.twins.corpus import CorpusError, Encoded, token_id
 from encoder.twins.recipe import TrainingRecipe
 

@@ -24,7 +24,7 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from encoder.errors import EncoderError
-from encoder.text import Tokenizer
+from encoder.tokenizer import Tokenizer
 
 FILES = ("data.noun", "data.verb", "data.adj", "data.adv")
 DEBIAN = Path("/usr/share/wordnet")

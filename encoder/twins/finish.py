@@ -20,7 +20,7 @@ from encoder import attend
 from encoder.capture import record
 from encoder.load import load, save
 from encoder.model import Encoder
-from encoder.pipeline import TextEncoder
+from encoder.text_encoder import TextEncoder
 from encoder.train.curves import DATA, FILE
 from encoder.twins.batches import single_rows
 from encoder.twins.checkpoint import RunState, read_checkpoint

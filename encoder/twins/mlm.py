@@ -25,7 +25,7 @@ from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
 from encoder.mlm import MLMHead
 from encoder.model import Encoder, initialise
-from encoder.pipeline import TextEncoder
+from encoder.text_encoder import TextEncoder
 from encoder.twins.batches import IGNORE, Special, batches_from, mask_tokens, single_rows
 from encoder.twins.checkpoint import RunState, read_checkpoint, restore, save_checkpoint
 from encoder.twins.corpus import Encoded, Prepared

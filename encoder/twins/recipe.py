@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from encoder.config import NORM_PLACEMENTS, EncoderConfig, NormPlacement
 from encoder.errors import ConfigError
-from encoder.text import Tokenizer
+from encoder.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import streamlit as st
 
 from encoder import figures
 from encoder.figures.moved import moved_heatmap, shares_by_layer, shares_by_token
+from encoder.map_pooling import pooling_block
 from encoder.measure import norm_weighted, ranking
 from encoder.measure.norm_weighted import LayerShares
-from encoder.trace import pooling_block
 from pages.components import plot, plot_window
 from pages.core import cache, formulas, map_window, selection, sidebar, token_names, token_rows
 from pages.core.view import View, state

@@ -24,7 +24,8 @@ import encoder
 from encoder.config import EncoderConfig
 from encoder.device import DTYPES, pick_device
 from encoder.edits import Edit
-from encoder.text import TextWindow, Tokenizer
+from encoder.text import TextWindow
+from encoder.tokenizer import Tokenizer
 from encoder.trace import Trace
 from pages.core import model_access
 from pages.core.byte_cache import ByteCache

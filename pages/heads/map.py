@@ -9,7 +9,7 @@ import streamlit as st
 
 from encoder import figures
 from encoder.export import Map
-from encoder.trace import pooling_block
+from encoder.map_pooling import pooling_block
 from pages.components import plot, plot_window
 from pages.components.events import PlotEvent
 from pages.core.map_window import EXACT_TOKENS, zoomed

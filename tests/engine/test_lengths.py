@@ -119,9 +119,9 @@ def test_windows_of_a_real_text(minilm: TextEncoder, prose: str):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"stride": 0}, "stride=0: choose 1 to 59"),
-        ({"stride": 60}, "stride=60: choose 1 to 59"),
-        ({"max_tokens": 2}, "max_tokens=2 leaves no room beside 2 special tokens"),
+        ({"stride": 0}, r"stride=0\b.* 1 to 59"),
+        ({"stride": 60}, r"stride=60\b.* 1 to 59"),
+        ({"max_tokens": 2}, r"max_tokens=2\b.* 2 special tokens.* 3 or more"),
     ],
 )
 def test_windows_that_cannot_be(options: dict[str, int], message: str):
@@ -179,7 +179,7 @@ def test_a_pair_that_fits_is_one_window_and_two_long_sentences_leave_a_quarter()
     assert {window.slides for window in both} == {1}
     assert {window.sentence.segments.count(0) - 2 for window in both} == {30}
     assert max(window.tokens[1] for window in both) == len(WORDS) + 1
-    with pytest.raises(TextError, match="stride=31: choose 1 to 4"):
+    with pytest.raises(TextError, match=r"stride=31\b.* 1 to 4\b"):
         model.windows(QUESTION, " ".join(WORDS), max_tokens=13, stride=31)
-    with pytest.raises(TextError, match="max_tokens=4 leaves no room"):
+    with pytest.raises(TextError, match=r"max_tokens=4\b.* 5 or more"):
         model.windows("the cat", "a dog", max_tokens=4)

@@ -34,7 +34,7 @@ def test_what_is_no_text_is_said_so(value: object) -> None:
     for run in (model.trace, model.windows, lambda text: model.embed([text]), lambda text: model.trace("a", text)):
         if value is None and run is not model.trace:
             continue  # no second text
-        with pytest.raises(TextError, match=f"not {type(value).__name__}"):
+        with pytest.raises(TextError, match=type(value).__name__):
             run(value)
     if isinstance(value, list):
         with pytest.raises(TextError, match="trace_batch"):
@@ -44,11 +44,11 @@ def test_what_is_no_text_is_said_so(value: object) -> None:
 @pytest.mark.parametrize("wrong", ["a", 1.0, None])
 def test_what_is_no_head_is_said_so(wrong: object) -> None:
     trace = tiny().trace("the cat")
-    with pytest.raises(EncoderError, match="a whole number from 0 to"):
+    with pytest.raises(EncoderError, match=r"whole number.*0 to \d"):
         trace.attention(True, 0)
-    with pytest.raises(EncoderError, match="a whole number from 0 to"):
+    with pytest.raises(EncoderError, match=r"whole number.*0 to \d"):
         trace.scores(0, wrong)  # type: ignore[arg-type]
-    with pytest.raises(EncoderError, match="a whole number from 0 to"):
+    with pytest.raises(EncoderError, match=r"whole number.*0 to \d"):
         trace.z(wrong, 0)  # type: ignore[arg-type]
 
 

@@ -16,7 +16,7 @@ from encoder.measure import passage
 from encoder.measure.head_map import LongMap, dense_map, small_maps
 from encoder.measure.heads import head_measures
 from encoder.measure.padding import leaked, padding_effect
-from encoder.text import Tokenizer
+from encoder.tokenizer import Tokenizer
 from tests.engine import by_hand
 from tests.engine.conftest import VARIANTS, tiny
 
@@ -76,14 +76,14 @@ def test_pairs_windows_and_ready_tokens_are_padded_alike():
 def test_lengths_that_cannot_be_padded_to():
     model = tiny()
     for length, why in (
-        (5, "pad_to=5: this text is 8 tokens, and padding only adds: choose 8 or more, or a shorter text."),
-        (62, "pad_to=62: from scratch takes 61 tokens. Choose a length up to that."),
-        (2.5, "pad_to=2.5: a whole number of tokens is needed."),
-        (True, "pad_to=True: a whole number of tokens is needed."),
+        (5, "choose 8 or more"),
+        (62, "at most 61 tokens"),
+        (2.5, "whole number"),
+        (True, "whole number"),
     ):
-        with pytest.raises(TextError) as refused:
+        with pytest.raises(TextError, match=why) as refused:
             model.trace(SHORT, pad_to=length)
-        assert str(refused.value) == why
+        assert f"pad_to={length}" in str(refused.value)
     assert model.trace(SHORT, pad_to=61).n_tokens == 61
 
 
@@ -94,7 +94,7 @@ def test_a_model_without_a_padding_token_says_so():
     unable = dataclasses.replace(model, tokenizer=bare)
     assert model.can_pad
     assert not unable.can_pad
-    with pytest.raises(TextError, match="from scratch has no padding token, so a text cannot be padded: leave pad_to"):
+    with pytest.raises(TextError, match="no padding token"):
         unable.trace(SHORT, pad_to=20)
     bare.pad_id = 99  # a token for which the encoder has no vector
     assert not unable.can_pad

@@ -9,7 +9,7 @@ import torch
 
 from encoder import EncoderError, TextEncoder
 from encoder import trace as trace_module
-from encoder.trace import block_max, pooling_block
+from encoder.map_pooling import block_max, pooling_block
 from tests.engine.conftest import WORDS, tiny
 
 SENTENCE = "the cat sat on the unhappy mat ."
@@ -171,11 +171,9 @@ def test_the_block_of_a_pooled_map():
 def test_a_layer_or_head_that_is_not_there(layer: int, head: int):
     trace = tiny().trace("cat")
     wrong, count, name = (layer, 3, "layer") if not 0 <= layer < 3 else (head, 5, "head")
-    message = f"There is no {name} {wrong}: this model's are 0 to {count - 1}."
     for ask in (trace.attention, trace.scores, trace.z, trace.pooled_attention):
-        with pytest.raises(EncoderError) as caught:
+        with pytest.raises(EncoderError, match=f"{name} {wrong} .* 0 to {count - 1}"):
             ask(layer, head)
-        assert str(caught.value) == message
 
 
 def test_a_trace_is_a_value():

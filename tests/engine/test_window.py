@@ -7,8 +7,9 @@ import torch
 
 import encoder
 from encoder import trace as trace_module
+from encoder.map_pooling import block_max
 from encoder.measure import aggregate, ranking, tiled_attention
-from encoder.trace import Trace, block_max
+from encoder.trace import Trace
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from torch import nn
 
 import encoder
 from encoder import TextEncoder
-from encoder.images import ImageEncoder
+from encoder.image_encoder import ImageEncoder
 from tests.load import reference
 
 

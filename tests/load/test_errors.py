@@ -50,8 +50,8 @@ def test_a_name_of_nothing(source: str):
 
 
 def test_unknown_device_and_number_type():
-    refused("minilm", "device='abacus': choose one of auto, cpu, cuda, mps", device="abacus")
-    refused("minilm", "dtype='int8': choose one of float32, bfloat16", dtype="int8")
+    refused("minilm", "device='abacus'.* auto, cpu, cuda, mps", device="abacus")
+    refused("minilm", "dtype='int8'.* float32, bfloat16", dtype="int8")
 
 
 def test_an_empty_folder(tmp_path: Path):
@@ -333,7 +333,7 @@ def test_a_word_beyond_the_table_is_named_when_it_is_typed(checkpoint: Callable,
         "embeddings.word_embeddings.weight": weights["embeddings.word_embeddings.weight"][:90].clone()})  # fmt: skip
     model = encoder.load(path, device="cpu")
     assert model.trace("w89").n_tokens == 3
-    with pytest.raises(encoder.TextError, match=r"'w95' the id 95; the encoder of cut has vectors for 0 to 89"):
+    with pytest.raises(encoder.TextError, match=r"'w95' the id 95\b.* 0 to 89\b"):
         model.trace("w5 w95")
 
 
@@ -359,13 +359,13 @@ def test_a_preparation_of_images_that_is_not_known(fields: dict, message: str, c
 @pytest.mark.parametrize("shape", [(3, 24), (1, 24, 24), (24, 24, 3)])
 def test_pixels_of_another_shape(shape: tuple[int, ...], checkpoint: Callable):
     model = checkpoint("vit").ours
-    with pytest.raises(encoder.EncoderError, match=re.escape(f"the shape {shape}; vit")):
+    with pytest.raises(encoder.EncoderError, match=rf"\[3, height, width\].*{re.escape(str(shape))}"):
         model.trace_image(torch.zeros(shape))
-    with pytest.raises(encoder.EncoderError, match=re.escape(f"the shape {shape}; vit")):
+    with pytest.raises(encoder.EncoderError, match=rf"\[3, height, width\].*{re.escape(str(shape))}"):
         model.prepare(torch.zeros(shape))
 
 
 def test_pixels_of_another_size(checkpoint: Callable):
     model = checkpoint("vit").ours
-    with pytest.raises(encoder.EncoderError, match=r"takes a batch of \(3, 24, 24\): prepare\(\) makes one"):
+    with pytest.raises(encoder.EncoderError, match=r"\(3, 24, 24\).*prepare\(\)"):
         model.trace_image(torch.zeros(3, 30, 24))

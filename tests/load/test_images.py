@@ -13,7 +13,7 @@ import torch
 
 import encoder
 from encoder.edits import AblateHead
-from encoder.images import ImageEncoder, Preparation
+from encoder.image_encoder import ImageEncoder, Preparation
 
 
 def prepared(checkpoint: Callable, tmp_path: Path, **fields) -> ImageEncoder:

@@ -15,7 +15,7 @@ import encoder
 from encoder import EncoderConfig, EncoderError, LoadError, MLMHead, MLMHeadConfig, TextEncoder
 from encoder.config import Patches
 from encoder.load import native
-from encoder.text import Tokenizer
+from encoder.tokenizer import Tokenizer
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]", "the", "cat", "sat", "on", "a", "mat"]
 PLAIN = EncoderConfig(vocab_size=len(WORDS), d_model=12, n_layers=2, n_heads=3, d_ffn=20, max_positions=17)
@@ -253,8 +253,8 @@ def test_padding_is_never_predicted_and_changes_nothing():
     [
         (None, "a [MASK]", 5, "a small one has no masked-word head"),
         (MLMHeadConfig(), "a cat", 5, r"The text has no \[MASK\]"),
-        (MLMHeadConfig(), "a [MASK]", 0, "k=0: choose 1 to 11"),
-        (MLMHeadConfig(), "a [MASK]", 12, "k=12: choose 1 to 11"),
+        (MLMHeadConfig(), "a [MASK]", 0, r"k=0\b.* 1 to 11"),
+        (MLMHeadConfig(), "a [MASK]", 12, r"k=12\b.* 1 to 11"),
     ],
 )
 def test_what_cannot_be_predicted_is_said(head, text: str, k: int, message: str):

@@ -12,7 +12,7 @@ import pytest
 
 from encoder import LoadError
 from encoder.load.tokenizer import read_tokenizer
-from encoder.text import Tokenizer
+from encoder.tokenizer import Tokenizer
 
 TEXTS = [
     "The cat sat on the mat.", "Unhappiness, unhappily!", "Café déjà-vu  ÀÉÎ", "中文 and English", "", " ", "a",
@@ -164,8 +164,8 @@ def broken_special(folder: Path) -> None:
         (without_mask, r"lacks its mask_token '\[MASK\]'"),
         (unbasic, "do_basic_tokenize=false"),
         (broken_merges, "cannot be made into a tokenizer"),
-        (broken_json, r"tokenizer\.json is not a tokenizer that can be read"),
-        (broken_special, r"special_tokens_map\.json holds no JSON object"),
+        (broken_json, r"tokenizer\.json is no readable tokenizer"),
+        (broken_special, r"special_tokens_map\.json has no JSON object"),
     ],
 )
 def test_what_cannot_be_read_is_named(prepare: Callable[[Path], None], message: str, tmp_path: Path):

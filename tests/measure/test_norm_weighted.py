@@ -10,8 +10,8 @@ from encoder import TextEncoder
 from encoder import trace as trace_module
 from encoder.edits import AblateHead
 from encoder.errors import EncoderError
+from encoder.map_pooling import block_max
 from encoder.measure import norm_weighted as nw
-from encoder.trace import block_max
 from tests.engine.conftest import VARIANTS, tiny
 
 TEXT = "the cat sat on the mat and the dog ran ."
@@ -106,9 +106,9 @@ def test_an_ablated_head_moves_nothing(minilm: TextEncoder):
 
 def test_a_head_that_is_not_there(minilm: TextEncoder):
     trace = minilm.trace("a")
-    with pytest.raises(EncoderError, match="no head 12"):
+    with pytest.raises(EncoderError, match="No head 12"):
         nw.value_output(trace, 0, 12)
-    with pytest.raises(EncoderError, match="no layer 6"):
+    with pytest.raises(EncoderError, match="No layer 6"):
         nw.norm_weighted(trace, 6, 0)
 
 

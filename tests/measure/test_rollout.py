@@ -81,5 +81,5 @@ def test_long_texts_and_layers_that_are_not_there(minilm: TextEncoder, prose: st
     with pytest.raises(EncoderError, match="20 at most"):
         rollout(trace, 2)
     assert rollout(trace, 2, slice(0, 20)).shape == (20, trace.n_tokens)
-    with pytest.raises(EncoderError, match="no layer 6"):
+    with pytest.raises(EncoderError, match="No layer 6"):
         rollout(trace, 6, slice(0, 1))

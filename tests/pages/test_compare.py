@@ -147,7 +147,7 @@ def test_a_model_b_that_cannot_be_is_a_sentence(source: str, said: str):
 
 def test_moved_norms_are_said_to_be_untrained():
     app = visit("compare", compare="models")
-    assert "without any training" in sentences(app)
+    assert "without retraining" in sentences(app)
 
 
 def test_long_texts_are_compared_in_blocks():

@@ -117,5 +117,5 @@ def test_symbols_rather_than_ids(run: TaskRun) -> None:
 
 
 def test_no_text_at_all_is_a_sentence(run: TaskRun) -> None:
-    with pytest.raises(TextError, match="type at least one symbol"):
+    with pytest.raises(TextError, match="text is empty"):
         run.text_encoder().trace("  ")

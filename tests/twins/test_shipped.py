@@ -10,7 +10,7 @@ import torch
 
 import encoder
 from encoder.load.bundled import bundled_folder
-from encoder.pipeline import TextEncoder
+from encoder.text_encoder import TextEncoder
 from encoder.train import curves
 from encoder.twins import recipe
 

@@ -1,0 +1,115 @@
+"""NamedEncoder: an Encoder with a name and notes, which runs recorded passes: what text and image encoders share.
+
+Shapes: B batch, T tokens.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from encoder.capture import record
+from encoder.config import EncoderConfig, NormPlacement
+from encoder.device import explain_out_of_memory
+from encoder.edits import Edit, check_edits
+from encoder.errors import EncoderError
+from encoder.model import Encoder
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NamedEncoder:
+    """An encoder with a name. name: for people; notes: sentences about how it was loaded. It stays in eval mode."""
+
+    name: str
+    encoder: Encoder
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.encoder.eval()
+
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"<{type(self).__name__} {self.name}: {config.n_layers} layers x {config.n_heads} heads, width "
+            f"{config.d_model}, {config.norm_placement}-norm, {config.position} positions, {self.n_parameters:,} "
+            f"parameters, {self._inputs()}, on {self.device}>"
+        )
+
+    def _inputs(self) -> str:
+        """What the encoder takes, in a few words."""
+        return f"{self.config.max_tokens:,} tokens at most"
+
+    @property
+    def config(self) -> EncoderConfig:
+        """The architecture."""
+        return self.encoder.config
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights and traces."""
+        return self.encoder.device
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of the encoder's weights. Shared ones count once; a masked-word head does not count."""
+        return sum(parameter.numel() for parameter in self.encoder.parameters())
+
+    def with_norm_placement(self, norm_placement: NormPlacement) -> Self:
+        """The same weights with the norms moved, without retraining; `notes` says so. No weight is copied.
+
+        Post-norm weights have no final norm to add; pre-norm weights keep theirs.
+        """
+        trained_as = self.config.norm_placement
+        if norm_placement == trained_as:
+            return self
+        note = (
+            f"{self.name} was trained with {trained_as}-norm. Here its norms are moved to {norm_placement}-norm "
+            "without retraining: the numbers are real, but the model was not trained to work this way."
+        )
+        moved = self.encoder.with_norm_placement(norm_placement)
+        return dataclasses.replace(self, encoder=moved, notes=(*self.notes, note))
+
+    rewired = with_norm_placement  # the name up to 0.1; it goes in the release after the next
+
+    def _recorded(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        segments: Tensor | None = None,
+        *,
+        n_tokens: int,
+        edits: Sequence[Edit],
+        request: Sequence[str],
+    ) -> list[Mapping[str, Tensor]]:
+        """Run a batch of B inputs with T = `n_tokens`, and return the recorded values of each.
+
+        Raises EncoderError in training mode, for edits of what does not exist, and for a request that is unknown.
+        """
+        if self.encoder.training:
+            raise EncoderError(
+                "This encoder is in training mode, where dropout changes the numbers: call .eval() first."
+            )
+        check_edits(edits, self.config.n_layers, self.config.n_heads, n_tokens)
+        with (
+            explain_out_of_memory(self.device, len(inputs) * n_tokens),
+            record(tuple(edits), tuple(request)) as recorder,
+            torch.no_grad(),
+        ):
+            self.encoder(inputs, mask, segments)
+        return [_values_of(recorder.values, index) for index in range(len(inputs))]
+
+
+def _values_of(values: Mapping[str, Tensor], index: int) -> Mapping[str, Tensor]:
+    """The values of one input of a batch: [B, ...] each, but positions that all inputs share are [T, E]."""
+    return MappingProxyType(
+        {
+            name: value if name == "embedding.position" and value.dim() == 2 else value[index]
+            for name, value in values.items()
+        }
+    )
