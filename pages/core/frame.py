@@ -30,6 +30,7 @@ STYLE = """
 .stMainBlockContainer { padding: 3.75rem 2rem 3rem; }
 @media (max-width: 640px) { .stMainBlockContainer { padding: 3.75rem 0.75rem 3rem; } }
 [data-testid="stSidebarHeader"] { height: 2.5rem; }
+[data-testid="stPageLink"] * { white-space: normal; }
 .st-key-view-norm button { padding-inline: 0.2rem; }
 """
 
