@@ -24,18 +24,27 @@
   const text = (selector) => [...document.querySelectorAll(selector)].map((element) => element.textContent).join("|");
   const states = {
     grid: () => [...document.querySelectorAll("canvas")].map((canvas) => canvas.__content ?? "").join("|"),
-    map: () => [...document.querySelectorAll(".heatmaplayer image")].map((image) => image.getAttribute("xlink:href") ?? image.getAttribute("href")).join("|"),
+    map: () =>
+      [...document.querySelectorAll(".heatmaplayer image")].map((image) =>
+        image.getAttribute("xlink:href") ?? image.getAttribute("href")
+      ).join("|"),
     heading: () => text("h1, h2, h3"),
-    lines: () => `${text("#vis svg text").length}:${document.querySelectorAll("#vis svg > g").length}:${document.querySelector("#vis svg line")?.getAttribute("stroke-opacity")}`,
+    lines: () =>
+      `${text("#vis svg text").length}:${document.querySelectorAll("#vis svg > g").length}:${
+        document.querySelector("#vis svg line")?.getAttribute("stroke-opacity")
+      }`,
   };
   const read = (names) => Object.fromEntries(names.map((name) => [name, states[name]()]));
 
   // The second frame's task: the first one has by then been handed to the compositor.
-  const painted = (then) => requestAnimationFrame(() => requestAnimationFrame(() => {
-    const channel = new MessageChannel();
-    channel.port1.onmessage = then;
-    channel.port2.postMessage(0);
-  }));
+  const painted = (then) =>
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        const channel = new MessageChannel();
+        channel.port1.onmessage = then;
+        channel.port2.postMessage(0);
+      })
+    );
 
   // Arms the watch: from the next `trigger` event until all of `names` differ from now. The result,
   // milliseconds of each name, comes from `finish`.
@@ -45,15 +54,24 @@
     result = new Promise((resolve, reject) => {
       const asBefore = () => names.filter((name) => states[name]() === before[name]);
       // A page that was busy all the time has this timer due before its next frame: only what did not change is late.
-      const late = () => asBefore().length && reject(new Error(
-        began === null ? `no ${trigger} in ${patience} ms` : `after ${patience} ms still as before: ${asBefore()}`));
+      const late = () =>
+        asBefore().length && reject(
+          new Error(
+            began === null ? `no ${trigger} in ${patience} ms` : `after ${patience} ms still as before: ${asBefore()}`,
+          ),
+        );
       setTimeout(late, patience);
       let began = null;
-      addEventListener(trigger, (event) => { began ??= event.timeStamp; }, { capture: true, once: true });
+      addEventListener(trigger, (event) => {
+        began ??= event.timeStamp;
+      }, { capture: true, once: true });
       const seen = new Set();
       const times = {};
       const look = () => {
-        if (began === null) { requestAnimationFrame(look); return; }
+        if (began === null) {
+          requestAnimationFrame(look);
+          return;
+        }
         const now = read(names);
         for (const name of names) {
           if (seen.has(name) || !now[name] || now[name] === before[name]) continue;
@@ -72,8 +90,11 @@
   window.__shown = (name) => states[name]();
 
   // From the start of the navigation until `selector` is in the page and painted.
-  window.__appeared = (selector) => new Promise((resolve) => {
-    const look = () => (document.querySelector(selector) ? painted(() => resolve(performance.now())) : requestAnimationFrame(look));
-    look();
-  });
+  window.__appeared = (selector) =>
+    new Promise((resolve) => {
+      const look = () => (document.querySelector(selector)
+        ? painted(() => resolve(performance.now()))
+        : requestAnimationFrame(look));
+      look();
+    });
 })();

@@ -270,7 +270,7 @@ def test_the_grid_says_what_does_not_fit(maps: np.ndarray, changed: dict, messag
     ("shape", "tokens", "message"),
     [
         ((1, 3, 4), 3, r"\[heads, T, T\] = \[1, 3, 3\], not \[1, 3, 4\]"),
-        ((13, 2, 2), 2, "13 heads, 12 colours; 1 to 12 heads"),
+        ((13, 2, 2), 2, "13 heads, 12 colours; lines show 1 to 12 heads"),
         ((1, 513, 513), 513, "513 tokens; lines show at most 512"),
     ],
 )
@@ -382,7 +382,7 @@ def page() -> None:
     held = components.lines(np.zeros((1, 3, 3)), tokens=["a", "b", "a"], labels=["L0 H0"], key="lines", alt="Lines.")
     text = components.text_shade(
         [[("a", 0), (" ", -1), ("b", 1)]], labels=["a", "b"], values=[0.5, float("nan")], rows=[0, 1], columns=[0, -1],
-        key="text", alt="Text.", title="weight", direction="to", weights=np.zeros((2, 1)), held=[1],
+        key="text", alt="Text.", title="weight", direction="to", weights=np.zeros((2, 1)), selected=[1],
     )  # fmt: skip
     st.text(f"{event} {window} {grid} {held} {text}")
 

@@ -22,6 +22,7 @@ from plotly.offline import get_plotlyjs
 from encoder.export.picture import escape, style
 from encoder.figures import colours as colour
 from encoder.figures.png import png_uri
+from encoder.javascript import joined
 
 #: Longer tables are cut in the page, and say so.
 LONGEST_TABLE = 200
@@ -72,9 +73,9 @@ def document(
     """
     scripts = []
     if any(section.figure is not None for section in sections):
-        scripts += [get_plotlyjs(), (HERE / "document.js").read_text(encoding="utf-8")]
+        scripts += [get_plotlyjs(), joined(HERE / "document.js")]
     if any(section.live is not None for section in sections):
-        scripts.append((HERE / "interactive_report.js").read_text(encoding="utf-8"))
+        scripts.append(joined(HERE / "interactive_report.js"))
     body = [f"<h1>{escape(title)}</h1>"]
     body += [f'<blockquote dir="auto">{escape(text)}</blockquote>'] if text else []
     body += [_facts(facts)] if facts else []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
-import json
 import os
 import tempfile
 from collections.abc import Callable
@@ -18,33 +17,31 @@ from streamlit.file_util import get_app_static_dir
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from encoder.javascript import joined
+
 HERE = Path(__file__).parent
 # One time for every copy of one version: the name already says which version it is, and a browser that guesses how long
 # a file without cache headers stays fresh (a tenth of its age) then guesses months.
 LONG_AGO = 1_577_836_800
 
 
-def script(*names: str) -> str:
-    """A component's JavaScript: what all of them share, then its own files. One module, so it needs no import.
+def script(name: str) -> str:
+    """A component's JavaScript as one module: its file and all that it imports.
 
-    Streamlit sends it with each change of the component's data. Where the app has static files it goes there, and what
-    is sent fetches it: once, as its name says what is in it.
+    Streamlit sends it again with each change of the component's data. So where the app has static files, the script is
+    one of them, named by its content, and a short loader that fetches it once is sent instead.
     """
-    whole = _joined("address", "shared", *names)
+    whole = joined(HERE / f"{name}.js")
     folder = _static_folder()
     if folder is None:
         return whole
     content = whole.encode()
-    name = f"{names[-1]}-{hashlib.blake2b(content, digest_size=8).hexdigest()}.js"
+    file = f"{name}-{hashlib.blake2b(content, digest_size=8).hexdigest()}.js"
     try:
-        _write(folder / name, lambda: content)
+        _write(folder / file, lambda: content)
     except OSError:
         return whole
-    return _joined("address", "loader").replace("PATH", json.dumps(f"app/static/{name}"))
-
-
-def _joined(*names: str) -> str:
-    return "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in names)
+    return joined(HERE / "loader.js").replace("$PATH", f"app/static/{file}")
 
 
 def style(name: str) -> str:

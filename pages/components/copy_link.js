@@ -1,14 +1,16 @@
-// The address of the view: shown, and copied with or without what was typed.
+// The address of the view: shown, and copied with or without the user's text.
+import { make } from "../../encoder/export/drawing.js";
+import { mounted, unpack } from "./shared.js";
 
-// Over plain http, as in a classroom's network, browsers offer no navigator.clipboard: then the shown text is selected
-// and copied the old way.
+// Over plain http, as in a classroom's network, browsers have no navigator.clipboard: then the shown text is selected and
+// copied with execCommand.
 async function copyText(text, field) {
   if (window.isSecureContext && navigator.clipboard) {
     try {
       await navigator.clipboard.writeText(text);
       return true;
     } catch {
-      // refused, or the window has lost the focus: the old way may still do
+      // refused, or the window has lost the focus: execCommand may still work
     }
   }
   const shown = field.value;
@@ -30,7 +32,10 @@ class LinkView {
     parent.append(this.root);
     this.field.addEventListener("focus", () => this.field.select());
     this.whole.addEventListener("click", () => this.copy(this.address([]), "The link is copied."));
-    this.bare.addEventListener("click", () => this.copy(this.address(this.header.typed), "The link is copied, without what was typed."));
+    this.bare.addEventListener(
+      "click",
+      () => this.copy(this.address(this.header.typed), "The link is copied, without what was typed."),
+    );
   }
 
   update(component) {
@@ -49,7 +54,9 @@ class LinkView {
 
   async copy(address, said) {
     const done = await copyText(address, this.field);
-    this.status.textContent = done ? said : "This browser does not let a page copy. The link is selected: press Ctrl+C, or ⌘C.";
+    this.status.textContent = done
+      ? said
+      : "This browser does not let a page copy. The link is selected: press Ctrl+C, or ⌘C.";
   }
 
   destroy() {

@@ -1,9 +1,9 @@
-// What plot.js knows of a figure before it is drawn: its arrays, its look in a theme, its cells, numbers and labels in words.
+// Reads a figure before it is drawn: its arrays, theme, cells, and the text of its numbers and labels.
 
 const MAP_TYPES = new Set(["heatmap", "contour", "histogram2d"]);
 
 // The figure's JSON with its arrays put back. An array that did not change stays the same object: Plotly then skips it.
-function revive(node, arrays, previous) {
+export function revive(node, arrays, previous) {
   if (Array.isArray(node)) return node.map((item) => revive(item, arrays, previous));
   if (node === null || typeof node !== "object") return node;
   if (typeof node.$array === "string") {
@@ -17,37 +17,49 @@ function revive(node, arrays, previous) {
 }
 
 // [2, 3] numbers as 2 rows that are views; Plotly takes typed arrays wherever it takes arrays.
-function nest(data, shape) {
+export function nest(data, shape) {
   if (shape.length <= 1) return data;
   const step = data.length / shape[0];
   return Array.from({ length: shape[0] }, (_, k) => nest(data.subarray(k * step, (k + 1) * step), shape.slice(1)));
 }
 
 // How a figure looks in Streamlit's theme; whatever the figure sets itself wins.
-function themeTemplate(theme, own) {
+export function themeTemplate(theme, given) {
   const axis = {
-    gridcolor: theme.faint, linecolor: theme.border, zerolinecolor: theme.border, tickcolor: theme.border,
-    automargin: true, title: { font: { size: 13 } },
+    gridcolor: theme.faint,
+    linecolor: theme.border,
+    zerolinecolor: theme.border,
+    tickcolor: theme.border,
+    automargin: true,
+    title: { font: { size: 13 } },
   };
   const layout = {
     font: { family: theme.font, size: 12, color: theme.text },
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    xaxis: axis, yaxis: axis,
-    hoverlabel: { bgcolor: theme.background, bordercolor: theme.border, font: { family: theme.font, color: theme.text, size: 13 } },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    xaxis: axis,
+    yaxis: axis,
+    hoverlabel: {
+      bgcolor: theme.background,
+      bordercolor: theme.border,
+      font: { family: theme.font, color: theme.text, size: 13 },
+    },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: theme.muted, activecolor: theme.primary },
     margin: { l: 8, r: 8, t: 34, b: 8 },
     title: { font: { size: 15 } },
-    colorway: theme.dark ? ["#6ea8fe", "#ff7b7b", "#5fd38d", "#ffb454", "#c59cff", "#5fd3d3"]
+    colorway: theme.dark
+      ? ["#6ea8fe", "#ff7b7b", "#5fd38d", "#ffb454", "#c59cff", "#5fd3d3"]
       : ["#1f6fd6", "#d03b3b", "#1f8a4c", "#b8650a", "#7b4fd0", "#0f8a8a"],
   };
   const colorbar = { outlinewidth: 0, thickness: 14, tickcolor: theme.border };
   const data = Object.fromEntries([...MAP_TYPES].map((type) => [type, [{ colorbar }]]));
-  return { layout: merge(layout, own?.layout), data: { ...data, ...own?.data } };
+  return { layout: merge(layout, given?.layout), data: { ...data, ...given?.data } };
 }
 
 function merge(base, over) {
   if (!over) return base;
-  const plain = (value) => value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
+  const plain = (value) =>
+    value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
   const result = { ...base };
   for (const [key, value] of Object.entries(over)) {
     result[key] = plain(value) && plain(base[key]) ? merge(base[key], value) : value;
@@ -56,55 +68,64 @@ function merge(base, over) {
 }
 
 // Plain objects and arrays anew, typed arrays as they are.
-function copy(node) {
+export function copy(node) {
   if (Array.isArray(node)) return node.map(copy);
   if (node === null || typeof node !== "object" || ArrayBuffer.isView(node)) return node;
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, copy(value)]));
 }
 
 // Plotly writes labels in a small markup of its own (<br>, <b>, &lt;); this is the text that a reader sees.
-function plainText(markup) {
-  return String(markup).replace(/<extra>.*?<\/extra>/gs, "").replace(/<br\s*\/?>/gi, "\n").replace(/<\/?[a-z][^>]*>/gi, "")
+export function plainText(markup) {
+  return String(markup).replace(/<extra>.*?<\/extra>/gs, "").replace(/<br\s*\/?>/gi, "\n").replace(
+    /<\/?[a-z][^>]*>/gi,
+    "",
+  )
     .replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&nbsp;/g, " ").replace(/&amp;/g, "&");
 }
 
 // A number in one of d3's formats that figures use: .3f, .1%, +.2f, .4g, .2e, d.
-function formatNumber(value, format) {
+export function formatNumber(value, format) {
   if (typeof value !== "number") return String(value ?? "");
   if (!Number.isFinite(value)) return "no value";
   const parts = /^(\+?),?(?:\.(\d+))?([fgred%]?)$/.exec(format ?? ".3f") ?? ["", "", "4", "g"];
   const digits = parts[2] === undefined ? undefined : Number(parts[2]);
   const sign = parts[1] && value >= 0 ? "+" : "";
   const kinds = {
-    f: () => value.toFixed(digits ?? 6), "%": () => `${(value * 100).toFixed(digits ?? 6)}%`, d: () => String(Math.round(value)),
-    e: () => value.toExponential(digits ?? 6), g: () => String(Number(value.toPrecision(digits || 6))),
-    r: () => String(Number(value.toPrecision(digits || 6))), "": () => String(Number(value.toPrecision(digits || 12))),
+    f: () => value.toFixed(digits ?? 6),
+    "%": () => `${(value * 100).toFixed(digits ?? 6)}%`,
+    d: () => String(Math.round(value)),
+    e: () => value.toExponential(digits ?? 6),
+    g: () => String(Number(value.toPrecision(digits || 6))),
+    r: () => String(Number(value.toPrecision(digits || 6))),
+    "": () => String(Number(value.toPrecision(digits || 12))),
   };
   return (sign + kinds[parts[3]]()).replace(/^-(0(\.0*)?%?)$/, "$1");
 }
 
 // The centres along one axis of a map, and the borders between its cells.
-function cellsAlong(values, start, step, count) {
+export function cellsAlong(values, start, step, count) {
   let centres = values ? Array.from(values, Number) : [];
   if (centres.length === count + 1) centres = centres.slice(1).map((edge, k) => (edge + centres[k]) / 2);
   if (centres.length !== count || centres.some((value) => !Number.isFinite(value))) {
     centres = Array.from({ length: count }, (_, k) => (start ?? 0) + k * (step ?? 1));
   }
-  const widths = count > 1 ? [centres[1] - centres[0], centres[count - 1] - centres[count - 2]] : [step ?? 1, step ?? 1];
+  const widths = count > 1
+    ? [centres[1] - centres[0], centres[count - 1] - centres[count - 2]]
+    : [step ?? 1, step ?? 1];
   const inner = centres.slice(1).map((centre, k) => (centre + centres[k]) / 2);
   const edges = [centres[0] - widths[0] / 2, ...inner, centres[count - 1] + widths[1] / 2];
   return { centres, edges };
 }
 
-const axisKey = (id) => `${id[0]}axis${id.slice(1)}`;   // "x2" -> "xaxis2"
+export const axisKey = (id) => `${id[0]}axis${id.slice(1)}`; // "x2" -> "xaxis2"
 
 // The cell, as [low, high], that a position falls into.
-function span(edges, position) {
+export function span(edges, position) {
   const k = indexOf(edges, position);
   return k === null ? null : [edges[k], edges[k + 1]];
 }
 
-function indexOf(edges, position) {
+export function indexOf(edges, position) {
   if (position === undefined) return null;
   for (let k = 0; k + 1 < edges.length; k++) {
     if ((position - edges[k]) * (position - edges[k + 1]) <= 0) return k;
@@ -113,9 +134,42 @@ function indexOf(edges, position) {
 }
 
 // A label of at most so many characters; whole ones, so that an emoji is never cut in two.
-function cut(label, longest) {
+export function cut(label, longest) {
   const text = plainText(label);
-  const whole = typeof Intl.Segmenter === "function" ? Array.from(new Intl.Segmenter().segment(text), (part) => part.segment) : [...text];
+  const whole = typeof Intl.Segmenter === "function"
+    ? Array.from(new Intl.Segmenter().segment(text), (part) => part.segment)
+    : [...text];
   if (whole.length <= longest) return label;
   return `${whole.slice(0, longest - 1).join("")}…`.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}
+
+// The figure's maps: which trace, its axes, and its cells along both.
+export function mapsOf(figure) {
+  const traces = figure.data.map((trace, number) => ({ trace, number }));
+  const isMap = ({ trace }) => MAP_TYPES.has(trace.type) && trace.z?.length && trace.visible !== false;
+  return traces.filter(isMap).map(({ trace, number }) => {
+    const [rows, columns] = [trace.z.length, trace.z[0].length];
+    const [xref, yref] = [trace.xaxis ?? "x", trace.yaxis ?? "y"];
+    const across = cellsAlong(trace.x, trace.x0, trace.dx, columns);
+    const down = cellsAlong(trace.y, trace.y0, trace.dy, rows);
+    return { number, trace, rows, columns, x: axisKey(xref), y: axisKey(yref), xref, yref, across, down };
+  });
+}
+
+// Token axis -> position -> tick label.
+export function labelsOf({ layout }) {
+  const axes = Object.entries(layout).filter(([name, axis]) =>
+    /^[xy]axis\d*$/.test(name) && axis.ticktext && axis.tickvals
+  );
+  const labels = ({ tickvals, ticktext }) => new Map(Array.from(tickvals, (value, k) => [value, ticktext[k]]));
+  return Object.fromEntries(axes.map(([name, axis]) => [name, labels(axis)]));
+}
+
+// Token axis -> position -> name in labels of cells: "the (4)" where a text occurs more than once.
+export function namesOf({ layout }, labels) {
+  const names = (name) => {
+    const aliases = Object.entries(layout[name].labelalias || {}).map(([value, text]) => [Number(value), text]);
+    return new Map([...labels[name], ...aliases]);
+  };
+  return Object.fromEntries(Object.keys(labels).map((name) => [name, names(name)]));
 }

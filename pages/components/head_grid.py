@@ -14,7 +14,7 @@ from .store import store
 
 _render = st.components.v2.component(
     "encoderscope_head_grid",
-    js=assets.script("picture", "head_grid"),
+    js=assets.script("head_grid"),
     css=assets.style("head_grid"),
     isolate_styles=False,
 )
@@ -44,22 +44,22 @@ def head_grid(
 
     Args:
         thumbnails: uint8 [L, H, s, s], an index into the colour scale for each block.
-        layers, heads: the numbers of rows and columns, or how many there are.
+        layers, heads: the numbers of the rows and columns, or their count.
         selected: the head with the outline, as (layer, head).
-        key: the widget's key, also the name of a downloaded picture.
-        alt: a sentence that says what is to be seen, for those who do not see it.
+        key: the widget's key, and the name of a downloaded picture.
+        alt: a sentence for screen readers.
         colorscale: 256 colours [red, green, blue], 0 to 255.
         measure: float [L, H]: a bar under each map; NaN leaves it empty.
-        measure_label: what the bar says, for the legend and the label of a head.
-        measure_range: the values of an empty and a full bar; unset, the smallest and the largest of `measure`.
-        badges: "L0H3" -> a word or two, written on the map where it is large enough and always in its label.
-        dim: bool [L, H]: these maps are faded.
-        order: (layer, head) in the order to draw; unset, layers are rows and heads are columns. Others are left out.
-        pinned: heads that carry a numbered pin.
-        on_event: called with the event before the page runs, so it may set the state of other widgets.
+        measure_label: the bar's name in the legend and in a head's label.
+        measure_range: the values of an empty and a full bar; unset: the smallest and the largest of `measure`.
+        badges: "L0H3" -> a word or two, in the head's label, and on its map if that is large enough.
+        dim: bool [L, H]: faded maps.
+        order: the heads to draw, as (layer, head); unset: all, layers as rows and heads as columns.
+        pinned: heads with a numbered pin.
+        on_event: called with the event before the page runs, so it may change other widgets' state.
 
     Raises:
-        ValueError: an array whose shape or dtype does not fit.
+        ValueError: an array's shape or dtype does not fit.
     """
     rows = list(range(layers)) if isinstance(layers, int) else [int(layer) for layer in layers]
     columns = list(range(heads)) if isinstance(heads, int) else [int(head) for head in heads]
@@ -89,7 +89,7 @@ def head_grid(
 
 
 def _maps(thumbnails: np.ndarray, colorscale: Any, shape: tuple[int, int]) -> dict[str, np.ndarray]:
-    """What stays while one head after the other is chosen."""
+    """The arrays that stay the same while the user selects heads."""
     if thumbnails.dtype != np.uint8 or thumbnails.ndim != 4 or thumbnails.shape[2] != thumbnails.shape[3]:
         raise ValueError(f"thumbnails must be uint8 [L, H, s, s], not {thumbnails.dtype} {list(thumbnails.shape)}.")
     if thumbnails.shape[:2] != shape:

@@ -12,7 +12,7 @@ from .events import LinesEvent
 from .palette import HEAD_COLOURS
 
 _render = st.components.v2.component(
-    "encoderscope_lines", js=assets.script("picture", "lines"), css=assets.style("lines"), isolate_styles=False
+    "encoderscope_lines", js=assets.script("lines"), css=assets.style("lines"), isolate_styles=False
 )
 
 MAX_TOKENS = 512
@@ -35,26 +35,26 @@ def lines(
 ) -> LinesEvent | None:
     """Draws attention as lines from queries (left) to keys (right); returns a new selection once.
 
-    Hovering looks at one token, a click holds it, shift-click holds several. Beside each token of the other side stand
-    its weight for each head (a square as strong as the weight) and one number: the weights of the held tokens summed,
+    Hovering shows one token, a click selects it, a click with Shift selects several. Each token of the other side
+    gets a square per head, as strong as its weight, and one number: its weights with the selected tokens, summed and
     averaged over the heads.
 
     Args:
-        weights: [N, T, T] of N heads drawn over one another, rows attend to columns, values 0 to 1: float32, or uint8
-            or uint16 for 0 to 255 or 65535. [N, T, C] where keys are other tokens than queries.
-        tokens: T labels. Long ones are cut on the screen.
+        weights: [N, T, T] of N overlaid heads; rows attend to columns, values 0 to 1: float32, or uint8 or uint16 for
+            0 to 255 or 65535. [N, T, C] if the keys differ from the queries.
+        tokens: T labels. The screen cuts long ones.
         labels: N names of heads, for the legend.
-        key: the widget's key, also the name of a downloaded picture.
-        alt: a sentence that says what is to be seen, for those who do not see it.
-        key_tokens: C labels of the keys, where they are other tokens than the queries.
-        names: what hover text calls the queries and the keys, where not by their labels: "the (4)".
+        key: the widget's key, and the name of a downloaded picture.
+        alt: a sentence for screen readers.
+        key_tokens: C labels of the keys, if they differ from the queries.
+        names: names of queries and keys in hover text, if they differ from the labels: "the (4)".
         colours: N CSS colours; unset, the first N of `HEAD_COLOURS`.
-        selected_queries, selected_keys: positions of the held tokens.
-        threshold: weights below are not drawn; the numbers count them.
-        on_event: called with the event before the page runs, so it may set the state of other widgets.
+        selected_queries, selected_keys: positions of the selected tokens.
+        threshold: smaller weights are not drawn; the numbers include them.
+        on_event: called with the event before the page runs, so it may change other widgets' state.
 
     Raises:
-        ValueError: shapes that do not fit, more than 12 heads or more than 512 tokens.
+        ValueError: shapes do not fit, or there are more than 12 heads or 512 tokens.
     """
     n_keys = len(tokens if key_tokens is None else key_tokens)
     fit = [len(labels), len(tokens), n_keys]
@@ -62,9 +62,7 @@ def lines(
         raise ValueError(f"weights must be [heads, T, T] = {fit}, not {list(weights.shape)}.")
     colours = list(colours) if colours is not None else list(HEAD_COLOURS[: len(labels)])
     if not 0 < len(labels) <= len(HEAD_COLOURS) or len(colours) != len(labels):
-        raise ValueError(
-            f"{len(labels)} heads, {len(colours)} colours; 1 to {len(HEAD_COLOURS)} heads can be told apart."
-        )
+        raise ValueError(f"{len(labels)} heads, {len(colours)} colours; lines show 1 to {len(HEAD_COLOURS)} heads.")
     if max(len(tokens), n_keys) > MAX_TOKENS:
         raise ValueError(f"{max(len(tokens), n_keys)} tokens; lines show at most {MAX_TOKENS}. Pass a window of them.")
     if weights.dtype not in (np.uint8, np.uint16):
@@ -72,7 +70,7 @@ def lines(
     header = {
         "tokens": [str(token) for token in tokens],
         "keyTokens": None if key_tokens is None else [str(token) for token in key_tokens],
-        "told": [
+        "names": [
             {} if names is None else _others(side, names[k])
             for k, side in enumerate((tokens, tokens if key_tokens is None else key_tokens))
         ],
@@ -95,6 +93,6 @@ def lines(
 
 
 def _others(labels: Sequence[str], names: Sequence[str]) -> dict[int, str]:
-    """Place -> name, where that is not the label itself."""
+    """Position -> name, where the name is not the label."""
     pairs = enumerate(zip(labels, names, strict=True))
     return {place: str(name) for place, (label, name) in pairs if label != name}

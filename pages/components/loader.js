@@ -1,30 +1,36 @@
-// A component's script is a file of the app, fetched once: what travels with each click is this alone.
+// Fetches a component's script once. Streamlit sends only this loader with each change of the component's data.
+import { appUrl } from "./address.js";
 
-function fetchModule(path) {
+const PATH = "$PATH"; // assets.py puts the script's address here
+
+function fetchModule() {
   const modules = (window.__encoderscopeModules ??= new Map());
-  if (!modules.has(path)) {
-    modules.set(path, (async () => {
-      const response = await fetch(appUrl(path), { cache: "force-cache" });
-      if (!response.ok) throw new Error(`HTTP ${response.status}`);
-      const url = URL.createObjectURL(new Blob([await response.blob()], { type: "text/javascript" }));
-      try {
-        return await import(url);
-      } finally {
-        URL.revokeObjectURL(url);
-      }
-    })());
+  if (!modules.has(PATH)) modules.set(PATH, importFrom(appUrl(PATH)));
+  return modules.get(PATH);
+}
+
+async function importFrom(address) {
+  const response = await fetch(address, { cache: "force-cache" });
+  if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  const url = URL.createObjectURL(new Blob([await response.blob()], { type: "text/javascript" }));
+  try {
+    return await import(url);
+  } finally {
+    URL.revokeObjectURL(url);
   }
-  return modules.get(path);
 }
 
 export default (component) => {
-  let gone = false;
+  let removed = false;
   let end = null;
-  fetchModule(PATH).then((module) => {
-    if (!gone) end = module.default(component);
+  fetchModule().then((module) => {
+    if (!removed) end = module.default(component);
   }).catch((error) => {
-    window.__encoderscopeModules.delete(PATH);   // the next call tries again
-    if (!gone) component.parentElement.textContent = `This part's script did not arrive (${error.message}). Reload the page.`;
+    window.__encoderscopeModules.delete(PATH); // the next call tries again
+    if (!removed) component.parentElement.textContent = `A script did not load (${error.message}). Reload the page.`;
   });
-  return () => { gone = true; end?.(); };
+  return () => {
+    removed = true;
+    end?.();
+  };
 };

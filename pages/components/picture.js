@@ -1,9 +1,11 @@
-// What is drawn on a canvas as a file: PNG, or SVG by a pen that writes down what it is told.
+// A drawing as a file: PNG from a canvas, SVG from a pen that writes elements.
+import { make } from "../../encoder/export/drawing.js";
+import { download, fileName } from "./shared.js";
 
-const FILE_SCALE = 2;   // pixels of a PNG for each CSS pixel
+export const FILE_SCALE = 2; // pixels of a PNG for each CSS pixel
 
 // The buttons beside a drawing. what: "the lines"; save: takes "png" or "svg".
-function saveButtons(what, save) {
+export function saveButtons(what, save) {
   const buttons = ["PNG", "SVG"].map((kind) => {
     const button = make("button", { type: "button", class: "enc-save", title: `Download ${what} as ${kind}` }, kind);
     button.addEventListener("click", () => save(kind.toLowerCase()));
@@ -13,7 +15,7 @@ function saveButtons(what, save) {
 }
 
 // Downloads a drawing of this size in CSS pixels. draw: takes a pen, canvas or SVG, on a ground of this colour.
-function savePicture(kind, name, width, height, ground, draw) {
+export function savePicture(kind, name, width, height, ground, draw) {
   const give = (blob) => {
     const url = URL.createObjectURL(blob);
     download(`${fileName(name)}.${kind}`, url);
@@ -32,20 +34,31 @@ function savePicture(kind, name, width, height, ground, draw) {
 
 // The part of a 2D canvas context that the drawing components use. Text stays text, lines stay lines, and what comes from
 // a canvas is embedded as a PNG. Transforms are scale and shift alone, and are applied to the numbers.
-class SvgPen {
+export class SvgPen {
   constructor(width, height) {
     this.root = this.element("svg", { viewBox: `0 0 ${width} ${height}`, width, height });
-    this.ruler = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });   // measures text, and knows every way to write a colour
+    this.ruler = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true }); // measures text, and knows every way to write a colour
     this.colours = new Map();
     this.sources = new Map();
-    this.matrix = [1, 0, 0];   // scale, shift to the right, shift downwards
+    this.matrix = [1, 0, 0]; // scale, shift to the right, shift downwards
     Object.assign(this, {
-      fillStyle: "#000", strokeStyle: "#000", globalAlpha: 1, lineWidth: 1, font: "10px sans-serif", textAlign: "start",
-      textBaseline: "alphabetic", direction: "ltr", imageSmoothingEnabled: true, path: "", dash: [],
+      fillStyle: "#000",
+      strokeStyle: "#000",
+      globalAlpha: 1,
+      lineWidth: 1,
+      font: "10px sans-serif",
+      textAlign: "start",
+      textBaseline: "alphabetic",
+      direction: "ltr",
+      imageSmoothingEnabled: true,
+      path: "",
+      dash: [],
     });
   }
 
-  text() { return new XMLSerializer().serializeToString(this.root); }
+  text() {
+    return new XMLSerializer().serializeToString(this.root);
+  }
 
   element(tag, attributes) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -55,21 +68,35 @@ class SvgPen {
     return element;
   }
 
-  add(tag, attributes) { return this.root.appendChild(this.element(tag, attributes)); }
+  add(tag, attributes) {
+    return this.root.appendChild(this.element(tag, attributes));
+  }
 
   // ---- Transform ----
 
-  get size() { return this.matrix[0]; }
+  get size() {
+    return this.matrix[0];
+  }
 
-  x(value) { return value * this.matrix[0] + this.matrix[1]; }
+  x(value) {
+    return value * this.matrix[0] + this.matrix[1];
+  }
 
-  y(value) { return value * this.matrix[0] + this.matrix[2]; }
+  y(value) {
+    return value * this.matrix[0] + this.matrix[2];
+  }
 
-  translate(x, y) { this.matrix = [this.size, this.x(x), this.y(y)]; }
+  translate(x, y) {
+    this.matrix = [this.size, this.x(x), this.y(y)];
+  }
 
-  scale(by) { this.matrix[0] *= by; }
+  scale(by) {
+    this.matrix[0] *= by;
+  }
 
-  setTransform(scale, _, __, ___, x, y) { this.matrix = [scale, x, y]; }
+  setTransform(scale, _, __, ___, x, y) {
+    this.matrix = [scale, x, y];
+  }
 
   clearRect() {}
 
@@ -91,20 +118,32 @@ class SvgPen {
 
   outline() {
     return {
-      fill: "none", ...this.paint("stroke", this.strokeStyle), "stroke-width": this.lineWidth * this.size,
+      fill: "none",
+      ...this.paint("stroke", this.strokeStyle),
+      "stroke-width": this.lineWidth * this.size,
       "stroke-dasharray": this.dash.length ? this.dash.map((part) => part * this.size).join(" ") : null,
     };
   }
 
-  setLineDash(dash) { this.dash = dash; }
+  setLineDash(dash) {
+    this.dash = dash;
+  }
 
-  beginPath() { this.path = ""; }
+  beginPath() {
+    this.path = "";
+  }
 
-  moveTo(x, y) { this.path += `M${this.number(this.x(x))} ${this.number(this.y(y))}`; }
+  moveTo(x, y) {
+    this.path += `M${this.number(this.x(x))} ${this.number(this.y(y))}`;
+  }
 
-  lineTo(x, y) { this.path += `L${this.number(this.x(x))} ${this.number(this.y(y))}`; }
+  lineTo(x, y) {
+    this.path += `L${this.number(this.x(x))} ${this.number(this.y(y))}`;
+  }
 
-  number(value) { return +value.toFixed(2); }
+  number(value) {
+    return +value.toFixed(2);
+  }
 
   // Whole circles alone.
   arc(x, y, radius) {
@@ -115,20 +154,33 @@ class SvgPen {
   }
 
   roundRect(x, y, width, height, radius) {
-    const [w, h, r] = [width, height, Math.min(radius, width / 2, height / 2)].map((part) => this.number(part * this.size));
-    this.path += `M${this.number(this.x(x) + r)} ${this.number(this.y(y))}h${w - 2 * r}a${r} ${r} 0 0 1 ${r} ${r}v${h - 2 * r}`
-      + `a${r} ${r} 0 0 1 ${-r} ${r}h${2 * r - w}a${r} ${r} 0 0 1 ${-r} ${-r}v${2 * r - h}a${r} ${r} 0 0 1 ${r} ${-r}Z`;
+    const [w, h, r] = [width, height, Math.min(radius, width / 2, height / 2)].map((part) =>
+      this.number(part * this.size)
+    );
+    this.path +=
+      `M${this.number(this.x(x) + r)} ${this.number(this.y(y))}h${w - 2 * r}a${r} ${r} 0 0 1 ${r} ${r}v${h - 2 * r}` +
+      `a${r} ${r} 0 0 1 ${-r} ${r}h${2 * r - w}a${r} ${r} 0 0 1 ${-r} ${-r}v${2 * r - h}a${r} ${r} 0 0 1 ${r} ${-r}Z`;
   }
 
-  stroke() { if (this.path) this.add("path", { d: this.path, ...this.outline() }); }
+  stroke() {
+    if (this.path) this.add("path", { d: this.path, ...this.outline() });
+  }
 
-  fill() { if (this.path) this.add("path", { d: this.path, ...this.paint("fill", this.fillStyle) }); }
+  fill() {
+    if (this.path) this.add("path", { d: this.path, ...this.paint("fill", this.fillStyle) });
+  }
 
-  box(x, y, width, height) { return { x: this.x(x), y: this.y(y), width: width * this.size, height: height * this.size }; }
+  box(x, y, width, height) {
+    return { x: this.x(x), y: this.y(y), width: width * this.size, height: height * this.size };
+  }
 
-  fillRect(...place) { this.add("rect", { ...this.box(...place), ...this.paint("fill", this.fillStyle) }); }
+  fillRect(...place) {
+    this.add("rect", { ...this.box(...place), ...this.paint("fill", this.fillStyle) });
+  }
 
-  strokeRect(...place) { this.add("rect", { ...this.box(...place), ...this.outline() }); }
+  strokeRect(...place) {
+    this.add("rect", { ...this.box(...place), ...this.outline() });
+  }
 
   // ---- Text ----
 
@@ -141,19 +193,25 @@ class SvgPen {
     if (!text) return;
     const rtl = this.direction === "rtl";
     const ends = { left: rtl ? "end" : "start", right: rtl ? "start" : "end", center: "middle" };
-    this.ruler.font = this.font;   // normalised there: "600 10px Source Sans, sans-serif"
+    this.ruler.font = this.font; // normalised there: "600 10px Source Sans, sans-serif"
     const { width, fontBoundingBoxAscent: above, fontBoundingBoxDescent: below } = this.ruler.measureText(text);
     const [, weight, size, family] = /^(?:.*?(bold|\d{3})\s+)?(?:.*?\s)?([\d.]+)px\s+(.*)$/.exec(this.ruler.font) ?? [];
     const element = this.add("text", {
-      x: this.x(x), y: this.y(y + (this.textBaseline === "middle" ? (above - below) / 2 : 0)),
-      "font-family": family ?? "sans-serif", "font-size": Number(size ?? 10) * this.size, "font-weight": weight ?? null,
+      x: this.x(x),
+      y: this.y(y + (this.textBaseline === "middle" ? (above - below) / 2 : 0)),
+      "font-family": family ?? "sans-serif",
+      "font-size": Number(size ?? 10) * this.size,
+      "font-weight": weight ?? null,
       "text-anchor": ends[this.textAlign] ?? "start",
       // Where the font is missing another one takes as much room, so that words keep apart and inside their boxes.
-      textLength: width * this.size, lengthAdjust: "spacingAndGlyphs", direction: rtl ? "rtl" : null, ...this.paint("fill", this.fillStyle),
+      textLength: width * this.size,
+      lengthAdjust: "spacingAndGlyphs",
+      direction: rtl ? "rtl" : null,
+      ...this.paint("fill", this.fillStyle),
     });
     element.setAttributeNS("http://www.w3.org/XML/1998/namespace", "xml:space", "preserve");
-    // What XML cannot hold is left out; a token may be any of it.
-    element.textContent = text.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "");
+    // A token may have characters that XML cannot hold.
+    element.textContent = text.toWellFormed().replace(/[^\P{Cc}\t\n\r]|[\ufffe\uffff]/gu, "");
   }
 
   // ---- Pictures ----
@@ -169,7 +227,10 @@ class SvgPen {
     const canvas = make("canvas", { width: String(sw), height: String(sh) });
     canvas.getContext("2d").drawImage(source, sx, sy, sw, sh, 0, 0, sw, sh);
     this.add("image", {
-      ...this.box(...target), href: canvas.toDataURL(), preserveAspectRatio: "none", opacity: this.globalAlpha === 1 ? null : this.globalAlpha,
+      ...this.box(...target),
+      href: canvas.toDataURL(),
+      preserveAspectRatio: "none",
+      opacity: this.globalAlpha === 1 ? null : this.globalAlpha,
       style: this.imageSmoothingEnabled ? null : "image-rendering: pixelated",
     });
   }

@@ -19,7 +19,7 @@ from . import assets, events, wire
 from .events import PlotEvent, ZoomWindow
 
 _render = st.components.v2.component(
-    "encoderscope_plot", js=assets.script("figure", "plot"), css=assets.style("plot"), isolate_styles=False
+    "encoderscope_plot", js=assets.script("plot"), css=assets.style("plot"), isolate_styles=False
 )
 
 Positions = int | Sequence[int] | None
@@ -33,32 +33,32 @@ def plot(
     height: int,
     fill: bool = False,
     reserve: int = 48,
-    ready: Mapping[str, Any] | None = None,
+    prefetched: Mapping[str, Any] | None = None,
     selected: tuple[Positions, Positions] | Mapping[str, Positions] | None = None,
     on_event: Callable[[PlotEvent], None] | None = None,
 ) -> PlotEvent | None:
     """Draws a figure and returns what the reader did with it since the last run, once.
 
-    Works for every Plotly figure; cells, tick labels and arrow keys are offered for heat maps whose axes are integer
-    positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens, the browser draws as many
-    labels as fit and more of them on zooming in. The label of a cell is the trace's `hovertemplate`, in which `%{x}`
-    and `%{y}` are tokens, as `labelalias` names them where it does ("the (4)", of several), and `%{z:.3f}`, `%{text}`
-    and `%{customdata}` belong to the cell. Colours and fonts that the
-    figure leaves open follow the theme. The zoom survives a new figure as long as `layout.uirevision` stays the same
-    (unset: while the map's shape does).
+    Every Plotly figure works. Clicks on cells and tick labels, and arrow keys, need a heat map whose axes are integer
+    positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens, and the browser draws as
+    many labels as fit, more after zooming in. The label of a cell is the trace's `hovertemplate`: `%{x}` and `%{y}` are
+    tokens, named by `labelalias` if it has them ("the (4)"); `%{z:.3f}`, `%{text}` and `%{customdata}` belong to the
+    cell. Colours and fonts that the figure leaves open follow the theme. The zoom survives a new figure while
+    `layout.uirevision` stays the same (if unset: while the map's shape does).
 
     Args:
         figure: a Plotly figure, or one as plain dictionaries {"data", "layout"}. Its arrays travel as bytes: 2-D floats
             as float32, whole numbers as int32 or smaller.
-        key: the widget's key, also the name of a downloaded picture.
-        alt: a sentence that says what is to be seen, for those who do not see it.
+        key: the widget's key, and the name of a downloaded picture.
+        alt: a sentence for screen readers.
         height: pixels; on a narrow screen a map is never higher than 1.25 times its width.
-        fill: the map is as wide as its column and, from `height` on, as high as its cells are square, as far as the
-            window has room below it: then nothing is left empty and all of it is seen without scrolling.
-        reserve: pixels below a map that fills, for what stands under it.
-        ready: maps that take the place of the figure's first one as soon as their head is opened in a `head_grid`,
-            before Python has answered. "grid": its key; "heard": the newest of its events that this figure knows of;
-            "maps": label of a `store` of "maps", float32 [L, H, R, C]; "own": colours run to the map's largest weight.
+        fill: the map is as wide as its column and high enough for square cells, but at least `height` and at most the
+            window's room below it.
+        reserve: pixels that stay free below such a map.
+        prefetched: maps of all heads. When you open a head in a `head_grid`, its map replaces the figure's first map
+            before Python answers. "grid": the grid's key; "heard": the newest of its events that this figure knows of;
+            "maps": label of a `store` of "maps", float32 [L, H, R, C]; "scaleToMax": the colours run to the map's
+            largest weight.
         selected: (queries, keys) or {"i": queries, "j": keys}, each a position, several, or None: these rows and
             columns are framed in every map of the figure, unless it brings `layout.shapes` of its own.
         on_event: called with the event before the page runs, so it may set the state of other widgets.
@@ -69,7 +69,7 @@ def plot(
     header, arrays = _message(figure, selected)
     header |= {
         "alt": alt, "height": int(height), "name": key, "plotly": assets.plotly_js_url(), "window": plot_window(key),
-        "fill": fill, "reserve": int(reserve), "ready": None if ready is None else dict(ready),
+        "fill": fill, "reserve": int(reserve), "prefetched": None if prefetched is None else dict(prefetched),
     }  # fmt: skip
     result = _render(
         key=key,

@@ -1,26 +1,25 @@
-// What the drawing components share. Python puts this text in front of each component's own script, as one module.
+// What all drawing components share.
+import { make } from "../../encoder/export/drawing.js";
 
-const ARRAY_TYPES = {
-  float32: Float32Array, float64: Float64Array, uint8: Uint8Array, uint16: Uint16Array, int32: Int32Array,
-};
+const ARRAY_TYPES = [Float32Array, Float64Array, Uint8Array, Uint16Array, Int32Array];
+const TYPE_OF = Object.fromEntries(ARRAY_TYPES.map((type) => [type.name.replace("Array", "").toLowerCase(), type]));
 
 // The header and the arrays of a block written by wire.py. The arrays are views into the block, not copies.
-function unpack(bytes) {
+export function unpack(bytes) {
   // Streamlit hands over a window into a larger message, which starts anywhere; typed arrays need an aligned start.
   const block = bytes.byteOffset % 8 ? bytes.slice() : bytes;
   const length = new DataView(block.buffer, block.byteOffset).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(block.subarray(4, 4 + length)));
+  const { arrays: table, ...header } = JSON.parse(new TextDecoder().decode(block.subarray(4, 4 + length)));
   const start = block.byteOffset + 4 + length;
   const arrays = {};
-  for (const [name, entry] of Object.entries(header.arrays)) {
-    const count = entry.shape.reduce((product, size) => product * size, 1);
-    arrays[name] = { data: new ARRAY_TYPES[entry.dtype](block.buffer, start + entry.offset, count), shape: entry.shape };
+  for (const [name, { dtype, shape, offset }] of Object.entries(table)) {
+    const count = shape.reduce((product, size) => product * size, 1);
+    arrays[name] = { data: new TYPE_OF[dtype](block.buffer, start + offset, count), shape };
   }
-  delete header.arrays;
   return { header, arrays };
 }
 
-function sameBytes(a, b) {
+export function sameBytes(a, b) {
   if (!a || !b || a.byteLength !== b.byteLength) return false;
   const x = new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
   const y = new Uint8Array(b.buffer, b.byteOffset, b.byteLength);
@@ -28,48 +27,44 @@ function sameBytes(a, b) {
   return true;
 }
 
+const COLOURS = {
+  background: ["background-color", "#ffffff"],
+  text: ["text-color", "#31333f"],
+  border: ["border-color", "#d5d6db"],
+  faint: ["border-color-light", "#e6e7eb"],
+  primary: ["primary-color", "#ff4b4b"],
+  muted: ["gray-text-color", "#6b6f7a"],
+  query: ["blue-color", "#1f63c4"],
+  key: ["red-color", "#c9303f"],
+  font: ["font", "sans-serif"],
+};
+
 // Streamlit's theme at an element, from the CSS variables that it sets around every component.
-function readTheme(element) {
+export function readTheme(element) {
   const style = getComputedStyle(element);
-  const read = (name, fallback) => style.getPropertyValue(`--st-${name}`).trim() || fallback;
-  const background = read("background-color", "#ffffff");
-  const theme = {
-    background,
-    secondary: read("secondary-background-color", "#f0f2f6"),
-    text: read("text-color", "#31333f"),
-    border: read("border-color", "#d5d6db"),
-    faint: read("border-color-light", "#e6e7eb"),
-    primary: read("primary-color", "#ff4b4b"),
-    muted: read("gray-text-color", "#6b6f7a"),
-    query: read("blue-color", "#1f63c4"),
-    key: read("red-color", "#c9303f"),
-    font: read("font", "sans-serif"),
-    dark: luminance(background) < 0.4,
-  };
-  return theme;
+  const read = ([name, otherwise]) => style.getPropertyValue(`--st-${name}`).trim() || otherwise;
+  const theme = Object.fromEntries(Object.entries(COLOURS).map(([name, place]) => [name, read(place)]));
+  return { ...theme, dark: luminance(rgb(theme.background)) < 0.4 };
 }
 
-// Relative luminance (WCAG 2) of a CSS colour, 0 black to 1 white.
-function luminance(colour) {
+// A CSS colour as [red, green, blue].
+export function rgb(colour) {
   const pen = document.createElement("canvas").getContext("2d");
   pen.fillStyle = colour;
   pen.fillRect(0, 0, 1, 1);
-  const linear = [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((value) => {
+  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+}
+
+// Relative luminance (WCAG 2) of [red, green, blue], 0 black to 1 white.
+export function luminance(channels) {
+  const linear = channels.map((value) => {
     const share = value / 255;
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
 }
 
-// An element with attributes and children. Text is only ever set as text: tokens are what somebody typed.
-function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
-function download(name, url) {
+export function download(name, url) {
   const link = make("a", { href: url, download: name });
   document.body.append(link);
   link.click();
@@ -77,19 +72,37 @@ function download(name, url) {
 }
 
 // The text, cut to a width.
-function fit(pen, text, width) {
+export function fit(pen, text, width) {
   if (pen.measureText(text).width <= width) return text;
   const letters = [...text];
   while (letters.length > 1 && pen.measureText(`${letters.join("")}…`).width > width) letters.pop();
   return `${letters.join("")}…`;
 }
 
-const fileName = (name) => name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^-+|-+$/g, "") || "picture";
+export const fileName = (name) => name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^-+|-+$/g, "") || "picture";
 
 // Arrays that a `store` has brought, by its name: { digest, arrays }. For all components of the page.
-const stored = (window.__encoderscopeStored ??= new Map());
+export const stored = (window.__encoderscopeStored ??= new Map());
 
-// A label that follows the pointer and never leaves the window. It lies in the browser's top layer, so no ancestor cuts it.
+// A number that no other event of this page has: Python recognises by it an event that it has handled.
+let lastEvent = 0;
+export const eventId = () => (lastEvent = Math.max(lastEvent + 1, Date.now()));
+
+// Calls at most once a frame.
+export function everyFrame(action) {
+  let frame = 0;
+  const run = () => {
+    frame = 0;
+    action();
+  };
+  const call = () => {
+    frame ||= requestAnimationFrame(run);
+  };
+  call.cancel = () => cancelAnimationFrame(frame);
+  return call;
+}
+
+// A label that follows the pointer and stays inside the window. It is in the browser's top layer, so no element cuts it.
 class Tip {
   constructor(parent) {
     this.element = make("div", { class: "enc-tip", popover: "manual", role: "presentation" });
@@ -113,26 +126,61 @@ class Tip {
   }
 }
 
-// A number that no other event of this page has: Python tells by it whether it has heard of an event.
-let lastEvent = 0;
-const eventId = () => (lastEvent = Math.max(lastEvent + 1, Date.now()));
+// What all drawings have: an element, a label under the pointer, words for a screen reader, and a note for errors.
+// A drawing defines `read({ header, arrays })`, and `key(event)`, which returns whether it uses a key.
+export class Drawing {
+  constructor(parent, subject, style, ...children) {
+    this.parent = parent;
+    this.errorSubject = subject;
+    this.aloud = make("div", { class: "enc-aloud", "aria-live": "polite" });
+    this.note = make("div", { class: "enc-note", role: "status" });
+    this.root = make("div", { class: `enc-root ${style}` }, ...children, this.aloud, this.note);
+    this.tip = new Tip(this.root);
+    this.removed = new AbortController();
+    parent.append(this.root);
+    this.listen(window, "scroll", () => this.tip.hide(), { capture: true, passive: true });
+  }
 
-// Three digits that count, as everywhere in the app: 0.184, 0.00245, 0.5.
-function threeDigits(value) {
-  return String(Number(value.toPrecision(3)));
+  // An event listener that ends with the drawing.
+  listen(target, event, action, options = {}) {
+    target.addEventListener(event, action, { ...options, signal: this.removed.signal });
+  }
+
+  // An element that takes the keyboard: keys that the drawing uses go no further.
+  listenToKeys(element) {
+    this.listen(element, "keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || !this.key(event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+
+  async update(component) {
+    this.component = component;
+    try {
+      await this.read(unpack(component.data), component);
+      this.note.textContent = "";
+    } catch (error) {
+      this.note.textContent = `${this.errorSubject} could not be drawn: ${error.message}`;
+    }
+  }
+
+  // Sends an event to Python and returns its number.
+  send(trigger, value) {
+    const id = eventId();
+    this.component.setTriggerValue(trigger, { ...value, id });
+    return id;
+  }
+
+  destroy() {
+    this.removed.abort();
+    this.root.remove();
+  }
 }
 
-// Calls at most once a frame.
-function everyFrame(action) {
-  let frame = 0;
-  const call = () => { frame ||= requestAnimationFrame(() => { frame = 0; action(); }); };
-  call.cancel = () => cancelAnimationFrame(frame);
-  return call;
-}
-
-// Streamlit calls a component's function whenever its data or the theme changes, and the function it returned when the
-// element goes away. One object per element lives from the first call to that one.
-function mounted(View) {
+// Streamlit calls a component's function whenever its data or the theme changes, and the returned function when the
+// element is removed. Each element has one object in between.
+export function mounted(View) {
   const views = new WeakMap();
   return (component) => {
     const parent = component.parentElement;

@@ -1,5 +1,7 @@
-// Arrays that another component draws and that seldom change: small maps of all heads, while one head after the other
-// is chosen. Streamlit sends a message that the browser has already by its number alone.
+// Keeps arrays that another component draws and that seldom change, such as the small maps of all heads. Streamlit sends
+// a message that the browser has already by its hash alone.
+import { make } from "../../encoder/export/drawing.js";
+import { mounted, stored, unpack } from "./shared.js";
 
 class StoreView {
   constructor(parent) {
@@ -18,7 +20,7 @@ class StoreView {
   }
 
   destroy() {
-    if (stored.get(this.name) === this.entry) stored.delete(this.name);   // and not what another has brought since
+    if (stored.get(this.name) === this.entry) stored.delete(this.name); // and not what another store has brought since
   }
 }
 

@@ -1,129 +1,124 @@
-// A text whose words are shaded by attention: what the held ones attend to, or who attends to them.
+// A text whose words are shaded by attention: what the selected words attend to, or which words attend to them.
+import { legendStart, legendWeight, make, shadeStrength, threeDigits } from "../../encoder/export/drawing.js";
+import { saveButtons } from "./picture.js";
+import { Drawing, everyFrame, luminance, mounted, readTheme, rgb } from "./shared.js";
+import { saveText } from "./text_picture.js";
 
-const DECADES = 4;        // on the logarithmic scale what is smaller than this is not shaded
-const EASE = 0.6;         // faint weights are told apart better than strong ones; the legend is drawn with the same curve
+const KEYS_HELP = "Arrow keys move over the words, Enter selects one, Shift with Enter adds one, Escape clears.";
+const STOPS = 16; // colours of the legend's gradient
 
-class TextView {
+class TextView extends Drawing {
   constructor(parent) {
-    this.parent = parent;
-    this.top = make("div", { class: "enc-text-top" });
-    this.buttons = saveButtons("the text", (kind) => this.save(kind));
-    this.body = make("div", { class: "enc-text-body enc-focus", tabindex: "0", role: "application", "aria-roledescription": "text shaded by attention" });
-    this.aloud = make("div", { class: "enc-aloud", "aria-live": "polite" });
-    this.note = make("div", { class: "enc-note", role: "status", hidden: "" });
-    this.root = make("div", { class: "enc-root enc-text" }, this.top, this.body, this.aloud, this.note);
-    this.tip = new Tip(this.root);
-    parent.append(this.root);
-    this.cursor = null;    // the unit that the arrow keys are on
+    const top = make("div", { class: "enc-text-top" });
+    const body = make("div", { class: "enc-text-body enc-focus", tabindex: "0", role: "application" });
+    body.setAttribute("aria-roledescription", "text shaded by attention");
+    super(parent, "The text", "enc-text", top, body);
+    Object.assign(this, { top, body });
+    this.buttons = saveButtons("the text", (kind) => saveText(this, kind));
+    this.cursor = null; // the unit that the arrow keys are on
     this.hovered = null;
-    this.held = new Set();
+    this.selected = new Set();
     this.shadeSoon = everyFrame(() => this.shade());
-    this.body.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.point(event));
-    this.body.addEventListener("pointerleave", () => this.leave());
-    this.body.addEventListener("click", (event) => this.onClick(event));
-    this.body.addEventListener("keydown", (event) => this.onKey(event));
-    this.body.addEventListener("blur", () => this.leave());
-    this.onScroll = () => this.tip.hide();
-    window.addEventListener("scroll", this.onScroll, { capture: true, passive: true });
+    this.listen(body, "pointermove", (event) => event.pointerType !== "touch" && this.point(event));
+    this.listen(body, "pointerleave", () => this.leave());
+    this.listen(body, "click", (event) => this.onClick(event));
+    this.listenToKeys(body);
+    this.listen(body, "blur", () => this.leave());
   }
 
-  update(component) {
-    this.component = component;
-    try {
-      const { header, arrays } = unpack(component.data);
-      this.header = header;
-      this.values = arrays.values.data;
-      this.rows = arrays.rows.data;         // unit -> row of the map, -1: none
-      this.columns = arrays.columns.data;
-      this.weights = arrays.weights ?? null;
-      this.theme = readTheme(this.parent);
-      this.held = new Set(header.held);
-      const [from, to] = header.direction === "to" ? [this.theme.query, this.theme.key] : [this.theme.key, this.theme.query];
-      this.root.style.setProperty("--enc-from", from);
-      this.hue = rgb(to);
-      this.ground = rgb(this.theme.background);
-      this.text = rgb(this.theme.text);
-      this.body.setAttribute("aria-label", `${header.alt} Arrow keys move over the words, Enter holds one, Shift with Enter adds one, Escape clears.`);
-      this.fillBody();
-      this.shade();
-      this.note.hidden = true;
-    } catch (error) {
-      this.note.hidden = false;
-      this.note.textContent = `The text could not be drawn: ${error.message}`;
-    }
+  read({ header, arrays }) {
+    this.header = header;
+    this.isTo = header.direction === "to";
+    this.values = arrays.values.data;
+    const [rows, columns] = [arrays.rows.data, arrays.columns.data]; // unit -> place in the map, -1: none
+    [this.sources, this.targets] = this.isTo ? [rows, columns] : [columns, rows];
+    this.weights = arrays.weights ?? null;
+    this.theme = readTheme(this.parent);
+    this.selected = new Set(header.selected);
+    const { query, key } = this.theme;
+    this.root.style.setProperty("--enc-from", this.isTo ? query : key);
+    this.hue = rgb(this.isTo ? key : query);
+    this.ground = rgb(this.theme.background);
+    this.textLuminance = luminance(rgb(this.theme.text));
+    this.body.setAttribute("aria-label", `${header.alt} ${KEYS_HELP}`);
+    this.fillBody();
+    this.shade();
   }
 
   fillBody() {
-    const key = JSON.stringify([this.header.paragraphs, this.header.special]);
-    if (key !== this.drawn) {
-      this.drawn = key;
+    const filled = JSON.stringify([this.header.paragraphs, this.header.special]);
+    if (filled !== this.filled) {
+      this.filled = filled;
       this.cursor = this.hovered = null;
       this.units = [];
-      const special = new Set(this.header.special);
-      const paragraphs = this.header.paragraphs.map((pieces) => make("p", { dir: "auto" }, ...pieces.map(([text, unit]) => {
-        if (unit < 0) return document.createTextNode(text);
-        const element = make("span", { class: `enc-text-unit${special.has(unit) ? " enc-text-special" : ""}`, "data-unit": String(unit) }, text);
-        if (special.has(unit)) element.setAttribute("dir", "ltr");
-        this.units[unit] = element;
-        return element;
-      })));
+      const paragraphs = this.header.paragraphs.map((pieces) => make("p", { dir: "auto" }, ...this.pieces(pieces)));
       this.body.replaceChildren(...paragraphs);
     }
     this.units.forEach((element, unit) => {
       element.classList.toggle("enc-text-source", this.isSource(unit));
-      element.classList.toggle("enc-text-none", this.target(unit) < 0 && !this.isSource(unit));
+      element.classList.toggle("enc-text-none", this.targets[unit] < 0 && !this.isSource(unit));
     });
   }
 
-  source(unit) { return this.header.direction === "to" ? this.rows[unit] : this.columns[unit]; }
-
-  target(unit) { return this.header.direction === "to" ? this.columns[unit] : this.rows[unit]; }
-
-  isSource(unit) { return this.source(unit) >= 0; }
-
-  // The weight between one source and one target, by their places in the map.
-  weight(source, target) {
-    const [row, column] = this.header.direction === "to" ? [source, target] : [target, source];
-    return this.weights.data[row * this.weights.shape[1] + column];
+  pieces(pieces) {
+    return pieces.map(([text, unit]) => {
+      if (unit < 0) return document.createTextNode(text);
+      const element = make("span", { class: "enc-text-unit", "data-unit": String(unit) }, text);
+      if (this.header.special.includes(unit)) {
+        element.classList.add("enc-text-special");
+        element.setAttribute("dir", "ltr");
+      }
+      this.units[unit] = element;
+      return element;
+    });
   }
 
-  // What a unit is looked at for the moment: nothing held, and the pointer or the cursor on a word.
-  looked() {
-    if (this.held.size || !this.weights) return null;
+  isSource(unit) {
+    return this.sources[unit] >= 0;
+  }
+
+  // The weight between two units as source and target; NaN where the second is no target.
+  weight(unit, other) {
+    const [source, target] = [this.sources[unit], this.targets[other]];
+    const [row, column] = this.isTo ? [source, target] : [target, source];
+    return target < 0 ? NaN : this.weights.data[row * this.weights.shape[1] + column];
+  }
+
+  // The unit under the pointer or the cursor, whose weights are shown while nothing is selected.
+  preview() {
+    if (this.selected.size || !this.weights) return null;
     const unit = this.hovered ?? this.cursor;
     return unit !== null && this.isSource(unit) ? unit : null;
   }
 
   // One number a unit: NaN where it is no target.
   shown() {
-    const unit = this.looked();
-    if (unit === null) return this.values;
-    return Float32Array.from(this.units, (_, other) => (this.target(other) < 0 ? NaN : this.weight(this.source(unit), this.target(other))));
+    const unit = this.preview();
+    return unit === null ? this.values : Float32Array.from(this.units, (_, other) => this.weight(unit, other));
   }
 
   // ---- Shading ----
 
   largest(values) {
-    if (!this.header.own) return Math.max(1, this.held.size);
+    if (!this.header.scaleToMax) return Math.max(1, this.selected.size);
     let most = 0;
     for (const value of values) if (value > most) most = value;
     return most || 1;
   }
 
   strength(value, top) {
-    if (!(value > 0)) return 0;
-    const share = Math.min(1, value / top);
-    return this.header.log ? Math.max(0, 1 + Math.log10(share) / DECADES) : share ** EASE;
+    return shadeStrength(value, top, this.header.log);
   }
 
   colour(strength) {
     return this.ground.map((channel, k) => Math.round(channel + (this.hue[k] - channel) * strength));
   }
 
-  // The theme's own text colour while it can be read there, else black or white.
+  // The theme's own text colour while its contrast is enough, else black or white.
   ink(colour) {
-    const [text, ground] = [lightness(this.text), lightness(colour)];
-    if ((Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05) >= 4.5) return "";
+    const ground = luminance(colour);
+    const [dark, light] = [this.textLuminance, ground].sort((a, b) => a - b);
+    if ((light + 0.05) / (dark + 0.05) >= 4.5) return "";
     return ground > 0.179 ? "#000" : "#fff";
   }
 
@@ -136,25 +131,32 @@ class TextView {
       const colour = this.colour(strength);
       element.style.backgroundColor = strength > 0.005 ? `rgb(${colour})` : "";
       element.style.color = strength > 0.005 ? this.ink(colour) : "";
-      element.classList.toggle("enc-held", this.held.has(unit));
+      element.classList.toggle("enc-selected", this.selected.has(unit));
       element.classList.toggle("enc-at", this.cursor === unit && this.body.matches(":focus-visible"));
     });
     this.fillTop(top);
   }
 
   fillTop(top) {
-    const stops = Array.from({ length: 17 }, (_, k) => {
-      const value = this.header.log ? top * 10 ** (DECADES * (k / 16 - 1)) : top * k / 16;
-      return `rgb(${this.colour(this.strength(value, top))}) ${(100 * k / 16).toFixed(1)}%`;
+    const stops = Array.from({ length: STOPS + 1 }, (_, k) => {
+      const weight = legendWeight(k / STOPS, top, this.header.log);
+      return `rgb(${this.colour(this.strength(weight, top))}) ${(100 * k / STOPS).toFixed(1)}%`;
     });
-    const low = this.header.log ? `≤ ${threeDigits(top / 10 ** DECADES)}` : "0";
     const bar = make("i", { style: `background: linear-gradient(90deg, ${stops.join(", ")})` });
-    const looked = this.looked();
-    const unit = looked === null ? "" : this.header.direction === "to" ? `what “${this.label(looked)}” attends to` : `who attends to “${this.label(looked)}”`;
-    this.top.replaceChildren(make("span", {}, this.header.title), make("span", {}, low), bar, make("span", {}, threeDigits(top)), make("em", {}, unit), this.buttons);
+    const texts = [this.header.title, legendStart(top, this.header.log), threeDigits(top)];
+    const [title, low, high] = texts.map((text) => make("span", {}, text));
+    this.top.replaceChildren(title, low, bar, high, make("em", {}, this.previewTitle()), this.buttons);
   }
 
-  label(unit) { return this.header.labels[unit]; }
+  previewTitle() {
+    const unit = this.preview();
+    if (unit === null) return "";
+    return this.isTo ? `what “${this.label(unit)}” attends to` : `what attends to “${this.label(unit)}”`;
+  }
+
+  label(unit) {
+    return this.header.labels[unit];
+  }
 
   // ---- Pointer and keys ----
 
@@ -180,87 +182,91 @@ class TextView {
   }
 
   showTip(unit, x, y) {
-    this.tip.element.textContent = this.says(unit);
+    this.tip.element.textContent = this.describe(unit);
     this.tip.show(x, y);
   }
 
-  // The number of a unit, in words.
-  says(unit) {
+  // A unit's weight in words.
+  describe(unit) {
     const name = this.label(unit);
-    if (this.looked() === unit) {
-      return this.target(unit) < 0 ? name : `${name} attends to itself: ${threeDigits(this.weight(this.source(unit), this.target(unit)))}`;
+    if (this.preview() === unit) {
+      const weight = this.weight(unit, unit);
+      return Number.isNaN(weight) ? name : `${name} attends to itself: ${threeDigits(weight)}`;
     }
     const value = this.values[unit];
-    if (Number.isNaN(value)) return `${name}: not shown as a ${this.header.direction === "to" ? "key" : "query"}`;
-    const held = [...this.held].map((other) => this.label(other));
-    if (!held.length) return `${name}: ${threeDigits(value)} on average`;
-    const those = held.length > 3 ? `${held.length} tokens` : held.join(" + ");
-    return this.header.direction === "to" ? `${those} → ${name}: ${threeDigits(value)}` : `${name} → ${those}: ${threeDigits(value)}`;
+    if (Number.isNaN(value)) return `${name}: not shown as a ${this.isTo ? "key" : "query"}`;
+    const selected = [...this.selected].map((other) => this.label(other));
+    if (!selected.length) return `${name}: ${threeDigits(value)} on average`;
+    const names = selected.length > 3 ? `${selected.length} tokens` : selected.join(" + ");
+    return `${this.isTo ? `${names} → ${name}` : `${name} → ${names}`}: ${threeDigits(value)}`;
   }
 
   onClick(event) {
     const unit = this.unitAt(event);
-    if (unit !== null) this.hold(unit, event.shiftKey);
+    if (unit !== null) this.select(unit, event.shiftKey);
   }
 
-  hold(unit, shift) {
+  // A click selects one unit alone or clears it; with Shift it adds or removes one.
+  select(unit, shift) {
     if (!this.isSource(unit)) return;
-    const had = this.held.has(unit);
-    if (shift) this.held[had ? "delete" : "add"](unit);
-    else this.held = new Set(had && this.held.size === 1 ? [] : [unit]);
+    const before = this.selected.has(unit);
+    const remove = before && (shift || this.selected.size === 1);
+    if (!shift) this.selected.clear();
+    if (remove) this.selected.delete(unit);
+    else this.selected.add(unit);
     this.cursor = unit;
-    this.send();
+    this.sendSelection();
   }
 
-  send() {
+  sendSelection() {
     this.tip.hide();
-    if (this.weights) this.values = this.summed();   // seen at once; Python's answer follows
+    const units = [...this.selected].sort((a, b) => a - b);
+    if (this.weights && units.length) { // shown at once; Python's answer follows
+      const total = (other) => units.reduce((sum, unit) => sum + this.weight(unit, other), 0);
+      this.values = Float32Array.from(this.units, (_, other) => total(other));
+    }
     this.shade();
-    this.component.setTriggerValue("select", { units: [...this.held].sort((a, b) => a - b), id: eventId() });
+    this.send("select", { units });
   }
 
-  summed() {
-    if (!this.held.size) return this.values;
-    return Float32Array.from(this.units, (_, other) => (this.target(other) < 0 ? NaN
-      : [...this.held].reduce((sum, unit) => sum + this.weight(this.source(unit), this.target(other)), 0)));
-  }
-
-  onKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+  key(event) {
     if (event.key === "Escape") {
       this.cursor = null;
-      this.held = new Set();
-      this.send();
-    } else if (/^(Arrow|Home$|End$)/.test(event.key)) this.move(event.key);
-    else if (this.cursor !== null && (event.key === "Enter" || event.key === " ")) this.hold(this.cursor, event.shiftKey);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+      this.selected.clear();
+      this.sendSelection();
+    } else if (/^(Arrow|Home$|End$)/.test(event.key)) this.moveCursor(event.key);
+    else if (this.cursor !== null && [" ", "Enter"].includes(event.key)) this.select(this.cursor, event.shiftKey);
+    else return false;
+    return true;
   }
 
-  move(key) {
-    const last = this.units.length - 1;
-    const here = this.cursor;
-    if (here === null) this.cursor = [...this.held][0] ?? 0;
-    else if (key === "Home" || key === "End") this.cursor = key === "Home" ? 0 : last;
-    else if (key === "ArrowUp" || key === "ArrowDown") this.cursor = this.nextLine(here, key === "ArrowDown" ? 1 : -1);
-    else {
-      const leftwards = getComputedStyle(this.units[here].closest("p")).direction === "rtl";
-      this.cursor = Math.max(0, Math.min(last, here + ((key === "ArrowRight") !== leftwards ? 1 : -1)));
-    }
+  moveCursor(key) {
+    this.cursor = this.nextUnit(key);
     const element = this.units[this.cursor];
     element.scrollIntoView({ block: "nearest" });
     this.shade();
     const box = element.getBoundingClientRect();
     this.showTip(this.cursor, box.right, box.bottom);
-    this.aloud.textContent = this.says(this.cursor);
+    this.aloud.textContent = this.describe(this.cursor);
   }
 
-  // The unit of the next line that lies nearest below or above.
-  nextLine(unit, by) {
-    const box = this.units[unit].getBoundingClientRect();
+  nextUnit(key) {
+    const last = this.units.length - 1;
+    if (this.cursor === null) return [...this.selected][0] ?? 0;
+    if (key === "Home") return 0;
+    if (key === "End") return last;
+    if (key === "ArrowUp") return this.onNextLine(-1);
+    if (key === "ArrowDown") return this.onNextLine(1);
+    const isRightToLeft = getComputedStyle(this.units[this.cursor].closest("p")).direction === "rtl";
+    const step = (key === "ArrowRight") !== isRightToLeft ? 1 : -1;
+    return Math.max(0, Math.min(last, this.cursor + step));
+  }
+
+  // The nearest unit on the line below (by = 1) or above (by = -1).
+  onNextLine(by) {
+    const box = this.units[this.cursor].getBoundingClientRect();
     const middle = (box.left + box.right) / 2;
-    let [best, distance] = [unit, Infinity];
+    let [best, distance] = [this.cursor, Infinity];
     this.units.forEach((element, other) => {
       const there = element.getBoundingClientRect();
       const down = by * (there.top - box.top);
@@ -271,81 +277,10 @@ class TextView {
     return best;
   }
 
-  // ---- The text as a picture, drawn where the browser has set it. ----
-
-  save(kind) {
-    const frame = this.root.getBoundingClientRect();
-    const height = this.body.getBoundingClientRect().bottom - frame.top + 16;
-    savePicture(kind, this.header.name, frame.width + 16, height, this.theme.background, (pen) => {
-      pen.translate(8 - frame.left, 8 - frame.top);
-      pen.textBaseline = "middle";
-      this.units.forEach((element, unit) => this.saveGround(pen, element, unit));
-      const walker = document.createTreeWalker(this.root, NodeFilter.SHOW_TEXT);
-      while (walker.nextNode()) {
-        if (!walker.currentNode.parentElement.closest("button, .enc-aloud, .enc-note, .enc-tip")) this.saveText(pen, walker.currentNode);
-      }
-      this.saveLegend(pen);
-    });
-  }
-
-  saveGround(pen, element, unit) {
-    for (const box of element.getClientRects()) {
-      pen.beginPath();
-      pen.roundRect(box.left, box.top, box.width, box.height, 3);
-      pen.fillStyle = getComputedStyle(element).backgroundColor;
-      pen.fill();
-      pen.strokeStyle = this.root.style.getPropertyValue("--enc-from");
-      pen.lineWidth = 2.5;
-      if (this.held.has(unit)) pen.stroke();
-    }
-  }
-
-  // A run of text, line by line as it was broken.
-  saveText(pen, node) {
-    const style = getComputedStyle(node.parentElement);
-    pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
-    pen.fillStyle = style.color;
-    pen.direction = style.direction;
-    pen.textAlign = style.direction === "rtl" ? "right" : "left";
-    const range = document.createRange();
-    for (const word of node.data.matchAll(/\S+/g)) {
-      range.setStart(node, word.index);
-      range.setEnd(node, word.index + word[0].length);
-      const box = range.getBoundingClientRect();
-      pen.fillText(word[0], style.direction === "rtl" ? box.right : box.left, box.top + box.height / 2);
-    }
-  }
-
-  saveLegend(pen) {
-    const box = this.top.querySelector("i").getBoundingClientRect();
-    const top = this.largest(this.shown());
-    for (let x = 0; x < box.width; x++) {
-      const share = x / box.width;
-      const value = this.header.log ? top * 10 ** (DECADES * (share - 1)) : top * share;
-      pen.fillStyle = `rgb(${this.colour(this.strength(value, top))})`;
-      pen.fillRect(box.left + x, box.top, 1.5, box.height);
-    }
-  }
-
   destroy() {
     this.shadeSoon.cancel();
-    window.removeEventListener("scroll", this.onScroll, { capture: true });
-    this.root.remove();
+    super.destroy();
   }
-}
-
-// A CSS colour as [red, green, blue].
-function rgb(colour) {
-  const pen = document.createElement("canvas").getContext("2d");
-  pen.fillStyle = colour;
-  pen.fillRect(0, 0, 1, 1);
-  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
-}
-
-// Relative luminance (WCAG 2) of [red, green, blue].
-function lightness(channels) {
-  const linear = channels.map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
 }
 
 export default mounted(TextView);

@@ -1,4 +1,4 @@
-"""`text_shade`: a text shaded by attention, in which words are chosen by click or key."""
+"""`text_shade`: a text shaded by attention, whose words you select by click or key."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .events import TextEvent
 
 _render = st.components.v2.component(
     "encoderscope_text_shade",
-    js=assets.script("picture", "text_shade"),
+    js=assets.script("text_shade"),
     css=assets.style("text_shade"),
     isolate_styles=False,
 )
 
-#: Text and the unit (token or word) that it stands for; -1: no unit, like the space between two.
+#: Text and its unit (token or word); -1: none, like the space between two.
 Piece = tuple[str, int]
 
 
@@ -34,35 +34,35 @@ def text_shade(
     title: str,
     direction: Literal["to", "from"],
     weights: np.ndarray | None = None,
-    held: Sequence[int] = (),
+    selected: Sequence[int] = (),
     special: Sequence[int] = (),
-    own: bool = False,
+    scale_to_max: bool = False,
     log: bool = False,
     on_event: Callable[[TextEvent], None] | None = None,
 ) -> TextEvent | None:
     """Draws a text of U units whose shade is a weight; returns a new selection once.
 
-    A click holds a unit, shift-click holds several. While nothing is held, pointing at a unit looks at it, where
-    `weights` are given. Text keeps its own direction (right to left, too), its spaces and its line breaks.
+    A click selects a unit, a click with Shift selects several. With `weights` and no selection, pointing at a unit
+    shows its weights. Text keeps its direction (right to left, too), its spaces and its line breaks.
 
     Args:
         paragraphs: the text in pieces; each unit 0 to U - 1 occurs once.
         labels: U names for hover text.
-        values: float [U], what is shaded now; NaN: not a target.
-        rows, columns: U places in the map, -1 where a unit is no row or no column.
-        key: the widget's key, also the name of a downloaded picture.
-        alt: a sentence that says what is to be seen, for those who do not see it.
-        title: what the shades are, for the legend.
-        direction: "to": held units are queries and the shaded ones keys, in the colour of keys; "from": the other way.
-        weights: float32 [R, C], the map, for looking without asking Python.
-        held: the units that are held.
-        special: units that are no part of the text ([CLS]); written smaller.
-        own: shades run to the largest value shown instead of to 1 (or, several held, to their number).
-        log: shades follow the logarithm, over four decades.
-        on_event: called with the event before the page runs, so it may set the state of other widgets.
+        values: float [U], the shaded weights; NaN: not a target.
+        rows, columns: each unit's row and column of the map, -1 for none.
+        key: the widget's key, and the name of a downloaded picture.
+        alt: a sentence for screen readers.
+        title: the legend's title.
+        direction: "to": selected units are queries, shaded ones are keys, in the colour of keys; "from": the reverse.
+        weights: float32 [R, C], the map, so that the browser needs no answer from Python.
+        selected: the selected units.
+        special: special tokens ([CLS]), drawn smaller.
+        scale_to_max: the full shade is the largest value shown, not 1 (with several selected units, not their number).
+        log: shades follow the logarithm of the weight, over four decades.
+        on_event: called with the event before the page runs, so it may change other widgets' state.
 
     Raises:
-        ValueError: numbers of units that do not fit.
+        ValueError: the numbers of units differ.
     """
     counts = {
         len(labels),
@@ -78,11 +78,11 @@ def text_shade(
     header = {
         "paragraphs": [[[str(text), int(unit)] for text, unit in paragraph] for paragraph in paragraphs],
         "labels": [str(label) for label in labels],
-        "held": [int(unit) for unit in held],
+        "selected": [int(unit) for unit in selected],
         "special": [int(unit) for unit in special],
         "direction": direction,
         "title": title,
-        "own": own,
+        "scaleToMax": scale_to_max,
         "log": log,
         "name": key,
         "alt": alt,

@@ -35,7 +35,7 @@ def draw_map(view: View, head: Map, key: str = "map") -> None:
         height=320,
         fill=True,
         reserve=24 + 23 * math.ceil(len(caption) / 62),
-        ready=prefetch.offered(view, head),
+        prefetched=prefetch.offered(view, head),
         on_event=lambda event: on_map_event(event, head, key),
     )
     st.caption(caption)

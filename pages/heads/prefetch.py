@@ -35,7 +35,7 @@ def offered(view: View, head: Map) -> dict[str, Any] | None:
         "grid": GRID,
         "heard": events.heard(GRID),
         "maps": {"name": MAPS, "digest": _digest(view, head)},
-        "own": options.scale_to_max,
+        "scaleToMax": options.scale_to_max,
     }
 
 

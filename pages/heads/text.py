@@ -45,9 +45,9 @@ def draw_text(view: View, head: Map) -> Text:
         title="attention weight" if len(found.held) < 2 else "attention weights, summed",
         direction=direction,
         weights=head.shown.weights.numpy() if is_whole(view) else None,  # type: ignore[attr-defined]
-        held=found.held,
+        selected=found.held,
         special=text.special,
-        own=head.options.scale_to_max,
+        scale_to_max=head.options.scale_to_max,
         log=head.options.log,
         on_event=lambda event: _on_event(event, found),
     )

@@ -494,7 +494,7 @@ def test_a_text_is_shaded_by_what_is_pointed_at_or_held(visit: Callable[..., Pag
     unit.nth(5).click(modifiers=["Shift"])
     assert wait_heard(page, 2) == [{"event": "select", "units": [2]}, {"event": "select", "units": [2, 5]}]
     summed = [one + other for one, other in zip(weights[2], weights[5], strict=True)]
-    page.wait_for_function("() => document.querySelectorAll('.enc-text-unit.enc-held').length === 2")
+    page.wait_for_function("() => document.querySelectorAll('.enc-text-unit.enc-selected').length === 2")
     assert ranks(shades(page))[-2:] == ranks(summed)[-2:]
     most = ranks(summed)[-1]
     page.mouse.move(1, 1)

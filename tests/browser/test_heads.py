@@ -51,7 +51,7 @@ def show(page: Page, view: str) -> None:
 def wait_selected(page: Page, units: list[int]) -> None:
     """Wait until these units are selected in the text, and no others."""
     page.wait_for_function(
-        """units => [...document.querySelectorAll('.enc-text-unit.enc-held')].map(unit => unit.dataset.unit).join()
+        """units => [...document.querySelectorAll('.enc-text-unit.enc-selected')].map(unit => unit.dataset.unit).join()
              === units.join()""",
         arg=units,
     )
@@ -63,7 +63,7 @@ def test_three_views_have_one_selection(visit: Callable[..., Page]) -> None:
     wait_for(page, i="2")
     page.locator(".enc-lines-from .enc-lines-token").nth(5).click(modifiers=["Shift"])
     wait_for(page, i="2", hold="5")
-    page.locator(".enc-lines-from .enc-held").nth(1).wait_for()
+    page.locator(".enc-lines-from .enc-selected").nth(1).wait_for()
 
     show(page, "text")
     wait_selected(page, [2, 5])  # the second "the", and not the first

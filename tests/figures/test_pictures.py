@@ -163,19 +163,21 @@ def test_the_colours_are_those_of_the_app_and_of_the_style():
 
 
 def test_the_app_draws_with_the_same_numbers():
-    scripts = ROOT / "pages" / "components"
-    own = {
-        "lines": {
-            "FAINTEST": lines_picture.FAINTEST,
+    scripts = {
+        "pages/components/lines_picture.js": {
             "LEVELS": lines_picture.LEVELS,
             "MOST_LINES": lines_picture.MOST_LINES,
         },
-        "text_shade": {"DECADES": LOG_DECADES, "EASE": text_picture.EASE},
+        "encoder/export/drawing.js": {
+            "FAINTEST": lines_picture.FAINTEST,
+            "DECADES": LOG_DECADES,
+            "EASE": text_picture.EASE,
+        },
     }
-    for script, values in own.items():
-        source = (scripts / f"{script}.js").read_text(encoding="utf-8")
+    for script, values in scripts.items():
+        source = (ROOT / script).read_text(encoding="utf-8")
         for name, value in values.items():
-            (said,) = re.findall(rf"^const {name} = ([\d./ ]+);", source, re.MULTILINE)
+            (said,) = re.findall(rf"^(?:export )?const {name} = ([\d./ ]+);", source, re.MULTILINE)
             over, _, under = said.partition("/")
             assert float(over) / float(under or 1) == value
 

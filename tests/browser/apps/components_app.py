@@ -87,7 +87,7 @@ elif show == "text":
         alt="A text.",
         title="attention weight",
         direction="to",
-        held=held,
+        selected=held,
         special=[0, N - 1],
         on_event=heard.append,
     )

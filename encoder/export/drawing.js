@@ -1,0 +1,44 @@
+// Used by the app's components and by reports: how strong lines and shades are, and what is said of a token.
+
+export const FAINTEST = 1 / 255; // a fainter line changes no pixel
+const DECADES = 4; // the logarithmic scale shows no smaller weights
+const EASE = 0.6; // a curve that separates faint weights; the legend has the same one
+
+// An element with attributes and children. Text is only ever set as text: tokens are user input.
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+// Three significant digits, as everywhere in the app: 0.184, 0.00245, 0.5.
+export const threeDigits = (value) => String(Number(value.toPrecision(3)));
+
+export const sum = (values) => values.reduce((total, value) => total + value, 0);
+
+// The opacity of a line and its width in pixels. A line thinner than a pixel is slower to draw and not visible.
+export function lineStyle(weight, selected) {
+  return [selected ? Math.max(0.06, weight ** 0.75) : weight, Math.max(1, 0.6 + 2.6 * weight)];
+}
+
+// 0 to 1: how strong the shade of a weight is. top: the weight of the full shade.
+export function shadeStrength(value, top, log) {
+  if (!(value > 0)) return 0;
+  const share = Math.min(1, value / top);
+  return log ? Math.max(0, 1 + Math.log10(share) / DECADES) : share ** EASE;
+}
+
+// The weight at a place of the legend, 0 to 1.
+export const legendWeight = (place, top, log) => log ? top * 10 ** (DECADES * (place - 1)) : top * place;
+
+// The words at the lower end of the legend.
+export const legendStart = (top, log) => log ? `≤ ${threeDigits(legendWeight(0, top, log))}` : "0";
+
+// "the (4) attends most to mat 0.31, cat 0.2, on 0.1."
+export function strongest(name, isQuery, values, names) {
+  const found = Array.from(values, (value, place) => [value, place]).filter(([value]) => value > 0);
+  const first = found.sort((a, b) => b[0] - a[0]).slice(0, 3);
+  const list = first.map(([value, place]) => `${names[place]} ${threeDigits(value)}`).join(", ") || "no token";
+  return `${name} ${isQuery ? "attends most to" : "is attended to most by"} ${list}.`;
+}

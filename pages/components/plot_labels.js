@@ -1,0 +1,110 @@
+// Labels of the token axes: as many as fit, more after zooming in; and which label is under the pointer.
+import { axisKey, cut } from "./figure.js";
+
+const MOST_LABELS = 32; // tick labels take longer to draw than the cells
+const LABEL_PITCH = 14; // pixels between two tick labels
+
+// What an axis of the layout says of its labels. With `labelalias` Plotly chooses the positions itself.
+export function tickLabels(plot, name) {
+  const axis = plot.figure.layout[name];
+  const labels = plot.labels[name];
+  const longest = plot.width < 500 ? 10 : 16;
+  if (axis.labelalias) {
+    return { labelalias: Object.fromEntries([...labels].map(([value, label]) => [value, cut(label, longest)])) };
+  }
+  if (axis.tickmode && axis.tickmode !== "array") return {};
+  const drawn = plot.host._fullLayout?.[name];
+  const all = [...labels.keys()];
+  const [low, high] = drawn?.range ? [...drawn.range].sort((a, b) => a - b) : [-Infinity, Infinity];
+  const inWindow = all.filter((position) => position >= low && position <= high);
+  const length = drawn?._length || (name[0] === "x" ? plot.width : plot.header.height) * 0.75;
+  const most = Math.max(2, Math.min(MOST_LABELS, Math.floor(length / LABEL_PITCH)));
+  let step = 1;
+  while (inWindow.length / step > most) step *= 2;
+  const first = all.indexOf(inWindow[0]);
+  const tickvals = inWindow.filter((_, k) => (first + k) % step === 0);
+  return { tickmode: "array", tickvals, ticktext: tickvals.map((position) => cut(labels.get(position), longest)) };
+}
+
+export async function fitLabels(plot) {
+  const change = {};
+  for (const name of Object.keys(plot.labels)) {
+    const { tickvals, ticktext } = tickLabels(plot, name);
+    if (!tickvals || String(tickvals) === String(Array.from(plot.host.layout[name].tickvals ?? []))) continue;
+    change[`${name}.tickvals`] = tickvals;
+    change[`${name}.ticktext`] = ticktext;
+  }
+  if (Object.keys(change).length) await plot.plotly.relayout(plot.host, change);
+}
+
+// Hides tick labels and names of points under a label of the selection. Of two names that overlap, the later one in the
+// figure's own order (its layout.meta) is hidden, too.
+export function hideCovered(plot) {
+  const find = (selector) => [...plot.host.querySelectorAll(selector)];
+  const taken = find(".annotation-text-g").map((node) => node.getBoundingClientRect());
+  const place = (node, isKept) => {
+    const box = node.getBoundingClientRect();
+    const overlaps = (other) =>
+      box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom;
+    const isFree = !taken.some(overlaps);
+    node.style.visibility = isFree ? "" : "hidden";
+    if (isFree && isKept) taken.push(box);
+  };
+  for (const node of find(".xtick text, .ytick text")) place(node, false);
+  const trace = (node) => node.closest(".trace").__data__[0].trace.index;
+  const points = find(".scatterlayer .textpoint").map((node) => [`${trace(node)},${node.__data__.i}`, node]);
+  const names = new Map(points);
+  for (const point of plot.figure.layout.meta?.names ?? []) {
+    if (names.has(String(point))) place(names.get(String(point)), true);
+  }
+}
+
+// The token whose tick label is under the pointer, as { axis: "x" or "y", position }, or null. Plotly puts its own handles
+// over the labels and reports nothing.
+export function labelAt(plot, event) {
+  const layout = plot.host._fullLayout;
+  if (!layout?._size) return null;
+  const box = plot.host.getBoundingClientRect();
+  const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+  for (const name of Object.keys(plot.labels)) {
+    const isX = name[0] === "x";
+    const axis = layout[name];
+    const anchor = axis.anchor && axis.anchor !== "free" ? axis.anchor : isX ? "y" : "x";
+    const other = layout[axisKey(anchor)];
+    const [along, across] = isX ? [x, y] : [y, x];
+    if (along < axis._offset || along > axis._offset + axis._length) continue;
+    const isInPlot = other && across > other._offset && across < other._offset + other._length;
+    if (isInPlot) continue;
+    const position = tickAt(plot, name, event) ?? besideTicks(plot, name, event, along);
+    if (position !== null) return { axis: name[0], position };
+  }
+  return null;
+}
+
+const ticksOf = (plot, name) => [...plot.host.querySelectorAll(`g.${name.replace("axis", "")}tick > text`)];
+
+// The label itself: for slanted labels there is no other way.
+function tickAt(plot, name, event) {
+  const ticks = new Set(ticksOf(plot, name));
+  for (const element of document.elementsFromPoint(event.clientX, event.clientY)) {
+    const tick = [element, element.parentNode].find((node) => ticks.has(node));
+    const position = tick?.__data__?.x;
+    if (plot.labels[name].has(position)) return position;
+  }
+  return null;
+}
+
+// Between the labels, in their strip: the token there, though its own label has no room.
+function besideTicks(plot, name, event, along) {
+  const texts = ticksOf(plot, name);
+  const isSlanted = (text) => /rotate\((?!-?(0|90|180|270)[,)])/.test(text.getAttribute("transform") ?? "");
+  if (!texts.length || texts.some(isSlanted)) return null;
+  const boxes = texts.map((text) => text.getBoundingClientRect());
+  const isX = name[0] === "x";
+  const at = isX ? event.clientY : event.clientX;
+  if (at < Math.min(...boxes.map((box) => isX ? box.top : box.left)) - 2) return null;
+  if (at > Math.max(...boxes.map((box) => isX ? box.bottom : box.right)) + 2) return null;
+  const axis = plot.host._fullLayout[name];
+  const position = Math.round(axis.p2l(along - axis._offset));
+  return plot.labels[name].has(position) ? position : null;
+}

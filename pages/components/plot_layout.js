@@ -1,0 +1,67 @@
+// The layout that Plotly gets: the figure's own with size, theme, tick labels and the frames of the selection.
+import { copy, span, themeTemplate } from "./figure.js";
+import { tickLabels } from "./plot_labels.js";
+
+export function plotLayout(plot) {
+  const given = copy(plot.figure.layout); // Plotly writes into what it gets
+  const layout = {
+    ...given,
+    width: plot.width,
+    height: plotHeight(plot),
+    template: themeTemplate(plot.theme, given.template),
+    shapes: [...(given.shapes ?? []), ...selectionFrames(plot)],
+    uirevision: given.uirevision ?? plot.maps.map((map) => `${map.rows}x${map.columns}`).join() + "-",
+  };
+  // A finger scrolls the page: on a touch screen the mode bar switches zooming on.
+  if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
+  for (const name of Object.keys(plot.labels)) layout[name] = { ...given[name], ...tickLabels(plot, name) };
+  return layout;
+}
+
+function plotHeight(plot) {
+  const { height, fill } = plot.header;
+  if (!plot.maps.length) return height;
+  return fill ? fillingHeight(plot) : Math.min(height, Math.max(280, 1.25 * plot.width));
+}
+
+// The height at which cells are square, if the window has that room below the chart's upper edge. A chart below the fold
+// may take the window's own height. The header's height is the least.
+function fillingHeight(plot) {
+  const { rows, columns } = plot.maps[0];
+  const least = plot.header.height;
+  const { l, r, t, b } = plot.host._fullLayout?._size ?? { l: 90, r: 8, t: 60, b: 80 };
+  const square = Math.max(40, plot.width - l - r) * rows / columns + t + b;
+  const scroller = scrollingAncestor(plot.root);
+  const top = plot.root.getBoundingClientRect().top - scroller.getBoundingClientRect().top + scroller.scrollTop;
+  const below = scroller.clientHeight - top - plot.header.reserve;
+  const most = below >= least ? below : Math.max(least, scroller.clientHeight - 100);
+  return Math.round(Math.min(most, Math.max(least, square)));
+}
+
+function scrollingAncestor(child) {
+  let element = child.parentElement;
+  while (element && !/(auto|scroll)/.test(getComputedStyle(element).overflowY)) element = element.parentElement;
+  return element ?? document.documentElement;
+}
+
+// The selection as shapes, which follow every zoom and are in the exported picture.
+function selectionFrames(plot) {
+  if (plot.figure.layout.shapes?.length) return []; // the figure frames its selection itself
+  const { i = [], j = [] } = plot.header.selected ?? {};
+  const shapes = [];
+  const frame = (colour, place) => {
+    const shape = { type: "rect", layer: "above", fillcolor: "rgba(0,0,0,0)", ...place };
+    const lines = [{ color: "#ffffff", width: 3.5 }, { color: colour, width: 1.75 }];
+    shapes.push(...lines.map((line) => ({ ...shape, line })));
+  };
+  for (const { xref, yref, across, down } of plot.maps) {
+    const rows = i.map((position) => span(down.edges, position)).filter(Boolean);
+    const columns = j.map((position) => span(across.edges, position)).filter(Boolean);
+    for (const [y0, y1] of rows) frame(plot.theme.query, { xref: `${xref} domain`, x0: 0, x1: 1, yref, y0, y1 });
+    for (const [x0, x1] of columns) frame(plot.theme.key, { yref: `${yref} domain`, y0: 0, y1: 1, xref, x0, x1 });
+    for (const [y0, y1] of rows) {
+      for (const [x0, x1] of columns) frame("#111111", { xref, yref, x0, x1, y0, y1 });
+    }
+  }
+  return shapes;
+}
