@@ -20,8 +20,8 @@ from pages.components.events import GridEvent
 from pages.core import cache, head_measures, sidebar, small_maps
 from pages.core.head_measures import HeadTypeParams
 from pages.core.params import Head
-from pages.core.url_state import controlled
-from pages.core.view import View, state
+from pages.core.url_state import controlled, state
+from pages.core.view import View
 from pages.heads import options as head_options
 from pages.heads.head_maps import is_whole
 from pages.heads.params import Params

@@ -11,7 +11,8 @@ from encoder.measure.head_map import WHOLE_TOKENS
 from pages.components import lines
 from pages.components.events import LinesEvent
 from pages.core.params import Head
-from pages.core.view import View, state
+from pages.core.url_state import state
+from pages.core.view import View
 from pages.heads import options
 from pages.heads.head_maps import is_whole, single, weights_of
 from pages.heads.params import MOST_OVERLAID, Params

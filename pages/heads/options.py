@@ -7,7 +7,8 @@ import streamlit as st
 from encoder.export import Map, Options
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.core.params import Head, Param
-from pages.core.view import MapParams, View, state
+from pages.core.url_state import state
+from pages.core.view import MapParams, View
 from pages.heads import padding
 from pages.heads.head_maps import is_whole, map_of
 from pages.heads.params import MOST_PINS, Params

@@ -8,8 +8,10 @@ import streamlit as st
 
 from encoder.figures.numbers import three_digits
 from encoder.measure.padding import PaddingEffect, padding_effect
-from pages.core import cache, sidebar
-from pages.core.view import View, ViewParams, state
+from pages.core import cache
+from pages.core.markdown import plain
+from pages.core.url_state import state
+from pages.core.view import View, ViewParams
 
 #: Up to this many tokens with padding, the note covers all heads; above, the open one, since all take seconds.
 EVERY_HEAD_TOKENS = 1_024
@@ -33,7 +35,7 @@ def note(view: View) -> None:
     if length is None:
         return
     if view.model.pad is None:
-        st.info(sidebar.plain(_why_not(view, length)), icon=":material/rectangle:")
+        st.info(plain(_why_not(view, length)), icon=":material/rectangle:")
         return
     with st.container(border=True, gap="small"):
         state.bound(
@@ -74,7 +76,7 @@ def _effect(view: View) -> PaddingEffect:
 
 def _description(view: View, effect: PaddingEffect) -> str:
     n, total = effect.n_real, effect.n_real + effect.n_padding
-    pad = sidebar.plain(view.loaded.tokenizer.pad_token)
+    pad = plain(view.loaded.tokenizer.pad_token)
     config = view.loaded.config
     heads = f"L{view.layer} H{view.head}"
     if total <= EVERY_HEAD_TOKENS:

@@ -7,7 +7,7 @@ import streamlit as st
 from encoder.export import HeadView
 from pages.core.frame import current_view, heading, next_page
 from pages.core.lazy import expander
-from pages.core.view import state
+from pages.core.url_state import state
 from pages.heads import grid, options, padding, pins, prefetch, summary
 from pages.heads.export import export_head
 from pages.heads.head_maps import single
@@ -75,6 +75,6 @@ with grid_side:
     grid.draw_grid(view, head.options)
 with below:
     export_head(view, drawn)
-    next_page("head_types", "Head types: what each head does in this sentence")
+    next_page("head_types", "Head types, what each head does in this sentence")
     if kind == "map":
         prefetch.send(view, head)

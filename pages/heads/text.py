@@ -10,7 +10,8 @@ from encoder.export import Map, Text
 from encoder.measure.passage import Shades, passage
 from pages.components import text_shade
 from pages.components.events import TextEvent
-from pages.core.view import View, state
+from pages.core.url_state import state
+from pages.core.view import View
 from pages.heads.head_maps import is_whole
 from pages.heads.params import Params
 from pages.heads.selection import select, selected
