@@ -28,9 +28,9 @@ def test_all_pages_share_the_maps_of_a_layer(view: View, monkeypatch: pytest.Mon
     # What the pages show comes from this one entry: a changed entry changes all of them.
     monkeypatch.setattr(small_maps, "of_layer", lambda *_: drawn + 1)
     grid = thumbnails(view, Options())
-    sides = norm_pair.Sides(norm_pair.pair_of(view), CAT, None)
+    pair = norm_pair.PairTraces(norm_pair.pair_of(view), CAT, None)
     np.testing.assert_array_equal(grid[1], drawn + 1)
-    np.testing.assert_array_equal(sides.thumbnails("post"), grid)
+    np.testing.assert_array_equal(pair.small_maps("post"), grid)
 
 
 def test_options_have_maps_of_their_own(view: View) -> None:
