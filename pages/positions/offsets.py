@@ -36,7 +36,7 @@ def rotary(view: View, n_positions: int) -> None:
         base, last = config.rotary_base_of_layer(view.layer), cos.shape[1] - 1
         slowest = base ** (-2 * last / config.d_head)
         st.caption(
-            f"Angle of pair *c* at position *p*: *p* / {base:,.0f}^(2c/{config.d_head}) radians. "
+            f"Angle of pair *c* at position *p*: *p* / b^(2c/K) = *p* / {base:,.0f}^(2c/{config.d_head}) radians. "
             "Pair 0: 1 radian per token, a full turn every 6.3 tokens. "
             f"Pair {last}: {formulas.number(slowest)} radians per token, a full turn every "
             f"{2 * math.pi / slowest:,.0f} tokens."

@@ -114,7 +114,7 @@ def pair_in_words(query: int, key: int, score: explain.Score, softmax: explain.S
         bias = f" + {number(score.bias)} (for the distance)"
     scale = f"{score.scale:.4f}"
     if abs(score.scale - config.d_head**-0.5) < 1e-6:
-        scale = f"{scale} (1/√d_k with d_k = {config.d_head}, the width of a head)"
+        scale = f"{scale} (1/√d_k; d_k = {config.d_head} is the width of a head, K in the formulas)"
     return (
         f"{pair}  \n"
         f"Dot product: {number(score.dot)}. Score: dot product × {scale}{bias} = **{number(score.value)}**.  \n"

@@ -19,7 +19,7 @@ def test_the_numbers_of_the_selected_pair(minilm: encoder.TextEncoder) -> None:
     assert ":blue[cat]" in shown
     assert ":red[mat]" in shown
     assert number(dot) in shown
-    assert "√d_k with d_k = 32" in shown
+    assert "1/√d_k; d_k = 32" in shown
     assert f"**{number(dot / 32**0.5)}**" in shown
     assert f"**{number(float(row[6]))}**" in shown
     assert f"rank {int((row > row[6]).sum()) + 1} of {trace.n_tokens}" in shown
