@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import encoder
 from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
@@ -127,6 +129,10 @@ class View:
     def loaded(self) -> encoder.TextEncoder:
         """The model itself."""
         return cache.model(self.model)
+
+    def derived(self, name: Hashable, make: Callable[[encoder.Trace], Any]) -> Any:
+        """A value made from the trace, computed once. name: names it and every option that changes it."""
+        return cache.derived(self.model, self.text, self.pair, name, make)
 
 
 def padded(view: View) -> View:

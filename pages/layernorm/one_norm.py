@@ -8,8 +8,9 @@ from encoder import explain, figures
 from encoder.explain.source import array
 from encoder.measure import norms
 from pages.components import on_click, plot
-from pages.core import formulas, sidebar
+from pages.core import formulas
 from pages.core.formulas import number
+from pages.core.markdown import plain
 from pages.layernorm.selected import Figures, Selected, select_component
 
 
@@ -17,7 +18,7 @@ def one_token(selected: Selected) -> tuple[explain.Normalised, Figures]:
     """The selected token in the selected LayerNorm."""
     token_label = selected.trace.labels[selected.token]
     place = f"(token {selected.token}) at {selected.label}"
-    st.subheader(f"{sidebar.plain(token_label)} {place}", anchor=False)
+    st.subheader(f"{plain(token_label)} {place}", anchor=False)
     component = selected.component
     if component is None:
         component = norms.largest_component(selected.trace, selected.norm, selected.token)

@@ -6,8 +6,8 @@ import streamlit as st
 
 from encoder import figures
 from encoder.measure import norms
-from pages.core import cache, sidebar
 from pages.core.frame import current_view, heading, next_page
+from pages.core.markdown import plain
 from pages.core.selection import PlaceParams
 from pages.core.url_state import controlled, state
 from pages.layernorm.export import export_norms
@@ -22,7 +22,7 @@ STYLE = ".st-key-norm-derivation { min-height: 39rem; }"
 
 view = current_view()
 trace, config = view.trace, view.loaded.config
-statistics = cache.derived(view.model, view.text, view.pair, "norm statistics", norms.statistics)
+statistics = view.derived("norm statistics", norms.statistics)
 
 
 def main() -> None:
@@ -60,7 +60,7 @@ def chosen_norm() -> str:
     names, at = statistics.names, state.get(Params.at)
     if at not in names:
         if at:
-            st.warning(f"No LayerNorm {sidebar.plain(at[:60])} in this model. Shown: {figures.norm_label(names[0])}.")
+            st.warning(f"No LayerNorm {plain(at[:60])} in this model. Shown: {figures.norm_label(names[0])}.")
             state.put(Params.at, "")
         at = names[0]
     if len(names) > 1:

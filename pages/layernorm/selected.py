@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import plotly.graph_objects as go
 
 from encoder import Trace, figures
 from encoder.measure.norms import NormStatistics
 from pages.components.events import PlotEvent
-from pages.core import cache, token_names
+from pages.core import token_names
 from pages.core.selection import PlaceParams
 from pages.core.url_state import state
 from pages.core.view import View
@@ -43,10 +41,6 @@ class Selected:
     def quoted(self, token: int) -> str:
         """A token in a sentence."""
         return token_names.quoted(self.trace.labels, token)
-
-    def derived(self, name: Hashable, make: Callable[[Trace], Any]) -> Any:
-        """A value made from the trace, cached under its name."""
-        return cache.derived(self.view.model, self.view.text, self.view.pair, name, make)
 
 
 def select_component(event: PlotEvent) -> None:

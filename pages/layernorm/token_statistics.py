@@ -102,7 +102,7 @@ def three_norms(selected: Selected) -> Figures:
         "- **BatchNorm** uses one component of all tokens. In training, shown here, a token's output depends on the "
         "other examples of the batch. In inference it uses running averages from training."
     )
-    found: explain.NormMoments = selected.derived(
+    found: explain.NormMoments = selected.view.derived(
         ("norm moments", selected.norm),
         lambda trace: explain.norm_moments(trace, cache.trace(selected.view.model, NEIGHBOUR), selected.norm),
     )

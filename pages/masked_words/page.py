@@ -10,6 +10,7 @@ from encoder.figures.words import word_bars
 from encoder.mlm import MaskedPrediction
 from pages.core import cache, norm_pair, sidebar
 from pages.core.frame import current_view, heading, next_page
+from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.core.view import ViewParams
 from pages.masked_words import prediction
@@ -34,7 +35,7 @@ def main() -> None:
         return
     mask = model.tokenizer.mask_token or "[MASK]"
     st.markdown(
-        f"You see the words that the model predicts at **{sidebar.plain(mask)}**, with their probabilities.  \n"
+        f"You see the words that the model predicts at **{plain(mask)}**, with their probabilities.  \n"
         "Hide a word of your sentence, and look at its rank among all words of the vocabulary.  \n"
         "Encoders such as BERT learn by this task: predict hidden tokens from the tokens on both sides."
     )
@@ -149,7 +150,7 @@ def bars(index: int, top: int, placements: dict[str, str | None], predictions: P
     for column, (name, entry) in zip(st.columns(len(predictions), gap="medium"), predictions.items(), strict=True):
         placement, rank = placements[name], prediction.rank(entry, hidden) if hidden else None
         with column:
-            st.markdown(f"**{sidebar.plain(name)}** ({PLACEMENT_NAMES.get(placement or '', '')})")
+            st.markdown(f"**{plain(name)}** ({PLACEMENT_NAMES.get(placement or '', '')})")
             st.plotly_chart(
                 word_bars(
                     [prediction.readable(token) for token in entry.tokens[:top]],
@@ -169,7 +170,7 @@ def in_words(predictions: Predictions, top: int) -> list[str]:
     """The most probable word of each model, and the words that both models share."""
     sentences = []
     for name, entry in predictions.items():
-        word = sidebar.plain(prediction.readable(entry.tokens[0]))
+        word = plain(prediction.readable(entry.tokens[0]))
         total = sum(entry.probabilities[:top])
         sentences.append(f"{name}: “{word}” {entry.probabilities[0]:.3f}; the {top} words together: {total:.1%}.")
     if len(predictions) == 2:
@@ -184,7 +185,7 @@ def rank_in_words(predictions: Predictions, hidden: str) -> list[str]:
         return []
     ranks = {name: prediction.rank(entry, hidden) for name, entry in predictions.items()}
     listed = [f"rank {rank[0]:,}, probability {rank[1]:.4f} in {name}" for name, rank in ranks.items() if rank]
-    word = f"Hidden word “{sidebar.plain(hidden)}”:"
+    word = f"Hidden word “{plain(hidden)}”:"
     if not listed:
         return [f"{word} no rank, as it is no single entry of the vocabulary."]
     return [f"{word} {'; '.join(listed)}."]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ import streamlit as st
 from encoder import figures
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
-from pages.core import cache, token_rows
+from pages.core import token_rows
 from pages.core.url_state import state
 from pages.core.view import View, ViewParams
 from pages.positions.params import Params
@@ -130,13 +129,9 @@ def similarity(view: View, tables: Tables) -> None:
 
 def similarity_of(view: View, kind: str, table: np.ndarray, *, cosine: bool) -> tuple[np.ndarray, pd.DataFrame]:
     """[N, N] similarity of each two positions, and a row per distance. Cached."""
-
-    def derived(what: str, make: Callable[[], Any]) -> Any:
-        name = (what, kind, len(table), cosine)
-        return cache.derived(view.model, view.text, view.pair, name, lambda _: make())
-
-    products = derived("position products", lambda: figures.position_products(table, cosine=cosine))
-    return products, derived("position curve", lambda: figures.products_by_distance(products))
+    options = (kind, len(table), cosine)
+    products = view.derived(("position products", *options), lambda _: figures.position_products(table, cosine=cosine))
+    return products, view.derived(("position curve", *options), lambda _: figures.products_by_distance(products))
 
 
 def curve_in_words(view: View, kind: str, curve: pd.DataFrame) -> str:

@@ -10,7 +10,8 @@ import streamlit as st
 from encoder import figures
 from encoder.measure import positions
 from pages.components import on_click, plot
-from pages.core import formulas, sidebar, token_rows
+from pages.core import formulas, token_rows
+from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.core.view import View, ViewParams
 from pages.positions.encodings import select_position
@@ -62,7 +63,7 @@ def pair_by_offset(view: View, farthest: int) -> None:
     query, key = token_rows.pair(view)
     offsets, products = positions.turned_products(view.trace, view.layer, view.head, query, key, farthest)
     query_label, key_label = view.trace.labels[query], view.trace.labels[key]
-    query_name, key_name = sidebar.plain(query_label), sidebar.plain(key_label)
+    query_name, key_name = plain(query_label), plain(key_label)
     offset = key - query
     near = positions.turned_products(view.trace, view.layer, view.head, query, key, abs(offset))
     at_offset = {int(one): float(product) for one, product in zip(*near, strict=True)}

@@ -7,7 +7,7 @@ import streamlit as st
 from encoder import figures
 from encoder.explain import latex
 from encoder.measure import positions
-from pages.core import cache, formulas, token_names, token_rows
+from pages.core import formulas, token_names, token_rows
 from pages.core.frame import current_view, heading, next_page
 from pages.core.url_state import state
 from pages.positions.encodings import encodings
@@ -141,7 +141,7 @@ def reversed_order() -> None:
             "Type a shorter text."
         )
         return
-    found = cache.derived(view.model, view.text, view.pair, "order effect", positions.order_effect)
+    found = view.derived("order effect", positions.order_effect)
     part = token_rows.part(trace.n_tokens, view.i, "order")
     st.plotly_chart(
         figures.order_bars(

@@ -11,6 +11,7 @@ from encoder.measure import ranking
 from pages.components import on_click, plot
 from pages.core import formulas, sidebar, token_names, token_rows
 from pages.core.frame import current_view, heading, next_page
+from pages.core.markdown import plain
 from pages.core.params import Param
 from pages.core.url_state import state
 from pages.core.view import ViewParams
@@ -100,7 +101,7 @@ def selected_pair(query: int, key: int) -> None:
 
 def pair_in_words(query: int, key: int, score: explain.Score, softmax: explain.Softmax) -> str:
     """Dot product, score and weight of the pair."""
-    query_name, key_name = sidebar.plain(labels[query]), sidebar.plain(labels[key])
+    query_name, key_name = plain(labels[query]), plain(labels[key])
     pair = f"Query: **{query_name}** (token {query}). Key: **{key_name}** (token {key})."
     if view.i is None or view.j is None:
         pair += " This pair is the default: click a query and a key to choose another."
