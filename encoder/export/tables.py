@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from encoder.measure import norm_weighted, norms, positions, rollout, stream
-from encoder.measure.align import Cell, Comparison
+from encoder.measure import aggregate, norm_weighted, norms, positions, rollout, stream
+from encoder.measure.map_comparison import Cell, Comparison
 from encoder.trace import Trace
 
 if TYPE_CHECKING:
@@ -160,10 +160,10 @@ def positions_frame(trace: Trace, layer: int) -> pd.DataFrame:
     return pd.DataFrame(places | {name: part.ravel() for name, part in numbers.items()})
 
 
-def moved_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:
-    """Each weight of a head beside what it moves, its length and its share of the row (Kobayashi et al. 2020).
+def norm_weighted_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:
+    """Each weight of a head, weight x ||f(x_j)||, and the latter's share of its row (Kobayashi et al. 2020).
 
-    Of more than EXACT_TOKENS tokens a row a key: mean weight on it, length ||f(x_j)||, mean length moved.
+    Of more than EXACT_TOKENS tokens a row a key: mean weight on it, its norm ||f(x_j)||, mean weight x norm.
     """
     import pandas as pd
 
@@ -174,14 +174,14 @@ def moved_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:
                 "key": np.arange(trace.n_tokens),
                 "key_token": list(trace.labels),
                 "mean_weight": found.attention[head],
-                "value_length": found.norms[head],
-                "mean_moved": found.moved[head],
+                "value_norm": found.norms[head],
+                "mean_norm_weighted": found.norm_weighted[head],
             }
         )
     frame = attention_frame(trace.attention(layer, head).cpu(), trace.labels)
     weighted = norm_weighted.norm_weighted(trace, layer, head).cpu()
-    frame["moved"] = weighted.numpy().ravel()
-    frame["moved_share"] = norm_weighted.as_shares(weighted).numpy().ravel()
+    frame["norm_weighted"] = weighted.numpy().ravel()
+    frame["norm_weighted_share"] = aggregate.rows_to_one(weighted).numpy().ravel()
     return frame
 
 

@@ -9,20 +9,20 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, neutral_layout, plain_axis
-from encoder.figures.moved import ATTENTION, MOVED
+from encoder.figures.norm_weighted import ATTENTION, NORM_WEIGHTED
 
 
-def deletion_curves(counts: Sequence[int], by_attention: object, by_moved: object, random: object) -> go.Figure:
-    """counts [n]: tokens hidden; by_attention, by_moved [n]: change for the favourites; random [S, n]: for S draws.
+def deletion_curves(counts: Sequence[int], by_attention: object, by_norm_weighted: object, random: object) -> go.Figure:
+    """counts [n]: tokens hidden; by_attention, by_norm_weighted [n]: change for the largest; random [S, n]: S draws.
 
     Random draws are a band from the least to the largest, and their mean. Raises ValueError for other shapes.
     """
     favourite = as_array(by_attention, name="by_attention", ndim=1)
-    moved = as_array(by_moved, name="by_moved", ndim=1)
+    weighted = as_array(by_norm_weighted, name="by_norm_weighted", ndim=1)
     draws = as_array(random, name="random", ndim=2)
-    if not len(counts) == len(favourite) == len(moved) == draws.shape[1]:
+    if not len(counts) == len(favourite) == len(weighted) == draws.shape[1]:
         raise ValueError(
-            f"{len(counts)} counts, {len(favourite)}, {len(moved)} and {draws.shape[1]} changes: as many are needed."
+            f"{len(counts)} counts, {len(favourite)}, {len(weighted)} and {draws.shape[1]} changes: as many are needed."
         )
     x = np.array(counts, dtype=np.int32)
     figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 12, "t": 74, "b": 8}))
@@ -33,7 +33,7 @@ def deletion_curves(counts: Sequence[int], by_attention: object, by_moved: objec
     curves = (
         (f"random, mean of {len(draws)} draws", draws.mean(axis=0), colour.NEUTRAL, "diamond", "dot"),
         ("the most attended", favourite, ATTENTION, "circle", "solid"),
-        ("those that move most", moved, MOVED, "square", "solid"),
+        ("largest norm-weighted attention", weighted, NORM_WEIGHTED, "square", "solid"),
     )
     for name, y, shade, symbol, dash in curves:
         figure.add_scatter(

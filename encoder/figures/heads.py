@@ -34,18 +34,18 @@ def head_points(
     xy: object,
     n_heads: int,
     *,
-    roles: Mapping[str, Sequence[int]] | None = None,
+    head_types: Mapping[str, Sequence[int]] | None = None,
     badges: Sequence[str] | None = None,
     selected: tuple[int, int] | None = None,
     faded: Sequence[int] = (),
     colours: str = "viridis",
 ) -> HeadPoints:
-    """Heads as points [N, 2], coloured by layer, or by role where `roles` is given.
+    """Heads as points [N, 2], coloured by layer, or by type where `head_types` is given.
 
     Args:
         xy: [N, 2]; head (l, h) is row l H + h.
         n_heads: H.
-        roles: name -> numbers of its heads; one colour and symbol each, in this order; heads in none of them are grey.
+        head_types: name -> numbers of its heads; one colour and symbol each, in this order; other heads are grey.
         badges: a word or none for each head, for its label.
         selected: (layer, head), marked by a ring and named.
         faded: numbers of heads that are drawn faintly.
@@ -59,22 +59,23 @@ def head_points(
         raise ValueError(f"xy has shape {list(points.shape)}: [layers x {n_heads}, 2] is needed.")
     badges = list(badges or [""] * len(points))
     weak = set(faded)
-    groups = _by_role(len(points), roles) if roles is not None else [("", tuple(range(len(points))))]
+    groups = _by_type(len(points), head_types) if head_types is not None else [("", tuple(range(len(points))))]
     figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 54, "b": 8}))
     if selected is not None:
         ring = points[selected[0] * n_heads + selected[1]]
         figure.add_annotation(_name_tag(selected, ring))
     for place, (name, numbers) in enumerate(groups):
-        marker = _layer_marker(numbers, n_heads, len(points) // n_heads, colours) if roles is None else _role_marker(
-            place, is_rest=place == len(groups) - 1
-        )  # fmt: skip
+        if head_types is None:
+            marker = _layer_marker(numbers, n_heads, len(points) // n_heads, colours)
+        else:
+            marker = _type_marker(place, is_rest=place == len(groups) - 1)
         marker["opacity"] = np.array([0.18 if number in weak else 0.95 for number in numbers])
         figure.add_scatter(
             x=points[list(numbers), 0],
             y=points[list(numbers), 1],
             mode="markers",
             name=name,
-            showlegend=roles is not None,
+            showlegend=head_types is not None,
             marker={"size": 11, "line": {"width": 1, "color": "rgba(128,128,140,0.9)"}, **marker},
             text=[_label(number, n_heads, badges[number]) for number in numbers],
             hovertemplate="%{text}<extra></extra>",
@@ -89,16 +90,16 @@ def head_points(
     return HeadPoints(figure, tuple(numbers for _, numbers in groups), n_heads)
 
 
-def _by_role(n: int, roles: Mapping[str, Sequence[int]]) -> list[tuple[str, tuple[int, ...]]]:
-    """A head stands with the first role that it has; the rest comes last."""
+def _by_type(n: int, head_types: Mapping[str, Sequence[int]]) -> list[tuple[str, tuple[int, ...]]]:
+    """A head stands with its first type; the rest comes last."""
     left = dict.fromkeys(range(n))
     groups = []
-    for name, numbers in roles.items():
+    for name, numbers in head_types.items():
         own = tuple(number for number in numbers if number in left)
         for number in own:
             del left[number]
         groups.append((name, own))
-    return [*groups, ("no role", tuple(left))]
+    return [*groups, ("no type", tuple(left))]
 
 
 def _layer_marker(numbers: Sequence[int], n_heads: int, n_layers: int, theme: str) -> dict:
@@ -119,11 +120,11 @@ def _layer_marker(numbers: Sequence[int], n_heads: int, n_layers: int, theme: st
     }  # fmt: skip
 
 
-def _role_marker(place: int, *, is_rest: bool) -> dict:
+def _type_marker(place: int, *, is_rest: bool) -> dict:
     symbols = ("circle", "square", "diamond", "cross", "star", "triangle-up", "hexagon")
     if is_rest:
         return {"color": colour.NEUTRAL, "symbol": "circle", "size": 8}
-    # The grey of the series stands for "no role".
+    # The grey of the series stands for "no type".
     shades = [shade for number, shade in enumerate(colour.SERIES) if number != 2]
     return {"color": shades[place % len(shades)], "symbol": symbols[place % len(symbols)]}
 

@@ -1,6 +1,6 @@
-"""Attention maps made simpler to read: averaged over heads, in whole words, between two sentences.
+"""Simpler attention maps: averaged over heads, in whole words, between two sentences.
 
-Every function takes maps as they are and returns new ones; nothing here changes what the model computed.
+Every function takes maps and returns new ones; none changes what the model computed.
 
 Shapes: L layers, H heads, T tokens (queries i, keys j), W words.
 """
@@ -89,22 +89,25 @@ def token_groups(
     return _grouped(trace, rows, words), _grouped(trace, columns, words)
 
 
-def special_tokens(attention: Tensor, trace: Trace, how: SpecialTokens) -> Tensor:
-    """attention [..., T, T] -> the same shape; "zero": cells of special queries and keys become 0.
+def special_tokens(attention: Tensor, trace: Trace, how: SpecialTokens, queries: slice | None = None) -> Tensor:
+    """attention [..., Ti, T], the rows `queries` of a map -> the same shape, without its special tokens.
 
-    "renormalise": then each row is divided by its sum, so that it sums to 1 again; a row with nothing left stays 0.
-    Raises EncoderError for another word.
+    "zero": cells of special queries and keys become 0; "renormalise": then each row is divided by its sum; "show":
+    nothing changes. Raises EncoderError for another word.
     """
     if how not in SPECIAL_TOKENS:
         raise EncoderError(f"special={how!r}: choose one of {', '.join(SPECIAL_TOKENS)}.")
     if how == "show":
         return attention
     kept = ~tokens.as_mask(tokens.is_special(trace), trace)
-    weights = attention * (kept.unsqueeze(-1) & kept)  # [..., T, T]
-    if how == "zero":
-        return weights
+    weights = attention * (kept[queries or slice(None)].unsqueeze(-1) & kept)  # [..., Ti, T]
+    return rows_to_one(weights) if how == "renormalise" else weights
+
+
+def rows_to_one(weights: Tensor) -> Tensor:
+    """[..., T] -> the same, each row divided by its sum; a row of zeros stays as it is."""
     total = weights.sum(dim=-1, keepdim=True)
-    return torch.where(total > 0, weights / total.clamp(min=torch.finfo(weights.dtype).tiny), 0.0)
+    return torch.where(total > 0, weights / total.clamp(min=torch.finfo(weights.dtype).tiny), weights)
 
 
 def whole_words(attention: Tensor, trace: Trace) -> TokenMap:
@@ -198,6 +201,15 @@ def _mean_over(trace: Trace, layer: int | None, head: int | None, queries: slice
         total = rows if total is None else total + rows
     assert total is not None
     return total / len(layers)
+
+
+def received(trace: Trace, layer: int, head: int | None = None) -> Tensor:
+    """float64 [H, T], or [1, T] of one head, on the CPU: the mean weight that each key receives from real queries."""
+    heads = slice(None) if head is None else slice(head, head + 1)
+    total = torch.zeros(1, dtype=torch.float64)
+    for _, _, attention in trace.attention_chunks(layer, heads, slice(0, trace.n_real)):
+        total = total + attention.sum(dim=1).cpu().double()
+    return total / trace.n_real
 
 
 def to_uint8(weights: Tensor) -> np.ndarray:

@@ -42,7 +42,7 @@ HEAD_MEASURES: tuple[Definition, ...] = (
     ),
     Definition(
         name="relative_entropy",
-        title="Entropy of the maximum",
+        title="Normalised entropy",
         unit="share",
         formula=rf"\frac{{1}}{{\ln n}}\,{_MEAN}{_ENTROPY}",
         source="entropy, divided by that of uniform attention",

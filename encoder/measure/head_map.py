@@ -18,6 +18,7 @@ from torch import Tensor
 from encoder.map_pooling import block_max, pooling_block
 from encoder.measure import aggregate, tiled_attention
 from encoder.measure.aggregate import Pairs, SpecialTokens, TokenMap
+from encoder.measure.sized import Sized
 from encoder.measure.tiled_attention import Overview
 from encoder.trace import Trace
 
@@ -67,15 +68,10 @@ class HeadMap(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class DenseMap:
+class DenseMap(Sized):
     """A map that fits into memory as it is. Weights on the CPU."""
 
     cells: TokenMap
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the weights."""
-        return self.weights.numel() * self.weights.element_size()
 
     @property
     def weights(self) -> Tensor:

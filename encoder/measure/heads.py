@@ -20,6 +20,7 @@ from torch import Tensor
 from encoder.map_pooling import pooling_block, put_block_max
 from encoder.measure import tokens
 from encoder.measure.definitions import HEAD_MEASURES
+from encoder.measure.sized import Sized
 from encoder.measure.tokens import Queries
 from encoder.trace import Trace
 
@@ -36,7 +37,7 @@ OFFSETS = {"previous": -1, "self": 0, "next": 1}
 
 
 @dataclass(frozen=True, eq=False)
-class HeadMeasures:
+class HeadMeasures(Sized):
     """All measures of all heads: `measures["entropy"]` is float64 [L, H], read-only; NaN: nothing to measure.
 
     n_tokens: real tokens, n in the formulas; n_queries: rows that count, |Q|; queries, strong: what was asked for.
@@ -50,11 +51,6 @@ class HeadMeasures:
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.values[name]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the numbers take."""
-        return sum(array.nbytes for array in self.values.values())
 
     def table(self) -> pd.DataFrame:
         """One row a head: layer, head, then a column for each measure, in the order of their definitions."""

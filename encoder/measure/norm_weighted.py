@@ -1,15 +1,16 @@
-"""What attention moves: each weight times the length of the vector that it fetches (Kobayashi et al. 2020).
+"""Norm-weighted attention: each weight times the norm of the value vector that it scales (Kobayashi et al. 2020).
 
 A head adds sum_j alpha_ij f(x_j) to what it writes for token i, where f(x) = (x W_V + b_V) W_O is its value-output map
-(their equation 3; the bias of W_O belongs to no token and is not part of f). So alpha_ij ||f(x_j)||, not alpha_ij,
-says how much token j brings. ||f(x_j)|| depends on the key alone: nothing here holds more than a few rows of T x T.
+(their equation 3; the bias of W_O belongs to no token and is not part of f). alpha_ij ||f(x_j)|| is the norm of token
+j's summand. Limits: summands that point in opposite directions cancel, which norms do not show; the residual connection
+and LayerNorm are left out (Kobayashi et al. 2021 add both). ||f(x_j)|| depends on the key alone, so no function here
+holds more than a few rows of T x T.
 
 Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, K width of a head.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,22 +18,23 @@ import torch
 from torch import Tensor
 
 from encoder.edits import AblateHead
-from encoder.map_pooling import block_max, pooling_block
-from encoder.measure import tokens
+from encoder.map_pooling import pooling_block, put_block_max
+from encoder.measure import aggregate, tokens
+from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 
 @torch.no_grad()
 def value_output(trace: Trace, layer: int, head: int) -> Tensor:
-    """f(x_j) [T, D] of every token: its value, bias included, brought into the stream by the head's rows of W_O.
+    """f(x_j) [T, D] of every token: its value, bias included, times the head's rows of W_O.
 
     Zero where the head was ablated. Raises EncoderError for a layer or head that the model does not have.
     """
-    trace.scores(layer, head, slice(0, 1))  # raises for a head that is not there
+    trace.scores(layer, head, slice(0, 1))  # raises for a head that does not exist
     width = trace.config.d_head
-    w_o = trace.encoder.block(layer).attention.w_o.weight[:, head * width : (head + 1) * width]  # [D, K]
-    moved = trace.layer_qkv(layer)[2][head].float() @ w_o.float().T
-    return torch.zeros_like(moved) if AblateHead(layer, head) in trace.edits else moved
+    w_o: Tensor = trace.encoder.block(layer).attention.w_o.weight[:, head * width : (head + 1) * width]  # [D, K]
+    output = trace.layer_qkv(layer)[2][head].float() @ w_o.float().T
+    return torch.zeros_like(output) if AblateHead(layer, head) in trace.edits else output
 
 
 def value_norms(trace: Trace, layer: int) -> Tensor:
@@ -41,120 +43,99 @@ def value_norms(trace: Trace, layer: int) -> Tensor:
 
 
 def norm_weighted(trace: Trace, layer: int, head: int, queries: slice | None = None) -> Tensor:
-    """alpha_ij ||f(x_j)|| [Ti, T]: the length of what each key brings to the query rows asked for (all by default)."""
+    """alpha_ij ||f(x_j)|| [Ti, T] for the query rows asked for (all by default)."""
     return trace.attention(layer, head, queries) * value_output(trace, layer, head).norm(dim=-1)
 
 
-def moved_shares(trace: Trace, layer: int, head: int, queries: slice | None = None) -> Tensor:
-    """[Ti, T]: the rows of `norm_weighted`, each divided by its sum, to be compared with the attention itself.
+def norm_weighted_shares(trace: Trace, layer: int, head: int, queries: slice | None = None) -> Tensor:
+    """[Ti, T]: the rows of `norm_weighted`, each divided by its sum, to compare with the attention itself.
 
-    A row in which nothing is moved stays 0.
+    A row of zeros stays 0.
     """
-    return as_shares(norm_weighted(trace, layer, head, queries))
-
-
-def as_shares(weighted: Tensor) -> Tensor:
-    """[..., T] -> the same, each row divided by its sum; a row of zeros stays as it is."""
-    total = weighted.sum(dim=-1, keepdim=True)
-    return torch.where(total > 0, weighted / total.clamp(min=torch.finfo(weighted.dtype).tiny), weighted)
+    return aggregate.rows_to_one(norm_weighted(trace, layer, head, queries))
 
 
 def pooled_norm_weighted(
     trace: Trace, layer: int, head: int, *, shares: bool = False, size: int = 256,
     queries: slice | None = None, keys: slice | None = None,
 ) -> Tensor:  # fmt: skip
-    """`norm_weighted` (or `moved_shares`) in at most size x size cells, the largest of each block; never [T, T].
+    """`norm_weighted` (or its shares) in at most size x size cells, the largest of each block; never holds [T, T].
 
-    Blocks as in `Trace.pooled_attention`; queries, keys: the window that is wanted, all of it by default.
+    Blocks as in `Trace.pooled_attention`; queries, keys: the window, all of the map by default.
     """
-    lengths = value_output(trace, layer, head).norm(dim=-1)
+    norms = value_output(trace, layer, head).norm(dim=-1)
     rows, columns = (range(trace.n_tokens)[window or slice(None)] for window in (queries, keys))
     block = pooling_block(max(len(rows), len(columns)), size)
-    n_rows, n_columns = -(-len(rows) // block), -(-len(columns) // block)
-    pooled = torch.zeros(n_rows, n_columns, device=lengths.device)
+    pooled = torch.zeros(1, -(-len(rows) // block), -(-len(columns) // block), device=norms.device)
     window = slice(rows.start, rows.stop)
     for _, chunk, _, pattern in trace.iter_attention((layer,), slice(head, head + 1), window, block):
-        weighted = pattern[0] * lengths
-        weighted = (as_shares(weighted) if shares else weighted)[:, columns.start : columns.stop]
-        first = (chunk.start - rows.start) // block
-        cells = block_max(weighted.unsqueeze(0), block)[0]
-        part = pooled[first : first + len(cells)]
-        torch.maximum(part, cells, out=part)
-    return pooled
+        weighted = pattern * norms
+        weighted = aggregate.rows_to_one(weighted) if shares else weighted
+        put_block_max(pooled, weighted[..., columns.start : columns.stop], chunk.start - rows.start, block)
+    return pooled[0]
 
 
 def contribution(trace: Trace, layer: int, head: int) -> Tensor:
     """sum_j alpha_ij f(x_j) [T, D]: what the head adds to each token, before the bias of W_O. Bounded memory."""
-    moved = value_output(trace, layer, head)
-    rows = [pattern[0] @ moved for _, _, pattern in trace.attention_chunks(layer, slice(head, head + 1))]
+    output = value_output(trace, layer, head)
+    rows = [pattern[0] @ output for _, _, pattern in trace.attention_chunks(layer, slice(head, head + 1))]
     return torch.cat(rows)
 
 
-# --- what each token gets and brings, over a whole layer -------------------------------------------------------------
+# --- every key of a layer --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class LayerShares:
-    """One layer, averaged over the queries of real tokens: what every key gets, and what it brings.
+class LayerShares(Sized):
+    """One layer, averaged over the queries of real tokens.
 
-    attention [H, T]: mean weight on each key, rows sum to 1; norms [H, T]: ||f(x_j)||; moved [H, T]: mean of
+    attention [H, T]: mean weight on each key, rows sum to 1; norms [H, T]: ||f(x_j)||; norm_weighted [H, T]: mean of
     alpha_ij ||f(x_j)||, which is attention x norms. float64, padding's keys at 0. opening: position of the special
     token that opens the text, or None; words: positions of the text's own tokens.
     """
 
     attention: np.ndarray
     norms: np.ndarray
-    moved: np.ndarray
+    norm_weighted: np.ndarray
     opening: int | None
     words: tuple[int, ...]
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.attention.nbytes + self.norms.nbytes + self.moved.nbytes
-
-    @property
     def attention_share(self) -> np.ndarray:
-        """[T]: share of the layer's attention that each token gets, all heads together."""
-        return self.attention.mean(axis=0)
+        """[T]: share of the layer's attention on each token, all heads together."""
+        share: np.ndarray = self.attention.mean(axis=0)
+        return share
 
     @property
-    def moved_share(self) -> np.ndarray:
-        """[T]: share that each token has in the lengths of all that is moved, all heads together."""
-        moved = self.moved.sum(axis=0)
-        return moved / (moved.sum() or 1.0)
+    def norm_weighted_share(self) -> np.ndarray:
+        """[T]: share of the layer's norm-weighted attention on each token, all heads together."""
+        total: np.ndarray = self.norm_weighted.sum(axis=0)
+        return total / (total.sum() or 1.0)
 
     def on_opening(self) -> tuple[float, float] | None:
-        """(share of the attention, share of what is moved) of the opening token; None where the text has none."""
+        """(attention share, norm-weighted share) of the opening token; None where the text has none."""
         if self.opening is None:
             return None
-        return float(self.attention_share[self.opening]), float(self.moved_share[self.opening])
+        return float(self.attention_share[self.opening]), float(self.norm_weighted_share[self.opening])
 
     def on_average_word(self) -> tuple[float, float] | None:
         """The same two shares of a token of the text itself, on average; None where nothing is typed."""
         if not self.words:
             return None
         words = list(self.words)
-        return float(self.attention_share[words].mean()), float(self.moved_share[words].mean())
+        return float(self.attention_share[words].mean()), float(self.norm_weighted_share[words].mean())
 
 
-def layer_shares(trace: Trace, layer: int, progress: Callable[[float], None] | None = None) -> LayerShares:
-    """What every token gets and brings in one layer, in one walk through its attention and in bounded memory."""
-    n_real = trace.n_real
-    total = np.zeros((trace.config.n_heads, trace.n_tokens))
-    for rows, _, pattern in trace.attention_chunks(layer, queries=slice(0, n_real)):
-        total += pattern.sum(dim=1).cpu().double().numpy()
-        if progress is not None:
-            progress(rows.stop / n_real)
-    attention = total / n_real
-    norms = value_norms(trace, layer).cpu().double().numpy()
+def layer_shares(trace: Trace, layer: int) -> LayerShares:
+    """Attention and norm-weighted attention on every token of a layer, from one walk in bounded memory."""
     real = np.array(tokens.is_real(trace))
-    attention, norms = np.where(real, attention, 0.0), np.where(real, norms, 0.0)
+    attention = np.where(real, aggregate.received(trace, layer).numpy(), 0.0)
+    norms = np.where(real, value_norms(trace, layer).cpu().double().numpy(), 0.0)
     opening = tokens.special_position(trace, "cls")
     return LayerShares(
         attention=attention,
         norms=norms,
-        moved=attention * norms,
+        norm_weighted=attention * norms,
         opening=opening.index(True) if True in opening else None,
         words=tuple(place for place, inside in enumerate(tokens.is_content(trace)) if inside),
     )

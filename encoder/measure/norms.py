@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 #: A component is an outlier where it is this many times as large as chance alone would make one.
@@ -21,7 +22,7 @@ TIMES_CHANCE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class NormStatistics:
+class NormStatistics(Sized):
     """names of the norms; before, after: (mean, population standard deviation), each [N, T] float32.
 
     rounding: means up to this share of the largest standard deviation are 0 but for the rounding of the number type.
@@ -31,11 +32,6 @@ class NormStatistics:
     before: tuple[np.ndarray, np.ndarray]
     after: tuple[np.ndarray, np.ndarray]
     rounding: float = 0.0
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the four arrays."""
-        return sum(array.nbytes for pair in (self.before, self.after) for array in pair)
 
     @property
     def widest(self) -> tuple[int, int]:
@@ -104,7 +100,7 @@ def _ends(x: Tensor) -> tuple[tuple[int, float], tuple[int, float]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Extremes:
+class Extremes(Sized):
     """How large each component of the vectors before one norm becomes.
 
     largest [D]: the largest |x| of the component at any real token; token [D]: at which; median: of |x| over all tokens
@@ -116,11 +112,6 @@ class Extremes:
     token: np.ndarray
     median: float
     chance: float
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.largest.nbytes + self.token.nbytes
 
     @cached_property
     def ratio(self) -> np.ndarray:
@@ -139,7 +130,7 @@ class Extremes:
 
 
 @dataclass(frozen=True, eq=False)
-class OutlierDimensions:
+class OutlierDimensions(Sized):
     """The outlier dimensions of a sentence before every norm: a few components of the stream, the same at many tokens,
     that are far larger than all others (Kovaleva et al. 2021; Timkey and van Schijndel 2021; Sun et al. 2024).
 
@@ -147,11 +138,6 @@ class OutlierDimensions:
     """
 
     by_norm: tuple[Extremes, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(extremes.nbytes for extremes in self.by_norm)
 
     def at(self, name: str) -> Extremes:
         """Those before the norm `name`."""

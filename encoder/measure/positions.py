@@ -16,6 +16,7 @@ from encoder.config import EncoderConfig
 from encoder.embed import sinusoidal
 from encoder.errors import EncoderError
 from encoder.measure import tokens
+from encoder.measure.sized import Sized
 from encoder.model import Encoder
 from encoder.trace import Trace
 
@@ -113,7 +114,7 @@ def lengths(trace: Trace) -> tuple[float, float] | None:
 
 
 @dataclass(frozen=True, eq=False)
-class OrderEffect:
+class OrderEffect(Sized):
     """The same tokens, those of each sentence in reverse order; special tokens stay where they are.
 
     moved [T] bool: which tokens stand somewhere else then; cosine [T]: of every token's output with what it was;
@@ -124,11 +125,6 @@ class OrderEffect:
     cosine: np.ndarray
     difference: float
     same: bool
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.moved.nbytes + self.cosine.nbytes
 
 
 @torch.no_grad()

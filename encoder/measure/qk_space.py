@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 #: c is sought within this factor of the one that makes queries and keys equally long on average, at so many steps:
@@ -26,7 +27,7 @@ MOST_PAIRED = 256
 
 
 @dataclass(frozen=True, eq=False)
-class QKSpace:
+class QKSpace(Sized):
     """One head's queries and keys in a plane. Positions n of real tokens only, float64.
 
     queries, keys [n, 2]; explained [2]: share of the variance along each axis; scale: c; correlation: of distance (in K
@@ -41,11 +42,6 @@ class QKSpace:
     correlation: float
     strongest: np.ndarray
     weights: np.ndarray
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(array.nbytes for array in (self.queries, self.keys, self.strongest, self.weights))
 
     def nearest_is_strongest(self, most: int = MOST_PAIRED) -> tuple[int, int]:
         """(queries whose nearest key in the plane is their strongest one, of how many evenly spaced ones)."""

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 #: Numbers that are computed, (pairs of heads + a few for each head) x rows x keys: with more, only some of the rows are
@@ -23,7 +24,7 @@ CHUNK_NUMBERS = 250_000
 
 
 @dataclass(frozen=True, eq=False)
-class HeadSimilarity:
+class HeadSimilarity(Sized):
     """divergence [N, N] float64: mean over rows of the Jensen-Shannon divergence of two heads, in nats, 0 to ln 2.
 
     n_heads: H, so that head (l, h) is number l H + h; n_rows: query rows that were compared, of `n_tokens`.
@@ -33,11 +34,6 @@ class HeadSimilarity:
     n_heads: int
     n_rows: int
     n_tokens: int
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the matrix."""
-        return self.divergence.nbytes
 
     def between(self, one: tuple[int, int], other: tuple[int, int]) -> float:
         """The divergence of two heads, each (layer, head)."""
@@ -54,16 +50,11 @@ class HeadSimilarity:
 
 
 @dataclass(frozen=True, eq=False)
-class HeadPlane:
+class HeadPlane(Sized):
     """xy [N, 2]: heads as points; stress: Kruskal's stress-1 of their distances, 0 where the plane keeps them all."""
 
     xy: np.ndarray
     stress: float
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the points."""
-        return self.xy.nbytes
 
 
 def head_similarity(

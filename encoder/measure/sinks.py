@@ -1,4 +1,7 @@
-"""Sinks: heads whose attention rests on one special token, whatever the query (Clark et al. 2019, section 3.2).
+"""Attention sinks: special or first tokens on which most of a head's attention lies (the term: Xiao et al. 2023).
+
+Xiao et al. describe the first tokens of causal language models. Clark et al. (2019, section 3.2) found that BERT's
+heads attend much to [SEP], and suggest a no-op for queries to which the head's function does not apply.
 
 Shapes: T tokens (queries i, keys j).
 """
@@ -7,19 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
-from encoder.measure import tokens
+from encoder.measure import aggregate, tokens
 from encoder.trace import Trace
 
 
 @dataclass(frozen=True)
 class Sink:
-    """Where a head's attention rests.
+    """The tokens that receive most of a head's attention.
 
     kind: "opening" (the text's first token) or "separators"; tokens: their positions; share: mean weight on them
-    together, over all real queries; uniform: what they would receive if attention were spread evenly.
+    together, over all real queries; uniform: their share under uniform attention.
     """
 
     kind: str
@@ -28,24 +30,15 @@ class Sink:
     uniform: float
 
 
-def received(trace: Trace, layer: int, head: int) -> Tensor:
-    """[T]: the mean weight that each key receives from the real queries, in bounded memory."""
-    total = torch.zeros(trace.n_tokens, device=trace.mask.device)
-    real = slice(0, trace.n_real)
-    for _, _, attention in trace.attention_chunks(layer, slice(head, head + 1), real):
-        total += attention[0].sum(dim=0)
-    return total / trace.n_real
-
-
 def sink(trace: Trace, layer: int, head: int, threshold: float = 0.6, mean: Tensor | None = None) -> Sink | None:
-    """The special tokens on which more than `threshold` of the attention rests (0.6 in Clark et al. 2019's code).
+    """The special tokens that receive more than `threshold` of the attention (0.6 in Clark et al. 2019's code).
 
     Candidates are the text's first token, special or not, and all special tokens after it together. None: no sink.
-    mean: what `received` gives, where it is at hand.
+    mean [T]: the mean weight that each key receives, where the caller has it.
     """
     if trace.n_real < 2:
         return None
-    mean = received(trace, layer, head) if mean is None else mean
+    mean = aggregate.received(trace, layer, head)[0] if mean is None else mean
     candidates = {
         "opening": (0,),
         "separators": tuple(k for k, one in enumerate(tokens.special_position(trace, "sep")) if one),

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from encoder.errors import EncoderError
 from encoder.map_pooling import pooling_block
+from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 
@@ -111,7 +112,7 @@ def head_differences(one: Trace, other: Trace, layer: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class MapDifference:
+class MapDifference(Sized):
     """One head's map in pre-norm minus that in post-norm. values [S, S] float32; block: tokens that a cell stands for.
 
     pre, post: both maps, block-wise maxima where block > 1; row, column: the cell in which they differ most.
@@ -121,11 +122,6 @@ class MapDifference:
     pre: np.ndarray
     post: np.ndarray
     block: int
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the three maps."""
-        return 3 * self.values.nbytes
 
     @property
     def largest(self) -> tuple[int, int]:

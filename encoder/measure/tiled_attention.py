@@ -14,8 +14,9 @@ import torch
 from torch import Tensor
 
 from encoder.map_pooling import block_max, pooling_block, put_block_max
-from encoder.measure import tokens
-from encoder.measure.aggregate import SpecialTokens, mean_attention
+from encoder.measure import aggregate
+from encoder.measure.aggregate import SpecialTokens
+from encoder.measure.sized import Sized
 from encoder.trace import CHUNK_NUMBERS, Trace
 
 
@@ -26,19 +27,12 @@ def attention_rows(
     special: SpecialTokens = "show",
     queries: slice | None = None,
 ) -> Tensor:
-    """[Ti, T]: the rows of some queries; special tokens shown, zeroed or left out as in `aggregate.special_tokens`."""
+    """[Ti, T]: the rows of some queries; special tokens as in `aggregate.special_tokens`."""
     if layer is None or head is None:
-        rows = mean_attention(trace, layer, head, queries)
+        rows = aggregate.mean_attention(trace, layer, head, queries)
     else:
         rows = trace.attention(layer, head, queries)
-    if special == "show":
-        return rows
-    ordinary = ~tokens.as_mask(tokens.is_special(trace), trace)  # [T]
-    rows = rows * ordinary * ordinary[queries or slice(None)].unsqueeze(-1)
-    if special == "zero":
-        return rows
-    total = rows.sum(dim=-1, keepdim=True)
-    return torch.where(total > 0, rows / total.clamp(min=torch.finfo(rows.dtype).tiny), rows)
+    return aggregate.special_tokens(rows, trace, special, queries)
 
 
 def attention_column(trace: Trace, layer: int | None, head: int | None, special: SpecialTokens, key: int) -> Tensor:
@@ -67,7 +61,7 @@ def pooled_window(
 
 
 @dataclass(frozen=True, eq=False)
-class Overview:
+class Overview(Sized):
     """What one walk through a whole map leaves of it.
 
     pooled [S, S]: the largest weight of each block; block: its side in tokens; received [T]: the mean weight that each
@@ -77,11 +71,6 @@ class Overview:
     pooled: Tensor
     block: int
     received: Tensor
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of both."""
-        return sum(one.numel() * one.element_size() for one in (self.pooled, self.received))
 
     def of(self, head: int) -> Overview:
         """One of several heads."""

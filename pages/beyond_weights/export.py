@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -13,16 +12,42 @@ from encoder.export import tables
 from encoder.export.tables import EXACT_TOKENS
 from encoder.measure.deletion import Deletion
 from encoder.measure.qk_space import QKSpace
-from pages.beyond_weights.deletion import AMONG, SCOPES
+from pages.beyond_weights.deletion import CANDIDATES, SCOPES, SEEDS
+from pages.beyond_weights.params import Params
 from pages.core.export import export_panel, place, title
 from pages.core.view import View
 
-if TYPE_CHECKING:
-    pass
+
+def export_norm_weighted(view: View, shown: Mapping[str, go.Figure]) -> None:
+    """Each weight of the head and its norm-weighted attention. shown: the page's figures."""
+    layer, head = view.layer, view.head
+    export_panel(
+        view,
+        title(view, f"Norm-weighted attention of L{layer} H{head}"),
+        lambda: tables.norm_weighted_frame(view.trace, layer, head),
+        figures=shown,
+        lines="from encoder.measure import norm_weighted\n"
+        f"weighted = norm_weighted.norm_weighted(trace, {layer}, {head})",
+        settings=place(view),
+    )
+
+
+def export_rollout(view: View, shown: Mapping[str, go.Figure]) -> None:
+    """The rollout up to the layer. shown: the page's figures."""
+    long, query = view.trace.n_tokens > EXACT_TOKENS, view.i or 0
+    rows = f", slice({query}, {query + 1})" if long else ""
+    export_panel(
+        view,
+        title(view, f"Attention rollout up to layer {view.layer}"),
+        lambda: tables.rollout_frame(view.trace, view.layer, query),
+        figures=shown,
+        lines=f"from encoder.measure import rollout\nshares = rollout.rollout(trace, {view.layer}{rows})",
+        settings={"Layer": view.layer},
+    )
 
 
 def export_plane(view: View, space: QKSpace, shown: Mapping[str, go.Figure]) -> None:
-    """Queries and keys as points of the plane. shown: the page's picture."""
+    """Queries and keys as points of the plane. shown: the page's figure."""
     layer, head = view.layer, view.head
 
     def frame() -> pd.DataFrame:
@@ -42,7 +67,7 @@ def export_plane(view: View, space: QKSpace, shown: Mapping[str, go.Figure]) -> 
 
     export_panel(
         view,
-        title(view, f"Queries and keys of L{layer} H{head} in one plane"),
+        title(view, f"Q-K space of L{layer} H{head}"),
         frame,
         figures=shown,
         lines="from encoder.measure import qk_space\n"
@@ -52,39 +77,10 @@ def export_plane(view: View, space: QKSpace, shown: Mapping[str, go.Figure]) -> 
     )
 
 
-def export_moved(view: View, shown: Mapping[str, go.Figure]) -> None:
-    """Each weight of the head beside what it moves. shown: the page's pictures."""
+def export_deletion(view: View, found: Deletion, shown: go.Figure, params: Params) -> None:
+    """The deletion test: the change for each k. shown: the page's figure."""
     layer, head = view.layer, view.head
-    export_panel(
-        view,
-        title(view, f"What L{layer} H{head} moves"),
-        lambda: tables.moved_frame(view.trace, layer, head),
-        figures=shown,
-        lines=f"from encoder.measure import norm_weighted\nmoved = norm_weighted.norm_weighted(trace, {layer}, {head})",
-        settings=place(view),
-    )
-
-
-def export_rollout(view: View, shown: Mapping[str, go.Figure]) -> None:
-    """The rollout up to the layer. shown: the page's pictures."""
-    long, query = view.trace.n_tokens > EXACT_TOKENS, view.i or 0
-    rows = f", slice({query}, {query + 1})" if long else ""
-    export_panel(
-        view,
-        title(view, f"Rollout up to layer {view.layer}"),
-        lambda: tables.rollout_frame(view.trace, view.layer, query),
-        figures=shown,
-        lines=f"from encoder.measure import rollout\nshares = rollout.rollout(trace, {view.layer}{rows})",
-        settings={"Layer": view.layer},
-    )
-
-
-def export_deletion(
-    view: View, found: Deletion, shown: go.Figure, scope: str, among: str, seeds: Sequence[int]
-) -> None:
-    """The deletion test: each k with the change that it makes. shown: the page's picture."""
-    layer, head = view.layer, view.head
-    options = f'seeds=range({len(seeds)}), scope="{scope}", candidates="{among}"'
+    options = f'seeds=range({len(SEEDS)}), scope="{params.scope}", candidates="{params.candidates}"'
     export_panel(
         view,
         title(view, f"Deletion test of L{layer} H{head}"),
@@ -92,12 +88,12 @@ def export_deletion(
             {
                 "k": found.counts,
                 "most_attended": found.by_attention,
-                "move_most": found.by_moved,
-                **{f"random_{seed}": row for seed, row in zip(seeds, found.random, strict=True)},
+                "most_norm_weighted": found.by_norm_weighted,
+                **{f"random_{seed}": row for seed, row in zip(SEEDS, found.random, strict=True)},
             }
         ),
         figures={"Change of the embedding, 1 − cosine": shown},
         lines="from encoder.measure import deletion\n"
         f"found = deletion.deletion_test(model, trace, {layer}, {head}, {options})",
-        settings={**place(view), "Hidden": SCOPES[scope], "Among": AMONG[among]},
+        settings={**place(view), "Hidden": SCOPES[params.scope], "Among": CANDIDATES[params.candidates]},
     )

@@ -1,32 +1,34 @@
-"""Beyond the weight: what attention moves, rollout, queries and keys in one plane, and whether weights explain."""
+"""Beyond attention weights: norm-weighted attention, attention rollout, Q-K space, and a deletion test."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from pages.beyond_weights import deletion, norm_weighted, qk_space, rollout
-from pages.beyond_weights.export import export_deletion, export_moved, export_plane, export_rollout
-from pages.beyond_weights.params import PARTS
+from pages.beyond_weights.export import export_deletion, export_norm_weighted, export_plane, export_rollout
+from pages.beyond_weights.params import PARTS, Params
 from pages.core.frame import current_view, heading
-from pages.core.view import state
+from pages.core.url_state import state
 
 view = current_view()
 
 heading()
-part = state.bound(
+state.bound(
     st.segmented_control,
-    "beyond",
-    "What is asked",
+    Params.part,
+    "Method",
     list(PARTS),
     required=True,
     format_func=PARTS.get,
     label_visibility="collapsed",
 )
-if part == "moves":
-    export_moved(view, norm_weighted.show(view))
-elif part == "rollout":
+params = state.read(Params)
+if params.part == "moves":
+    export_norm_weighted(view, norm_weighted.show(view))
+elif params.part == "rollout":
     export_rollout(view, rollout.show(view))
-elif part == "plane":
+elif params.part == "plane":
     export_plane(view, *qk_space.show(view))
 elif tested := deletion.show(view):
-    export_deletion(view, *tested, state.get("hide"), state.get("among"), deletion.SEEDS)
+    export_deletion(view, *tested, params)
+st.page_link("pages/qkv/page.py", label="Next: Queries, keys, values", icon=":material/arrow_forward:")

@@ -9,21 +9,21 @@ from pages.core.params import Param, choice
 from pages.core.url_state import state
 
 PARTS = {
-    "moves": "What the weight moves",
-    "rollout": "Rollout",
-    "plane": "Queries and keys",
-    "deletion": "Is this an explanation?",
+    "moves": "Norm-weighted attention",
+    "rollout": "Attention rollout",
+    "plane": "Q-K space",
+    "deletion": "Does attention explain?",
 }
 
 
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """Which part is open, and its options."""
+    """The open part, and its options."""
 
     part: Param[str] = choice("moves", PARTS, url="beyond")
-    # Norm-weighted attention: as shares of a row, or as lengths.
-    moved: Param[str] = choice("share", ("share", "length"))
-    # The deletion test: where tokens are hidden, and which may be.
-    hide: Param[str] = choice("model", SCOPES)
-    among: Param[str] = choice("words", CANDIDATES)
+    # Norm-weighted attention: as shares of a row, or weight × norm itself.
+    weighted: Param[str] = choice("share", ("share", "length"), url="moved")
+    # The deletion test: where tokens are hidden, and which tokens may be.
+    scope: Param[str] = choice("model", SCOPES, url="hide")
+    candidates: Param[str] = choice("words", CANDIDATES, url="among")

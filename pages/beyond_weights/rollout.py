@@ -1,4 +1,4 @@
-"""Rollout: attention of all layers up to one, multiplied up with the residual counted in."""
+"""Attention rollout: the attention of all layers up to one, multiplied, with the residual connection included."""
 
 from __future__ import annotations
 
@@ -6,69 +6,64 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
-from encoder.figures.moved import moved_heatmap
+from encoder.figures.norm_weighted import weighted_heatmap
 from encoder.measure import ranking
 from encoder.measure import rollout as measure
 from pages.components import plot
 from pages.core import cache, formulas, sidebar, token_names, token_rows
-from pages.core.view import View, state
+from pages.core.url_state import controlled
+from pages.core.view import MapParams, View, ViewParams, state
 
 RULE = r"\hat A_l = \tfrac{1}{2}\big(\bar A_l + I\big),\qquad R_l = \hat A_l\, R_{l-1},\qquad R_{-1} = I"
 
 
 def show(view: View) -> dict[str, go.Figure]:
-    """The whole part of the page. Gives its pictures by their titles."""
-    config = view.trace.config
+    """The whole part of the page. Returns its figures by their titles."""
     st.markdown(
-        "Each layer mixes tokens that are mixtures already. Rollout (Abnar and Zuidema 2020) follows that down to"
-        " the input: it multiplies the layers' attention, averaged over heads and with half of each token kept as"
-        " it is for the residual. Row *i* says how much of each input token is counted into token *i*."
+        "You see attention rollout: the attention of all layers up to one, multiplied (Abnar and Zuidema 2020).  \n"
+        "Look at row *i*: it estimates how much each input token contributes to token *i*.  \n"
+        "Deep layers attend to mixed tokens, so one layer's map says little about the input."
     )
-    whole, drawn = view.trace.n_tokens <= measure.LONGEST_WHOLE, {}
-    if not whole:
-        _layer_slider(config.n_layers)
+    drawn = {}
+    if view.trace.n_tokens > measure.LONGEST_WHOLE:
+        _layer_slider(view)
         _one_row(view)
     else:
         drawn[f"Rollout after layer {view.layer}"] = _map(view)
-    with st.expander("The formula, and what it leaves out"):
+    st.caption(
+        "Limits: rollout is a heuristic. It gives attention and residual connection equal weight, and leaves out "
+        "values, LayerNorm and the feed-forward layers."
+    )
+    with st.expander("The formula"):
         formulas.show(RULE)
-        st.markdown(
-            r"$\bar A_l$ is the mean over the heads of layer $l$; every row of $R_l$ sums to 1. Rollout takes the "
-            "residual and the attention's update for equally strong, and knows neither the values nor the feed-forward "
-            "layers: it follows the weights alone."
-        )
+        st.markdown(r"$\bar A_l$ is the mean over the heads of layer $l$; every row of $R_l$ sums to 1.")
     return drawn
 
 
-def _layer_slider(n_layers: int) -> None:
-    if n_layers < 2:
-        return
-    st.session_state["rollout-layer"] = state.get("layer")
-    st.slider(
-        "After layer",
-        0,
-        n_layers - 1,
-        key="rollout-layer",
-        on_change=lambda: state.put("layer", st.session_state["rollout-layer"]),
-        help="The layer of the whole view: the sidebar follows.",
-    )
+def _layer_slider(view: View) -> None:
+    n_layers = view.trace.config.n_layers
+    if n_layers > 1:
+        controlled(
+            st.slider, "After layer", 0, n_layers - 1, key="rollout-layer", value=view.layer,
+            take=lambda layer: state.put(ViewParams.layer, layer), help="Also sets the layer in the sidebar.",
+        )  # fmt: skip
 
 
 def _map(view: View) -> go.Figure:
     trace = view.trace
-    with st.spinner("Multiplying up the layers …", show_time=False):
+    with st.spinner("Multiplying the layers …", show_time=False):
         made = cache.derived(view.model, view.text, view.pair, ("rollouts",), lambda one: measure.rollouts(one).cpu())
     part = token_rows.part(trace.n_tokens, view.i, "rollout")
     values = made[view.layer, part]
     left, right = st.columns([6, 5], gap="medium")
-    with right:  # beside the map, which a projector then shows as a whole
+    with right:  # beside the map, so that a projector shows the whole map
         layers, colour = st.columns([3, 2], gap="medium")
         with layers:
-            _layer_slider(trace.config.n_layers)
+            _layer_slider(view)
         with colour:
-            state.bound(st.segmented_control, "scale", "Colour", ["linear", "log"], required=True)
-    look = {"log": state.get("scale") == "log", "colours": view.colours, "selected": (view.i, view.j)}
-    figure = moved_heatmap(values, trace.labels, "rollout", row_offset=part.start, **look)
+            scale = state.bound(st.segmented_control, MapParams.scale, "Colour", ["linear", "log"], required=True)
+    options = {"log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
+    figure = weighted_heatmap(values, trace.labels, "rollout", row_offset=part.start, **options)
     with left:
         plot(
             figure,
@@ -81,24 +76,25 @@ def _map(view: View) -> go.Figure:
             on_event=sidebar.select_from,
         )
     with right:
-        kept = measure.kept(made)
-        query = view.i if view.i is not None else min(1, trace.n_tokens - 1)
+        query = _query(view)
         _row(view, query, made[view.layer, query])
-        fallen = f" It was {kept[0]:.1%} after layer 0." if view.layer else ""
-        st.markdown(
-            f"On average a token is still counted to itself with **{kept[view.layer]:.1%}** after layer {view.layer}."
-            + fallen
-        )
+        kept = measure.kept(made)
+        text = f"Mean rollout from a token to itself: **{kept[view.layer]:.1%}** after layer {view.layer}"
+        st.markdown(f"{text}, {kept[0]:.1%} after layer 0." if view.layer else f"{text}.")
     return figure
 
 
+def _query(view: View) -> int:
+    """The selected query, or the first word."""
+    return view.i if view.i is not None else min(1, view.trace.n_tokens - 1)
+
+
 def _one_row(view: View) -> None:
-    """Of a long text: the row of one token, which costs little memory."""
-    trace = view.trace
-    query = view.i if view.i is not None else min(1, trace.n_tokens - 1)
+    """Of a long text only the row of one token, which needs little memory."""
+    query = _query(view)
     st.info(
-        f"This text is {trace.n_tokens:,} tokens; the whole map is made up to {measure.LONGEST_WHOLE:,}. Shown: "
-        "the row of one token. Select another one on the Heads page.",
+        f"This text is {view.trace.n_tokens:,} tokens; whole maps are made up to {measure.LONGEST_WHOLE:,}. Shown: the "
+        "row of one token. Select another token on the page Attention heads.",
         icon=":material/content_cut:",
     )
     with st.spinner(f"Following token {query} through {view.layer + 1} layers …", show_time=True):
@@ -110,20 +106,15 @@ def _one_row(view: View) -> None:
 
 
 def _row(view: View, query: int, row) -> None:
-    """The strongest of one row, in words and bars."""
+    """The largest numbers of one row, in words and bars."""
     labels = view.trace.labels
     best = ranking.strongest(row, 8)
-    if best[0][0] == query:
-        most = f"itself, {best[0][1]:.1%}"
-        if len(best) > 1:
-            most += f"; then to {token_names.bold(labels, best[1][0])}, {best[1][1]:.1%}"
-    else:
-        most = f"{token_names.bold(labels, best[0][0])}, {best[0][1]:.1%}; to itself {float(row[query]):.1%}"
-    chosen = "" if view.i is not None else " (click a row for another token)"
-    st.markdown(
-        f"What **{token_names.word(labels[query])}** (token {query}) is made of after layer {view.layer}{chosen}: most "
-        f"is counted to {most}."
-    )
+    others = [(place, share) for place, share in best if place != query]
+    text = f"Rollout of **{token_names.word(labels[query])}** (token {query}) after layer {view.layer}: itself "
+    text += f"{float(row[query]):.1%}"
+    if others:
+        text += f"; the largest other is {token_names.bold(labels, others[0][0])}, {others[0][1]:.1%}"
+    st.markdown(f"{text}." if view.i is not None else f"{text}. Click a row for another token.")
     st.dataframe(
         {
             "token": [figures.isolated(labels[place]) for place, _ in best],

@@ -10,29 +10,29 @@ from pages.core.url_state import state
 WHAT = {"heads": "Two heads", "sentences": "Two sentences", "models": "Two models"}
 OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
 
-#: Models to hold the sidebar's against.
+#: Models to compare with the sidebar's.
 MODELS = {
-    "moved": "the same weights, norms moved",
+    "moved": "The same weights, norms moved",
     "minilm": "all-MiniLM-L6-v2",
     "twin-pre": "Twin, pre-norm",
     "twin-post": "Twin, post-norm",
-    "scratch": "from scratch",
-    "other": "a folder or Hub id",
+    "scratch": "Untrained",
+    "other": "Folder or Hub id",
 }
 
 
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """The other side; the first side is the view itself."""
+    """Side B; side A is the view itself."""
 
     what: Param[str] = choice("heads", WHAT, url="compare")
-    # Unset: chosen by the page, the next head, or the same head of the other model.
+    # Unset: the page chooses, the next head or the same head of the other model.
     layer_b: Param[int | None] = whole_number(None)
     head_b: Param[int | None] = whole_number(None)
     text_b: Param[str] = string(OTHER_SENTENCE)
     model_b: Param[str] = choice("moved", MODELS)
     source_b: Param[str] = string()
-    # A selected token that the first side does not have.
+    # A selected token that only side B has.
     i_b: Param[int | None] = whole_number(None)
     j_b: Param[int | None] = whole_number(None)

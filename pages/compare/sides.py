@@ -1,4 +1,4 @@
-"""The two sides that the page "Compare" holds against each other: which they are, their tokens, their maps."""
+"""The two sides of the page “Compare”, and the selection that their maps share."""
 
 from __future__ import annotations
 
@@ -8,131 +8,120 @@ from collections.abc import Callable, Mapping
 import encoder
 from encoder.config import NORM_PLACEMENTS
 from encoder.errors import LoadError
-from encoder.measure import align
+from encoder.measure.align import Alignment
+from pages.compare.params import OTHER_SENTENCE, Params
+from pages.components import PlotEvent, on_click
 from pages.core import cache, model_access, sidebar
 from pages.core.comparison import Side, Sides
-from pages.core.view import View, scratch_config, state
+from pages.core.params import Param
+from pages.core.view import FIRST_SENTENCE, UntrainedParams, View, ViewParams, scratch_config, state
 
 RIVER, MONEY = "We walked along the bank of the river.", "We walked to the bank to get our money."
 
-#: Title -> values of the view.
-EXAMPLES: Mapping[str, Mapping[str, object]] = {
-    "“bank” of a river and of money": {
-        "compare": "sentences", "text": RIVER, "text_b": MONEY, "pair": "", "model": "minilm", "norm": "trained",
-        "layer": 1, "head": 8,
+_MINILM = {ViewParams.model: "minilm", ViewParams.norm: "trained"}
+_PAGE_CHOOSES = {Params.layer_b: None, Params.head_b: None}
+#: Title -> values of the view and of this page.
+EXAMPLES: Mapping[str, Mapping[Param, object]] = {
+    "“bank” of a river and of money": _MINILM | {
+        Params.what: "sentences", ViewParams.text: RIVER, Params.text_b: MONEY, ViewParams.pair: "",
+        ViewParams.layer: 1, ViewParams.head: 8,
     },
-    "too tired or too wide": {
-        "compare": "sentences", "text": "The animal didn't cross the street because it was too tired.",
-        "text_b": "The animal didn't cross the street because it was too wide.", "pair": "", "model": "minilm",
-        "norm": "trained",
+    "too tired or too wide": _MINILM | {
+        Params.what: "sentences", ViewParams.text: FIRST_SENTENCE, Params.text_b: OTHER_SENTENCE, ViewParams.pair: "",
     },
-    "the token before, the token after": {
-        "compare": "heads", "model": "minilm", "norm": "trained", "layer": 0, "head": 2, "layer_b": 1, "head_b": 8,
+    "Previous-token and next-token head": _MINILM | {
+        Params.what: "heads", ViewParams.layer: 0, ViewParams.head: 2, Params.layer_b: 1, Params.head_b: 8,
     },
-    "the twins: pre-norm and post-norm": {
-        "compare": "models", "model": "twin-pre", "norm": "trained", "model_b": "twin-post", "layer": 0, "head": 0,
-        "layer_b": None, "head_b": None,
+    "The twins: pre-norm and post-norm": _PAGE_CHOOSES | {
+        Params.what: "models", ViewParams.model: "twin-pre", ViewParams.norm: "trained", Params.model_b: "twin-post",
+        ViewParams.layer: 0, ViewParams.head: 0,
     },
-    "MiniLM with its norms moved": {
-        "compare": "models", "model": "minilm", "norm": "trained", "model_b": "moved", "layer_b": None,
-        "head_b": None,
-    },
+    "MiniLM with its norms moved": _MINILM | _PAGE_CHOOSES | {Params.what: "models", Params.model_b: "moved"},
 }  # fmt: skip
 
 
-def sides(view: View) -> Sides:
-    """Both sides as the view and the page's own values say. Raises EncoderError where the other one cannot be."""
-    what = state.get("compare")
+def sides(view: View, params: Params) -> Sides:
+    """Both sides, by the view and the page's values. Raises EncoderError where side B cannot run."""
     first = Side("A", view.model, view.text, view.pair, view.layer, view.head)
     model, text = view.model, view.text
-    if what == "sentences":
-        text = state.get("text_b")
-    elif what == "models":
-        model = other_model(view)
-    layer, head = other_head(what, view, cache.model(model).config)
-    return Sides(what, first, Side("B", model, text, view.pair, layer, head))
+    if params.what == "sentences":
+        text = params.text_b
+    elif params.what == "models":
+        model = other_model(view, params)
+    layer, head = other_head(view, params, cache.model(model).config)
+    return Sides(params.what, first, Side("B", model, text, view.pair, layer, head))
 
 
-def other_head(what: str, view: View, config: encoder.EncoderConfig) -> tuple[int, int]:
-    """Layer and head of side B: of a sentence the same as A's, otherwise as chosen, or the nearest that there is."""
-    if what == "sentences":
+def other_head(view: View, params: Params, config: encoder.EncoderConfig) -> tuple[int, int]:
+    """Layer and head of side B: as chosen, or the page's choice, and within what the model has."""
+    if params.what == "sentences":
         return view.layer, view.head
-    layer, head = state.get("layer_b"), state.get("head_b")
-    layer = view.layer if layer is None else layer
+    layer = view.layer if params.layer_b is None else params.layer_b
+    head = params.head_b
     if head is None:
-        head = (view.head + 1) % config.n_heads if what == "heads" else view.head
+        head = (view.head + 1) % config.n_heads if params.what == "heads" else view.head
     return min(layer, config.n_layers - 1), min(head, config.n_heads - 1)
 
 
-def other_model(view: View) -> cache.ModelKey:
+def other_model(view: View, params: Params) -> cache.ModelKey:
     """The model of side B."""
-    chosen, key = state.get("model_b"), view.model
+    chosen, key = params.model_b, view.model
     place = {"device": key.device, "dtype": key.dtype}
     if chosen == "moved":
-        own = view.loaded.config.norm_placement
-        other = next(placement for placement in NORM_PLACEMENTS if placement != own)
+        current = view.loaded.config.norm_placement
+        other = next(placement for placement in NORM_PLACEMENTS if placement != current)
         if key.scratch is not None:
             return dataclasses.replace(key, scratch=key.scratch.replace(norm_placement=other, final_norm=None))
-        return dataclasses.replace(key, norm="trained" if key.norm == own else other)
+        return dataclasses.replace(key, norm="trained" if key.norm == current else other)
     if chosen == "scratch":
-        # Beside an encoder from scratch, another draw of the same one: what chance alone does.
-        seed = key.seed + 1 if key.scratch is not None else state.get("seed")
+        # Beside an untrained encoder, another draw of the same one: what chance alone does.
+        seed = key.seed + 1 if key.scratch is not None else state.get(UntrainedParams.seed)
         return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=seed, **place)
-    source = chosen
     if chosen == "other":
-        if not state.get("source_b").strip():
-            raise LoadError("Type the folder or Hub id of model B above, or choose another one.")
-        source = model_access.allowed_source(state.get("source_b"))
-    return cache.ModelKey(source=source, **place)
+        if not params.source_b.strip():
+            raise LoadError("Type the folder or Hub id of model B above, or choose another model.")
+        return cache.ModelKey(source=model_access.allowed_source(params.source_b), **place)
+    return cache.ModelKey(source=chosen, **place)
 
 
-def selected_steps(view: View, steps: align.Alignment) -> tuple[int | None, int | None]:
-    """The steps of the selected query and key: of the view's tokens, or else of side B's own."""
-    return steps.step_of(view.i, state.get("i_b")), steps.step_of(view.j, state.get("j_b"))
+# --- the selection ---------------------------------------------------------------------------------------------------
 
 
-def select_step(name: str, step: int | None, steps: align.Alignment) -> None:
-    """Select the query ("i") or key ("j") at a step; of a step that side A has not, side B's token. For callbacks."""
-    first = None if step is None else steps.first[step]
-    state.put(name, first)
-    state.put(f"{name}_b", None if step is None or first is not None else steps.second[step])
+def selected_steps(view: View, params: Params, steps: Alignment) -> tuple[int | None, int | None]:
+    """The steps of the selected query and key: of side A's tokens, or else of side B's."""
+    return steps.step_of(view.i, params.i_b), steps.step_of(view.j, params.j_b)
 
 
-def from_click(steps: align.Alignment, block: int) -> Callable[[dict], None]:
-    """What takes a click on any of the maps over as the one selection of all of them."""
+def select_on_click(steps: Alignment, block: int) -> Callable[[PlotEvent], None]:
+    """What a map's clicks do: select a query, a key or both in all three maps."""
 
-    def take(event: dict) -> None:
-        if event.get("event") != "click":
-            return
-        axis = event["axis"]
-        if axis == "clear":
-            select_step("i", None, steps)
-            select_step("j", None, steps)
-        for name, axes in (("i", ("cell", "y")), ("j", ("cell", "x"))):
-            if axis in axes and block == 1 and event[name] < len(steps):
-                select_step(name, event[name], steps)
+    def select(first: Param[int | None], second: Param[int | None], step: int) -> None:
+        """Select side A's token at a step, or side B's where A has none; a cell of a pooled map is no token."""
+        if block == 1 and step < len(steps):
+            token = steps.first[step]
+            state.put(first, token)
+            state.put(second, steps.second[step] if token is None else None)
 
-    return take
+    return on_click(
+        row=lambda step: select(ViewParams.i, Params.i_b, step),
+        column=lambda step: select(ViewParams.j, Params.j_b, step),
+        clear=clear_selection,
+    )
 
 
 def clear_selection() -> None:
     """Select nothing. For callbacks."""
-    for name in ("i", "j", "i_b", "j_b"):
-        state.put(name, None)
+    for param in (ViewParams.i, ViewParams.j, Params.i_b, Params.j_b):
+        state.put(param, None)
 
 
-def open_from(what: str) -> Callable[[dict], None]:
-    """What takes a click on the map of all heads: of two heads it chooses B, otherwise the head of both sides."""
+def open_on_click(what: str) -> Callable[[PlotEvent], None]:
+    """What a click on the map of all heads does: of two heads it chooses B, otherwise the head of both sides."""
 
-    def take(event: dict) -> None:
-        if event.get("event") != "click" or event["axis"] != "cell":
-            return
-        if what == "heads":
-            state.put("layer_b", event["i"])
-            state.put("head_b", event["j"])
-        else:
-            sidebar.open_head(event["i"], event["j"])
-            state.put("layer_b", None)
-            state.put("head_b", None)
+    def open_head(layer: int, head: int) -> None:
+        if what != "heads":
+            sidebar.open_head(layer, head)
+        state.put(Params.layer_b, layer if what == "heads" else None)
+        state.put(Params.head_b, head if what == "heads" else None)
 
-    return take
+    return on_click(cell=open_head)

@@ -1,4 +1,4 @@
-"""Two heads, sentences or models that are compared: which they are, their tokens, their maps."""
+"""Two heads, sentences or models to compare: what each side is, its tokens and its maps."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ import encoder
 from encoder.export import python_code
 from encoder.measure import align
 from encoder.measure.aggregate import SpecialTokens
+from encoder.measure.map_comparison import Comparison, TracedHead, compare, distance_by_head
 from encoder.trace import Trace
 from pages.core import cache, export
 
-#: Longest text, in tokens, of which every head is compared.
+#: The longest text, in tokens, for which every head is compared.
 EVERY_HEAD = 1_024
-
-
-#: Up to so many steps of the alignment a map is drawn cell by cell.
+#: Alignments of more steps are drawn in blocks of cells.
 EXACT_STEPS = 256
 
 
 @dataclass(frozen=True)
 class Side:
-    """One head of one model on one text. name: "A" or "B"; title: what it is, without the name."""
+    """One head of one model on one text. name: "A" or "B"."""
 
     name: str
     model: cache.ModelKey
@@ -44,9 +43,9 @@ class Side:
         return cache.model(self.model)
 
     @property
-    def measured(self) -> align.Side:
-        """What the engine compares."""
-        return align.Side(self.trace, self.layer, self.head)
+    def measured(self) -> TracedHead:
+        """The head as the engine compares it."""
+        return TracedHead(self.trace, self.layer, self.head)
 
     @property
     def head_name(self) -> str:
@@ -55,10 +54,10 @@ class Side:
 
     @property
     def model_name(self) -> str:
-        """The model's name, and where its norms stand when it is shown elsewhere than it was trained."""
-        moved = f", moved to {self.loaded.config.norm_placement}-norm" if self.loaded.notes else ""
+        """The model's name, its seed where it is untrained, and its norm placement where that was changed."""
+        changed = f", norms moved to {self.loaded.config.norm_placement}-norm" if self.loaded.notes else ""
         seed = f", seed {self.model.seed}" if self.model.scratch is not None else ""
-        return f"{self.loaded.name}{seed}{moved}"
+        return f"{self.loaded.name}{seed}{changed}"
 
 
 @dataclass(frozen=True)
@@ -85,29 +84,26 @@ class Sides:
             first.model, first.text, first.pair, key, lambda trace: align.align_traces(trace, second.trace)
         )
 
-    def compared(self, special: SpecialTokens) -> align.Comparison:
+    def compared(self, special: SpecialTokens) -> Comparison:
         """Both maps and their difference, computed once."""
-        first, second = self.first, self.second
-        key = ("compared", second, first.layer, first.head, special)
-        return cache.derived(
-            first.model,
-            first.text,
-            first.pair,
-            key,
-            lambda _: align.compare(first.measured, second.measured, self.alignment, special=special, size=EXACT_STEPS),
-        )
+        one, other = self.first, self.second
+
+        def make(_: Trace) -> Comparison:
+            return compare(one.measured, other.measured, self.alignment, special=special, size=EXACT_STEPS)
+
+        return cache.derived(one.model, one.text, one.pair, ("compared", other, one.layer, one.head, special), make)
 
     def by_head(self, special: SpecialTokens) -> np.ndarray | None:
-        """[L, H]: how much of its attention each head moves from side to side; None where that would take long."""
+        """[L, H]: mean total variation distance of each head's two maps; None for texts over EVERY_HEAD tokens."""
         first, second = self.first, self.second
         if max(first.trace.n_tokens, second.trace.n_tokens) > EVERY_HEAD:
             return None
         head = (first.layer, first.head) if self.what == "heads" else None
-        key = ("moved by head", second.model, second.text, second.pair, head, special)
+        key = ("distance by head", second.model, second.text, second.pair, head, special)
 
         def make(_: Trace) -> np.ndarray:
             with st.spinner("Comparing every head …", show_time=False):
-                return align.moved_by_head(first.trace, second.trace, self.alignment, special=special, head=head)
+                return distance_by_head(first.trace, second.trace, self.alignment, special=special, head=head)
 
         return cache.derived(first.model, first.text, first.pair, key, make)
 
@@ -115,7 +111,7 @@ class Sides:
 def python_lines(sides: Sides, special: SpecialTokens) -> str:
     """Python that gives the comparison as `found`, below the lines that make `model` and `trace`."""
     first, second = sides.first, sides.second
-    lines, other = ["from encoder.measure import align"], "trace"
+    lines, other = ["from encoder.measure import align, map_comparison"], "trace"
     if sides.what != "heads":
         other = "other"
         model = "model"
@@ -127,9 +123,9 @@ def python_lines(sides: Sides, special: SpecialTokens) -> str:
     options = "" if special == "show" else f', special="{special}"'
     lines += [
         f"steps = align.align_traces(trace, {other})",
-        f"first, second = align.Side(trace, {first.layer}, {first.head}), "
-        f"align.Side({other}, {second.layer}, {second.head})",
-        f"found = align.compare(first, second, steps{options})",
+        f"first, second = map_comparison.TracedHead(trace, {first.layer}, {first.head}), "
+        f"map_comparison.TracedHead({other}, {second.layer}, {second.head})",
+        f"found = map_comparison.compare(first, second, steps{options})",
         "found.difference",
     ]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The measures and roles of all heads of a view, computed once for every page and session that asks for them."""
+"""The measures and types of all heads of a view, computed once for all pages and sessions."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from encoder.measure import roles
+from encoder.measure import head_types
+from encoder.measure.head_types import HEAD_TYPES, Finding, Thresholds
 from encoder.measure.heads import STRONG, HeadMeasures, head_measures
-from encoder.measure.roles import ROLES, Finding, Thresholds
 from encoder.measure.tokens import Queries
 from pages.core import cache
 from pages.core.params import Param, choice, number
 from pages.core.url_state import state
 from pages.core.view import View
 
-#: From so many tokens on, measuring takes so long that a word is said meanwhile.
+#: Texts from this many tokens on take long to measure, so a spinner is shown.
 LONG_TEXT = 512
 
 _USUAL = Thresholds()
@@ -25,48 +25,47 @@ _USUAL = Thresholds()
 @state.register
 @dataclass(frozen=True)
 class HeadTypeParams:
-    """Which head type is asked for; from where on a head has one, and from where on a weight is strong."""
+    """The head type to show, the thresholds of all types, and the threshold of a strong weight."""
 
-    role: Param[str] = choice("", ("", *(role.name for role in ROLES)))
-    role_position: Param[float] = number(_USUAL.position, 0.0, 1.0)
-    role_top: Param[float] = number(_USUAL.top, 0.0, 1.0)
-    role_special: Param[float] = number(_USUAL.special, 0.0, 1.0)
-    role_broad: Param[float] = number(_USUAL.broad, 0.0, 10.0)
-    role_same: Param[float] = number(_USUAL.same, 0.0, 1.0)
+    head_type: Param[str] = choice("", ("", *(one.name for one in HEAD_TYPES)), url="role")
+    position: Param[float] = number(_USUAL.position, 0.0, 1.0, url="role_position")
+    top: Param[float] = number(_USUAL.top, 0.0, 1.0, url="role_top")
+    special: Param[float] = number(_USUAL.special, 0.0, 1.0, url="role_special")
+    broad: Param[float] = number(_USUAL.broad, 0.0, 1.0, url="role_broad")
+    same: Param[float] = number(_USUAL.same, 0.0, 1.0, url="role_same")
     strong: Param[float] = number(STRONG, 0.0, 1.0)
 
 
-def measures(view: View, queries: Queries = "all", strong: float | None = None) -> HeadMeasures:
-    """Every measure of every head, from one walk through the attention; with a spinner where the text is long.
-
-    strong: threshold of the measure of that name; None: the one in the URL.
-    """
-    strong = state.get("strong") if strong is None else strong
-
-    def make(trace) -> HeadMeasures:
-        return head_measures(trace, queries=queries, strong=strong)
-
+def measures(view: View, queries: Queries = "all") -> HeadMeasures:
+    """Every measure of every head, from one pass over the attention; with a spinner for a long text."""
+    strong = state.get(HeadTypeParams.strong)
     what = ("measures", queries, strong)
+
+    def measured() -> HeadMeasures:
+        return cache.derived(
+            view.model, view.text, view.pair, what, lambda trace: head_measures(trace, queries=queries, strong=strong)
+        )
+
     if view.trace.n_tokens < LONG_TEXT:
-        return cache.derived(view.model, view.text, view.pair, what, make)
+        return measured()
     with st.spinner(f"Measuring all heads over {view.trace.n_tokens:,} tokens …", show_time=True):
-        return cache.derived(view.model, view.text, view.pair, what, make)
+        return measured()
 
 
 def thresholds() -> Thresholds:
-    """From where on a head has a role, as the URL says: its values are called role_position, role_top, ..."""
-    names = (field.name for field in dataclasses.fields(Thresholds))
-    return Thresholds(**{name: state.get(f"role_{name}") for name in names})
+    """The thresholds of the head types in the address."""
+    params = state.read(HeadTypeParams)
+    return Thresholds(**{field.name: getattr(params, field.name) for field in dataclasses.fields(Thresholds)})
 
 
-def found_roles(view: View) -> tuple[tuple[tuple[Finding, ...], ...], ...]:
-    """[L][H]: the roles of every head by the thresholds of the URL, each with the measure that shows it."""
-    return roles.roles(measures(view), thresholds())
+def found_types(view: View) -> tuple[tuple[tuple[Finding, ...], ...], ...]:
+    """[L][H]: the types of every head by the thresholds in the address, each with the measure that shows it."""
+    return head_types.find(measures(view), thresholds())
 
 
 def badges(view: View) -> dict[str, str]:
-    """ "L0H3" -> the badge of the head's first role, for `head_grid`; heads without one are left out."""
-    shown = roles.badges(measures(view), thresholds())
+    """ "L0H3" -> the badge of the head's first type, for `head_grid`; heads without one are left out."""
+    shown = head_types.badges(measures(view), thresholds())
     return {
         f"L{layer}H{head}": badge
         for layer, of_layer in enumerate(shown)

@@ -1,4 +1,4 @@
-"""What is taken away from Find heads: the table of measures, the heads by role, or the map of heads."""
+"""What can be exported from the page “Head types”: the table of measures, the heads by type, or the head similarity."""
 
 from __future__ import annotations
 
@@ -9,38 +9,36 @@ import plotly.graph_objects as go
 
 from encoder.export import report
 from encoder.export.document import Section
-from encoder.measure import roles
-from encoder.measure.roles import BY_NAME, ROLES, Role
+from encoder.measure import head_types
+from encoder.measure.head_types import BY_NAME, HEAD_TYPES, HeadType
 from encoder.measure.similarity import HeadPlane
 from pages.core import head_measures
-from pages.core.export import arguments, export_panel
+from pages.core.export import arguments, export_panel, title
 from pages.core.view import View
-from pages.head_types import parts
-from pages.head_types.params import PARTS
-from pages.head_types.parts import Heads
+from pages.head_types import table
+from pages.head_types.heads import Heads
+from pages.head_types.params import PARTS, Params
 
 
-def export_find(view: View, found: Heads, part: str, drawn: tuple[go.Figure, HeadPlane] | None) -> None:
-    """Draw "Take it away" of the open part.
-
-    part: a key of `find_params.PARTS`; drawn: the map of heads and its points, where the page shows it.
-    """
-    if part == "map" and drawn is not None:
-        _take_map(view, found, *drawn)
-    elif part == "roles":
-        _take_roles(view, found)
+def export_head_types(view: View, found: Heads, params: Params, drawn: tuple[go.Figure, HeadPlane] | None) -> None:
+    """Draw the export panel of the open part. drawn: the figure and the points of the head similarity."""
+    settings = _settings(found, params)
+    if drawn is not None:
+        _export_similarity(view, found, *drawn, settings)
+    elif params.part == "roles":
+        _export_types(view, found, settings)
     else:
-        _take_table(view, found)
+        _export_table(view, found, settings)
 
 
-def _settings(found: Heads, part: str) -> dict[str, object]:
+def _settings(found: Heads, params: Params) -> dict[str, object]:
     limits = dataclasses.asdict(head_measures.thresholds())
     return {
-        "Shown": PARTS[part],
-        "Query rows": "all tokens" if found.measures.queries == "all" else "words only",
-        "Role": BY_NAME[found.wanted].title if found.wanted else "any",
+        "Shown": PARTS[params.part],
+        "Query rows": "all tokens" if params.queries == "all" else "words only",
+        "Head type": BY_NAME[found.wanted].title if found.wanted else "any",
         "Thresholds": ", ".join(f"{name} {value:g}" for name, value in limits.items()),
-        "Strong from": found.measures.strong,
+        "Strong above": found.measures.strong,
     }
 
 
@@ -50,77 +48,70 @@ def _measured(found: Heads) -> str:
 
 
 def _thresholds() -> str:
-    """The thresholds that are not the usual ones, as the second argument."""
+    """The thresholds that differ from the defaults, as a second argument."""
     changed = arguments(head_measures.thresholds())
-    return f", roles.Thresholds({changed})" if changed else ""
+    return f", head_types.Thresholds({changed})" if changed else ""
 
 
-def _with_role(found: Heads, role: str) -> str:
-    """A line that leaves the heads of a role in `found`, where one is asked for."""
-    return f'\n{role} = {role}[{role}["role"] == "{found.wanted}"]' if found.wanted else ""
+def _only_wanted(found: Heads, name: str) -> str:
+    """A line that keeps the heads of the wanted type in the table `name`."""
+    return f'\n{name} = {name}[{name}["head_type"] == "{found.wanted}"]' if found.wanted else ""
 
 
-def _take_table(view: View, found: Heads) -> None:
+def _export_table(view: View, found: Heads, settings: dict[str, object]) -> None:
     def frame() -> pd.DataFrame:
-        table = parts.frame(found).drop(columns="name")
-        return table[["layer", "head", "roles", *table.columns.drop(["layer", "head", "roles"])]]
+        rows = table.frame(found).drop(columns="name")
+        first = ["layer", "head", "head_types"]
+        return rows[[*first, *rows.columns.drop(first)]]
 
     lines = f"from encoder.measure import heads\nmeasures = {_measured(found)}.table()"
     if found.wanted:
         lines = (
-            f"from encoder.measure import heads, roles\nmeasured = {_measured(found)}\n"
-            f"named = roles.table(measured{_thresholds()}){_with_role(found, 'named')}\n"
+            f"from encoder.measure import head_types, heads\nmeasured = {_measured(found)}\n"
+            f"named = head_types.table(measured{_thresholds()}){_only_wanted(found, 'named')}\n"
             'measures = measured.table().merge(named[["layer", "head"]])'
         )
-    export_panel(
-        view,
-        f"Measures of all heads of {view.loaded.name}",
-        frame,
-        lines=lines,
-        settings=_settings(found, "table"),
-    )
+    export_panel(view, title(view, "Measures of all heads"), frame, lines=lines, settings=settings)
 
 
-def _take_roles(view: View, found: Heads) -> None:
+def _export_types(view: View, found: Heads, settings: dict[str, object]) -> None:
     limits = head_measures.thresholds()  # read now: a download is made without the session
 
     def frame() -> pd.DataFrame:
-        table = roles.table(found.measures, limits)
-        return table[table["role"] == found.wanted] if found.wanted else table
+        rows = head_types.table(found.measures, limits)
+        return rows[rows["head_type"] == found.wanted] if found.wanted else rows
 
     def sections() -> list[Section]:
-        table = frame()
-        named = [role for role in ROLES if (table["role"] == role.name).any()]
-        return [*(_of_role(role, table) for role in named), report.every_head_section(view.trace, None, view.colours)]
+        rows = frame()
+        shown = [one for one in HEAD_TYPES if (rows["head_type"] == one.name).any()]
+        every_head = report.every_head_section(view.trace, None, view.colours)
+        return [*(_of_type(one, rows) for one in shown), every_head]
 
-    export_panel(
-        view,
-        f"Heads by role of {view.loaded.name}",
-        frame,
-        sections=sections,
-        lines="from encoder.measure import heads, roles\n"
-        f"found = roles.table({_measured(found)}{_thresholds()}){_with_role(found, 'found')}",
-        settings=_settings(found, "roles"),
+    lines = (
+        "from encoder.measure import head_types, heads\n"
+        f"found = head_types.table({_measured(found)}{_thresholds()}){_only_wanted(found, 'found')}"
     )
+    export_panel(view, title(view, "Heads by type"), frame, sections=sections, lines=lines, settings=settings)
 
 
-def _of_role(role: Role, table: pd.DataFrame) -> Section:
-    own = table[table["role"] == role.name].drop(columns="role")
-    return Section(f"{role.title}: {len(own)}", sentences=[role.sentence], table=own)
+def _of_type(one: HeadType, rows: pd.DataFrame) -> Section:
+    heads = rows[rows["head_type"] == one.name].drop(columns="head_type")
+    return Section(f"{one.title}: {len(heads)}", sentences=[one.sentence], table=heads)
 
 
-def _take_map(view: View, found: Heads, drawn: go.Figure, plane: HeadPlane) -> None:
+def _export_similarity(
+    view: View, found: Heads, drawn: go.Figure, plane: HeadPlane, settings: dict[str, object]
+) -> None:
     def frame() -> pd.DataFrame:
-        xy = plane.xy
-        rows = [(*divmod(number, found.n_heads), found.badge(number), *xy[number]) for number in range(len(xy))]
-        return pd.DataFrame(rows, columns=["layer", "head", "roles", "x", "y"])
+        rows = [(*divmod(number, found.n_heads), found.badge(number), *xy) for number, xy in enumerate(plane.xy)]
+        return pd.DataFrame(rows, columns=["layer", "head", "head_types", "x", "y"])
 
     export_panel(
         view,
-        f"Map of the heads of {view.loaded.name}",
+        title(view, "Similarity of the heads"),
         frame,
-        figures={"Heads as points, near where they attend alike": drawn},
+        figures={"Heads as points: near points have similar attention": drawn},
         lines="from encoder.measure import similarity\n"
         "plane = similarity.head_plane(similarity.head_similarity(trace))\nplane.xy",
-        settings=_settings(found, "map"),
+        settings=settings,
     )

@@ -1,4 +1,4 @@
-"""Find heads: every head's measures as a table, heads by role, and heads as points by how alike they attend."""
+"""Head types: the measures of every head as a table, heads by type, and heads as points by their similarity."""
 
 from __future__ import annotations
 
@@ -6,32 +6,42 @@ import streamlit as st
 
 from pages.core.frame import current_view, heading
 from pages.core.lazy import popover
-from pages.core.view import state
-from pages.head_types import parts
-from pages.head_types.export import export_find
-from pages.head_types.params import PARTS
+from pages.core.url_state import state
+from pages.head_types import by_type, selected, similarity, table
+from pages.head_types.export import export_head_types
+from pages.head_types.heads import Heads, threshold_controls, type_filter
+from pages.head_types.params import PARTS, Params
 
 view = current_view()
 config = view.loaded.config
 
 heading()
 st.markdown(
-    f"**{view.loaded.name}** has {config.n_layers} × {config.n_heads} heads. Measured on this sentence, some show a "
-    "role: they look at the token before, at themselves, or rest on [CLS]. Another sentence may show another one."
+    f"You see what the {config.n_layers} × {config.n_heads} heads of **{view.loaded.name}** do in this sentence.  \n"
+    "Look for heads with one clear pattern: the previous token, the token itself, or an attention sink.  \n"
+    "Such patterns show what a head may be for. Another sentence can show other types."
 )
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-    part = state.bound(
-        st.segmented_control, "find", "Show", list(PARTS), required=True, format_func=PARTS.get
+    state.bound(
+        st.segmented_control, Params.part, "Show", list(PARTS), required=True, format_func=PARTS.get
     )  # fmt: skip
-    parts.role_filter()
+    type_filter()
     thresholds = popover("Thresholds", "thresholds", icon=":material/tune:")
     if thresholds is not None:
-        parts.threshold_controls(thresholds)
+        threshold_controls(thresholds)
 
-found = parts.Heads.of(view)
+params = state.read(Params)
+found = Heads.of(view, params)
 left, right = st.columns([5, 2], gap="medium")
+drawn = None
 with left:
-    drawn = {"table": parts.table, "roles": parts.strips, "map": parts.head_map}[part](view, found)
+    if params.part == "roles":
+        by_type.draw(view, found)
+    elif params.part == "map":
+        drawn = similarity.draw(view, found)
+    else:
+        table.draw(view, found)
 with right:
-    parts.selected_head(view, found)
-export_find(view, found, part, drawn)
+    selected.draw(view, found)
+st.page_link("pages/beyond_weights/page.py", label="Next: Beyond attention weights", icon=":material/arrow_forward:")
+export_head_types(view, found, params, drawn)

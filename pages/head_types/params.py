@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from pages.core.params import Param, choice
 from pages.core.url_state import state
 
-PARTS = {"table": "Table", "roles": "By role", "map": "Map of heads"}
+PARTS = {"table": "Table", "roles": "By type", "map": "Head similarity"}
+COLOURINGS = {"layer": "Layer", "role": "Type"}
 
 
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """Which part is open, and its options."""
+    """The open part, and its options."""
 
     part: Param[str] = choice("table", PARTS, url="find")
-    # Whose rows are averaged over: of all real tokens, or without special ones.
+    # The queries that count: those of all real tokens, or without special tokens.
     queries: Param[str] = choice("all", ("all", "content"))
-    # What the points of the map of heads are coloured by.
-    points: Param[str] = choice("layer", ("layer", "role"))
+    # What colours the points of the head similarity.
+    points: Param[str] = choice("layer", COLOURINGS)

@@ -13,8 +13,8 @@ from encoder.export.options import AS_COMPUTED
 from encoder.measure import aggregate, head_map
 from encoder.measure.definitions import BY_NAME, Definition
 from encoder.measure.head_map import WHOLE_TOKENS
+from encoder.measure.head_types import BY_NAME as HEAD_TYPES
 from encoder.measure.heads import HeadMeasures
-from encoder.measure.roles import BY_NAME as HEAD_TYPES
 from pages.components import head_grid
 from pages.components.events import GridEvent
 from pages.core import cache, head_measures, sidebar, small_maps
@@ -54,8 +54,8 @@ def draw_grid(view: View, options: Options) -> None:
     measures = head_measures.measures(view) if measured else None
     kept, order, look = np.ones((config.n_layers, config.n_heads), bool), None, {}
     if head_type:
-        found = head_measures.found_roles(view)
-        kept &= np.array([[any(one.role.name == head_type for one in head) for head in layer] for layer in found])
+        found = head_measures.found_types(view)
+        kept &= np.array([[any(one.head_type.name == head_type for one in head) for head in layer] for layer in found])
     if name and measures is not None:
         values, definition = measures[name], BY_NAME[name]
         limits = measure_range(definition.unit, values, measures)
@@ -107,7 +107,7 @@ def _controls() -> tuple[str, str]:
         )  # fmt: skip
     with right:
         head_type = state.bound(
-            st.selectbox, HeadTypeParams.role, "Head type", ["", *HEAD_TYPES], label_visibility="collapsed",
+            st.selectbox, HeadTypeParams.head_type, "Head type", ["", *HEAD_TYPES], label_visibility="collapsed",
             format_func=lambda name: HEAD_TYPES[name].title if name else "Any head type",
         )  # fmt: skip
     return measure, head_type

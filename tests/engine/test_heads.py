@@ -12,12 +12,12 @@ from encoder import TextEncoder
 from encoder import trace as trace_module
 from encoder.edits import MaskKeys
 from encoder.measure.definitions import BY_NAME, HEAD_MEASURES
+from encoder.measure.head_types import HEAD_TYPES, Thresholds, badges, find
 from encoder.measure.heads import HeadMeasures, head_measures, survey
-from encoder.measure.roles import ROLES, Thresholds, badges, roles
 from tests.engine import by_hand
 from tests.engine.conftest import VARIANTS, tiny
 
-N = 50  # ln 50 = 3.9: a uniform head of this length is broad
+N = 50
 
 
 def by_hand_measures(*maps: np.ndarray, **options) -> HeadMeasures:
@@ -62,12 +62,22 @@ def test_attention_written_by_hand():
     assert of["some token"]["cls"] == of["some token"]["sep"] == 0
 
 
-def test_roles_of_attention_written_by_hand():
+def test_types_of_attention_written_by_hand():
     measures = by_hand_measures(
         by_hand.identity(N), by_hand.to_previous(N), by_hand.to_next(N), by_hand.uniform(N), by_hand.one_hot(N, 0),
-        by_hand.one_hot(N, N - 1), by_hand.one_hot(N, 20), by_hand.random(N, 3, 0.5),
+        by_hand.one_hot(N, N - 1), by_hand.one_hot(N, 20), by_hand.random(N, 3, 3.0),
     )  # fmt: skip
     assert badges(measures)[0] == ("self", "prev", "next", "broad", "CLS", "SEP", "", "")
+
+
+@pytest.mark.parametrize("n", [2, 16, 50])
+def test_a_uniform_head_is_broad_at_any_length(n: int):
+    """ln 16 = 2.8 nats: a threshold of 3.8 nats could find no broad head in a sentence. Normalised entropy can."""
+    half = np.zeros((n, n))
+    half[:, : n // 2] = 1 / (n // 2)
+    measures = by_hand_measures(by_hand.uniform(n), half)
+    assert badges(measures)[0][0] == "broad"
+    assert measures["relative_entropy"][0] == pytest.approx([1, math.log(n // 2) / math.log(n)], abs=1e-6)
 
 
 def test_a_map_upside_down_changes_previous_into_next():
@@ -151,19 +161,19 @@ def test_a_same_word_head_of_minilm(minilm: TextEncoder, prose: str):
     assert np.unravel_index(np.argmax(measures["same_token"]), (6, 12)) == (2, 9)
 
 
-def test_thresholds_move_the_roles(minilm: TextEncoder, prose: str):
+def test_thresholds_change_the_types(minilm: TextEncoder, prose: str):
     measures = head_measures(minilm.trace(prose))
-    everything = roles(measures, Thresholds(-1, -1, -1, -1, -1))
-    assert all(len(findings) == len(ROLES) for layer in everything for findings in layer)
-    nothing = roles(measures, Thresholds(2, 2, 2, 9, 2))
+    everything = find(measures, Thresholds(-1, -1, -1, -1, -1))
+    assert all(len(findings) == len(HEAD_TYPES) for layer in everything for findings in layer)
+    nothing = find(measures, Thresholds(2, 2, 2, 9, 2))
     assert not any(findings for layer in nothing for findings in layer)
-    finding = roles(measures)[0][2][0]
-    assert finding.role.name == "previous"
+    finding = find(measures)[0][2][0]
+    assert finding.head_type.name == "previous"
     assert finding.measure == "previous"
     assert finding.value == measures["previous"][0, 2]
     assert finding.threshold == 0.5
-    by_top = roles(measures, Thresholds(position=1.5))[0][2][0]
-    assert (by_top.role.name, by_top.measure, by_top.threshold) == ("previous", "top_previous", 0.9)
+    by_top = find(measures, Thresholds(position=1.5))[0][2][0]
+    assert (by_top.head_type.name, by_top.measure, by_top.threshold) == ("previous", "top_previous", 0.9)
 
 
 @pytest.mark.parametrize("size", [None, 1, 7, 64])
@@ -222,7 +232,7 @@ def test_every_measure_is_defined():
         assert all((definition.title, definition.formula, definition.source, definition.sentence.endswith(".")))
         assert definition.formula.count("{") == definition.formula.count("}")
         assert definition.formula.count(r"\Big(") == definition.formula.count(r"\Big)")
-    for role in ROLES:
+    for role in HEAD_TYPES:
         assert len(role.badge) <= 5
         for measure, field, _ in role.rules:
             assert measure in BY_NAME

@@ -9,8 +9,8 @@ import pytest
 
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.heads import head_points
-from encoder.figures.moved import moved_heatmap, shares_by_layer, shares_by_token
 from encoder.figures.names import Names
+from encoder.figures.norm_weighted import shares_by_layer, shares_by_token, weighted_heatmap
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 
 RANDOM = np.random.default_rng(0)
@@ -27,14 +27,14 @@ def plane(n: int, **options):
 
 
 MAKERS = {
-    "moved": lambda n: moved_heatmap(np.eye(n), labels_of(n), "share", selected=(0, n - 1)),
-    "moved, log": lambda n: moved_heatmap(np.eye(n) * 3, labels_of(n), "length", largest=3, log=True),
-    "moved, window": lambda n: moved_heatmap(np.eye(2), labels_of(2 * n), "share", block=n, window=True),
-    "rollout": lambda n: moved_heatmap(np.eye(n)[:1], labels_of(n), "rollout"),
+    "norm-weighted": lambda n: weighted_heatmap(np.eye(n), labels_of(n), "share", selected=(0, n - 1)),
+    "norm-weighted, log": lambda n: weighted_heatmap(np.eye(n) * 3, labels_of(n), "length", largest=3, log=True),
+    "norm-weighted, window": lambda n: weighted_heatmap(np.eye(2), labels_of(2 * n), "share", block=n, window=True),
+    "rollout": lambda n: weighted_heatmap(np.eye(n)[:1], labels_of(n), "rollout"),
     "layers": lambda n: shares_by_layer(*RANDOM.random((3, n)), selected=n - 1),
     "tokens": lambda n: shares_by_token(*RANDOM.random((2, n)), labels_of(n), selected=0),
     "heads": lambda n: head_points(RANDOM.normal(size=(3 * n, 2)), n, selected=(2, n - 1)).figure,
-    "heads, roles": lambda n: head_points(np.zeros((n, 2)), n, roles={"a": [0], "b": []}, selected=(0, 0)).figure,
+    "heads, types": lambda n: head_points(np.zeros((n, 2)), n, head_types={"a": [0], "b": []}, selected=(0, 0)).figure,
     "plane": lambda n: plane(n, selected=(0, n - 1), explained=(0.5, 0.2)),
     "deletion": lambda n: deletion_curves(range(1, n + 1), *RANDOM.random((2, n)), RANDOM.random((4, n))),
 }
@@ -52,24 +52,24 @@ def heatmap(figure):
     return next(trace for trace in figure.data if trace.type == "heatmap")
 
 
-def test_a_moved_map_has_its_own_scale_and_words() -> None:
+def test_a_weighted_map_has_its_own_scale_and_words() -> None:
     values = np.array([[0.5, 2.5], [1.0, 0.0]])
     for log in (False, True):
-        figure = moved_heatmap(values, ("a", "b"), "length", largest=4.0, log=log)
+        figure = weighted_heatmap(values, ("a", "b"), "length", largest=4.0, log=log)
         assert heatmap(figure).zmax == 4
         assert np.array_equal(heatmap(figure).z, values)
-        assert "moves" in heatmap(figure).hovertemplate
-        assert figure.layout.xaxis.title.text == "gives (key)"
+        assert "weight × norm" in heatmap(figure).hovertemplate
+        assert figure.layout.xaxis.title.text == "attended to (key)"
         bar = figure.data[1].marker.colorbar if log else heatmap(figure).colorbar
-        assert bar.title.text.startswith("length of what is moved")
+        assert bar.title.text.startswith("weight × norm")
         assert len(figure.data) == 1 + log
-    assert heatmap(moved_heatmap(np.zeros((2, 2)), ("a", "b"), "share", largest=0.0)).zmax == 1
+    assert heatmap(weighted_heatmap(np.zeros((2, 2)), ("a", "b"), "share", largest=0.0)).zmax == 1
 
 
-def test_a_moved_map_of_blocks_says_at_most() -> None:
-    figure = moved_heatmap(np.eye(2), labels_of(8), "share", block=4, window=True)
-    assert "at most" in heatmap(figure).hovertemplate
-    assert figure.layout.xaxis.title.text == "gives (key), 4 tokens a cell"
+def test_a_weighted_map_of_blocks_says_at_most() -> None:
+    figure = weighted_heatmap(np.eye(2), labels_of(8), "share", block=4, window=True)
+    assert "largest" in heatmap(figure).hovertemplate
+    assert figure.layout.xaxis.title.text == "attended to (key), 4 tokens a cell"
 
 
 def test_a_point_knows_its_head() -> None:
@@ -85,7 +85,7 @@ def test_a_point_knows_its_head() -> None:
 
 def test_points_by_role() -> None:
     xy = RANDOM.normal(size=(6, 2))
-    drawn = head_points(xy, 3, roles={"one": [4, 1], "two": [4, 2]}, faded=[1], selected=(1, 1))
+    drawn = head_points(xy, 3, head_types={"one": [4, 1], "two": [4, 2]}, faded=[1], selected=(1, 1))
     assert drawn.numbers == ((4, 1), (2,), (0, 3, 5)), "a head stands with its first role"
     assert drawn.at(0, 0) == (1, 1)
     assert drawn.at(2, 2) == (1, 2)
@@ -160,19 +160,19 @@ def test_a_telling_name_without_room_stands_apart() -> None:
 def test_random_draws_are_a_band_and_their_mean() -> None:
     draws = np.array([[0.1, 0.4], [0.3, 0.2]])
     figure = deletion_curves((1, 3), (0.5, 0.6), (0.7, 0.8), draws)
-    low, high, mean, favourite, moved = figure.data
+    low, high, mean, favourite, weighted = figure.data
     assert low.y.tolist() == pytest.approx([0.1, 0.2])
     assert high.y.tolist() == pytest.approx([0.3, 0.4])
     assert mean.y.tolist() == pytest.approx([0.2, 0.3])
     assert favourite.y.tolist() == pytest.approx([0.5, 0.6])
-    assert moved.y.tolist() == pytest.approx([0.7, 0.8])
+    assert weighted.y.tolist() == pytest.approx([0.7, 0.8])
     assert figure.layout.xaxis.tickvals.tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: moved_heatmap(np.eye(2), ("a", "b"), "weight"), "choose one of"),
+        (lambda: weighted_heatmap(np.eye(2), ("a", "b"), "weight"), "choose one of"),
         (lambda: shares_by_layer([1], [1, 2], [1]), "as many"),
         (lambda: shares_by_token([1, 2], [1], ("a", "b")), "as many"),
         (lambda: head_points(np.zeros((7, 2)), 3), "layers x 3"),

@@ -1,14 +1,13 @@
-"""Two maps held against each other: alignment, differences and shares against arithmetic written out by hand."""
+"""Alignment of two token sequences: steps, labels and properties that hold for any two sequences."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 import encoder
 from encoder.measure import align
-from encoder.measure.align import Side
 
 RIVER, MONEY = "We sat on the bank of the river.", "We took the money to the bank."
 
@@ -21,9 +20,6 @@ def minilm() -> encoder.TextEncoder:
 @pytest.fixture(scope="module")
 def pair(minilm: encoder.TextEncoder) -> tuple[encoder.Trace, encoder.Trace]:
     return minilm.trace(RIVER), minilm.trace(MONEY)
-
-
-# --- alignment -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -61,13 +57,34 @@ def test_repeated_words_have_their_positions_on_either_side():
     assert align.disambiguate(["x", "a", "b", "a"], moved) == ("x", "a (1 | 0)", "b", "a (3 | 2)")
 
 
-def test_every_token_stands_at_one_step_in_its_order():
-    rng = np.random.default_rng(3)
-    for _ in range(50):
-        first, second = ("".join(rng.choice(list("abcd"), rng.integers(0, 12))) for _ in range(2))
-        found = align.align(first, second)
-        assert [token for token in found.first if token is not None] == list(range(len(first)))
-        assert [token for token in found.second if token is not None] == list(range(len(second)))
+SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=14)
+
+
+@given(SEQUENCES, SEQUENCES)
+def test_the_steps_cover_both_sequences_in_order(first: list[str], second: list[str]):
+    found = align.align(first, second)
+    assert [token for token in found.first if token is not None] == list(range(len(first)))
+    assert [token for token in found.second if token is not None] == list(range(len(second)))
+    for one, other, kind in zip(found.first, found.second, found.kinds, strict=True):
+        expected = "second" if one is None else "first" if other is None else None
+        assert kind == (expected or ("same" if first[one] == second[other] else "replaced"))
+
+
+@given(SEQUENCES, SEQUENCES)
+def test_swapping_the_sequences_mirrors_the_alignment(first: list[str], second: list[str]):
+    found, swapped = align.align(first, second), align.align(second, first)
+    mirror = {"same": "same", "replaced": "replaced", "first": "second", "second": "first"}
+    steps = set(zip(found.first, found.second, found.kinds, strict=True))
+    mirrored = {(one, other, mirror[kind]) for other, one, kind in zip(
+        swapped.first, swapped.second, swapped.kinds, strict=True)}  # fmt: skip
+    assert steps == mirrored
+
+
+@given(SEQUENCES)
+def test_equal_sequences_align_one_to_one(tokens: list[str]):
+    found = align.align(tokens, tokens)
+    assert found.first == found.second == tuple(range(len(tokens)))
+    assert set(found.kinds) <= {"same"}
 
 
 def test_a_long_text_with_a_few_changes_is_aligned_by_its_tokens():
@@ -97,143 +114,3 @@ def test_a_step_is_found_by_either_token(pair: tuple[encoder.Trace, encoder.Trac
     assert found.step_of(None, found.second[only]) == only
     assert found.step_of(None, None) is None
     assert found.step_of(999) is None
-
-
-# --- differences -----------------------------------------------------------------------------------------------------
-
-
-def by_hand(first: Side, second: Side, steps: align.Alignment) -> tuple[np.ndarray, np.ndarray]:
-    """Both maps over the steps, cell by cell, float64; NaN where there is none."""
-    maps = []
-    for side, tokens in ((first, steps.first), (second, steps.second)):
-        weights = side.trace.attention(side.layer, side.head).double().numpy()
-        maps.append(np.array([[np.nan if i is None or j is None else weights[i, j] for j in tokens] for i in tokens]))
-    return maps[0], maps[1]
-
-
-@pytest.mark.parametrize(("layer", "head"), [(0, 2), (1, 8), (5, 6)])
-def test_a_comparison_is_what_its_cells_are(pair: tuple[encoder.Trace, encoder.Trace], layer: int, head: int):
-    first, second = (Side(trace, layer, head) for trace in pair)
-    steps = align.align_traces(*pair)
-    ours, theirs = by_hand(first, second, steps)
-    found = align.compare(first, second, steps)
-    assert found.block == 1
-    assert found.first.numpy() == pytest.approx(ours, abs=1e-6, nan_ok=True)
-    assert found.second.numpy() == pytest.approx(theirs, abs=1e-6, nan_ok=True)
-    assert found.difference.numpy() == pytest.approx(theirs - ours, abs=1e-6, nan_ok=True)
-    moved = np.abs(np.nan_to_num(theirs) - np.nan_to_num(ours)).sum(axis=1) / 2
-    both = [kind in ("same", "replaced") for kind in steps.kinds]
-    assert found.moved.numpy()[both] == pytest.approx(moved[both], abs=1e-6)
-    assert torch.isnan(found.moved[[not one for one in both]]).all()
-    assert found.mean_moved == pytest.approx(moved[both].mean(), abs=1e-6)
-    order = np.sort(np.abs((theirs - ours)[~np.isnan(theirs - ours)]))[::-1]
-    assert [abs(cell.difference) for cell in found.largest] == pytest.approx(order[: len(found.largest)], abs=1e-6)
-    cell = found.largest[0]
-    assert (cell.first, cell.second) == pytest.approx((ours[cell.query, cell.key], theirs[cell.query, cell.key]))
-
-
-def test_equal_maps_do_not_differ(pair: tuple[encoder.Trace, encoder.Trace]):
-    side = Side(pair[0], 2, 3)
-    found = align.compare(side, side, align.align_traces(pair[0], pair[0]))
-    assert found.mean_moved == 0
-    assert found.largest == ()
-    assert float(found.difference.abs().max()) == 0
-
-
-def test_shares_that_are_known():
-    one, other = torch.tensor([1.0, 0, 0]), torch.tensor([0, 1.0, 0])
-    assert float(align.moved_share(one, one)) == 0
-    assert float(align.moved_share(one, other)) == 1, "nothing in common"
-    assert float(align.moved_share(one, torch.tensor([0.5, 0.25, 0.25]))) == 0.5
-    assert float(align.moved_share(torch.tensor([0.4, 0.6, torch.nan]), torch.tensor([0.4, torch.nan, 0.6]))) == (
-        pytest.approx(0.6)
-    ), "what goes to tokens that the other side lacks counts in full"
-
-
-@pytest.mark.parametrize("size", [256, 16, 7, 5])
-def test_a_pooled_comparison_keeps_the_farthest_of_each_block(
-    pair: tuple[encoder.Trace, encoder.Trace], size: int, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(align, "CHUNK_NUMBERS", 40)  # a few rows at a time, as in a long text
-    first, second = Side(pair[0], 1, 8), Side(pair[1], 4, 2)
-    steps = align.align_traces(*pair)
-    whole, pooled = (align.compare(first, second, steps, size=s) for s in (len(steps), size))
-    block = -(-len(steps) // size)
-    assert pooled.block == block
-    assert pooled.difference.shape[0] == -(-len(steps) // block)
-    for row in range(pooled.difference.shape[0]):
-        for column in range(pooled.difference.shape[1]):
-            cut = slice(row * block, (row + 1) * block), slice(column * block, (column + 1) * block)
-            cells = whole.difference[cut].flatten()
-            cells = cells[~cells.isnan()]
-            value = float(pooled.difference[row, column])
-            if not len(cells):
-                assert np.isnan(value)
-                continue
-            assert value == pytest.approx(float(cells[cells.abs().argmax()]), abs=1e-6)
-            weights = whole.first[cut].flatten()
-            if not weights.isnan().all():
-                assert float(pooled.first[row, column]) == pytest.approx(float(weights.nan_to_num(-1).max()), abs=1e-6)
-    assert pooled.moved.numpy() == pytest.approx(whole.moved.numpy(), nan_ok=True)
-    assert [(cell.query, cell.key) for cell in pooled.largest] == [(cell.query, cell.key) for cell in whole.largest]
-
-
-def test_one_query_against_every_key(pair: tuple[encoder.Trace, encoder.Trace]):
-    first, second = Side(pair[0], 1, 8), Side(pair[1], 1, 8)
-    steps = align.align_traces(*pair)
-    ours, theirs = by_hand(first, second, steps)
-    query = steps.step_of(pair[0].labels.index("bank"))
-    cells = align.row_differences(first, second, steps, query)
-    assert sorted(cell.key for cell in cells) == list(range(len(steps)))
-    sizes = [abs(np.nan_to_num(cell.second) - np.nan_to_num(cell.first)) for cell in cells]
-    assert sizes == sorted(sizes, reverse=True)
-    for cell in cells:
-        assert cell.first == pytest.approx(ours[query, cell.key], abs=1e-6, nan_ok=True)
-        assert cell.second == pytest.approx(theirs[query, cell.key], abs=1e-6, nan_ok=True)
-
-
-def test_every_head_by_what_moves(minilm: encoder.TextEncoder, pair: tuple[encoder.Trace, encoder.Trace]):
-    steps = align.align_traces(*pair)
-    told: list[float] = []
-    found = align.moved_by_head(*pair, steps, progress=told.append)
-    assert found.shape == (6, 12)
-    assert told[0] == 0
-    for layer, head in ((0, 2), (3, 7), (5, 11)):
-        one = align.compare(Side(pair[0], layer, head), Side(pair[1], layer, head), steps)
-        assert found[layer, head] == pytest.approx(one.mean_moved, abs=1e-6)
-    same = align.align_traces(pair[0], pair[0])
-    against = align.moved_by_head(pair[0], pair[0], same, head=(0, 2))
-    assert against[0, 2] == 0
-    other = align.compare(Side(pair[0], 0, 2), Side(pair[0], 4, 1), same)
-    assert against[4, 1] == pytest.approx(other.mean_moved, abs=1e-6)
-
-
-def test_models_of_other_sizes_share_what_both_have(minilm: encoder.TextEncoder):
-    config = encoder.EncoderConfig(vocab_size=30_522, d_model=20, n_layers=2, n_heads=5, d_ffn=16)
-    small = encoder.build(config, minilm.tokenizer)
-    first, second = minilm.trace("a b"), small.trace("a b")
-    steps = align.align_traces(first, second)
-    assert align.moved_by_head(first, second, steps).shape == (2, 5)
-    assert align.output_cosine(first, second, steps) is None
-    assert align.least_alike(first, second, steps) is None
-
-
-def test_the_output_vectors_of_a_word_in_two_sentences(pair: tuple[encoder.Trace, encoder.Trace]):
-    steps = align.align_traces(*pair)
-    cosine = align.output_cosine(*pair, steps)
-    bank = pair[0].labels.index("bank"), pair[1].labels.index("bank")
-    ours, theirs = (trace.output[token].double() for trace, token in zip(pair, bank, strict=True))
-    expected = float(ours @ theirs / ours.norm() / theirs.norm())
-    assert float(cosine[steps.step_of(bank[0])]) == pytest.approx(expected, abs=1e-5)
-    step, least = align.least_alike(*pair, steps)
-    marks = {"[CLS]", ".", "[SEP]"}
-    words = [k for k, kind in enumerate(steps.kinds) if kind == "same" and pair[0].labels[steps.first[k]] not in marks]
-    assert step in words
-    assert least == pytest.approx(min(float(cosine[k]) for k in words))
-
-
-def test_special_tokens_can_be_left_out_of_a_comparison(pair: tuple[encoder.Trace, encoder.Trace]):
-    steps = align.align_traces(*pair)
-    found = align.compare(Side(pair[0], 3, 3), Side(pair[1], 3, 3), steps, special="renormalise")
-    assert float(found.first[0].nan_to_num(0).sum()) == 0
-    assert float(found.first[1].nan_to_num(0).sum()) == pytest.approx(1)

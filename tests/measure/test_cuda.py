@@ -24,7 +24,7 @@ def test_every_measure(minilm: TextEncoder, prose: str, monkeypatch: pytest.Monk
     close = {"atol": 1e-3, "rtol": 1e-3}
     np.testing.assert_allclose(head_similarity(found).divergence, head_similarity(exact).divergence, **close)
     np.testing.assert_allclose(
-        norm_weighted.layer_shares(found, 3).moved, norm_weighted.layer_shares(exact, 3).moved, **close
+        norm_weighted.layer_shares(found, 3).norm_weighted, norm_weighted.layer_shares(exact, 3).norm_weighted, **close
     )
     torch.testing.assert_close(
         norm_weighted.pooled_norm_weighted(found, 3, 4, size=16).cpu(),

@@ -1,4 +1,4 @@
-"""What attention moves: the head's value-output map, its lengths, and what [CLS] gets and brings."""
+"""Norm-weighted attention: the head's value-output map, its norms, and the shares of [CLS]."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from encoder import trace as trace_module
 from encoder.edits import AblateHead
 from encoder.errors import EncoderError
 from encoder.map_pooling import block_max
+from encoder.measure import aggregate
 from encoder.measure import norm_weighted as nw
 from tests.engine.conftest import VARIANTS, tiny
 
@@ -44,7 +45,7 @@ def test_f_is_the_value_output_map_with_the_bias_of_values_inside(variant: TextE
         )
 
 
-def test_what_is_moved_adds_up_to_what_the_layer_writes(variant: TextEncoder):
+def test_contributions_add_up_to_what_the_layer_writes(variant: TextEncoder):
     """sum_j alpha_ij f(x_j) is the head's contribution z W_O; all heads and the bias of W_O are the layer's update."""
     trace = variant.trace_batch([TEXT, TEXT + " a big red bus"], request=("z",))[0]
     config = trace.config
@@ -76,11 +77,11 @@ def test_lengths_and_shares(minilm: TextEncoder):
     for i, j in ((0, 0), (3, 7), (11, 2)):
         assert float(weighted[i, j]) == pytest.approx(float(weights[i, j]) * float(lengths[j]))
     torch.testing.assert_close(nw.norm_weighted(trace, 3, 4, slice(2, 5)), weighted[2:5])
-    shares = nw.moved_shares(trace, 3, 4)
+    shares = nw.norm_weighted_shares(trace, 3, 4)
     torch.testing.assert_close(shares.sum(-1), torch.ones(trace.n_tokens))
     torch.testing.assert_close(shares * weighted.sum(-1, keepdim=True), weighted)
     torch.testing.assert_close(nw.value_norms(trace, 3)[4], lengths)
-    assert not nw.as_shares(torch.zeros(2, 3)).any()
+    assert not aggregate.rows_to_one(torch.zeros(2, 3)).any()
 
 
 @pytest.mark.parametrize("shares", [False, True])
@@ -88,7 +89,7 @@ def test_pooled_and_in_windows(minilm: TextEncoder, prose: str, shares: bool, mo
     monkeypatch.setattr(trace_module, "CHUNK_NUMBERS", 300)
     monkeypatch.setattr(trace_module, "MIN_ROWS", 1)
     trace = minilm.trace(prose)
-    whole = (nw.moved_shares if shares else nw.norm_weighted)(trace, 2, 1)
+    whole = (nw.norm_weighted_shares if shares else nw.norm_weighted)(trace, 2, 1)
     pooled = nw.pooled_norm_weighted(trace, 2, 1, shares=shares, size=16)
     torch.testing.assert_close(pooled, block_max(whole.unsqueeze(0), -(-trace.n_tokens // 16))[0])
     window = nw.pooled_norm_weighted(trace, 2, 1, shares=shares, size=16, queries=slice(3, 20), keys=slice(10, 40))
@@ -115,21 +116,19 @@ def test_a_head_that_is_not_there(minilm: TextEncoder):
 def test_shares_of_a_layer(minilm: TextEncoder, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(trace_module, "CHUNK_NUMBERS", 500)
     trace = minilm.trace_batch([TEXT, TEXT + " and a big red bus ran to the river"])[0]
-    seen: list[float] = []
-    found = nw.layer_shares(trace, 2, seen.append)
+    found = nw.layer_shares(trace, 2)
     n = trace.n_real
     assert n < trace.n_tokens
     attention = trace.layer_attention(2)[:, :n].double().mean(1).numpy()
     np.testing.assert_allclose(found.attention, attention, atol=1e-6)
-    moved = np.stack([nw.norm_weighted(trace, 2, head)[:n].double().mean(0).numpy() for head in range(12)])
-    np.testing.assert_allclose(found.moved, moved, atol=1e-6)
+    weighted = np.stack([nw.norm_weighted(trace, 2, head)[:n].double().mean(0).numpy() for head in range(12)])
+    np.testing.assert_allclose(found.norm_weighted, weighted, atol=1e-6)
     assert found.attention_share.sum() == pytest.approx(1)
-    assert found.moved_share.sum() == pytest.approx(1)
-    assert not found.moved[:, n:].any()
+    assert found.norm_weighted_share.sum() == pytest.approx(1)
+    assert not found.norm_weighted[:, n:].any()
     assert found.opening == 0
     assert found.words == tuple(range(1, n - 1))
-    assert seen[-1] == 1
-    words = moved.sum(0) / moved.sum()
+    words = weighted.sum(0) / weighted.sum()
     assert found.on_average_word()[1] == pytest.approx(words[1 : n - 1].mean())
     assert found.on_opening() == pytest.approx((attention[:, 0].mean(), words[0]), rel=1e-5)
 
@@ -137,14 +136,14 @@ def test_shares_of_a_layer(minilm: TextEncoder, monkeypatch: pytest.MonkeyPatch)
 ORDINARY = "The animal didn't cross the street because it was too tired."
 
 
-def test_minilms_opening_token_gets_much_and_brings_little(minilm: TextEncoder):
-    """In the middle layers [CLS] takes about half of the attention, and brings less than one word of the text."""
+def test_minilms_opening_token_has_much_attention_and_little_norm_weighted_attention(minilm: TextEncoder):
+    """In the middle layers [CLS] has half of the attention, and less norm-weighted attention than an average word."""
     trace = minilm.trace(ORDINARY)
     for layer in range(1, 5):
         shares = nw.layer_shares(trace, layer)
-        weight, moved = shares.on_opening()
-        assert 0.45 < weight < 0.65
-        assert moved < shares.on_average_word()[1]
+        attention, weighted = shares.on_opening()
+        assert 0.45 < attention < 0.65
+        assert weighted < shares.on_average_word()[1]
 
 
 def test_nothing_typed_has_no_average_word(minilm: TextEncoder):

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder.export import map as attention_map
 from encoder.figures.numbers import three_digits
-from encoder.measure import aggregate, align
+from encoder.measure import aggregate, map_comparison
 from pages.core import cache, export
 from pages.core.view import BUNDLED
 from tests.pages.apps import assert_well, visit
@@ -177,7 +177,8 @@ OTHERS = [
     ("head_types", {"find": "roles", "role": "previous"}, ["value"],
      lambda names: names["found"][["value"]].to_numpy()),
     ("head_types", {"find": "map"}, ["x", "y"], lambda names: names["plane"].xy),
-    ("beyond_weights", {"beyond": "moves"}, ["moved"], lambda names: np.asarray(names["moved"]).reshape(-1, 1)),
+    ("beyond_weights", {"beyond": "moves"}, ["norm_weighted"],
+     lambda names: np.asarray(names["weighted"]).reshape(-1, 1)),
     ("beyond_weights", {"beyond": "rollout"}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
     ("beyond_weights", {"beyond": "plane"}, ["query_x", "query_y", "key_x", "key_y", "weight"],
      lambda names: np.column_stack([names["space"].queries, names["space"].keys, names["space"].weights])),
@@ -318,7 +319,7 @@ def test_a_comparisons_numbers_its_lines_and_its_files_agree(
     app = visit("compare", **query)
     assert_well(app)
     found = run(python(app))["found"]
-    assert isinstance(found, align.Comparison)
+    assert isinstance(found, map_comparison.Comparison)
     table = pd.read_parquet(io.BytesIO(files["parquet"]()))
     for name, part in (("a", found.first), ("b", found.second), ("difference", found.difference)):
         assert table[name].to_numpy() == pytest.approx(part.numpy().ravel(), abs=1e-6, nan_ok=True)

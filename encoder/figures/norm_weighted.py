@@ -1,4 +1,4 @@
-"""What attention moves, and rollout, as maps and charts. Shapes: L layers, T tokens (queries i, keys j)."""
+"""Norm-weighted attention and attention rollout as maps and charts. Shapes: L layers, T tokens (queries i, keys j)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from encoder.figures.attention import LOG_DECADES, attention_heatmap
 from encoder.figures.axes import as_array, check_labels, logarithmic_bar, neutral_layout, pill, plain_axis, token_axis
 from encoder.figures.tiled_heatmap import attention_window
 
-#: The three series of the charts, the same on every one of them: what is attended to, what is moved, an average word.
-ATTENTION, MOVED, WORD = colour.SERIES[0], colour.SERIES[1], colour.NEUTRAL
+#: The colours of the series, the same in every chart: attention, norm-weighted attention, an average word.
+ATTENTION, NORM_WEIGHTED, WORD = colour.SERIES[0], colour.SERIES[1], colour.NEUTRAL
 
-#: kind of map -> (title of its colour bar, what a cell's label says before and after the number, titles of the axes).
+#: kind of map -> (title of its colour bar, titles of the axes across and down).
 _KINDS = {
-    "share": ("share of what is moved", "from %{x} comes", "of what %{y} gets", "gives (key)", "gets (query)"),
-    "length": ("length of what is moved", "%{x} moves", "to %{y}", "gives (key)", "gets (query)"),
-    "rollout": ("rollout", "%{x} counts", "in %{y}", "input token", "token after the layer"),
+    "share": ("norm-weighted share", "attended to (key)", "attends (query)"),
+    "length": ("weight × norm", "attended to (key)", "attends (query)"),
+    "rollout": ("rollout", "input token", "token after the layer"),
 }
 
 
-def moved_heatmap(
+def weighted_heatmap(
     values: object,
     labels: Sequence[str],
     kind: Literal["share", "length", "rollout"],
@@ -38,7 +38,7 @@ def moved_heatmap(
     column_offset: int = 0,
     window: bool = False,
 ) -> go.Figure:
-    """A map like an attention map of something else: rows get, columns give.
+    """A map like an attention map, of other numbers.
 
     Args:
         values: [Ti, Tj], not negative.
@@ -56,11 +56,11 @@ def moved_heatmap(
     look: dict[str, Any] = {"log": log, "colours": colours, "selected": selected, "block": block}
     look |= {"row_offset": row_offset, "column_offset": column_offset}
     figure = (attention_window if window else attention_heatmap)(values, labels, **look)
-    title, before, after, across, down = _KINDS[kind]
+    title, across, down = _KINDS[kind]
     unit = "" if block == 1 else f", {block} tokens a cell"
     figure.update_layout({"xaxis.title.text": across + unit, "yaxis.title.text": down + unit})
     name = title if block == 1 else f"largest {title}"
-    says = f"{before} {'at most ' if block > 1 else ''}%{{z:.3g}} {after}<extra></extra>"
+    says = f"%{{y}} to %{{x}}: {name} %{{z:.3g}}<extra></extra>"
     top = float(largest) if np.isfinite(largest) and largest > 0 else 1.0
     figure.update_traces(
         {"zmax": top, "hovertemplate": says, "colorbar": {"title": {"text": name}}}, selector={"type": "heatmap"}
@@ -71,16 +71,17 @@ def moved_heatmap(
 
 
 def shares_by_layer(
-    attention: object, moved: object, word: object, *, selected: int | None = None, opening: str = "[CLS]"
+    attention: object, weighted: object, word: object, *, selected: int | None = None, opening: str = "[CLS]"
 ) -> go.Figure:
-    """Three curves over the layers: the opening token's share of the attention [L], its share of what is moved [L],
-    and what an average word has of that [L]. selected: the layer that is marked."""
-    names = (f"attention on {opening}", f"moved by {opening}", "moved by an average word")
-    rows = [as_array(values, name=name, ndim=1) for name, values in zip(names, (attention, moved, word), strict=True)]
+    """Three curves over the layers, [L] each: attention on the opening token, its norm-weighted attention, and that of
+    an average word. selected: the layer that is marked."""
+    names = (f"attention on {opening}", f"norm-weighted, {opening}", "norm-weighted, average word")
+    series = (attention, weighted, word)
+    rows = [as_array(values, name=name, ndim=1) for name, values in zip(names, series, strict=True)]
     if len({len(row) for row in rows}) != 1:
         raise ValueError(f"The curves have {[len(row) for row in rows]} layers: they need as many.")
     figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 12, "t": 54, "b": 8}))
-    looks = ((ATTENTION, "circle", "solid"), (MOVED, "square", "solid"), (WORD, "diamond", "dot"))
+    looks = ((ATTENTION, "circle", "solid"), (NORM_WEIGHTED, "square", "solid"), (WORD, "diamond", "dot"))
     for name, values, (shade, symbol, dash) in zip(names, rows, looks, strict=True):
         figure.add_scatter(
             x=np.arange(len(values), dtype=np.int32),
@@ -105,25 +106,25 @@ def shares_by_layer(
 
 def shares_by_token(
     attention: object,
-    moved: object,
+    weighted: object,
     labels: Sequence[str],
     *,
     first: int = 0,
     selected: int | None = None,
 ) -> go.Figure:
-    """Two bars a token: its share of a layer's attention and of what is moved, [T] each, of tokens `first` onwards."""
+    """Two bars a token: its share of a layer's attention and norm-weighted attention, [T] each, from `first` on."""
     pairs = [("attention", as_array(attention, name="attention", ndim=1), ATTENTION)]
-    pairs.append(("what is moved", as_array(moved, name="moved", ndim=1), MOVED))
+    pairs.append(("norm-weighted attention", as_array(weighted, name="norm_weighted", ndim=1), NORM_WEIGHTED))
     count = len(pairs[0][1])
     if len(pairs[1][1]) != count:
-        raise ValueError(f"attention has {count} tokens and moved {len(pairs[1][1])}: they need as many.")
+        raise ValueError(f"attention has {count} tokens and norm_weighted {len(pairs[1][1])}: they need as many.")
     labels = check_labels(labels, first + count, "labels")
     figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 54, "b": 8}))
     for name, values, shade in pairs:
         figure.add_bar(
             x=first + np.arange(count, dtype=np.int32),
             y=values,
-            name=f"share of {name}",
+            name=name,
             marker={"color": shade, "line": {"width": 0}},
             hovertemplate=f"%{{x}}: %{{y:.1%}} of {name}<extra></extra>",
         )

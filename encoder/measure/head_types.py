@@ -1,0 +1,138 @@
+"""Types of heads on one text: a head has a type where a measure passes a threshold. The reader may move thresholds.
+
+Another text may show other types: every number here is measured on one text, while Clark et al. (2019) average over a
+corpus of Wikipedia segments and Voita et al. (2019) over a test set of translations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from encoder.measure.heads import HeadMeasures
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The values from which on a head has a type.
+
+    position, special: mean weight, exceeded (0.5 and 0.6 in the code of Clark et al. 2019, on corpus means);
+    top: share of queries whose largest weight is there, reached (0.9 in Voita et al. 2019, section 5.1, for the
+    offsets -1 and +1; here also for the token itself);
+    broad: normalised entropy, exceeded. Clark et al. take 3.8 nats on segments of up to 128 tokens, which is 0.78 of
+    ln 128; nats cannot serve short texts, since no head of a text under 45 tokens reaches 3.8;
+    same: mean weight on the same token elsewhere, exceeded (chosen here).
+    """
+
+    position: float = 0.5
+    top: float = 0.9
+    special: float = 0.6
+    broad: float = 0.8
+    same: float = 0.5
+
+
+@dataclass(frozen=True)
+class HeadType:
+    """A pattern that a head can show. badge: a word short enough for the grid; sentence: for a learner.
+
+    rules: (measure, field of Thresholds, whether reaching the threshold is enough); one rule that holds is enough.
+    """
+
+    name: str
+    badge: str
+    title: str
+    sentence: str
+    rules: tuple[tuple[str, str, bool], ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A head has a type because `measure` has `value`, and the threshold is `threshold`."""
+
+    head_type: HeadType
+    measure: str
+    value: float
+    threshold: float
+
+
+HEAD_TYPES: tuple[HeadType, ...] = (
+    HeadType(
+        "previous", "prev", "Previous-token head", "Most tokens attend to the token before them.",
+        (("previous", "position", False), ("top_previous", "top", True)),
+    ),
+    HeadType(
+        "next", "next", "Next-token head", "Most tokens attend to the token after them.",
+        (("next", "position", False), ("top_next", "top", True)),
+    ),
+    HeadType(
+        "self", "self", "Self head", "Most tokens attend to themselves.",
+        (("self", "position", False), ("top_self", "top", True)),
+    ),
+    HeadType(
+        "cls", "CLS", "Sink on the opening token",
+        "Most attention goes to the opening token: an attention sink (Xiao et al. 2023).",
+        (("cls", "special", False),),
+    ),
+    HeadType(
+        "sep", "SEP", "Sink on separators",
+        "Most attention goes to [SEP]. Clark et al. (2019) suggest a no-op; this is a hypothesis.",
+        (("sep", "special", False),),
+    ),
+    HeadType(
+        "broad", "broad", "Broad head", "Queries spread their attention almost evenly over the text.",
+        (("relative_entropy", "broad", False),),
+    ),
+    HeadType(
+        "same", "same", "Same-token head", "Tokens attend to other places with the same token.",
+        (("same_token", "same", False),),
+    ),
+)  # fmt: skip
+
+BY_NAME: dict[str, HeadType] = {head_type.name: head_type for head_type in HEAD_TYPES}
+
+
+def find(measures: HeadMeasures, thresholds: Thresholds = Thresholds()) -> tuple[tuple[tuple[Finding, ...], ...], ...]:
+    """The types of every head, [L][H], each with the measure that shows it; () where none applies."""
+    n_layers, n_heads = measures["entropy"].shape
+    return tuple(
+        tuple(_of_head(measures, thresholds, layer, head) for head in range(n_heads)) for layer in range(n_layers)
+    )
+
+
+def badges(measures: HeadMeasures, thresholds: Thresholds = Thresholds()) -> tuple[tuple[str, ...], ...]:
+    """[L][H]: the badge of each head's first type, "" where it has none."""
+    found = find(measures, thresholds)
+    return tuple(tuple(findings[0].head_type.badge if findings else "" for findings in layer) for layer in found)
+
+
+def table(measures: HeadMeasures, thresholds: Thresholds = Thresholds()) -> pd.DataFrame:
+    """One row for each type of each head: type, layer, head, and the measure that shows it: its name, value, threshold.
+
+    Types stand in the order of `HEAD_TYPES`, heads layer by layer.
+    """
+    import pandas as pd
+
+    found = find(measures, thresholds)
+    rows = [
+        (head_type.name, layer, head, finding.measure, finding.value, finding.threshold)
+        for head_type in HEAD_TYPES
+        for layer, heads in enumerate(found)
+        for head, findings in enumerate(heads)
+        for finding in findings
+        if finding.head_type is head_type
+    ]
+    return pd.DataFrame(rows, columns=["head_type", "layer", "head", "measure", "value", "threshold"])
+
+
+def _of_head(measures: HeadMeasures, thresholds: Thresholds, layer: int, head: int) -> tuple[Finding, ...]:
+    findings = []
+    for head_type in HEAD_TYPES:
+        for measure, field, reached in head_type.rules:
+            value, threshold = float(measures[measure][layer, head]), float(getattr(thresholds, field))
+            if value > threshold or (reached and value == threshold):  # false for NaN
+                findings.append(Finding(head_type, measure, value, threshold))
+                break
+    return tuple(findings)

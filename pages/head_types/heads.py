@@ -1,0 +1,131 @@
+"""The heads of a view with their measures and types, and the controls that choose among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from encoder.measure import head_types
+from encoder.measure.definitions import BY_NAME as MEASURES
+from encoder.measure.head_types import HEAD_TYPES, Finding, HeadType
+from encoder.measure.heads import HeadMeasures
+from pages.core import head_measures
+from pages.core.head_measures import HeadTypeParams
+from pages.core.view import View, state
+from pages.head_types.params import Params
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The measures of all heads, their types by the thresholds in the address, and the type to show ("": any).
+
+    A head's number is l H + h.
+    """
+
+    measures: HeadMeasures
+    found: tuple[tuple[tuple[Finding, ...], ...], ...]
+    wanted: str
+
+    @classmethod
+    def of(cls, view: View, params: Params) -> Heads:
+        measures = head_measures.measures(view, params.queries)  # type: ignore[arg-type]
+        found = head_types.find(measures, head_measures.thresholds())
+        return cls(measures, found, state.get(HeadTypeParams.head_type))
+
+    @property
+    def n_heads(self) -> int:
+        """H."""
+        return len(self.found[0])
+
+    def __len__(self) -> int:
+        return len(self.found) * self.n_heads
+
+    def shown(self) -> list[int]:
+        """Numbers of the heads that the type filter keeps."""
+        return [number for number in range(len(self)) if not self.wanted or self.has(number, self.wanted)]
+
+    def with_type(self, name: str) -> list[int]:
+        """Numbers of the heads of a type."""
+        return [number for number in range(len(self)) if self.has(number, name)]
+
+    def has(self, number: int, name: str) -> bool:
+        """Whether a head has a type."""
+        return any(finding.head_type.name == name for finding in self.findings(number))
+
+    def findings(self, number: int) -> tuple[Finding, ...]:
+        """The types of a head, each with the measure that shows it."""
+        layer, head = divmod(number, self.n_heads)
+        return self.found[layer][head]
+
+    def badge(self, number: int) -> str:
+        """All badges of a head, or nothing."""
+        return ", ".join(finding.head_type.badge for finding in self.findings(number))
+
+    def types_present(self) -> list[HeadType]:
+        """The types that at least one head has."""
+        return [one for one in HEAD_TYPES if self.with_type(one.name)]
+
+
+# --- controls --------------------------------------------------------------------------------------------------------
+
+
+def type_filter() -> None:
+    """Only heads of one type."""
+    titles = {"": "Any type"} | {one.name: one.title for one in HEAD_TYPES}
+    state.bound(
+        st.selectbox, HeadTypeParams.head_type, "Head type", list(titles), format_func=titles.get, width=260
+    )  # fmt: skip
+
+
+_THRESHOLDS = {
+    HeadTypeParams.position: (
+        "Previous, next, self: mean weight above",
+        "0.5 in Clark et al. (2019), for means over a corpus. Here the mean is over one text.",
+    ),
+    HeadTypeParams.top: (
+        "… or share of queries with the largest weight there",
+        "0.9 in Voita et al. (2019, section 5.1), for the offsets −1 and +1. Applied to 0 (self) here.",
+    ),
+    HeadTypeParams.special: (
+        "Sinks: mean weight above",
+        "0.6 in Clark et al. (2019), for means over a corpus. Here the mean is over one text.",
+    ),
+    HeadTypeParams.broad: (
+        "Broad: normalised entropy above",
+        "Entropy divided by ln T, so that short texts can have broad heads. Clark et al. (2019) use 3.8 nats for texts "
+        "of up to 128 tokens, which is 0.78 of ln 128.",
+    ),
+    HeadTypeParams.same: ("Same token: mean weight above", "Our choice; no source."),
+    HeadTypeParams.strong: ("A weight is strong above", "For the measure “Strong weights”. Our choice; no source."),
+}
+
+
+def threshold_controls(place: DeltaGenerator) -> None:
+    """The thresholds of the types, and the queries that count."""
+    for param, (label, source) in _THRESHOLDS.items():
+        state.bound(
+            place.number_input, param, label, min_value=0.0, max_value=1.0, step=0.05, format="%.2f", help=source
+        )  # fmt: skip
+    state.bound(
+        place.segmented_control,
+        Params.queries,
+        "Averaged over",
+        ["all", "content"],
+        required=True,
+        format_func={"all": "All tokens", "content": "Words only"}.get,
+        help="The queries that count: all real tokens, as in Clark et al. (2019), or without [CLS] and [SEP].",
+    )
+    place.button("Defaults", icon=":material/restart_alt:", on_click=_defaults)
+
+
+def _defaults() -> None:
+    for param in (*_THRESHOLDS, Params.queries):
+        state.put(param, param.default)
+
+
+def reason(finding: Finding) -> str:
+    """The number that gives a head its type."""
+    title = MEASURES[finding.measure].title
+    return f"“{title}”: {finding.value:.2f} (threshold {finding.threshold:g})."

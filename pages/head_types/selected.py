@@ -1,0 +1,50 @@
+"""The selected head: its types, its map, and links to other pages."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from encoder import figures
+from pages.components import plot
+from pages.core import map_window, sidebar
+from pages.core.view import View
+from pages.head_types.heads import Heads, reason
+
+
+def draw(view: View, found: Heads) -> None:
+    """The selected head beside the table, the maps or the points."""
+    st.subheader(f"L{view.layer} H{view.head}", anchor=False)
+    st.markdown(_types(view, found))
+    trace = view.trace
+    if trace.n_tokens <= map_window.EXACT_TOKENS:
+        figure = figures.attention_heatmap(
+            trace.attention(view.layer, view.head).cpu(),
+            trace.labels,
+            colours=view.colours,
+            selected=(view.i, view.j),
+        )
+        figure.update_traces(colorbar_len=150)  # the column is narrow
+        plot(
+            figure,
+            key="find-head",
+            alt=f"Attention map of layer {view.layer}, head {view.head}.",
+            height=380,
+            selected=(view.i, view.j),
+            on_event=sidebar.select_from,
+        )
+    if st.button("Open in Attention heads", icon=":material/open_in_full:", type="primary"):
+        st.switch_page("pages/heads/page.py")
+
+
+def _types(view: View, found: Heads) -> str:
+    """The types of the head with the numbers that show them, or its entropy and largest weight."""
+    findings = found.findings(view.layer * found.n_heads + view.head)
+    if findings:
+        return "  \n".join(
+            f"**{finding.head_type.title}**: {finding.head_type.sentence} {reason(finding)}" for finding in findings
+        )
+    place = view.layer, view.head
+    return (
+        f"No type by these thresholds. Entropy: {found.measures['entropy'][place]:.2f} nats, normalised "
+        f"{found.measures['relative_entropy'][place]:.2f}. Mean largest weight: {found.measures['maximum'][place]:.2f}."
+    )

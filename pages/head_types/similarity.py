@@ -1,0 +1,88 @@
+"""Head similarity: heads as points, close together where their attention is similar."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from encoder.figures.heads import head_points
+from encoder.measure.similarity import HeadPlane, HeadSimilarity, head_plane, head_similarity
+from pages.components import PlotEvent, on_click, plot
+from pages.core import cache, sidebar
+from pages.core.view import View, state
+from pages.head_types.heads import Heads
+from pages.head_types.params import COLOURINGS, Params
+
+#: Texts of more tokens get a progress bar.
+SHORT_TEXT = 256
+
+
+def divergences(view: View) -> HeadSimilarity:
+    """The divergences of all pairs of heads, kept for all sessions."""
+    doing = "Comparing all pairs of heads …"
+    bar = st.progress(0.0, doing) if view.trace.n_tokens > SHORT_TEXT else None
+
+    def make(trace) -> HeadSimilarity:
+        return head_similarity(trace, progress=bar and (lambda share: bar.progress(share, doing)))
+
+    try:
+        return cache.derived(view.model, view.text, view.pair, ("similarity",), make)
+    finally:
+        if bar is not None:
+            bar.empty()
+
+
+def draw(view: View, found: Heads) -> tuple[go.Figure, HeadPlane]:
+    """The points; a click opens a head. Returns the figure and the points."""
+    colouring = state.bound(
+        st.segmented_control, Params.points, "Colour", list(COLOURINGS), required=True, format_func=COLOURINGS.get
+    )
+    similarity = divergences(view)
+    with st.spinner("Placing the heads …", show_time=False):
+        plane: HeadPlane = cache.derived(
+            view.model, view.text, view.pair, ("plane of heads",), lambda _: head_plane(similarity)
+        )
+    types = {one.title: found.with_type(one.name) for one in found.types_present()}
+    drawn = head_points(
+        plane.xy,
+        found.n_heads,
+        head_types=types if colouring == "role" else None,
+        badges=[found.badge(number) for number in range(len(found))],
+        selected=(view.layer, view.head),
+        faded=sorted(set(range(len(found))) - set(found.shown())),
+        colours=view.colours,
+    )
+
+    def open_point(event: PlotEvent) -> None:
+        head = drawn.at(event["trace"], event["point"])
+        if head is not None:
+            sidebar.open_head(*head)
+
+    plot(
+        drawn.figure,
+        key="head-map",
+        alt=f"{len(found)} heads as points; near points have similar attention. Coloured by {COLOURINGS[colouring]}.",
+        height=470,
+        on_event=on_click(point=open_point),
+    )
+    nearest = ", ".join(
+        f"L{layer} H{head} ({value:.3f})" for layer, head, value in similarity.nearest(view.layer, view.head)
+    )
+    if nearest:
+        st.markdown(f"Smallest divergence from **L{view.layer} H{view.head}**: {nearest}.")
+    st.caption(
+        f"Near points: similar attention. The plane is approximate; its stress is {plane.stress:.2f} (0: exact).",
+        help=_method(similarity),
+    )
+    return drawn.figure, plane
+
+
+def _method(similarity: HeadSimilarity) -> str:
+    text = (
+        "The distance of two heads is the Jensen–Shannon divergence of their rows, averaged over the queries of this "
+        "text: 0 for equal rows, ln 2 = 0.693 for rows without a common key. Multidimensional scaling places the heads "
+        "in a plane (Clark et al. 2019, section 6, who sum over a corpus)."
+    )
+    if similarity.n_rows < similarity.n_tokens:
+        text += f" Rows compared: {similarity.n_rows:,} of {similarity.n_tokens:,}, evenly spaced."
+    return text

@@ -1,0 +1,109 @@
+"""The table of all heads and their measures."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from encoder.figures.numbers import three_digits
+from encoder.measure import tokens
+from encoder.measure.definitions import BY_NAME as MEASURES
+from encoder.measure.definitions import HEAD_MEASURES, Definition
+from encoder.measure.head_types import BY_NAME as TYPES
+from pages.core import head_measures, sidebar
+from pages.core.view import View
+from pages.head_types.heads import Heads
+
+#: Measure -> a short column name, from left to right; the column's help has the full title. On a projector of
+#: 1280 pixels the first seven are visible. "cls" and "sep" are called as this model's tokens are.
+COLUMNS = {
+    "entropy": "Entropy", "distance": "Dist.", "self": "Self", "previous": "Prev.", "next": "Next", "cls": "Opening",
+    "sep": "Closing", "relative_entropy": "Norm. ent.", "maximum": "Max.", "strong": "Strong", "punctuation": "Punct.",
+    "same_token": "Same", "own_word": "Word", "top_previous": "Top prev.", "top_self": "Top self",
+    "top_next": "Top next",
+}  # fmt: skip
+#: Width of a column of numbers in pixels, by the length of its name.
+NARROW, WIDE = 63, 82
+FORMATS = {"share": "%.3f", "nats": "%.2f", "tokens": "%.1f"}
+UNITS = {"share": "a share, 0 to 1", "nats": "in nats", "tokens": "in tokens"}
+#: Height of the table in pixels.
+HEIGHT = 470
+
+
+def frame(found: Heads) -> pd.DataFrame:
+    """One row a head: its name, its types, its measures; only those that the filter keeps, indexed by number."""
+    every = found.measures.table()
+    every.insert(0, "name", [f"L{layer} H{head}" for layer, head in every[["layer", "head"]].to_numpy()])
+    every.insert(1, "head_types", [found.badge(number) for number in range(len(every))])
+    return every.iloc[found.shown()]
+
+
+def draw(view: View, found: Heads) -> None:
+    """The sortable table; a click on a row selects its head."""
+    rows = frame(found)
+    if rows.empty:
+        _say_that_none_is(found)
+        return
+    st.dataframe(
+        rows.drop(columns=["layer", "head"]),
+        hide_index=True,
+        width="stretch",
+        height=min(HEIGHT, 38 + 35 * len(rows)),
+        column_config={
+            "name": st.column_config.TextColumn("Head", pinned=True, width=66),
+            "head_types": st.column_config.TextColumn("Types", pinned=True, width=62),
+            **{one.name: _column(one, _column_name(view, one.name)) for one in HEAD_MEASURES},
+        },
+        column_order=["name", "head_types", *COLUMNS],
+        key="find-table",
+        on_select=lambda: _open_row(found, list(rows.index)),
+        selection_mode="single-row",
+        alt="One row for each head, one column for each measure.",
+    )
+    st.caption(_about(found, rows))
+
+
+def _column_name(view: View, measure: str) -> str:
+    """A column's name; for special tokens the token itself, where it is short."""
+    if measure not in ("cls", "sep"):
+        return COLUMNS[measure]
+    there = tokens.special_position(view.trace, measure)  # type: ignore[arg-type]
+    token = next((label for label, one in zip(view.trace.labels, there, strict=True) if one), "")
+    return token if 0 < len(token) <= 5 else COLUMNS[measure]
+
+
+def _column(one: Definition, name: str) -> object:
+    return st.column_config.NumberColumn(
+        name,
+        help=f"**{one.title}** ({UNITS[one.unit]}). {one.sentence}\n\n$${one.formula}$$\n\nSource: {one.source}.",
+        format=FORMATS[one.unit],
+        width=NARROW if len(name) <= len("Entropy") else WIDE,
+    )
+
+
+def _about(found: Heads, rows: pd.DataFrame) -> str:
+    text = "Click a column's name to sort, a row to select its head."
+    normalised = rows["relative_entropy"]
+    if normalised.isna().any():
+        return text
+    low, high = normalised.idxmin(), normalised.idxmax()
+    return (
+        f"{len(rows)} heads, {found.measures.n_queries:,} queries. Normalised entropy (uniform attention: 1): lowest "
+        f"{rows['name'][low]}, {three_digits(normalised[low])}; highest {rows['name'][high]}, "
+        f"{three_digits(normalised[high])}. {text}"
+    )
+
+
+def _open_row(found: Heads, numbers: list[int]) -> None:
+    chosen = st.session_state["find-table"]["selection"]["rows"]
+    if chosen and chosen[0] < len(numbers):
+        sidebar.open_head(*divmod(int(numbers[chosen[0]]), found.n_heads))
+
+
+def _say_that_none_is(found: Heads) -> None:
+    wanted = TYPES[found.wanted]
+    thresholds = head_measures.thresholds()
+    rules = " or ".join(
+        f"“{MEASURES[measure].title}” above {getattr(thresholds, field):g}" for measure, field, _ in wanted.rules
+    )
+    st.info(f"{wanted.title}: no head in this sentence has {rules}. Lower the threshold to find the nearest head.")

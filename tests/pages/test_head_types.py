@@ -1,0 +1,140 @@
+"""Head types under AppTest: every part with odd texts, links, thresholds, and the numbers in the table."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import encoder
+from encoder.measure.heads import head_measures
+from encoder.measure.similarity import head_similarity
+from tests.pages.apps import assert_well, sentences, visit
+
+PAGE, TEXT = "head_types", "The keys to the old wooden cabinet are on the table."
+PARTS = ["table", "roles", "map"]
+
+
+@pytest.fixture(scope="module")
+def minilm() -> encoder.TextEncoder:
+    return encoder.load("minilm", device="cpu")
+
+
+def written(app: AppTest) -> str:
+    """The page's running text, without Markdown's escapes."""
+    texts = [element.value for kind in ("markdown", "caption", "subheader") for element in app.main.get(kind)]
+    return "\n".join(texts).replace("\\", "")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_opens_with_every_text(part: str) -> None:
+    app = visit(PAGE, find=part, text="one two three", layer="3", head="7", i="2", j="1")
+    assert_well(app)
+    assert app.query_params["i"] == "2"
+    for text in ("", "the the **b** $x$ `c` :smile: [a](b) שלום"):
+        app.sidebar.text_area(key="view:text").set_value(text).run()
+        assert_well(app)
+
+
+@pytest.mark.parametrize(
+    ("positions", "norm", "extra"),
+    [("rotary", "pre", {}), ("none", "post", {"layers": "1", "heads": "1", "width": "4"})],
+)
+def test_every_part_of_every_kind_of_encoder(positions: str, norm: str, extra: dict[str, str]) -> None:
+    sizes = {"layers": "2", "heads": "2", "width": "12", "ffn": "20", "head": "0"} | extra
+    for part in PARTS:
+        more = {"positions": positions, "points": "role"} | sizes
+        assert_well(visit(PAGE, find=part, model="scratch", norm=norm, text="a b a", **more))
+
+
+@pytest.mark.parametrize("part", ["table", "roles"])
+def test_a_long_text(part: str) -> None:
+    assert_well(visit(PAGE, find=part, text="attention is all you need " * 60, i="270"))
+
+
+def test_a_second_sentence() -> None:
+    for part in PARTS:
+        assert_well(visit(PAGE, find=part, text="one two", pair="three four"))
+
+
+def test_the_table_holds_every_measure_of_every_head(minilm: encoder.TextEncoder) -> None:
+    app = visit(PAGE, text=TEXT)
+    shown = app.main.dataframe[0].value
+    measures = head_measures(minilm.trace(TEXT))
+    assert len(shown) == 72
+    for name in measures.values:
+        assert shown[name].to_numpy() == pytest.approx(measures[name].ravel(), nan_ok=True)
+    assert shown["name"].tolist()[:13] == [f"L0 H{head}" for head in range(12)] + ["L1 H0"]
+
+
+def test_previous_and_next_have_the_right_direction() -> None:
+    """Row i, column i - 1 is the previous token: L0 H2 attends to it, L1 H8 to the next one."""
+    app = visit(PAGE, text=TEXT)
+    types = app.main.dataframe[0].value.set_index("name")["head_types"]
+    assert types["L0 H2"] == "prev"
+    assert types["L1 H8"] == "next"
+    for name, head in (("previous", "L0 H2"), ("next", "L1 H8")):
+        filtered = visit(PAGE, text=TEXT, role=name).main.dataframe[0].value
+        assert filtered["name"].tolist() == [head]
+    assert "**Next-token head**" in written(visit(PAGE, text=TEXT, layer="1", head="8"))
+
+
+def test_thresholds_are_in_the_link_and_change_the_types() -> None:
+    app = visit(PAGE, text=TEXT, role="previous", role_position="0.2", role_top="1")
+    many = app.main.dataframe[0].value
+    assert len(many) > 1
+    assert (many["previous"] > 0.2).all()
+    app.main.number_input(key="view:role_position").set_value(1.0).run()
+    assert_well(app)
+    assert app.query_params["role_position"] == "1"
+    app.main.button[[button.label for button in app.main.button].index("Defaults")].click().run()
+    assert app.main.dataframe[0].value["name"].tolist() == ["L0 H2"]
+    assert "role_position" not in app.query_params
+
+
+def test_a_short_sentence_has_broad_heads(minilm: encoder.TextEncoder) -> None:
+    measures = head_measures(minilm.trace(TEXT))
+    broad = (measures["relative_entropy"] > 0.8).nonzero()
+    expected = [f"L{layer} H{head}" for layer, head in zip(*broad, strict=True)]
+    assert expected
+    assert visit(PAGE, text=TEXT, role="broad").main.dataframe[0].value["name"].tolist() == expected
+
+
+def test_a_type_that_no_head_has_is_a_sentence() -> None:
+    app = visit(PAGE, text="one two", role="broad", role_broad="1")
+    assert_well(app)
+    assert "“Normalised entropy” above 1" in sentences(app)
+    assert not app.main.dataframe
+
+
+def test_a_bad_threshold_in_a_link_gets_a_sentence() -> None:
+    app = visit(role_top="7", find="list")  # such a sentence is said once, on the page that the link opens
+    assert_well(app)
+    assert "between 0 and 1" in sentences(app).replace("\\", "")
+    assert "table, roles, map" in sentences(app).replace("\\", "")
+
+
+def test_words_only_changes_the_rows_that_count(minilm: encoder.TextEncoder) -> None:
+    app = visit(PAGE, text=TEXT, queries="content")
+    measures = head_measures(minilm.trace(TEXT), queries="content")
+    assert app.main.dataframe[0].value["cls"].to_numpy() == pytest.approx(measures["cls"].ravel())
+    assert f"{measures.n_queries} queries" in written(app)
+
+
+def test_the_similarity_names_the_nearest_heads(minilm: encoder.TextEncoder) -> None:
+    shown = written(visit(PAGE, text=TEXT, find="map", layer="1", head="8"))
+    for layer, head, value in head_similarity(minilm.trace(TEXT)).nearest(1, 8):
+        assert f"L{layer} H{head} ({value:.3f})" in shown
+
+
+@pytest.mark.parametrize(("model", "special"), [("minilm", ["[CLS]", "[SEP]"]), ("scratch", ["[CLS]", "[SEP]"])])
+def test_the_main_measures_come_first_in_the_table(model: str, special: list[str]) -> None:
+    shown = visit(PAGE, text="one two", model=model).dataframe[0].proto
+    columns = json.loads(shown.columns)
+    order = list(shown.column_order)
+    assert order[2:9] == ["entropy", "distance", "self", "previous", "next", "cls", "sep"]
+    assert [columns[name]["label"] for name in order[7:9]] == special
+    # Beside the check boxes (34) and within the 630 pixels that the column has on a screen of 1280.
+    assert 34 + sum(columns[name]["width"] for name in order[:9]) <= 630
+    assert all("Source: " in columns[name]["help"] for name in order[2:])
