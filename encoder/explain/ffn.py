@@ -101,7 +101,7 @@ class HiddenActivations:
         """[F]: neurons that are off at every token."""
         return np.asarray(self.off.all(axis=0), dtype=np.bool_)
 
-    def excited_by(self, neuron: int) -> NDArray[np.integer]:
+    def tokens_by_activation(self, neuron: int) -> NDArray[np.integer]:
         """Tokens by their activation of a neuron, the largest first."""
         return np.argsort(-self.hidden[:, neuron], kind="stable")
 

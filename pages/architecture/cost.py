@@ -1,84 +1,78 @@
-"""What the model costs on this sentence: formulas with numbers, where n² overtakes, and the time it really takes."""
+"""The cost of a forward pass: formulas with numbers, the crossover of n and n², and measured times."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from encoder.errors import EncoderError
-from encoder.explain import cost as costs
-from encoder.explain import timing as timings_of
+from encoder.explain import timing
+from encoder.explain.cost import Cost, CostPart, Term, cost, crossover, curve
+from encoder.explain.timing import Timing
 from encoder.figures.steps import cost_curves
-from pages.architecture.diagram import short
+from pages.architecture.units import short
 from pages.core import cache, formulas
 from pages.core.view import View
 
-#: The longest text that is measured here: beyond it one layer alone takes seconds and its mask hundreds of megabytes.
+#: The longest measured text: beyond it one layer takes seconds, and its mask hundreds of megabytes.
 LONGEST = 8_192
 _RESULTS = "cost:measured"
 
 
-def show(view: View) -> tuple[costs.Cost, int]:
-    """The whole section. Returns the cost that it shows, and the bytes of a number."""
+def show(view: View, bytes_each: int) -> Cost:
+    """The whole part of the page. Returns the cost."""
     config, n_tokens = view.loaded.config, view.trace.n_tokens
-    each = costs.BYTES.get(str(view.loaded.encoder.dtype), 4)
-    found = costs.cost(config, n_tokens, view.loaded.n_parameters, each)
+    found = cost(config, n_tokens, view.loaded.n_parameters, bytes_each)
     st.markdown(
-        f"**{short(found.flops)}FLOP** for this sentence of n = {n_tokens} tokens, {config.n_layers} layers "
-        f"together. The weights take **{short(found.weights)}B**, the residual stream of a trace "
-        f"{short(found.stream)}B; all {config.n_layers * config.n_heads} attention maps, were they written out, "
-        f"{short(found.maps)}B."
+        f"Work for this sentence, n = {n_tokens} tokens: **{short(found.flops)}FLOP** in {config.n_layers} layers. "
+        f"Weights: **{short(found.weights)}B**. Residual stream of a trace: {short(found.stream)}B. "
+        f"All {config.n_layers * config.n_heads} attention maps, if written out: {short(found.maps)}B."
     )
-    _parts(view, found, each)
-    st.subheader("Where n² overtakes", anchor=False)
+    flops, memory = st.columns(2, gap="medium")
+    with flops:
+        _table("FLOPs of one layer", found.parts, lambda part: part.work, f"**{short(found.layer_flops)}**")
+    with memory:
+        _table("Bytes of each output", found.parts, lambda part: part.memory)
+    st.caption(
+        f"A multiplication and an addition count as two FLOPs. One number takes {bytes_each} bytes. The n × n maps "
+        "count as if written out; the model's fused attention stores only a part at a time. By convention, each number "
+        "costs 5 FLOPs in a softmax, 7 in a norm and 1 to 8 in an activation."
+    )
+    st.subheader("Where n² overtakes n", anchor=False)
     _crossover(view)
     st.subheader("Measured on this machine", anchor=False)
     _measured(view)
-    return found, each
+    return found
 
 
-def _parts(view: View, found: costs.Cost, each: int) -> None:
-    """The table of one layer: formula, numbers, value; FLOPs and memory."""
-    flops, memory = st.columns(2, gap="medium")
-    with flops:
-        st.markdown(
-            "**FLOPs of one layer**\n\n| | formula | with numbers | |\n|:--|:--|:--|--:|\n"
-            + "\n".join(
-                f"| {part.title} | ${part.work.symbols}$ | ${part.work.numbers}$ | {short(part.flops)} |"
-                for part in found.parts
-            )
-            + f"\n| **Together** | | | **{short(found.layer_flops)}** |"
-        )
-    with memory:
-        st.markdown(
-            "**Memory of what each part hands on, in bytes**\n\n| | formula | with numbers | |\n|:--|:--|:--|--:|\n"
-            + "\n".join(
-                f"| {part.title} | ${part.memory.symbols}$ | ${part.memory.numbers}$ | {short(part.bytes)} |"
-                for part in found.parts
-            )
-        )
-    st.caption(
-        f"A multiplication with its addition counts as two FLOPs. A number takes {each} bytes here. The n × n maps"
-        " are counted as if written out; the model's fused attention holds only a part of them at a time. "
-        "Softmax, activation and norms are counted by a convention: 5, 1 to 8 and 7 FLOPs a number."
-    )
+def _table(title: str, parts: Sequence[CostPart], term_of: Callable[[CostPart], Term], total: str = "") -> None:
+    """One row per part of a layer: formula, numbers, value."""
+    lines = [f"**{title}**", "", "| | formula | with numbers | |", "|:--|:--|:--|--:|"]
+    for part in parts:
+        term = term_of(part)
+        lines.append(f"| {part.title} | ${term.symbols}$ | ${term.numbers}$ | {short(term.value)} |")
+    if total:
+        lines.append(f"| **Together** | | | {total} |")
+    st.markdown("\n".join(lines))
 
 
 def _crossover(view: View) -> None:
-    config = view.loaded.config
-    crossing = costs.crossover(config)
+    config, here = view.loaded.config, view.trace.n_tokens
+    crossing = crossover(config)
+    lengths = timing.default_lengths(config, min(LONGEST, max(4 * int(crossing.n_tokens), 512)))
+    lengths = tuple(sorted({min(here, lengths[0]), *lengths, max(here, lengths[-1])}))
+    curves = curve(config, lengths)
     left, right = st.columns([6, 5], gap="medium")
-    lengths = timings_of.default_lengths(config, min(LONGEST, max(4 * int(crossing.n_tokens), 512)))
-    lengths = tuple(sorted({min(view.trace.n_tokens, lengths[0]), *lengths, max(view.trace.n_tokens, lengths[-1])}))
-    curves = costs.curve(config, lengths)
     with left:
         st.plotly_chart(
             cost_curves(
                 lengths,
                 {"grows with n": curves["linear"], "grows with n²": curves["quadratic"]},
                 crossover=crossing.n_tokens,
-                here=view.trace.n_tokens,
+                here=here,
                 axis="FLOPs of one layer",
                 dashed=("grows with n", "grows with n²"),
             ),
@@ -88,69 +82,64 @@ def _crossover(view: View) -> None:
         )
     with right:
         st.markdown(
-            "Queries, keys, values, W_O and the feed-forward layer treat each token on its own: their work grows "
-            "with n. Scores and mixing compare every token with every other: theirs grows with n². Set equal:"
+            "Queries, keys, values, W_O and the feed-forward layer process each token on its own, so their work grows "
+            "with n. Scores and weighted sums pair every token with every other, so their work grows with n². Both are "
+            f"equal at n = **{crossing.n_tokens:,.0f}** tokens:"
         )
         formulas.show(crossing.formula, crossing.numbers)
-        st.markdown(
-            f"Below {crossing.n_tokens:,.0f} tokens most of the work of this model is in its matrices; above, in "
-            "attention."
-        )
 
 
 def _measured(view: View) -> None:
     config = view.loaded.config
-    limit = min(LONGEST, int(1.5 * costs.crossover(config).n_tokens))
-    lengths = timings_of.default_lengths(config, limit)
+    lengths = timing.default_lengths(config, min(LONGEST, int(1.5 * crossover(config).n_tokens)))
     st.markdown(
-        f"One layer of this model is run on random vectors of {len(lengths)} lengths, {lengths[0]} to "
-        f"{lengths[-1]:,} tokens, and its attention between tokens once more on its own. The dashed line is the "
-        "formula: FLOPs divided by the speed at which this machine does each kind of work."
+        f"This measures one layer with random vectors at {len(lengths)} lengths, {lengths[0]} to {lengths[-1]:,} "
+        "tokens. It also measures its attention between tokens alone. The dashed line is the formula: FLOPs divided by "
+        "the speed of this machine for each kind of work."
     )
-    results: dict = st.session_state.setdefault(_RESULTS, {})
+    results: dict[object, list[Timing]] = st.session_state.setdefault(_RESULTS, {})
     place = (view.model, view.layer)
     with st.container(horizontal=True):
         wanted = st.button("Measure", icon=":material/timer:", type="primary", key="measure")
-        st.button("Stop", icon=":material/stop:", key="stop", help="What is measured so far is kept.")
+        st.button("Stop", icon=":material/stop:", key="stop", help="Keeps the lengths measured so far.")
     chart = st.empty()
     if wanted:
-        _measure(view, lengths, results, place, chart)
+        results[place] = []
+        _measure(view, lengths, results[place], chart)
     elif results.get(place):
         _draw(view, results[place], chart)
 
 
-def _measure(view: View, lengths: tuple[int, ...], results: dict, place: tuple, chart) -> None:
-    """Run through the lengths, drawing as they come. Pressing anything ends the run between two lengths."""
-    lock = cache.MEASURING
-    if not lock.acquire(blocking=False):
-        st.info("Somebody else is measuring on this machine; two at once would both be wrong. Try again in a moment.")
+def _measure(view: View, lengths: Sequence[int], timings: list[Timing], chart: DeltaGenerator) -> None:
+    """Measure each length and draw it. Any click ends the run after the current length."""
+    if not cache.MEASURING.acquire(blocking=False):
+        st.info("Another measurement is running on this machine, and two at once disturb each other. Try again soon.")
         return
     try:
-        results[place] = []
         bar = st.progress(0.0, text="Measuring …")
-        for timing in timings_of.time_layer(view.loaded.encoder, lengths, view.layer):
-            results[place].append(timing)
-            share = sum(lengths[: timing.done]) / sum(lengths)
-            bar.progress(share, text=f"{timing.n_tokens:,} tokens: {timing.layer * 1e3:,.1f} ms a layer")
-            _draw(view, results[place], chart)
-            time.sleep(0)  # lets a press on Stop be seen
+        for one in timing.time_layer(view.loaded.encoder, lengths, view.layer):
+            timings.append(one)
+            share = sum(lengths[: one.done]) / sum(lengths)
+            bar.progress(share, text=f"{one.n_tokens:,} tokens: {one.layer * 1e3:,.1f} ms per layer")
+            _draw(view, timings, chart)
+            time.sleep(0)  # lets Streamlit handle a click on Stop
         bar.empty()
     except EncoderError as error:
         st.info(str(error))
     finally:
-        lock.release()
+        cache.MEASURING.release()
 
 
-def _draw(view: View, timings: list[timings_of.Timing], chart) -> None:
-    fitted = timings_of.fit(view.loaded.config, timings)
+def _draw(view: View, timings: list[Timing], chart: DeltaGenerator) -> None:
+    fitted = timing.fit(view.loaded.config, timings)
     with chart.container():
         st.plotly_chart(
             cost_curves(
-                [timing.n_tokens for timing in timings],
+                [one.n_tokens for one in timings],
                 {
-                    "whole layer": [timing.layer * 1e3 for timing in timings],
-                    "attention between tokens": [timing.between * 1e3 for timing in timings],
-                    "the rest": [timing.rest * 1e3 for timing in timings],
+                    "whole layer": [one.layer * 1e3 for one in timings],
+                    "attention between tokens": [one.between * 1e3 for one in timings],
+                    "the rest": [one.rest * 1e3 for one in timings],
                     "formula": fitted.seconds * 1e3,
                 },
                 crossover=fitted.crossover,
@@ -161,17 +150,17 @@ def _draw(view: View, timings: list[timings_of.Timing], chart) -> None:
             key=f"times-{len(timings)}",
             alt="Measured milliseconds of one layer over the number of tokens, beside the formula.",
         )
-        crossing = (
-            f"Measured, attention overtakes at about {fitted.crossover:,.0f} tokens; counted in FLOPs at "
-            f"{costs.crossover(view.loaded.config).n_tokens:,.0f}. "
-            if fitted.crossover
-            else ""
-        )
-        ratios = [timing.layer / said for timing, said in zip(timings, fitted.seconds, strict=True)]
-        low, high = min(range(len(ratios)), key=ratios.__getitem__), max(range(len(ratios)), key=ratios.__getitem__)
+        crossing = ""
+        if fitted.crossover:
+            crossing = (
+                f"Attention takes longer than the rest from about {fitted.crossover:,.0f} tokens; by FLOPs, from "
+                f"{crossover(view.loaded.config).n_tokens:,.0f}. "
+            )
+        ratios = [one.layer / seconds for one, seconds in zip(timings, fitted.seconds, strict=True)]
+        low, high = ratios.index(min(ratios)), ratios.index(max(ratios))
         st.caption(
-            f"{crossing}Speed of this machine: {fitted.linear / 1e9:,.1f} GFLOP/s in the matrices, "
-            f"{fitted.quadratic / 1e9:,.1f} in attention. Measured over formula: from {ratios[low]:.2f} at "
-            f"{timings[low].n_tokens:,} tokens to {ratios[high]:.2f} at {timings[high].n_tokens:,}. The formula counts "
-            "operations; starting them, and bringing numbers from memory, takes time, too."
+            f"{crossing}Speed: {fitted.linear / 1e9:,.1f} GFLOP/s in the matrices, {fitted.quadratic / 1e9:,.1f} "
+            f"GFLOP/s in attention. Measured time over formula: {ratios[low]:.2f} at {timings[low].n_tokens:,} tokens "
+            f"to {ratios[high]:.2f} at {timings[high].n_tokens:,}. The formula counts operations only; starting them "
+            "and moving numbers from memory also takes time."
         )

@@ -1,17 +1,12 @@
-"""What can be exported from the page “Architecture”."""
+"""What the page “Architecture” exports."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from encoder.explain.blocks import Architecture
 from encoder.explain.cost import Cost
 from encoder.export import tables
 from pages.core.export import export_panel
 from pages.core.view import View
-
-if TYPE_CHECKING:
-    pass
 
 
 def export_architecture(view: View, drawn: Architecture, bytes_each: int) -> None:

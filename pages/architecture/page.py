@@ -1,90 +1,84 @@
-"""Architecture: the encoder drawn from its configuration, each block opening into its tensor; and what it all costs."""
+"""Architecture: the encoder as a diagram of blocks, the tensor of each block, and the cost of a forward pass."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from encoder.explain.architecture import architecture
+from encoder.explain.blocks import Architecture
 from encoder.explain.cost import BYTES
-from pages.architecture import cost
-from pages.architecture import diagram as parts
+from pages.architecture import block, cost, diagram
 from pages.architecture.export import export_architecture, export_cost
+from pages.architecture.params import Params
 from pages.core import selection
-from pages.core.frame import current_view, heading
-from pages.core.view import state
+from pages.core.frame import current_view, heading, next_page
+from pages.core.url_state import controlled
+from pages.core.view import View, ViewParams, state
 
-view = current_view()
-config, trace = view.loaded.config, view.trace
+PARTS = {"diagram": "Diagram", "cost": "Cost"}
+CONTENTS = {"shape": "Shape", "parameters": "Parameters", "flops": "FLOPs", "memory": "Memory"}
 
 
 def main() -> None:
     heading()
-    shown = state.bound(
-        st.segmented_control,
-        "show",
-        "Part of the page",
-        ["diagram", "cost"],
-        required=True,
-        format_func={"diagram": "Diagram", "cost": "Cost"}.get,
-        label_visibility="collapsed",
-    )
-    if shown == "cost":
-        export_cost(view, *cost.show(view))
-        return
-    each = BYTES.get(str(view.loaded.encoder.dtype), 4)
-    drawn = architecture(config, trace.n_tokens, each)
-    placement = "post-norm" if config.norm_placement == "post" else "pre-norm"
+    view = current_view()
+    config, bytes_each = view.loaded.config, BYTES.get(str(view.loaded.encoder.dtype), 4)
+    drawn = architecture(config, view.trace.n_tokens, bytes_each)
     st.markdown(
-        f"**{view.loaded.name}** as it runs here: {config.n_layers} layers, {placement}, {drawn.n_parameters:,} "
-        "parameters. Violet lines are the residual stream, going around each sublayer. Click a block to open it."
+        f"You see **{view.loaded.name}**: {config.n_layers} layers, {config.norm_placement}-norm, "
+        f"{drawn.n_parameters:,} parameters.  \n"
+        "Look for the violet lines, the residual connections around each sublayer. Click a block to open it.  \n"
+        "Every block is a computation on your sentence, with its shape and its cost."
     )
-    place = selection.selection(view)
-    says, stack, follow = st.columns([7, 4, 4], gap="medium")
-    with says:
-        what_blocks_say()
-    with stack:
-        layer_slider()
+    part = state.bound(
+        st.segmented_control, Params.part, "Part of the page", list(PARTS), required=True, format_func=PARTS.get,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    if part == "cost":
+        export_cost(view, cost.show(view, bytes_each), bytes_each)
+    else:
+        show_diagram(view, drawn)
+        export_architecture(view, drawn, bytes_each)
+    next_page("forward_pass", "Forward pass, step by step, the numbers inside the blocks")
+
+
+def show_diagram(view: View, drawn: Architecture) -> None:
+    """The controls, the diagram with the open block beside it, and the table of all blocks."""
+    place = selection.selected_place(view)
+    contents, layer, follow = st.columns([7, 4, 4], gap="medium")
+    with contents:
+        state.bound(
+            st.segmented_control, Params.says, "In each block", list(CONTENTS), required=True, format_func=CONTENTS.get,
+            help="A multiplication and an addition count as two FLOPs. Memory: bytes of the block's output.",
+        )  # fmt: skip
+    with layer:
+        layer_slider(view)
     with follow:
-        selection.place_bar(view, place, query="Follow a token", columns=1)
+        selection.place_bar(view, place, query="Token", columns=1)
+    params = state.read(Params)
     left, right = st.columns([6, 7], gap="medium")
     with left:
-        opened = parts.open_block(drawn, view.layer)
-        parts.diagram(view, drawn, opened, place.query)
-        st.caption(
-            f"The strip in each block holds the numbers of {selection.token(view, place.query)} there."
-            if state.get("says") == "shape"
-            else f"For {trace.n_tokens:,} tokens, with the share of the whole encoder; the bar in each block is that "
-            "share. Of the layers that are not drawn in full, the sum."
-        )
+        opened = diagram.open_block(drawn, view.layer, params.block)
+        diagram.show(view, drawn, opened, place.query, params.says)
+        if params.says == "shape":
+            st.caption(f"The strip in a block shows the numbers of {selection.token(view, place.query)}.")
+        else:
+            st.caption(
+                f"For {view.trace.n_tokens:,} tokens, with the share of the whole encoder as text and as a bar. A "
+                "stack of layers shows their sum."
+            )
     with right:
-        parts.details(view, drawn, opened, place.query)
-    parts.all_blocks(drawn)
-    export_architecture(view, drawn, each)
+        block.show(view, opened, place.query)
+    block.table(drawn)
 
 
-def what_blocks_say() -> None:
-    """Shape, parameters, FLOPs or memory in each block."""
-    state.bound(
-        st.segmented_control,
-        "says",
-        "Each block shows its",
-        ["shape", "parameters", "flops", "memory"],
-        required=True,
-        format_func={"shape": "shape", "parameters": "parameters", "flops": "FLOPs", "memory": "memory"}.get,
-        help="A multiplication with its addition counts as two FLOPs. Memory: bytes of what a block hands on.",
-    )
-
-
-def layer_slider() -> None:
-    """The stack as a slider; one layer needs none."""
-    if config.n_layers == 1:
-        return
-    st.session_state["stack"] = view.layer
-    st.slider("Layer drawn in full", 0, config.n_layers - 1, key="stack", on_change=_take_layer)
-
-
-def _take_layer() -> None:
-    selection.put(layer=st.session_state["stack"])
+def layer_slider(view: View) -> None:
+    """The layer that is drawn in full."""
+    if view.loaded.config.n_layers > 1:
+        controlled(
+            st.slider, "Layer drawn in full", 0, view.loaded.config.n_layers - 1, key="stack", value=view.layer,
+            take=lambda layer: state.put(ViewParams.layer, layer),
+        )  # fmt: skip
 
 
 main()

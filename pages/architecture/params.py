@@ -11,7 +11,7 @@ from pages.core.url_state import state
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """Which half of the page is open, what blocks say, and the open block."""
+    """The open part of the page, the contents of the blocks, and the open block."""
 
     part: Param[str] = choice("diagram", ("diagram", "cost"), url="show")
     says: Param[str] = choice("shape", ("shape", "parameters", "flops", "memory"))

@@ -1,7 +1,7 @@
-"""The worked example's numbers: editable tables, and what was changed as a value of the URL.
+"""Editable tables of the page “By hand”, and the changed numbers as a value in the address.
 
-A table that a reader edits keeps its edits in its widget. So the widget is given the numbers that it started from, and
-given new ones, under a new key, only when the address brings others (a link, the browser's back, the reset button).
+A table widget stores its edits, so it keeps the numbers that it started from. It gets new numbers, under a new key,
+only when the address has others: from a link, the browser's back button or the reset button.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.explain.by_hand import LARGEST, Inputs
-from pages.core import selection
+from pages.by_hand.params import Params
 from pages.core.view import state
 
 _BASE, _VERSION, _WRITTEN = "hand:base", "hand:version", "hand:written"
 _DEFAULTS = Inputs()
+_SHOWN = "Shown: the numbers of the example."
 _MATRICES = (
     "embeddings", "position_rows", "w_q", "w_k", "w_v", "w_o", "w_in", "b_in", "w_out", "b_out", "attention_gain",
     "attention_shift", "ffn_gain", "ffn_shift",
 )  # fmt: skip
-_NAMED_ROWS = ("embeddings", "position_rows")  # the words' names stand before them
+_NAMED_ROWS = ("embeddings", "position_rows")  # each row has the name of a word
 _OPTIONS = {"positions": ("notes", "formula", "own"), "norm_placement": ("post", "pre"), "scaled": (True, False)}
 
 
 def decode(text: str) -> Inputs:
-    """What the address says was changed -> Inputs. Raises EncoderError for what cannot be read."""
+    """The changed numbers in an address -> Inputs. Raises EncoderError for a value that cannot be read."""
     if not text:
         return _DEFAULTS
     try:
@@ -37,26 +38,26 @@ def decode(text: str) -> Inputs:
         changes = None
     known = {*_MATRICES, *_OPTIONS, "eps"}
     if not isinstance(changes, dict) or not set(changes) <= known:
-        raise EncoderError("The link's numbers for the worked example cannot be read. Shown: the example's own.")
+        raise EncoderError(f"The link's numbers cannot be read. {_SHOWN}")
     for name, options in _OPTIONS.items():
         if name in changes and changes[name] not in options:
-            raise EncoderError(f"The link asks for {name}={changes[name]!r}. Shown: the example's own numbers.")
+            raise EncoderError(f"The link has {name}={changes[name]!r}, which is not an option. {_SHOWN}")
     for name in set(changes) & {*_MATRICES, "eps"}:
-        own = getattr(_DEFAULTS, name)
-        as_many = name not in _NAMED_ROWS or (isinstance(changes[name], list) and len(changes[name]) == len(own))
-        if not (as_many and _like(changes[name], own)):
-            raise EncoderError(f"The link's {name} is no table like the example's. Shown: the example's own numbers.")
+        usual = getattr(_DEFAULTS, name)
+        as_many = name not in _NAMED_ROWS or (isinstance(changes[name], list) and len(changes[name]) == len(usual))
+        if not (as_many and _like(changes[name], usual)):
+            raise EncoderError(f"The link's {name} does not have the form of the example's. {_SHOWN}")
     if "eps" in changes:
         changes["eps"] = float(changes["eps"])
     return _DEFAULTS.replace(**changes)
 
 
-def _like(value: object, own: object) -> bool:
-    """Whether a link's value can stand in a table of the page: rows of cells with numbers or nothing in them."""
-    if isinstance(own, tuple):
+def _like(value: object, usual: object) -> bool:
+    """Whether a link's value has the form of a table of the page: rows of cells with a number or nothing."""
+    if isinstance(usual, tuple):
         if not isinstance(value, list) or not value:
             return False
-        if isinstance(own[0], tuple):
+        if isinstance(usual[0], tuple):
             return all(isinstance(row, list) and row and all(_is_cell(cell) for cell in row) for row in value)
         return all(_is_cell(cell) for cell in value)
     return _is_cell(value) and value is not None and 0 <= value <= LARGEST
@@ -67,7 +68,7 @@ def _is_cell(cell: object) -> bool:
 
 
 def encode(inputs: Inputs) -> str:
-    """What differs from the defaults, as short JSON; nothing where nothing does."""
+    """The numbers that differ from the defaults as short JSON, or an empty text."""
     changes = {
         name: getattr(inputs, name)
         for name in (*_MATRICES, *_OPTIONS, "eps")
@@ -77,9 +78,9 @@ def encode(inputs: Inputs) -> str:
 
 
 def begin() -> Inputs:
-    """The numbers that this run's tables start from."""
-    asked = state.get("hand")
-    # Widgets that were not drawn in the run before (another page, the other half of this one) have lost their edits.
+    """The numbers that the tables of this run start from."""
+    asked = state.get(Params.hand)
+    # Widgets that were not drawn in the last run (another page, the other part of this one) have lost their edits.
     anew = _BASE not in st.session_state or key("positions") not in st.session_state
     if anew or asked != st.session_state[_WRITTEN]:
         try:
@@ -94,15 +95,15 @@ def begin() -> Inputs:
 
 
 def end(inputs: Inputs) -> None:
-    """Write what is on the screen into the address."""
+    """Write the numbers on the screen into the address."""
     text = encode(inputs)
     st.session_state[_WRITTEN] = text
-    state.put("hand", text)
+    state.put(Params.hand, text)
 
 
 def reset() -> None:
-    """Back to the example's own numbers. For callbacks."""
-    selection.put(hand="")
+    """Back to the numbers of the example. For callbacks."""
+    state.put(Params.hand, "")
     st.session_state[_WRITTEN] = None
 
 
@@ -112,7 +113,7 @@ def key(name: str) -> str:
 
 
 def matrix(name: str, base: Inputs, title: str, rows: tuple[str, ...] | None = None) -> tuple:
-    """An editable table; its numbers as nested tuples, an empty cell as None."""
+    """Draw an editable table. Returns its numbers as nested tuples, an empty cell as None."""
     start = getattr(base, name)
     vector = not isinstance(start[0], tuple)
     table = [start] if vector else list(start)
@@ -138,7 +139,7 @@ def number(name: str, base: Inputs, label: str, **more) -> float:
 
 
 def choice(name: str, base: Inputs, label: str, titles: dict, **more) -> object:
-    """A choice among words; kept like the tables."""
+    """Draw a choice; it keeps its value like the tables."""
     widget = key(name)
     if widget not in st.session_state:
         st.session_state[widget] = getattr(base, name)
@@ -155,6 +156,6 @@ def choice(name: str, base: Inputs, label: str, titles: dict, **more) -> object:
 
 
 def _take(name: str) -> None:
-    # A choice may bring another table or take one away, whose edits would go with it: all start from what is written.
-    inputs = decode(state.get("hand")).replace(**{name: st.session_state[key(name)]})
-    selection.put(hand=encode(inputs))
+    # A choice can add or remove a table and with it its edits, so all tables start again from the address.
+    inputs = decode(state.get(Params.hand)).replace(**{name: st.session_state[key(name)]})
+    state.put(Params.hand, encode(inputs))

@@ -1,8 +1,6 @@
-"""What can be exported from the page “By hand”."""
+"""What the page “By hand” exports."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from encoder import figures
 from encoder.explain.by_hand import Inputs, WorkedExample
@@ -11,33 +9,33 @@ from encoder.export import tables
 from pages.core.export import arguments, changes, export_panel
 from pages.core.frame import current_view
 
-if TYPE_CHECKING:
-    pass
 
-
-def export_worked(inputs: Inputs, example: WorkedExample) -> None:
-    """Every number of the calculation, with the changes that were made to it."""
+def export_calculation(inputs: Inputs, example: WorkedExample) -> None:
+    """Every number of the calculation, and the changed inputs."""
     export_panel(
         current_view(),
-        "The worked example",
+        "By hand: The cat sat",
         lambda: tables.step_frame(example),
         figures=lambda: {
-            "Attention: rows attend to columns": figures.attention_heatmap(example.attention, inputs.words)
+            "Attention: one row per query, one column per key": figures.attention_heatmap(
+                example.attention, inputs.words
+            )
         },
         program="from encoder.export import tables\nfrom encoder.explain.by_hand import Inputs, compute\n"
         f"example = compute(Inputs({arguments(inputs)}))\ntable = tables.step_frame(example)\n",
         settings={
-            "Changed": ", ".join(changes(inputs)) or "nothing", "Norm placement": inputs.norm_placement,
+            "Changed": ", ".join(changes(inputs)) or "nothing",
+            "Norm placement": inputs.norm_placement,
             "Positions": inputs.positions,
         },
-    )  # fmt: skip
+    )
 
 
 def export_claims() -> None:
-    """What the notes say beside what their own formulas give."""
+    """The numbers of the notes beside the computed ones."""
     export_panel(
         current_view(),
-        "What the notes say",
+        "Spot the mistakes",
         lambda: tables.claims_frame(claims()),
         program="from encoder.export import tables\nfrom encoder.explain.claims import claims\n"
         "table = tables.claims_frame(claims())\n",

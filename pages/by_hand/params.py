@@ -11,7 +11,7 @@ from pages.core.url_state import state
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """Which half of the page is open, and the numbers that were changed."""
+    """The open part of the page, and the changed numbers."""
 
     part: Param[str] = choice("calculation", ("calculation", "notes"), url="worked")
     hand: Param[str] = string()

@@ -1,21 +1,23 @@
-"""What the pages under Learn share: their values in the URL, the selected place, and the check of a number."""
+"""The selected place of the pages under Learn: its widgets, the clicks that change it, and the check of a number."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from encoder import figures
 from encoder.explain import Check, Place, Recomputation
-from encoder.measure import ranking
-from pages.core import cache, sidebar, token_names
+from pages.components import PlotEvent, on_click
+from pages.core import cache, sidebar, token_names, token_rows
 from pages.core.params import Param, choice, flag, string, whole_number
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.url_state import controlled, state
+from pages.core.view import View, ViewParams
 
-#: The longest text, in tokens, of which every number is computed once more.
+#: The longest text, in tokens, for the check: it recomputes every number of the text.
 LONGEST_CHECK = 1_024
 SECOND, THIRD = "It was tired.", "Dogs bark."
 
@@ -23,7 +25,7 @@ SECOND, THIRD = "It was tired.", "Dogs bark."
 @state.register
 @dataclass(frozen=True)
 class PlaceParams:
-    """The place in the computation that several pages look at, beside the tokens i and j."""
+    """Values that several steps share, beside the tokens i and j."""
 
     component: Param[int | None] = whole_number(None)
     neuron: Param[int | None] = whole_number(None)
@@ -33,19 +35,14 @@ class PlaceParams:
     check: Param[bool] = flag()
 
 
-def selection(view: View, width: int | None = None) -> Place:
-    """The selected place, complete: where nothing is selected, the first word and what it attends to most.
+def selected_place(view: View, width: int | None = None) -> Place:
+    """The selected place. Without a selection: the first word, and the token that it attends to most.
 
-    width: components that the step's vectors have; a component beyond it becomes the last.
+    width: components of the step's vectors; a larger component becomes the last one.
     """
-    trace = view.trace
-    query = view.i if view.i is not None else min(1, trace.n_tokens - 1)
-    key = view.j
-    if key is None:
-        row = trace.attention(view.layer, view.head, slice(query, query + 1))[0]
-        key = ranking.strongest(row, 1)[0][0]
-    place = Place(view.layer, view.head, query, key, state.get("component") or 0, state.get("neuron") or 0)
-    return place.clamped(view.loaded.config, trace.n_tokens, width)
+    params = state.read(PlaceParams)
+    place = Place(view.layer, view.head, *token_rows.pair(view), params.component or 0, params.neuron or 0)
+    return place.clamped(view.loaded.config, view.trace.n_tokens, width)
 
 
 def place_bar(
@@ -58,75 +55,71 @@ def place_bar(
     neuron: int = 0,
     columns: int = 4,
 ) -> None:
-    """Widgets that choose the token i, the token j, the component and the neuron; only those that a step has.
+    """Widgets for token i, token j, component and neuron.
 
-    query, key: what the tokens are called in this step, nothing where it has none; component, neuron: how many there
-    are.
+    query, key: labels of the two tokens, empty for a step without them; component, neuron: their number, or 0.
     """
     labels = view.trace.labels
-    asked = [name for name, there in (("i", query), ("j", key), ("component", component), ("neuron", neuron)) if there]
-    values = {"i": place.query, "j": place.key, "component": place.component, "neuron": place.neuron}
-    names = {"i": query, "j": key, "component": "Component", "neuron": "Neuron"}
-    for column, name in zip(st.columns(columns), asked, strict=False):
-        widget_key = f"place:{name}"
-        st.session_state[widget_key] = values[name]
-        if name in ("i", "j"):
-            column.selectbox(
-                names[name],
-                range(len(labels)),
-                key=widget_key,
+    tokens = [(query, ViewParams.i, place.query), (key, ViewParams.j, place.key)]
+    counts = [
+        ("Component", PlaceParams.component, place.component, component),
+        ("Neuron", PlaceParams.neuron, place.neuron, neuron),
+    ]
+    places = iter(st.columns(columns))
+    for label, param, position in tokens:
+        if label:
+            controlled(
+                next(places).selectbox, label, range(len(labels)), key=f"place:{param.name}", value=position,
+                take=partial(state.put, param),
                 format_func=lambda token: f"{token} · {figures.isolated(labels[token])}",
-                on_change=take,
-                args=(name,),
-            )
-        else:
-            count = component if name == "component" else neuron
-            column.number_input(
-                names[name], 0, count - 1, key=widget_key, on_change=take, args=(name,), help=f"0 to {count - 1:,}"
-            )
+            )  # fmt: skip
+    for label, param, number, count in counts:
+        if count:
+            controlled(
+                next(places).number_input, label, 0, count - 1, key=f"place:{param.name}", value=number,
+                take=partial(state.put, param), help=f"0 to {count - 1:,}",
+            )  # fmt: skip
 
 
-def take(name: str) -> None:
-    """Take over what a widget of the place bar holds. For callbacks."""
-    put(**{name: st.session_state[f"place:{name}"]})
+def select(values: Mapping[Param[Any], object]) -> None:
+    """Set several values. For callbacks, and for code that runs before their widgets."""
+    for param, value in values.items():
+        state.put(param, value)
 
 
 def put(**values: object) -> None:
-    """Set values of the view. For callbacks, and for code that runs before their widgets are drawn."""
+    """Set values by their names in the address. For callbacks of pages that do not use `select` yet."""
     for name, value in values.items():
         state.put(name, value)
 
 
-def go(step: str, **values: object) -> None:
-    """Open a step, with values of the view. For callbacks."""
-    put(step=step, **values)
+def go(step: str) -> None:
+    """Set the step of the page “Forward pass, step by step”, before that page opens."""
+    state.put("step", step)
+
+
+def on_cell(row: Param[Any] | None = None, column: Param[Any] | None = None) -> Callable[[PlotEvent], None]:
+    """What a click on a map sets: the value of its rows and the value of its columns."""
+    return on_click(
+        row=None if row is None else partial(state.put, row),
+        column=None if column is None else partial(state.put, column),
+    )
 
 
 def rows_height(count: int) -> int:
-    """Pixels for so many vectors below each other, with room for the colour bar above and the axis below."""
+    """Pixels for this many vectors as rows, with the colour bar above and the axis below."""
     return max(225, 150 + 32 * count)
 
 
 def map_height(count: int, most: int = 520) -> int:
-    """Pixels for a square map of so many tokens: cells wide enough for their labels where there are few."""
+    """Pixels for a square map of this many tokens. Few tokens get cells wide enough for their labels."""
     return min(most, 160 + max(22 * count, min(44 * count, 240)))
 
 
-def take_cell(event: dict, row: str | None, column: str | None) -> None:
-    """A click on a map sets the value that its rows stand for and the one that its columns stand for. For
-    callbacks."""
-    if event.get("event") != "click":
-        return
-    axis = event["axis"]
-    if axis in ("cell", "y") and row is not None:
-        put(**{row: event["i"]})
-    if axis in ("cell", "x") and column is not None:
-        put(**{column: event["j"]})
-
-
 def second_texts() -> tuple[str, ...]:
-    """The second and third sentence, those that are empty left out."""
-    return tuple(text for text in (state.get("second"), state.get("third")) if text.strip())
+    """The second and the third sentence, without empty ones."""
+    params = state.read(PlaceParams)
+    return tuple(text for text in (params.second, params.third) if text.strip())
 
 
 def recomputation(view: View) -> Recomputation:
@@ -134,21 +127,20 @@ def recomputation(view: View) -> Recomputation:
     return cache.derived(view.model, view.text, view.pair, ("float64",), Recomputation)
 
 
-def check(view: View, make: Callable[[Recomputation], Sequence[Check]]) -> None:
-    """The switch "check this number", and below it both values, once it is on."""
+def check_toggle(view: View, make: Callable[[Recomputation], Sequence[Check]]) -> None:
+    """The toggle "Check this number" and, when it is on, both values."""
     on = state.bound(
         st.toggle,
-        "check",
+        PlaceParams.check,
         "Check this number",
-        help="Computes everything once more, from the ids and the weights alone, in float64 and by another program "
-        "path, and compares.",
+        help="Recomputes every number from ids and weights in float64, with separate code, and compares the results.",
     )
     if not on:
         return
     if view.trace.n_tokens > LONGEST_CHECK:
         st.info(
-            f"This text is {view.trace.n_tokens:,} tokens; the check recomputes every one of them in every layer "
-            f"below and is offered up to {LONGEST_CHECK:,}. Take a shorter text."
+            f"This text has {view.trace.n_tokens:,} tokens; the check is limited to {LONGEST_CHECK:,}. "
+            "Use a shorter text."
         )
         return
     with st.spinner("Computing in float64 …", show_time=False):
@@ -157,42 +149,37 @@ def check(view: View, make: Callable[[Recomputation], Sequence[Check]]) -> None:
 
 
 def show_checks(checks: Sequence[Check]) -> None:
-    """The selected number twice with its difference, and every vector that was compared."""
+    """The selected number twice, and the largest difference of every compared vector."""
     first = checks[0]
-    verdict = "equal" if all(item.agrees for item in checks) else "not equal"
-    mark = ":material/check_circle:" if verdict == "equal" else ":material/error:"
+    verdict = ":material/error: not equal"
+    if all(item.agrees for item in checks):
+        verdict = ":material/check_circle: equal"
     if first.tolerance:
         st.markdown(
-            f"Shown **{first.shown_number:.7g}**, in float64 **{first.recomputed_number:.7g}**: {mark} {verdict} "
-            f"within {first.tolerance:g} of the largest number of its vector."
+            f"Shown **{first.shown_number:.7g}**, in float64 **{first.recomputed_number:.7g}**: {verdict}. "
+            f"Tolerance: {first.tolerance:g} of the largest number in the vector."
         )
     else:
         st.markdown(
-            f"Shown **{first.shown_number:.0f}**, looked up anew **{first.recomputed_number:.0f}**: {mark} {verdict}."
+            f"Shown **{first.shown_number:.0f}**, looked up again **{first.recomputed_number:.0f}**: {verdict}."
         )
     st.dataframe(
         {
-            "what": [item.name for item in checks],
-            "numbers": [item.shown.size for item in checks],
-            "difference": [f"{item.difference:.1e}" for item in checks],
-            "relative": [f"{item.relative:.1e}" for item in checks],
+            "Compared": [item.name for item in checks],
+            "Numbers": [item.shown.size for item in checks],
+            "Largest difference": [f"{item.difference:.1e}" for item in checks],
+            "Relative": [f"{item.relative:.1e}" for item in checks],
         },
         hide_index=True,
         width="stretch",
-        column_config={
-            "what": "Compared",
-            "numbers": "Numbers",
-            "difference": "Largest difference",
-            "relative": "As a share",
-        },
     )
 
 
 def token(view: View, position: int) -> str:
-    """A token inside Markdown, in quotation marks: it may be a comma; with its position where it stands twice."""
+    """A token in Markdown, in quotation marks; with its position if its text occurs more than once."""
     return token_names.quoted(view.trace.labels, position)
 
 
 def quoted(label: str) -> str:
-    """A token's label inside Markdown, in quotation marks."""
+    """A token's label in Markdown, in quotation marks."""
     return f"“{sidebar.plain(label)}”"

@@ -1,11 +1,10 @@
-"""What can be exported from the page “Forward pass, step by step”."""
+"""What the page “Forward pass, step by step” exports."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
@@ -13,94 +12,85 @@ from encoder import explain
 from encoder.export import tables
 from encoder.export.python_code import trace_call
 from encoder.figures.steps import stacked_rows
-from pages.core import cache, selection
+from pages.core import cache
 from pages.core.export import export_panel
+from pages.core.selection import PlaceParams, selected_place
 from pages.core.view import View, state
-from pages.forward_pass.scores import variant
+from pages.forward_pass.ffn import selected_neuron
+from pages.forward_pass.params import Params
+from pages.forward_pass.scores import selected_variant
 
-if TYPE_CHECKING:
-    pass
-
-
-#: A function of `encoder.explain` and what it takes beside the trace.
+#: A function of `encoder.explain` and its arguments after the trace.
 Call = tuple[str, tuple[object, ...]]
 
-
-#: Vectors that stand below each other in a report are at least so long.
+#: The shortest vectors that a report draws.
 SHORTEST_ROW = 4
 
 
-def export_step(view: View, step: str) -> None:
-    """The numbers of a step at the selected place."""
-    calls = step_calls(view, step)
-    made = {f"{name}_step": python((name, given)) for name, given in calls}
-    title = next(one.title for one in explain.STEPS if one.key == step)
-    kind, second = state.get("pooling"), state.get("second") if step == "output" else ""
-    if second.strip():
-        made |= {"other": trace_call("model", second), "similarity_step": f"explain.similarity(trace, other, {kind!r})"}
+def export_step(view: View, params: Params) -> None:
+    """The numbers of the open step at the selected place."""
+    shared = state.read(PlaceParams)
+    calls = step_calls(view, params)
+    made = {f"{call[0]}_step": python(call) for call in calls}
+    title = next(step.title for step in explain.STEPS if step.key == params.step)
+    settings: dict[str, object] = {"Step": title, "Layer": view.layer, "Head": view.head}
+    second = shared.second if params.step == "output" and shared.second.strip() else ""
+    if second:
+        made["other"] = trace_call("model", second)
+        made["similarity_step"] = f"explain.similarity(trace, other, {shared.pooling!r})"
+        settings["Second sentence"] = second
 
     def found() -> list[object]:
         values = [getattr(explain, name)(view.trace, *given) for name, given in calls]
-        if second.strip():
-            values.append(explain.similarity(view.trace, cache.trace(view.model, second), kind))
+        if second:
+            values.append(explain.similarity(view.trace, cache.trace(view.model, second), shared.pooling))
         return values
 
+    steps = ", ".join(name for name in made if name.endswith("_step"))
+    lines = ["from encoder import explain", "from encoder.export import tables"]
+    lines += [f"{name} = {call}" for name, call in made.items()]
+    lines.append(f"table = tables.step_frame({steps})")
     export_panel(
         view,
         f"{title}, L{view.layer} H{view.head} of {view.loaded.name}",
         lambda: tables.step_frame(*found()),
         figures=lambda: drawn_vectors(found()),
-        lines="\n".join(
-            [
-                "from encoder import explain",
-                "from encoder.export import tables",
-                *(f"{name} = {call}" for name, call in made.items()),
-                f"table = tables.step_frame({', '.join(name for name in made if name.endswith('_step'))})",
-            ]
-        ),
-        settings={"Step": title, "Layer": view.layer, "Head": view.head}
-        | ({"Second sentence": second} if second.strip() else {}),
+        lines="\n".join(lines),
+        settings=settings,
     )
 
 
-def step_calls(view: View, step: str) -> list[Call]:
-    """What a step computes, at the place and with the settings that its page shows."""
-    config = view.loaded.config
-    if step == "ids":
-        return [("text_to_ids", (selection.selection(view).query,))]
-    if step in ("scores", "softmax"):
-        asked = variant(view)
-        if step == "scores":
-            return [("score", (selection.selection(view, config.d_head), asked))]
-        return [("softmax", (selection.selection(view), state.get("temperature"), asked))]
-    width = {"embedding": config.embedding_width, "qkv": config.d_head, "mixing": config.d_head}
-    place = selection.selection(view, width.get(step, config.d_model))
-    if step == "mixing":
-        return [("weighted_sum", (place,)), ("output_projection", (selection.selection(view, config.d_model),))]
-    if step == "ffn" and state.get("neuron") is None:  # as on the page: none chosen is the token's strongest
-        place = dataclasses.replace(place, neuron=int(explain.feed_forward(view.trace, place).strongest(1)[0]))
-    return {
-        "embedding": [("embedding", (place,))],
-        "qkv": [("projection", (place, state.get("vector")))],
-        "norm": [("add_norm", (place, state.get("part")))],
-        "ffn": [("feed_forward", (place,))],
-        "output": [("journey", (place,)), ("pooled", (state.get("pooling"), place))],
-    }[step]
+def step_calls(view: View, params: Params) -> list[Call]:
+    """The functions of a step, at the place and with the settings of the page."""
+    config, shared = view.loaded.config, state.read(PlaceParams)
+    in_head, in_model = selected_place(view, config.d_head), selected_place(view, config.d_model)
+    variant = selected_variant(view, params)
+    calls: dict[str, list[Call]] = {
+        "ids": [("text_to_ids", (in_head.query,))],
+        "embedding": [("embedding", (selected_place(view, config.embedding_width),))],
+        "qkv": [("projection", (in_head, params.vector))],
+        "scores": [("score", (in_head, variant))],
+        "softmax": [("softmax", (selected_place(view), params.temperature, variant))],
+        "mixing": [("weighted_sum", (in_head,)), ("output_projection", (in_model,))],
+        "norm": [("add_norm", (in_model, params.part))],
+        "output": [("journey", (in_model,)), ("pooled", (shared.pooling, in_model))],
+    }
+    return [("feed_forward", (selected_neuron(view),))] if params.step == "ffn" else calls[params.step]
 
 
 def python(call: Call) -> str:
     """A call as Python."""
     name, given = call
-    said = [f"explain.{one!r}" if dataclasses.is_dataclass(one) else repr(one) for one in given]
-    return f"explain.{name}({', '.join(['trace', *said])})"
+    arguments = [f"explain.{value!r}" if dataclasses.is_dataclass(value) else repr(value) for value in given]
+    return f"explain.{name}({', '.join(['trace', *arguments])})"
 
 
 def drawn_vectors(found: list[object]) -> Mapping[str, go.Figure]:
-    """The vectors of some steps' values as rows below each other, those of one length together."""
+    """The vectors of some steps as rows, one figure for each length."""
     by_length: dict[int, dict[str, object]] = defaultdict(dict)
-    for one in found:
-        if not hasattr(one, "tokens"):
-            for name, array in tables.numbers_of(one):
+    for step in found:
+        if not hasattr(step, "tokens"):
+            for name, array in tables.numbers_of(step):
                 if array.ndim == 1 and len(array) >= SHORTEST_ROW:
                     by_length[len(array)][name] = array
     return {f"Vectors of {length} numbers": stacked_rows(rows) for length, rows in by_length.items()}

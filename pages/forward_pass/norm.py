@@ -2,97 +2,77 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
 from encoder import explain, figures
-from encoder.figures.steps import stacked_rows
-from pages.components import plot
 from pages.core import cache, formulas, selection
+from pages.core.selection import PlaceParams
 from pages.core.view import View, state
+from pages.forward_pass.params import Params
+from pages.forward_pass.parts import vector_rows
 
 KINDS = {"layer": "LayerNorm", "rms": "RMSNorm", "batch": "BatchNorm"}
+SUBLAYERS = {"attention": "attention", "ffn": "FFN"}
 
 
-def show(view: View) -> None:
-    """Sum and norm of one token in the model's order, then the same numbers through three norms."""
+def show(view: View, params: Params) -> None:
+    """Sum and norm of one token in the order of the model, then the same numbers through three norms."""
     config = view.loaded.config
-    place = selection.selection(view, config.d_model)
+    place = selection.selected_place(view, config.d_model)
     part = state.bound(
-        st.segmented_control,
-        "part",
-        "Around which sublayer",
-        ["attention", "ffn"],
-        required=True,
-        format_func={"attention": "attention", "ffn": "feed-forward"}.get,
+        st.segmented_control, Params.part, "Sublayer", list(SUBLAYERS), required=True, format_func=SUBLAYERS.get
     )
     step = explain.add_norm(view.trace, place, part)
-    st.markdown(_order(step))
+    name = SUBLAYERS[part]
+    st.markdown(_order(step, name))
     selection.place_bar(view, place, query="Token", component=config.d_model)
-    plot(
-        stacked_rows(_rows(step), component=place.component),
-        key="norm-rows",
-        alt="The vectors around the norm, in the order in which they arise.",
-        height=selection.rows_height(len(_rows(step))),
-        on_event=partial(selection.take_cell, row=None, column="component"),
+    vector_rows(_rows(step, name), place, key="norm-rows", alt="The vectors around the norm, in order.")
+    st.caption(
+        f"From top to bottom in the order of the computation. Row “{name}”: the output of the sublayer. Row “gain, "
+        "bias”: the normalised vector times the gain, plus the bias. Norm of the sum: "
+        f"{formulas.number(step.growth, 2)} times the norm of the residual stream before it."
     )
-    st.caption(_rows_in_words(step))
     left, right = st.columns([1, 1], gap="medium")
     with left:
         formulas.show_step(step.formula)
-        selection.check(view, step.check)
+        selection.check_toggle(view, step.check)
     with right:
         if step.norm is None:
-            st.info("This layer has no norm around attention: the embedding's own norm stands right before it.")
+            st.info("This layer has no norm before attention, since the embedding ends with a norm.")
         else:
             formulas.show_step(step.norm.formula)
             st.caption(
-                f"Mean {step.norm.mean:.4f}, variance {step.norm.variance:.4f}, ε = {step.norm.eps:g}. The "
-                "variance is the population's: divided by D, not by D − 1."
+                f"Mean: {step.norm.mean:.4f}. Variance: {step.norm.variance:.4f}, the sum of squares divided by D, not "
+                f"by D − 1. ε = {step.norm.eps:g}."
             )
     if step.norm is not None:
-        st.subheader("LayerNorm beside RMSNorm and BatchNorm", anchor=False)
-        _three(view, place, step.norm.name)
+        st.subheader("LayerNorm, RMSNorm and BatchNorm", anchor=False)
+        _three_norms(view, place, step.norm.name)
 
 
-def _order(step: explain.AddNorm) -> str:
-    name = "attention" if step.part == "attention" else "the feed-forward layer"
+def _order(step: explain.AddNorm, name: str) -> str:
     if step.norm is None:
-        return f"The result of {name} is added to the stream."
+        return f"The output of {name} is added to the residual stream."
     if step.pre_norm:
         return (
-            f"**Pre-norm**: the stream is normalised for {name} to read, and its result is added to the stream "
-            "itself, which no norm ever touches on its way."
+            f"**Pre-norm**: {name} reads the normalised residual stream. Its output is added to the residual stream, "
+            "which itself is not normalised."
         )
     return (
-        f"**Post-norm**: the result of {name} is added to the stream, and the sum is normalised. So every token's "
-        "vector starts the next sublayer at about the same size; only the gain and the bias change it."
+        f"**Post-norm**: the output of {name} is added to the residual stream, and the sum is normalised. So the gain "
+        "and the bias set the size of the input of the next sublayer."
     )
 
 
-def _rows_in_words(step: explain.AddNorm) -> str:
-    name = "attention" if step.part == "attention" else "FFN"
-    return (
-        f"From top to bottom in the order of the computation; the row “{name}” is what the sublayer adds. The sum is "
-        f"{formulas.number(step.growth, 2)} times as long as the stream before."
-        + (
-            " In the row “gain, bias” the normalised numbers are times the gain, plus the bias."
-            if step.norm is not None
-            else ""
-        )
-    )
+def _rows(step: explain.AddNorm, name: str) -> dict[str, object]:
+    stream, added = {"residual": step.before}, {name: step.update, "sum": step.total}
+    if step.norm is None:
+        return stream | added
+    norm = {"normalised": step.norm.normalised, "gain, bias": step.norm.output}
+    return stream | norm | added if step.pre_norm else stream | added | norm
 
 
-def _rows(step: explain.AddNorm) -> dict[str, object]:
-    name = "attention" if step.part == "attention" else "FFN"
-    norm = {} if step.norm is None else {"normalised": step.norm.normalised, "gain, bias": step.norm.output}
-    stream = {"stream": step.before}
-    added = {name: step.update, "sum": step.total}
-    return stream | (norm | added if step.pre_norm else added | norm)
-
-
-def _three(view: View, place: explain.Place, name: str) -> None:
+def _three_norms(view: View, place: explain.Place, name: str) -> None:
     texts = selection.second_texts()
     comparison = cache.derived(
         view.model,
@@ -101,7 +81,6 @@ def _three(view: View, place: explain.Place, name: str) -> None:
         ("three norms", name, texts),
         lambda trace: explain.compare_norms([trace, *(cache.trace(view.model, text) for text in texts)], name),
     )
-    i = selection.token(view, place.query)
     statistics = {"before": comparison.token_statistics("input")}
     statistics |= {title: comparison.token_statistics(kind) for kind, title in KINDS.items()}
     left, right = st.columns([6, 5], gap="medium")
@@ -114,20 +93,23 @@ def _three(view: View, place: explain.Place, name: str) -> None:
         )
     with right:
         st.markdown(
-            f"LayerNorm looks at the {view.loaded.config.d_model} numbers of **one token**: each token comes out "
-            "with mean 0 and deviation 1. RMSNorm does the same without taking off the mean. BatchNorm looks at "
-            f"**one component over all {len(comparison.labels)} tokens** of the batch, so that a token's size "
-            "depends on the others."
+            "**LayerNorm** sets each token's mean to 0 and its standard deviation to 1. **RMSNorm** sets each token's "
+            "root mean square to 1 and does not subtract the mean. **BatchNorm** normalises each component over all "
+            f"{len(comparison.labels)} tokens of the batch."
+        )
+        st.caption(
+            "BatchNorm uses these batch statistics in training only. In evaluation it uses averages from training, so "
+            "other sentences have no effect. All three are shown without gain and bias."
         )
         if texts:
-            st.markdown(
-                f"How far the numbers of the first sentence (with {i}) move when the other {len(texts)} join the batch:"
-            )
+            st.markdown(f"Largest change of the first sentence's numbers when {len(texts)} more join the batch:")
             st.dataframe(
-                {"norm": list(KINDS.values()), "moved": [f"{comparison.apart[kind] or 0:.3g}" for kind in KINDS]},
+                {
+                    "Norm": list(KINDS.values()),
+                    "Largest change": [f"{comparison.apart[kind] or 0:.3g}" for kind in KINDS],
+                },
                 hide_index=True,
                 width="stretch",
-                column_config={"norm": "Norm", "moved": "Largest change"},
             )
-        state.bound(st.text_input, "second", "Second sentence of the batch")
-        state.bound(st.text_input, "third", "Third sentence of the batch")
+        state.bound(st.text_input, PlaceParams.second, "Second sentence of the batch")
+        state.bound(st.text_input, PlaceParams.third, "Third sentence of the batch")

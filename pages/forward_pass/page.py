@@ -1,4 +1,4 @@
-"""Steps: every number from the typed word to the output vector, with its formula."""
+"""Forward pass, step by step: every number from the text to the output vector, with its formula."""
 
 from __future__ import annotations
 
@@ -6,21 +6,27 @@ import streamlit as st
 
 from encoder.explain import STEPS
 from pages.core import selection
-from pages.core.frame import current_view, heading
+from pages.core.frame import current_view, heading, next_page
 from pages.core.view import state
 from pages.forward_pass.export import export_step
+from pages.forward_pass.params import Params
 from pages.forward_pass.steps import SHOW
 
-view = current_view()
 SHORT = {"ids": "Ids", "qkv": "Q, K, V", "mixing": "Weighted sum", "ffn": "FFN"}
 NUMBERED = {step.key: f"{number} {SHORT.get(step.key, step.title)}" for number, step in enumerate(STEPS, start=1)}
 
 
 def main() -> None:
     heading()
+    st.markdown(
+        "You see every number of the forward pass for your sentence, in nine steps.  \n"
+        "Look for the selected number: the formula computes the number that the picture frames.  \n"
+        "Each result is the input of the next step, so you can follow one number from the text to the output."
+    )
+    view = current_view()
     chosen = state.bound(
         st.segmented_control,
-        "step",
+        Params.step,
         "Step",
         list(NUMBERED),
         required=True,
@@ -29,20 +35,22 @@ def main() -> None:
     )
     place = [step.key for step in STEPS].index(chosen)
     st.subheader(STEPS[place].question, anchor=False)
-    SHOW[chosen](view)
+    SHOW[chosen](view, state.read(Params))
     neighbours(place)
-    export_step(view, chosen)
+    export_step(view, state.read(Params))
+    next_page("by_hand", "By hand: “The cat sat”, the same steps with numbers that you can change")
 
 
 def neighbours(place: int) -> None:
-    """The way to the step before and to the next."""
+    """Buttons for the step before and the step after."""
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         for offset, icon in ((-1, ":material/arrow_back:"), (1, ":material/arrow_forward:")):
             if 0 <= place + offset < len(STEPS):
-                step = STEPS[place + offset]
+                key = STEPS[place + offset].key
                 st.button(
-                    NUMBERED[step.key], icon=icon, on_click=selection.go, args=(step.key,), key=f"step{offset:+d}"
-                )
+                    NUMBERED[key], icon=icon, key=f"step{offset:+d}", on_click=selection.select,
+                    args=({Params.step: key},),
+                )  # fmt: skip
 
 
 main()

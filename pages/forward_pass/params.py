@@ -14,7 +14,7 @@ LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.1, 5.0
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """Which step is open, and its options."""
+    """The open step and its options."""
 
     step: Param[str] = choice(STEPS[0].key, [step.key for step in STEPS])
     vector: Param[str] = choice("q", ("q", "k", "v"))

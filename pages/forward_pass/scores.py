@@ -2,191 +2,162 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
 from encoder import explain, figures
 from encoder.figures.steps import score_map, token_bars
 from pages.components import plot
 from pages.core import formulas, selection
-from pages.core.view import View, state
+from pages.core.view import View, ViewParams, state
+from pages.forward_pass.params import Params
+from pages.forward_pass.parts import attention_map, pair, step_button
+
+#: Tokens of a long text in a map.
+DRAWN_TOKENS = 128
 
 
-def show(view: View) -> None:
-    """The map of scores, one of them written out, what the scale and the causal mask do."""
+def show(view: View, params: Params) -> None:
+    """The map of scores, the selected score with its terms, the effects of the scale and of the causal mask."""
     config = view.loaded.config
-    place = selection.selection(view, config.d_head)
+    place = selection.selected_place(view, config.d_head)
     variant = variant_controls(view)
     step = explain.score(view.trace, place, variant)
     i, j = selection.token(view, place.query), selection.token(view, place.key)
     st.markdown(
-        f"A score says how well the :red[key of {j}] fits the :blue[query of {i}]: the sum of {config.d_head} "
-        "products, one for each component. Divided by √K the scores keep a size that the softmax can work with."
+        f"A score tells how well the :red[key of {j}] matches the :blue[query of {i}]. It is their dot product, a sum "
+        f"of {config.d_head} terms, divided by √K. K is the width of a head; Vaswani et al. (2017) write d_k."
     )
     selection.place_bar(view, place, query="Token i (query)", key="Token j (key)")
     left, right = st.columns([6, 5], gap="medium")
     with left:
-        draw_scores(view, place, variant)
+        _score_map(view, place, variant)
     with right:
         formulas.show_step(step.formula)
         if not step.visible:
-            st.caption(f"The mask hides {j} from {i}: whatever the score, the weight is 0.")
-        selection.check(view, step.check)
-        two_vectors(view, place)
+            st.caption(f"The mask hides {j} from {i}, so the weight is 0 for any score.")
+        selection.check_toggle(view, step.check)
+        vector_buttons(view, place)
     st.plotly_chart(
         figures.dot_product_bars(step.q, step.k, scale=step.scale),
         height=260,
         key="score-products",
-        alt=f"The {config.d_head} products of the query and the key, and their running sum.",
+        alt=f"The {config.d_head} products of query and key, and their running sum.",
     )
     st.subheader("Why divide by √K", anchor=False)
     _scaling(view, place)
-    st.subheader("Encoder and decoder: who may look at whom", anchor=False)
+    st.subheader("The causal mask of a decoder", anchor=False)
     _masks(view, place)
 
 
 def variant_controls(view: View) -> explain.Variant:
-    """The switches that this step and the softmax share."""
+    """The toggles that this step and the softmax share."""
+    always_causal = view.loaded.config.causal
+    causal_help = "A decoder's mask: no token attends to a later one. This page recomputes the weights with it."
     with st.container(horizontal=True):
-        scaled = state.bound(st.toggle, "scaled", "Divide by √K", help="The model does. Off shows what would happen.")
-        causal = state.bound(
-            st.toggle,
-            "causal",
-            "Causal mask",
-            help="A decoder's mask: no token sees a later one. The values above and below are recomputed with it; the "
-            "model itself is an encoder and runs without."
-            if not view.loaded.config.causal
-            else "This model has one.",
-            disabled=view.loaded.config.causal,
+        state.bound(
+            st.toggle, Params.scaled, "Divide by √K", help="The model divides. Off shows the scores without it."
         )
-    return _variant(view, scaled, causal)
+        state.bound(
+            st.toggle, Params.causal, "Causal mask", disabled=always_causal,
+            help="This model has a causal mask." if always_causal else causal_help,
+        )  # fmt: skip
+    return selected_variant(view, state.read(Params))
 
 
-def variant(view: View) -> explain.Variant:
-    """What the switches say."""
-    return _variant(view, state.get("scaled"), state.get("causal"))
+def selected_variant(view: View, params: Params) -> explain.Variant:
+    """The variant that the toggles select."""
+    return explain.Variant(
+        scaled=params.scaled, causal=True if params.causal or view.loaded.config.causal else None
+    )  # fmt: skip
 
 
-def _variant(view: View, scaled: bool, causal: bool) -> explain.Variant:
-    return explain.Variant(scaled=scaled, causal=True if causal or view.loaded.config.causal else None)
+def drawn_pair(view: View, place: explain.Place) -> tuple[slice, slice]:
+    """Queries and keys of a map: all tokens of a short text, the tokens around the selected pair in a long one."""
+    n_tokens = view.trace.n_tokens
+    return _around(place.query, n_tokens, DRAWN_TOKENS), _around(place.key, n_tokens, DRAWN_TOKENS)
 
 
-def window(view: View, place: explain.Place) -> tuple[slice, slice]:
-    """Queries and keys that are drawn: all of a short text, the surroundings of the selected pair in a long one."""
-    return tuple(_around(at, view.trace.n_tokens) for at in (place.query, place.key))  # type: ignore[return-value]
-
-
-def _around(at: int, n_tokens: int, most: int = 128) -> slice:
+def _around(position: int, n_tokens: int, most: int) -> slice:
     if n_tokens <= most:
         return slice(0, n_tokens)
-    start = min(max(0, at - most // 2), n_tokens - most)
+    start = min(max(0, position - most // 2), n_tokens - most)
     return slice(start, start + most)
 
 
-def draw_scores(view: View, place: explain.Place, variant: explain.Variant) -> None:
-    """The scores of the head as a map; a click selects the pair."""
-    rows, columns = window(view, place)
+def _score_map(view: View, place: explain.Place, variant: explain.Variant) -> None:
+    rows, columns = drawn_pair(view, place)
     matrix = explain.score_matrix(view.trace, place, variant, rows)
+    count = rows.stop - rows.start
     plot(
         score_map(
-            matrix.scores[:, columns],
-            matrix.allowed[:, columns],
-            view.trace.labels,
-            selected=(place.query, place.key),
-            first=(rows.start, columns.start),
+            matrix.scores[:, columns], matrix.allowed[:, columns], view.trace.labels,
+            selected=(place.query, place.key), first=(rows.start, columns.start),
         ),
         key="score-map",
-        alt=f"Scores of layer {place.layer}, head {place.head}: queries downwards, keys to the right.",
-        height=selection.map_height(rows.stop - rows.start),
-        on_event=partial(selection.take_cell, row="i", column="j"),
-    )
-    part = (
-        ""
-        if rows.stop - rows.start == view.trace.n_tokens
-        else f" Drawn: {rows.stop - rows.start} tokens around the pair."
-    )
-    st.caption("Row: the query that looks. Column: the key that is looked at. Click a cell to see its sum." + part)
+        alt=f"Scores of layer {place.layer}, head {place.head}: one row per query, one column per key.",
+        height=selection.map_height(count),
+        on_event=selection.on_cell(row=ViewParams.i, column=ViewParams.j),
+    )  # fmt: skip
+    part = "" if count == view.trace.n_tokens else f" Drawn: {count} tokens around the pair."
+    st.caption(f"Row: query. Column: key. Click a cell to select its pair.{part}")
 
 
-def two_vectors(view: View, place: explain.Place) -> None:
-    """Buttons to the two vectors that a score or weight is made of."""
+def vector_buttons(view: View, place: explain.Place) -> None:
+    """Buttons to the query and the key of the selected pair."""
     with st.container(horizontal=True):
-        for which, token, word in (("q", place.query, "query"), ("k", place.key, "key")):
-            st.button(
-                f"How the {word} of {selection.token(view, token)} is made",
-                key=f"to-{which}",
-                icon=":material/arrow_forward:",
-                on_click=selection.go,
-                args=("qkv",),
-                kwargs={"vector": which, "i": place.query, "j": place.key},
-            )
+        for which, position, name in (("q", place.query, "query"), ("k", place.key, "key")):
+            label = f"How the {name} of {selection.token(view, position)} is computed"
+            step_button(label, "qkv", pair(place) | {Params.vector: which}, key=f"to-{which}")
 
 
 def _scaling(view: View, place: explain.Place) -> None:
     effect = explain.scaling_effect(view.trace, place)
     i = selection.token(view, place.query)
-    first = _around(place.key, view.trace.n_tokens, 64)
+    keys = _around(place.key, view.trace.n_tokens, 64)
     left, right = st.columns([6, 5], gap="medium")
     with left:
         st.plotly_chart(
             token_bars(
-                {"with 1/√K": effect.weights[0][first], "without": effect.weights[1][first]},
-                view.trace.labels,
-                roles=("q", "other"),
-                chosen=place.key,
-                first=first.start,
+                {"with 1/√K": effect.weights[0][keys], "without": effect.weights[1][keys]},
+                view.trace.labels, roles=("q", "other"), chosen=place.key, first=keys.start,
             ),
             height=300,
             key="scaling-bars",
             alt="The weights of the selected row with and without the scale.",
-        )
+        )  # fmt: skip
     with right:
         st.markdown(
-            f"Without the scale the scores are {1 / effect.scale:.2f} times as large, and the softmax gives the "
-            f"largest **{effect.weights[1].max():.3f}** instead of {effect.weights[0].max():.3f}: the row of {i} has "
-            f"the entropy {effect.entropy[1]:.2f} nats instead of {effect.entropy[0]:.2f} (even weights: "
-            f"{effect.uniform:.2f})."
+            f"Without the scale, the scores are {1 / effect.scale:.2f} times as large. In the row of {i}, the largest "
+            f"weight is then **{effect.weights[1].max():.3f}** instead of {effect.weights[0].max():.3f}. Entropy: "
+            f"{effect.entropy[1]:.2f} nats instead of {effect.entropy[0]:.2f}; uniform attention: {effect.uniform:.2f}."
         )
         st.dataframe(
             {
-                "rows": ["with 1/√K", "without"],
-                "entropy": effect.mean_entropy,
-                "top": effect.mean_top,
+                "All rows of this head": ["with 1/√K", "without"],
+                "Mean entropy, nats": effect.mean_entropy,
+                "Mean largest weight": effect.mean_top,
             },
             hide_index=True,
             width="stretch",
             column_config={
-                "rows": "All rows of this head",
-                "entropy": st.column_config.NumberColumn("Mean entropy, nats", format="%.3f"),
-                "top": st.column_config.NumberColumn("Mean largest weight", format="%.3f"),
+                name: st.column_config.NumberColumn(format="%.3f")
+                for name in ("Mean entropy, nats", "Mean largest weight")
             },
         )
 
 
 def _masks(view: View, place: explain.Place) -> None:
-    rows, columns = window(view, place)
-    sides = (("Encoder: every token sees every token", False), ("Decoder: no token sees a later one", True))
+    rows, columns = drawn_pair(view, place)
+    sides = (
+        ("Bidirectional: each token attends to all tokens", False),
+        ("Causal: no token attends to later ones", True),
+    )
     for column, (title, causal) in zip(st.columns(2), sides, strict=True):
         matrix = explain.score_matrix(view.trace, place, explain.Variant(causal=causal), rows)
-        figure = figures.attention_heatmap(
-            matrix.weights[:, columns],
-            view.trace.labels,
-            title=title,
-            colours=view.colours,
-            selected=(place.query, place.key),
-            row_offset=rows.start,
-            column_offset=columns.start,
-        )
         with column:
-            plot(
-                figure,
-                key=f"mask-{causal}",
-                alt=f"Attention weights. {title}.",
-                height=selection.map_height(rows.stop - rows.start, most=460),
-                on_event=partial(selection.take_cell, row="i", column="j"),
-            )
+            attention_map(view, place, matrix.weights, rows, columns, key=f"mask-{causal}", title=title)
     st.caption(
-        "The same queries and keys, two masks. The causal mask empties everything above the diagonal, and each row is "
-        "shared out among what is left: that is the one difference between an encoder's attention and a decoder's."
+        "Both maps use the same queries and keys. The causal mask removes all weights above the diagonal, and the "
+        "softmax of each row covers the remaining keys. Decoders can differ in more: cross-attention, training "
+        "objective, generation token by token."
     )

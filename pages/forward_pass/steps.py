@@ -1,4 +1,4 @@
-"""The nine steps as parts of a page: `show(view)` each, with the step's picture, formula, numbers and check."""
+"""The nine steps: `show(view, params)` draws the picture, the formula, the numbers and the check of a step."""
 
 from pages.forward_pass import embedding, ffn, norm, output, projection, scores, softmax, text, weighted_sum
 

@@ -5,23 +5,28 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder import explain
+from encoder.explain.text import Token
 from encoder.figures.steps import padding_mask
 from pages.components import plot
 from pages.core import cache, formulas, selection, sidebar
+from pages.core.selection import PlaceParams
 from pages.core.view import View, state
+from pages.forward_pass.params import Params
 
-#: The longest text, in tokens, that is run as a padded batch.
+#: The longest text, in tokens, for the padded batch.
 LONGEST_BATCH = 2_048
+#: Attempts of WordPiece that are listed.
+SHOWN_ATTEMPTS = 40
 
 
-def show(view: View) -> None:
-    """The table of tokens, the pieces of the selected one, the padded batch."""
-    place = selection.selection(view)
+def show(view: View, params: Params) -> None:
+    """The table of tokens, the pieces of the selected word, the padded batch."""
+    place = selection.selected_place(view)
     step = explain.text_to_ids(view.trace, place.query)
     st.markdown(
-        "The sentence is cut into pieces that the vocabulary knows, and each piece becomes a number: its row "
-        f"among {step.vocab_size:,}. `[CLS]` and its like are added by the tokenizer. From here on the model sees "
-        "numbers only."
+        "The tokenizer splits the sentence into words and parts of words from its vocabulary. The id of a token is its "
+        f"row among {step.vocab_size:,} entries. The tokenizer also adds special tokens such as `[CLS]`. From here on "
+        "the model computes with numbers only."
     )
     selection.place_bar(view, place, query="Token")
     left, right = st.columns([6, 5], gap="medium")
@@ -31,46 +36,40 @@ def show(view: View) -> None:
         formulas.show_step(step.formula)
         _check(view, step)
         _pieces(view, step.tokens[place.query])
-    st.subheader("A batch needs padding", anchor=False)
+    st.subheader("Padding in a batch", anchor=False)
     _padding(view)
 
 
 def _table(step: explain.TextToIds) -> None:
+    tokens = step.tokens
     st.dataframe(
         {
-            "position": [token.position for token in step.tokens],
-            "characters": [token.characters for token in step.tokens],
-            "token": [token.token for token in step.tokens],
-            "id": [token.id for token in step.tokens],
-            "word": ["" if token.word < 0 else str(token.word) for token in step.tokens],
-            "segment": [token.segment for token in step.tokens],
-            "kind": ["special" if token.special else "text" for token in step.tokens],
+            "#": [token.position for token in tokens],
+            "In the text": [token.characters for token in tokens],
+            "Token": [token.token for token in tokens],
+            "Id": [token.id for token in tokens],
+            "Word": ["" if token.word < 0 else str(token.word) for token in tokens],
+            "Segment": [token.segment for token in tokens],
+            "Kind": ["special" if token.special else "text" for token in tokens],
         },
         hide_index=True,
         width="stretch",
-        height=min(520, 38 + 35 * len(step.tokens)),
-        column_config={
-            "position": "#",
-            "characters": "In the text",
-            "token": "Token",
-            "id": st.column_config.NumberColumn("Id", format="%d"),
-            "word": "Word",
-            "segment": "Segment",
-            "kind": "Kind",
-        },
+        height=min(520, 38 + 35 * len(tokens)),
+        column_config={"Id": st.column_config.NumberColumn(format="%d")},
     )
 
 
 def _check(view: View, step: explain.TextToIds) -> None:
     on = state.bound(
-        st.toggle, "check", "Check this number", help="Looks every token up in the vocabulary and compares the ids."
-    )
+        st.toggle, PlaceParams.check, "Check this number",
+        help="Looks up every token in the vocabulary again and compares the ids.",
+    )  # fmt: skip
     if on:
         selection.show_checks(step.check(view.loaded.tokenizer))
 
 
-def _pieces(view: View, token: explain.text.Token) -> None:
-    """How WordPiece came to the pieces of the selected token's word."""
+def _pieces(view: View, token: Token) -> None:
+    """How WordPiece splits the word of the selected token."""
     source = view.trace.source
     if source is None or token.word < 0:
         return
@@ -80,45 +79,30 @@ def _pieces(view: View, token: explain.text.Token) -> None:
     attempts = explain.word_pieces(view.loaded.tokenizer, (text or "")[start:end])
     if not attempts:
         return
-    st.markdown(
-        "The longest beginning that the vocabulary has becomes a piece; then the same with the rest. "
-        + ("This word is in the vocabulary as it is." if len(attempts) == 1 else f"{len(attempts)} tries:")
-    )
-    if len(attempts) > 1:
-        tries = [
-            f":gray-badge[{_plain(item.piece)}]"
-            if item.id is None
-            else f":green-badge[{_plain(item.piece)} = {item.id}]"
-            for item in attempts[:40]
-        ]
-        st.markdown(" ".join(tries) + (" …" if len(attempts) > 40 else ""))
-
-
-def _plain(piece: str) -> str:
-    return sidebar.plain(piece)
-
-
-def _proof(batch: explain.PaddedBatch) -> str:
-    """What the padding of this batch changes, in words."""
-    if batch.mask.all():
-        return "These sentences are of one length: nothing had to be filled up. Type a shorter or a longer one."
-    return (
-        f"So padding changes nothing: between the batch and each sentence alone, no output number of a real token "
-        f"differs by more than **{formulas.number(float(batch.difference.max()), 4)}**, which is rounding. With the "
-        f"mask left out it is **{formulas.number(float(batch.unmasked.max()), 4)}**."
-    )
+    rule = "The longest prefix in the vocabulary becomes a token; the rest is split the same way. "
+    if len(attempts) == 1:
+        st.markdown(f"{rule}This word is in the vocabulary.")
+        return
+    st.markdown(f"{rule}{len(attempts)} attempts; green ones are in the vocabulary:")
+    badges = []
+    for attempt in attempts[:SHOWN_ATTEMPTS]:
+        piece = sidebar.plain(attempt.piece)
+        badges.append(f":gray-badge[{piece}]" if attempt.id is None else f":green-badge[{piece} = {attempt.id}]")
+    if len(attempts) > SHOWN_ATTEMPTS:
+        badges.append("…")
+    st.markdown(" ".join(badges))
 
 
 def _padding(view: View) -> None:
     left, right = st.columns(2)
     with left:
-        state.bound(st.text_input, "second", "Second sentence of the batch")
+        state.bound(st.text_input, PlaceParams.second, "Second sentence of the batch")
     with right:
-        state.bound(st.text_input, "third", "Third sentence of the batch")
+        state.bound(st.text_input, PlaceParams.third, "Third sentence of the batch")
     if view.trace.n_tokens > LONGEST_BATCH:
         st.info(
-            f"This text is {view.trace.n_tokens:,} tokens; a batch runs three times at the length of its "
-            f"longest sentence and is offered up to {LONGEST_BATCH:,}. Take a shorter text."
+            f"This text has {view.trace.n_tokens:,} tokens; a batch is limited to {LONGEST_BATCH:,}. Use a shorter "
+            "text."
         )
         return
     texts = (view.text, *selection.second_texts())
@@ -126,41 +110,47 @@ def _padding(view: View) -> None:
         batch = cache.derived(
             view.model, view.text, None, ("padded", texts), lambda trace: explain.padded_batch(view.loaded, texts)
         )
-    longest = batch.mask.shape[1]
     plot(
         padding_mask(batch.mask, batch.labels),
         key="padding",
-        alt=f"The padding mask: {len(texts)} sentences, {longest} positions, real tokens filled, padding empty.",
+        alt=f"The padding mask: {len(texts)} sentences, {batch.mask.shape[1]} positions; real tokens are filled.",
         height=90 + 56 * len(texts),
     )
     st.markdown(
-        f"A batch is a rectangle, so shorter sentences are filled up with {sidebar.plain(batch.pad)}. The mask keeps "
-        "every real token from looking at padding: its scores there become −∞ and its weights 0. " + _proof(batch)
+        f"A batch is a rectangle, so shorter sentences are filled with {sidebar.plain(batch.pad)}. The mask sets the "
+        "score of every padding token to −∞, so no real token attends to padding. " + _effect(batch)
     )
     st.dataframe(
         {
-            "sentence": [1 + index for index in range(len(texts))],
-            "real": batch.mask.sum(axis=1),
-            "padding": (~batch.mask).sum(axis=1),
-            "leaked": [f"{value:g}" for value in batch.leaked],
-            "difference": [f"{value:.1e}" for value in batch.difference],
-            "unmasked": [f"{value:.3f}" for value in batch.unmasked],
+            "Sentence": [1 + index for index in range(len(texts))],
+            "Real tokens": batch.mask.sum(axis=1),
+            "Padding": (~batch.mask).sum(axis=1),
+            "Largest weight on padding": [f"{value:g}" for value in batch.leaked],
+            "Difference to the sentence alone": [f"{value:.1e}" for value in batch.difference],
+            "Difference without the mask": [f"{value:.3f}" for value in batch.unmasked],
         },
         hide_index=True,
         width="stretch",
         column_config={
-            "sentence": "Sentence",
-            "real": "Real tokens",
-            "padding": "Padding",
-            "leaked": st.column_config.TextColumn(
-                "Largest weight on padding", help="Among all layers and heads, from any real token."
+            "Largest weight on padding": st.column_config.TextColumn(
+                help="In all layers and heads, of any real token."
             ),
-            "difference": st.column_config.TextColumn(
-                "Difference to the sentence alone",
-                help="The largest difference of any output number of a real token. What remains is rounding.",
+            "Difference to the sentence alone": st.column_config.TextColumn(
+                help="Largest difference in the output of a real token. Rounding alone can cause a small difference."
             ),
-            "unmasked": st.column_config.TextColumn(
-                "The same without the mask", help="The batch run once more, with the padding taken for words."
+            "Difference without the mask": st.column_config.TextColumn(
+                help="The same batch, with padding treated as words."
             ),
         },
+    )
+
+
+def _effect(batch: explain.PaddedBatch) -> str:
+    """The largest differences that padding makes, in words."""
+    if batch.mask.all():
+        return "These sentences have the same length, so none is padded. Type a shorter or a longer one."
+    masked, unmasked = float(batch.difference.max()), float(batch.unmasked.max())
+    return (
+        f"Largest change of a real token's output in this batch: **{formulas.number(masked, 4)}** with the mask, "
+        f"**{formulas.number(unmasked, 4)}** without it."
     )

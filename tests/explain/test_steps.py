@@ -197,7 +197,7 @@ def test_feed_forward(traced: tuple[Trace, Recomputation]):
         agree(step, reference)
     strongest = step.strongest(5)
     assert np.abs(step.hidden[strongest]).min() >= np.sort(np.abs(step.hidden))[-5]
-    assert layer.hidden[layer.excited_by(3)[0], 3] == layer.hidden[:, 3].max()
+    assert layer.hidden[layer.tokens_by_activation(3)[0], 3] == layer.hidden[:, 3].max()
 
 
 def test_every_norm_of_the_model(traced: tuple[Trace, Recomputation]):

@@ -1,0 +1,63 @@
+"""Spot the mistakes: statements of teaching notes beside the results of their own formulas."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from encoder.explain.claims import Claim, claims
+from pages.core import formulas, sidebar
+
+
+def show() -> None:
+    """Every statement, with the number of those that agree."""
+    stated = claims()
+    numbers = [agrees for claim in stated for row in claim.agreeing for agrees in row]
+    st.markdown(
+        "Each box compares a statement of the notes with the result of its own formula. Try to find the mistake "
+        f"first.  \nStatements that agree: {sum(claim.agrees for claim in stated)} of {len(stated)}. "
+        f"Numbers that agree: {sum(numbers)} of {len(numbers)}."
+    )
+    for claim in stated:
+        _compare(claim)
+
+
+def _compare(claim: Claim) -> None:
+    """A statement, its numbers beside the computed ones, and the reason."""
+    verdict = ":green-badge[:material/check: agrees]" if claim.agrees else ":red-badge[:material/close: differs]"
+    with st.container(border=True):
+        st.markdown(f"**{claim.title}** {verdict}  \n{sidebar.plain(claim.statement)}")
+        left, right = st.columns([1, 1], gap="medium")
+        with left:
+            _numbers(claim)
+        with right:
+            if claim.formula:
+                formulas.show(claim.formula)
+            st.markdown(sidebar.plain(claim.reason))
+
+
+def _numbers(claim: Claim) -> None:
+    """Two lines for each row, from the notes and computed; a mark tells whether a number agrees."""
+    lines: dict[str, list[str]] = {"": []}
+    for row, label in enumerate(claim.labels or ("",) * len(claim.notes)):
+        prefix = f"{label}: " if label else ""
+        lines[""] += [f"{prefix}notes", f"{prefix}computed"]
+        columns = claim.columns or tuple(str(column) for column in range(len(claim.notes[row])))
+        for column, name in enumerate(columns if len(columns) > 1 else ("number",)):
+            mark = "✓" if claim.agreeing[row][column] else "✗"
+            computed = digits(claim.computed[row][column], claim.digits)
+            lines.setdefault(name, []).extend((f"{claim.notes[row][column]:.{claim.digits}f}", f"{computed} {mark}"))
+    st.dataframe(
+        lines,
+        hide_index=True,
+        width="stretch",
+        height=38 + 35 * len(lines[""]),
+        column_config={"": st.column_config.TextColumn("", pinned=True)},
+    )
+
+
+def digits(value: float, least: int) -> str:
+    """A number with at most five decimals, and at least as many as in the notes."""
+    text = f"{value:.5f}"
+    while text.endswith("0") and len(text.split(".")[1]) > least:
+        text = text[:-1]
+    return text.rstrip(".")
