@@ -82,11 +82,6 @@ def labels(app: AppTest) -> list[str]:
     return [button.label for button in app.button]
 
 
-def words(app: AppTest) -> str:
-    """All running text, without tables."""
-    return "\n".join(element.value for kind in ("markdown", "caption", "subheader") for element in app.get(kind))
-
-
 def formulas(app: AppTest) -> str:
     """All formulas as LaTeX."""
     return "\n".join(element.value for element in app.get("latex"))
