@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -206,10 +207,9 @@ def fit_slope(measurements: Iterable[Measurement], placement: NormPlacement) -> 
             by_depth.setdefault(entry.depth, []).append(entry.last_gradient_norm)
     if len(by_depth) < 2:
         return None
-    x = torch.tensor([math.log(depth) for depth in by_depth], dtype=torch.float64)
-    y = torch.tensor([math.log(sum(norms) / len(norms)) for norms in by_depth.values()], dtype=torch.float64)
-    slope = float(((x - x.mean()) * (y - y.mean())).sum() / (x - x.mean()).square().sum())
-    return Slope(placement, slope, float(y.mean()) - slope * float(x.mean()))
+    means = [sum(norms) / len(norms) for norms in by_depth.values()]
+    slope, intercept = np.polyfit(np.log(list(by_depth)), np.log(means), 1)
+    return Slope(placement, float(slope), float(intercept))
 
 
 def to_frame(measurements: Iterable[Measurement]) -> pandas.DataFrame:

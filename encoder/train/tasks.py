@@ -77,42 +77,26 @@ class Task:
         return Tokenizer(backend, {"pad_token": "[PAD]", "unk_token": "[UNK]"})
 
 
-def _random(length: int, n_symbols: int) -> Callable[[int, torch.Generator], Tensor]:
-    return lambda n, generator: torch.randint(n_symbols, (n, length), generator=generator)
+def _of_symbols(
+    name: str,
+    title: str,
+    rule: str,
+    answer: Callable[[Tensor], Tensor],
+    source: Callable[[Tensor], Tensor] | None = None,
+) -> Callable[[int, int], Task]:
+    """A task on random symbols whose answers are symbols."""
+
+    def task(length: int, n_symbols: int) -> Task:
+        def draw(n: int, generator: torch.Generator) -> Tensor:
+            return torch.randint(n_symbols, (n, length), generator=generator)
+
+        symbols = tuple(DIGITS[:n_symbols])
+        return Task(name, title, rule, length, symbols, symbols, draw, answer, source)
+
+    return task
 
 
-def reverse(length: int = 16, n_symbols: int = 10) -> Task:
-    """Token i of the answer is token T - 1 - i."""
-    symbols = tuple(DIGITS[:n_symbols])
-    return Task(
-        "reverse", "Reverse the sequence", "Each token predicts the symbol at the mirrored position.",
-        length, symbols, symbols, _random(length, n_symbols),
-        lambda ids: ids.flip(-1),
-        lambda ids: torch.arange(ids.shape[-1]).flip(0).expand_as(ids),
-    )  # fmt: skip
-
-
-def sort(length: int = 16, n_symbols: int = 10) -> Task:
-    """Token i of the answer is the i-th smallest symbol."""
-    symbols = tuple(DIGITS[:n_symbols])
-    return Task(
-        "sort", "Sort the sequence", "Token i predicts the symbol at position i of the sorted sequence.",
-        length, symbols, symbols, _random(length, n_symbols), lambda ids: ids.sort(-1).values, None,
-    )  # fmt: skip
-
-
-def previous(length: int = 16, n_symbols: int = 10) -> Task:
-    """Token i of the answer is token i - 1; the first token, which has none before it, predicts itself."""
-    symbols = tuple(DIGITS[:n_symbols])
-    return Task(
-        "previous", "Copy the previous", "Each token predicts the symbol before it; the first predicts itself.", length,
-        symbols, symbols, _random(length, n_symbols),
-        lambda ids: torch.cat((ids[:, :1], ids[:, :-1]), dim=1),
-        lambda ids: (torch.arange(ids.shape[-1]) - 1).clamp(min=0).expand_as(ids),
-    )  # fmt: skip
-
-
-def brackets(length: int = 16, n_symbols: int = 2) -> Task:
+def brackets(length: int, n_symbols: int) -> Task:
     """The answer is the position of the partner: "( ( ) )" -> 3 2 1 0. Every sequence is balanced; length is even."""
     if length % 2:
         raise ConfigError(f"length={length}: brackets need an even number of tokens, such as {length + 1}.")
@@ -120,9 +104,7 @@ def brackets(length: int = 16, n_symbols: int = 2) -> Task:
     return Task(
         "brackets", "Match brackets", "Each bracket predicts the position of its partner, counted from 0.",
         length, ("(", ")"), tuple(str(place) for place in range(length)),
-        lambda n, generator: balanced(n, length, generator),
-        partners,
-        partners,
+        lambda n, generator: balanced(n, length, generator), partners, partners,
     )  # fmt: skip
 
 
@@ -152,8 +134,22 @@ def partners(ids: Tensor) -> Tensor:
     return found
 
 
+#: Name -> (length, n_symbols) -> task.
 TASKS: dict[str, Callable[[int, int], Task]] = {
-    "reverse": reverse, "sort": sort, "previous": previous, "brackets": brackets,
+    "reverse": _of_symbols(
+        "reverse", "Reverse the sequence", "Each token predicts the symbol at the mirrored position.",
+        lambda ids: ids.flip(-1), lambda ids: torch.arange(ids.shape[-1]).flip(0).expand_as(ids),
+    ),
+    "sort": _of_symbols(
+        "sort", "Sort the sequence", "Token i predicts the symbol at position i of the sorted sequence.",
+        lambda ids: ids.sort(-1).values,
+    ),
+    "previous": _of_symbols(
+        "previous", "Copy the previous", "Each token predicts the symbol before it; the first predicts itself.",
+        lambda ids: torch.cat((ids[:, :1], ids[:, :-1]), dim=1),
+        lambda ids: (torch.arange(ids.shape[-1]) - 1).clamp(min=0).expand_as(ids),
+    ),
+    "brackets": brackets,
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ encoder/data/twin-post. Stop it at any time (Ctrl-C); the same command continues
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import subprocess
@@ -17,8 +18,8 @@ from pathlib import Path
 
 from encoder.twins.corpus import prepare
 from encoder.twins.finish import finish
-from encoder.twins.mlm import Progress, TrainingRun
-from encoder.twins.recipe import MAIN, VARIANTS, recipes
+from encoder.twins.mlm import TrainingRun
+from encoder.twins.recipe import MAIN, VARIANTS, TrainingRecipe, recipes
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,18 +61,20 @@ def train_one(options: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     run = TrainingRun(recipes()[options.one], prepare(options.work / "corpus", options.wordnet), options.work, device)
-    state = run.train(show, stopped.is_set)
+    state = run.train(lambda row: show(run.recipe, row), stopped.is_set)
     print(f"{options.one}: {state.status} at step {state.step}", flush=True)
     return 0 if run.finished else 1
 
 
-def show(progress: Progress) -> None:
-    """Print a line: for every report of the first steps, then every hundred steps and after each evaluation."""
-    accuracy = "" if progress.held_out_accuracy is None else f"  held-out accuracy {progress.held_out_accuracy:.3f}"
-    if progress.step < 100 or progress.step % 100 == 0 or accuracy:
+def show(recipe: TrainingRecipe, row: dict[str, float]) -> None:
+    """Print a line: for every row of the first steps, then every hundred steps and after each evaluation."""
+    step, evaluated = int(row["step"]), "held_out_accuracy" in row
+    if step < 100 or step % 100 == 0 or evaluated:
+        accuracy = f"  held-out accuracy {row['held_out_accuracy']:.3f}" if evaluated else ""
+        speed = row["tokens"] / row["seconds"]
         print(
-            f"{progress.name} step {progress.step:>6}/{progress.last_step}  loss {progress.loss:.3f}  "
-            f"{progress.tokens_per_second:,.0f} tokens/s{accuracy}",
+            f"{recipe.name} step {step:>6}/{recipe.last_step}  loss {row.get('loss', math.nan):.3f}  "
+            f"{speed:,.0f} tokens/s{accuracy}",
             flush=True,
         )
 
@@ -84,6 +87,8 @@ def train_side_by_side(names: Sequence[str], options: argparse.Namespace) -> int
     from encoder.load import pick_device
 
     on_cpu = pick_device(options.device).type == "cpu"
+    # A process needs its number of threads before it imports torch.
+    environment = os.environ | {"OMP_NUM_THREADS": str(options.threads), "MKL_NUM_THREADS": str(options.threads)}
     jobs = options.jobs or (max(1, (os.cpu_count() or 1) // options.threads) if on_cpu else 1)
     waiting, failed = list(names), 0
     running: dict[str, subprocess.Popen[bytes]] = {}
@@ -91,7 +96,7 @@ def train_side_by_side(names: Sequence[str], options: argparse.Namespace) -> int
         while waiting or running:
             while waiting and len(running) < jobs:
                 name = waiting.pop(0)
-                running[name] = subprocess.Popen(one_command(name, options), env=one_environment(options))
+                running[name] = subprocess.Popen(one_command(name, options), env=environment)
             for name, process in list(running.items()):
                 try:
                     failed += process.wait(timeout=1.0) != 0
@@ -111,11 +116,6 @@ def one_command(name: str, options: argparse.Namespace) -> list[str]:
     command = [sys.executable, "-m", "encoder.twins", "--one", name, "--work", str(options.work),
                "--threads", str(options.threads), "--device", options.device]  # fmt: skip
     return command + (["--wordnet", str(options.wordnet)] if options.wordnet else [])
-
-
-def one_environment(options: argparse.Namespace) -> dict[str, str]:
-    """The environment of one run: its threads must be set before torch is imported."""
-    return os.environ | {"OMP_NUM_THREADS": str(options.threads), "MKL_NUM_THREADS": str(options.threads)}
 
 
 if __name__ == "__main__":

@@ -58,21 +58,18 @@ def packed_rows(data: Encoded, firsts: np.ndarray, length: int, special: Special
     return rows
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The batches of one epoch, in order: (sentences, their length), or (first sentences, 0) for packed rows."""
-
-    batches: tuple[tuple[np.ndarray, int], ...]
+#: A batch: (sentences, their length), or (first sentences, 0) for packed rows.
+Batch = tuple[np.ndarray, int]
 
 
-def plan_epoch(data: Encoded, recipe: TrainingRecipe, epoch: int) -> Plan:
+def plan_epoch(data: Encoded, recipe: TrainingRecipe, epoch: int) -> list[Batch]:
     """The batches of an epoch, in random order.
 
     A length with too few sentences for half a batch is left out; the packed rows hold those sentences, too.
     """
     draw = np.random.default_rng([recipe.seed, 1, epoch])
     longest = recipe.max_positions
-    batches: list[tuple[np.ndarray, int]] = []
+    batches: list[Batch] = []
     n_packed = round(recipe.packed_share * len(data.ids) / longest)
     per_batch = max(1, recipe.batch_tokens // longest)
     for _ in range(n_packed // per_batch):
@@ -87,10 +84,10 @@ def plan_epoch(data: Encoded, recipe: TrainingRecipe, epoch: int) -> Plan:
             chosen = sentences[start : start + per_batch]
             if len(chosen) * 2 >= per_batch:
                 batches.append((chosen, int(length)))
-    return Plan(tuple(batches[i] for i in draw.permutation(len(batches))))
+    return [batches[i] for i in draw.permutation(len(batches))]
 
 
-def rows_of(data: Encoded, batch: tuple[np.ndarray, int], recipe: TrainingRecipe, special: Special) -> np.ndarray:
+def rows_of(data: Encoded, batch: Batch, recipe: TrainingRecipe, special: Special) -> np.ndarray:
     """A batch of a plan -> ids [B, T]."""
     sentences, length = batch
     if length:
@@ -123,11 +120,11 @@ def batches_from(data: Encoded, recipe: TrainingRecipe, special: Special, first:
     seen, epoch = 0, 0
     while True:
         plan = plan_epoch(data, recipe, epoch)
-        if not plan.batches:
+        if not plan:
             raise CorpusError(
                 f"{len(data)} sentences give no batch of {recipe.batch_tokens} tokens: use a longer text."
             )
-        for batch in plan.batches[max(0, first - seen) :]:
+        for batch in plan[max(0, first - seen) :]:
             yield rows_of(data, batch, recipe, special)
-        seen += len(plan.batches)
+        seen += len(plan)
         epoch += 1

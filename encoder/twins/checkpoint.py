@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from encoder.twins.corpus import write_atomically
 from encoder.twins.recipe import TrainingRecipe
 
 
@@ -30,16 +30,13 @@ def save_checkpoint(
     path: Path, model: nn.Module, optimiser: torch.optim.AdamW, state: RunState, recipe: TrainingRecipe
 ) -> None:
     """Write weights and AdamW's two averages as tensors, and all else as JSON in the header."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     tensors = {f"model.{name}": value.detach().cpu() for name, value in model.state_dict().items()}
     for index, entry in optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser.{index}.{name}": value.detach().cpu() for name, value in entry.items()}
     header = {"state": json.dumps(dataclasses.asdict(state)), "recipe": json.dumps(dataclasses.asdict(recipe))}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    save_file(tensors, beside, metadata=header)
-    beside.replace(path)
+    write_atomically(path, save(tensors, metadata=header))
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], RunState, dict[str, Any]]:

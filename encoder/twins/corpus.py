@@ -8,6 +8,7 @@ its SHA-256 is checked. The latter two give the same sentences, byte by byte; `F
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -254,16 +255,12 @@ def prepare(folder: Path, given: Path | None = None, vocab_size: int = 8000) -> 
         tokenizer = train_tokenizer(corpus.train, vocab_size)
         train, held_out = encode(tokenizer, corpus.train), encode(tokenizer, corpus.held_out)
         write_atomically(vocabulary, tokenizer.backend.to_str(pretty=True).encode())
-        beside = folder / ".corpus.partial.npz"
+        content = io.BytesIO()
         np.savez(
-            beside, train=train.ids, train_starts=train.starts, held_out=held_out.ids, held_out_starts=held_out.starts
+            content, train=train.ids, train_starts=train.starts, held_out=held_out.ids, held_out_starts=held_out.starts
         )
-        beside.replace(arrays)
-        facts = {
-            "fingerprint": corpus.fingerprint, "words": corpus.n_words, "train_sentences": len(train),
-            "held_out_sentences": len(held_out), "train_tokens": len(train.ids), "held_out_tokens": len(held_out.ids),
-            "special": tokenizer.special,
-        }  # fmt: skip
+        write_atomically(arrays, content.getvalue())
+        facts = {"fingerprint": corpus.fingerprint, "words": corpus.n_words, "special": tokenizer.special}
         write_atomically(about, json.dumps(facts, indent=2).encode())  # last: it marks the other files as whole
     facts = json.loads(about.read_text())
     tokenizer = Tokenizer.from_file(vocabulary)

@@ -69,12 +69,8 @@ def write_curves(states: dict[str, tuple[RunState, dict[str, Any]]], path: Path)
         old = pd.read_parquet(path)
         frames = [old[~old.run.isin(list(states))]]
     for name, (state, fields) in states.items():
-        frame = pd.DataFrame(state.rows)
-        about = {
-            "run": name, "norm_placement": fields["norm_placement"], "n_layers": fields["n_layers"],
-            "d_model": fields["d_model"], "warmup_steps": fields["warmup_steps"], "status": state.status,
-        }  # fmt: skip
-        frames.append(frame.assign(**about))
+        about = {key: fields[key] for key in ("norm_placement", "n_layers", "d_model", "warmup_steps")}
+        frames.append(pd.DataFrame(state.rows).assign(run=name, **about, status=state.status))
     if not frames:
         return
     curves = pd.concat(frames, ignore_index=True)
@@ -82,10 +78,7 @@ def write_curves(states: dict[str, tuple[RunState, dict[str, Any]]], path: Path)
         if column not in curves:
             curves[column] = np.nan
     floats = curves.select_dtypes("float64").columns
-    curves = curves.astype(dict.fromkeys(floats, "float32"))
-    beside = path.with_name(f".{path.name}.partial")
-    curves.to_parquet(beside, index=False)
-    beside.replace(path)
+    write_atomically(path, curves.astype(dict.fromkeys(floats, "float32")).to_parquet(index=False))
 
 
 def write_twin(name: str, work: Path, data: Prepared, out: Path) -> Path:
@@ -178,33 +171,15 @@ def model_card(run: TrainingRun, figures: Figures, answers: dict[str, Any], data
         f"| {row['step']:,} | {row['loss']:.2f} | {row['held_out_loss']:.2f} | {row['held_out_accuracy']:.3f} |"
         for row in thinned([row for row in state.rows if "held_out_accuracy" in row])
     )
-    return (
-        Path(__file__)
-        .with_name("model_card.md")
-        .read_text(encoding="utf-8")
-        .format(
-            placement=recipe.norm_placement,
-            other="post" if recipe.norm_placement == "pre" else "pre",
-            final_norm=" and after the last layer" if recipe.norm_placement == "pre" else "",
-            vocab_size=data.tokenizer.vocab_size,
-            n_words=data.n_words,
-            n_train=len(data.train),
-            n_held_out=len(data.held_out),
-            fingerprint=data.fingerprint,
-            step=state.step,
-            million_tokens=state.tokens / 1e6,
-            minutes=state.seconds / 60,
-            curve=curve,
-            strongest=strongest,
-            words=words,
-            **{
-                name: value
-                for name, value in dataclasses.asdict(recipe).items()
-                if name not in ("name", "norm_placement")
-            },
-            **dataclasses.asdict(figures),
-        )
-    )
+    values = dataclasses.asdict(recipe) | dataclasses.asdict(figures) | {
+        "placement": recipe.norm_placement, "other": "post" if recipe.norm_placement == "pre" else "pre",
+        "final_norm": " and after the last layer" if recipe.norm_placement == "pre" else "",
+        "vocab_size": data.tokenizer.vocab_size, "n_words": data.n_words, "n_train": len(data.train),
+        "n_held_out": len(data.held_out), "fingerprint": data.fingerprint, "step": state.step,
+        "million_tokens": state.tokens / 1e6, "minutes": state.seconds / 60, "curve": curve, "strongest": strongest,
+        "words": words,
+    }  # fmt: skip
+    return Path(__file__).with_name("model_card.md").read_text(encoding="utf-8").format(**values)
 
 
 def strongest_heads(figures: Figures) -> list[tuple[str, str, float]]:

@@ -144,16 +144,8 @@ def unigram_baseline(train: Encoded, held_out: HeldOut, vocab_size: int) -> tupl
 # --- the run ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Progress:
-    """The report of every `record_every` steps. loss: mean over these steps, in nats."""
-
-    name: str
-    step: int
-    last_step: int
-    loss: float
-    tokens_per_second: float
-    held_out_accuracy: float | None
+#: Takes a row of the curve: step, tokens, seconds, loss in nats, learning_rate, gradient_norm, held-out measures.
+Report = Callable[[dict[str, float]], None]
 
 
 class TrainingRun:
@@ -207,12 +199,11 @@ class TrainingRun:
         self.state.tokens += ids.size
         return loss.detach(), norm.detach()
 
-    def train(
-        self, progress: Callable[[Progress], None] | None = None, stop: Callable[[], bool] | None = None
-    ) -> RunState:
+    def train(self, report: Report | None = None, stop: Callable[[], bool] | None = None) -> RunState:
         """Train to the last step, or until `stop()` is true; the checkpoint on disk is always whole.
 
-        A loss that is not finite does not raise: the status names its step.
+        report: called with each new row of the curve. A loss that is not finite does not raise: the status names its
+        step.
         """
         if self.finished:
             return self.state
@@ -230,9 +221,10 @@ class TrainingRun:
             losses.append(loss)
             norms.append(norm)
             if state.step % recipe.record_every == 0 or state.step == recipe.last_step:
-                now = time.perf_counter()
-                state.seconds += now - began
-                self._record(losses, norms, ids.size * len(losses) / (now - began), progress)
+                state.seconds += time.perf_counter() - began
+                self._record(losses, norms)
+                if report is not None:
+                    report(state.rows[-1])
                 began, losses, norms = time.perf_counter(), [], []
                 if self.finished:
                     break
@@ -244,9 +236,8 @@ class TrainingRun:
         self.save()
         return state
 
-    def _record(
-        self, losses: list[Tensor], norms: list[Tensor], speed: float, progress: Callable[[Progress], None] | None
-    ) -> None:
+    def _record(self, losses: list[Tensor], norms: list[Tensor]) -> None:
+        """Add a row to the curve: means over the steps since the last row."""
         recipe, state = self.recipe, self.state
         loss = float(torch.stack(losses).mean())
         row = {
@@ -258,9 +249,6 @@ class TrainingRun:
         elif state.step % recipe.evaluate_every == 0 or state.step == recipe.last_step:
             row["held_out_loss"], row["held_out_accuracy"] = evaluate(self.model, self.held_out)
         state.rows.append({key: value for key, value in row.items() if math.isfinite(value)})  # JSON has no NaN
-        if progress is not None:
-            accuracy = row.get("held_out_accuracy")
-            progress(Progress(recipe.name, state.step, recipe.last_step, loss, speed, accuracy))
 
     def save(self) -> None:
         """Write the checkpoint, atomically."""

@@ -83,9 +83,11 @@ class PairTraces:
     def small_maps(self, placement: str) -> np.ndarray:
         """uint8 [L, H, S, S]: the small map of every head."""
         key = self.pair.keys[placement]
-        return self._by_layer(
-            lambda layer: small_maps.of_layer(key, self.text, self.second, layer), "Drawing the small maps"
-        )
+
+        def one(layer: int) -> np.ndarray:
+            return small_maps.of_layer(key, self.text, self.second, layer)
+
+        return small_maps.by_layer(self.trace(placement), one, "Drawing the small maps")
 
     def entropy(self, placement: str) -> np.ndarray:
         """[L, H] in nats."""
@@ -93,7 +95,7 @@ class PairTraces:
         def one(layer: int) -> np.ndarray:
             return self.of_one(placement, ("entropy", layer), lambda trace: stream.layer_entropy(trace, layer))
 
-        return self._by_layer(one, "Measuring the entropy")
+        return small_maps.by_layer(self.trace(placement), one, "Measuring the entropy")
 
     def head_differences(self) -> np.ndarray:
         """[L, H]: the share of its attention that each head places elsewhere."""
@@ -101,7 +103,4 @@ class PairTraces:
         def one(layer: int) -> np.ndarray:
             return self.of_both(("apart", layer), lambda pre, post: stream.head_differences(pre, post, layer))
 
-        return self._by_layer(one, "Comparing the heads")
-
-    def _by_layer(self, make: Callable[[int], np.ndarray], doing: str) -> np.ndarray:
-        return small_maps.by_layer(self.trace("pre"), make, doing)
+        return small_maps.by_layer(self.trace("pre"), one, "Comparing the heads")

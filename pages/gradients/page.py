@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pandas as pd
 import streamlit as st
 
-from encoder.config import NORM_PLACEMENTS, NormPlacement
+from encoder.config import NORM_PLACEMENTS
 from encoder.errors import EncoderError
 from encoder.figures import gradients as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
@@ -90,22 +92,15 @@ def results(setting: gradients.Setting, depths: list[int], seeds: range) -> None
 def measured(setting: gradients.Setting, depths: list[int], seeds: range) -> list[gradients.Measurement]:
     """Every depth, seed and placement, the cheapest first, with progress. Each measurement is cached."""
     total = gradients.count(depths, seeds)
-    runs = [(depth, placement, seed) for depth in depths for seed in seeds for placement in NORM_PLACEMENTS]
     found = []
     bar = st.progress(0.0, "Measuring …")
-    for depth, placement, seed in runs:
+    for depth, seed, placement in itertools.product(depths, seeds, NORM_PLACEMENTS):
         what = f"{PLACEMENT_NAMES[placement]}, {depth} layers, seed {seed}"
         bar.progress(len(found) / total, f"{what}: {len(found)} of {total} backward passes done")
-        found.append(one(depth, placement, seed, setting))
+        run = (depth, placement, seed, setting)
+        found.append(cache.computed(("gradients", *run), lambda run=run: gradients.measure(*run), heavy=True))
     bar.empty()
     return found
-
-
-def one(depth: int, placement: NormPlacement, seed: int, setting: gradients.Setting) -> gradients.Measurement:
-    return cache.computed(
-        ("gradients", depth, placement, seed, setting), lambda: gradients.measure(depth, placement, seed, setting),
-        heavy=True,
-    )  # fmt: skip
 
 
 def over_depth(frame: pd.DataFrame, measurements: list[gradients.Measurement], setting: gradients.Setting) -> None:
@@ -131,10 +126,8 @@ def slopes(measurements: list[gradients.Measurement], setting: gradients.Setting
     fits = {placement: gradients.fit_slope(measurements, placement) for placement in NORM_PLACEMENTS}
     if not all(fits.values()):
         return "Choose a second depth for a slope."
-    fitted = "; ".join(
-        f"{PLACEMENT_NAMES[placement]} {power(fit.slope)} (bound: {power(gradients.theorem_exponent(placement))})"
-        for placement, fit in fits.items()
-    )
+    bounds = {placement: number(gradients.theorem_exponent(placement), 2) for placement in fits}
+    fitted = "; ".join(f"{PLACEMENT_NAMES[p]} {number(fit.slope, 2)} (bound {bounds[p]})" for p, fit in fits.items())
     if setting.is_theory:
         lines = (
             "Dotted: the upper bounds of Theorem 1, O(d √(ln d / L)) for pre-norm and O(d √(ln d)) for post-norm. "
@@ -142,12 +135,7 @@ def slopes(measurements: list[gradients.Measurement], setting: gradients.Setting
         )
     else:
         lines = "Theorem 1 is about the other setting; its exponents are here for comparison."
-    return f"Gradient norm as a power of the number of layers L, fitted: {fitted}. {lines}"
-
-
-def power(exponent: float) -> str:
-    """A power of L, to two decimals."""
-    return f"L^({exponent:+.2f})".replace("-", "−")
+    return f"Fitted exponent of the number of layers L: {fitted}. {lines}"
 
 
 def by_layer(frame: pd.DataFrame, setting: gradients.Setting, depths: list[int]) -> None:

@@ -45,18 +45,11 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
     config = traces.trace(placement).config
     name(placement)
     head_grid(
-        traces.small_maps(placement),
-        layers=config.n_layers,
-        heads=config.n_heads,
-        selected=(view.layer, view.head),
-        key=f"grid-{placement}",
+        traces.small_maps(placement), layers=config.n_layers, heads=config.n_heads, selected=(view.layer, view.head),
+        key=f"grid-{placement}", colorscale=figures.thumbnails_lut(view.colours), on_event=open_head,
+        measure=moved, measure_label="attention placed elsewhere", measure_range=(0.0, 1.0),
         alt=f"Attention maps of all heads in {PLACEMENT_NAMES[placement]}, layers downwards, heads to the right.",
-        colorscale=figures.thumbnails_lut(view.colours),
-        measure=moved,
-        measure_label="attention placed elsewhere",
-        measure_range=(0.0, 1.0),
-        on_event=open_head,
-    )
+    )  # fmt: skip
 
 
 def open_head(event: GridEvent) -> None:

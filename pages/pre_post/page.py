@@ -11,16 +11,15 @@ from pages.core.formulas import number
 from pages.core.frame import current_view, heading, next_page
 from pages.core.norm_pair import PairTraces
 from pages.core.view import state
+from pages.pre_post import recorded
 from pages.pre_post.attention import attention
 from pages.pre_post.params import SIDES, Params
-from pages.pre_post.recorded import recorded_training
 from pages.pre_post.residual_stream import residual_stream
 
 TITLES = {"heads": "Attention", "stream": "Residual stream", "curves": "Recorded training"}
 LOOK_FOR = {
     "heads": "Look for heads that attend to other tokens in the other encoder: the bars under the maps measure this.",
     "stream": "Look at the norm of the residual stream: pre-norm adds to it layer by layer, post-norm rescales it.",
-    "curves": "Look for runs that stop learning: compare depth, and training with and without warm-up.",
 }
 
 
@@ -33,26 +32,25 @@ def main() -> None:
         st.segmented_control, Params.sides, "What to compare", SIDES, required=True, format_func=TITLES.get,
         label_visibility="collapsed",
     )  # fmt: skip
-    with opening:
-        introduction(traces, LOOK_FOR[part])
-    if part == "heads":
-        attention(view, traces)
-    elif part == "stream":
-        residual_stream(view, traces)
+    if part == "curves":
+        opening.markdown(recorded.INTRODUCTION)
+        recorded.recorded_training()
     else:
-        recorded_training()
+        with opening:
+            introduction(traces, LOOK_FOR[part])
+        draw = attention if part == "heads" else residual_stream
+        draw(view, traces)
     which_one()
     next_page("gradients", "Gradients at initialisation, in both placements")
 
 
 def introduction(traces: PairTraces, look_for: str) -> None:
     """What the page shows, what to look for, and what a difference may mean."""
-    kind = traces.pair.kind
     st.markdown(
         f"You see one sentence in **{traces.name('pre')}** with pre-norm (teal, circles) and "
         f"**{traces.name('post')}** with post-norm (orange, squares).  \n{look_for}  \n{what_differs(traces)}"
     )
-    if kind == "rewired":
+    if traces.pair.kind == "rewired":
         agreement = traces.of_both("agreement", stream.output_agreement)
         st.info(
             f"Mean cosine between the outputs of both sides: **{number(agreement)}** (1: same direction, 0: "
@@ -83,7 +81,7 @@ def what_differs(traces: PairTraces) -> str:
             shared += f" One took {steps[0]}, the other {steps[1]}."
     return (
         f"{shared} They differ in the place of their norms and in pre-norm's final LayerNorm. Each learned its own "
-        "heads, and one seed each: a difference may be chance."
+        "heads. This is one seed: a difference may be chance."
     )
 
 

@@ -13,6 +13,11 @@ from pages.core.view import state
 from pages.pre_post.export import export_recorded
 from pages.pre_post.params import Params
 
+INTRODUCTION = (
+    "You see how the bundled twins and six variants learned to predict masked words.  \n"
+    "Look for runs that do not learn: compare 4 and 12 layers, with and without warm-up.  \n"
+    "Runs of a pair differ in their norms alone. Each run is one seed, so small differences may be chance."
+)
 CURVES = {
     "held_out_loss": ("held-out loss", "nats"),
     "held_out_accuracy": ("held-out accuracy", "share of the masked words"),
@@ -52,9 +57,8 @@ def recorded_training() -> None:
     )  # fmt: skip
     at_common_step(table)
     st.caption(
-        "Masked-word training on WordNet's text: 15 % of the tokens are selected for prediction, 80 % of these become "
-        "[MASK]. Runs of a pair differ in their norms alone; each run is one seed, so small differences may be chance. "
-        "Source: `curves.parquet` beside the twins; `make twins` trains them again."
+        "Text: WordNet. 15% of the tokens are selected for prediction; 80% of these become [MASK], 10% a random word, "
+        "10% stay. Pre-norm has a final LayerNorm. Source: `encoder/data/curves.parquet`, which `make twins` records."
     )
     export_recorded(table, figure, title, None if depth == "all" else shown[depth][0])
 
@@ -75,7 +79,7 @@ def lines(table: pd.DataFrame, what: str, across: str) -> dict[str, tuple[str, s
 def at_common_step(table: pd.DataFrame) -> None:
     """All runs after the same number of steps, and the pair that differs most."""
     step, accuracy = curves.at_common_step(table)
-    shown = accuracy.rename(columns=PLACEMENT_NAMES).reset_index()
+    shown = accuracy[[p for p in PLACEMENT_NAMES if p in accuracy]].rename(columns=PLACEMENT_NAMES).reset_index()
     shown = shown.rename(columns={"n_layers": "Layers", "warm_up": "Warm-up"})
     percent = st.column_config.NumberColumn(format="percent", help="Held-out masked words predicted correctly.")
     st.dataframe(

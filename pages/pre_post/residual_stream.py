@@ -122,7 +122,7 @@ def layer_norms(found: Measures) -> Pictures:
     rows = {
         "mean of the input": {p: (labels[p], f.norm_mean, None) for p, f in found.items()},
         "standard deviation of the input": {p: (labels[p], f.norm_std, None) for p, f in found.items()},
-        "gain (bars: spread over the components)": {p: (labels[p], f.gain, f.gain_spread) for p, f in found.items()},
+        "gain": {p: (labels[p], f.gain, f.gain_spread) for p, f in found.items()},
     }
     pictures = {f"LayerNorm: {title}": drawn.norm_curves(values, title) for title, values in rows.items()}
     for column, (title, figure), key in zip(
@@ -137,5 +137,5 @@ def layer_norms(found: Measures) -> Pictures:
         f"{labels[p][int(f.norm_std.argmax())]}, mean gain {f.gain.mean():.2f}"
         for p, f in found.items()
     )
-    st.caption(f"Means over the tokens: {values}. An untrained gain is 1.")
+    st.caption(f"Means over the tokens: {values}. An untrained gain is 1; bars show its spread over the components.")
     return pictures

@@ -30,7 +30,7 @@ def main() -> None:
     st.markdown(
         "You see small encoders learn a task: their loss, their accuracy, and the attention of each head.  \n"
         "Look for the step at which attention finds the token with the answer, and which run gets there first.  \n"
-        "The same seed, with the norms moved or without warm-up or positions, shows what each choice changes."
+        "All runs share a seed, so they show what norm placement, warm-up and positions change."
     )
     choose_task()
     choose_runs()

@@ -28,11 +28,11 @@ Values = dict[Param[Any], Any]
 #: Experiments to try: title -> the values that differ from those of the task.
 PRESETS: dict[str, Values] = {
     "Both placements": {},
-    "Without positions": {Params.encodings: ["learned", "none"], Params.norms: ["post"], Params.steps: 200},
-    "With and without warm-up": {
+    "No positions": {Params.encodings: ["learned", "none"], Params.norms: ["post"], Params.steps: 200},
+    "Warm-up": {
         Params.warm: ["with", "without"], Params.rate: 3e-3, Params.rise: 100, Params.steps: 300, Params.layers: 8,
     },
-    "Too high a rate": {Params.rate: 1.0, Params.warm: ["without"], Params.steps: 100},
+    "High rate": {Params.rate: 1.0, Params.warm: ["without"], Params.steps: 100},
 }  # fmt: skip
 #: The values that an experiment sets.
 _SET = (Params.norms, Params.warm, Params.encodings, Params.rate, Params.rise, Params.steps, Params.layers,

@@ -11,13 +11,13 @@ import torch
 import encoder
 from encoder.errors import EncoderError
 from encoder.measure import stream
-from encoder.train.tasks import reverse
+from encoder.train.tasks import make
 
 TEXT = "3 1 4 1 5 9 2"
 
 
 def built(placement: str, **changes) -> encoder.TextEncoder:
-    task = reverse(16, 10)
+    task = make("reverse", 16, 10)
     fields = {"d_model": 12, "n_layers": 3, "n_heads": 2, "d_ffn": 20} | changes
     config = encoder.EncoderConfig(vocab_size=task.vocab_size, norm_placement=placement, **fields)
     return encoder.build(config, task.tokenizer(), seed=5)

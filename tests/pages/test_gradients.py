@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from encoder.train import gradients
+from pages.core.formulas import number
 from tests.pages.apps import assert_well, visit, written
 
 
@@ -13,7 +14,7 @@ def test_gradients_are_measured_with_the_slope_in_words() -> None:
     for placement in ("pre", "post"):
         slope = gradients.fit_slope(found, placement)
         assert slope is not None
-        assert f"{placement}-norm L^({slope.slope:+.2f})".replace("(-", "(−") in written(app)
+        assert f"{placement}-norm {number(slope.slope, 2)}" in written(app)
     rows = gradients.to_frame(found)
     post = rows[(rows.placement == "post") & (rows.depth == 6)].groupby("layer").squared_norm.mean()
     assert f"{post.min():.2f} to {post.max():.2f}" in written(app)
@@ -31,7 +32,7 @@ def test_gradients_of_a_real_encoder_and_of_no_depth() -> None:
     real = {"grad_setting": "real", "grad_width": "32", "grad_heads": "4"}
     app = visit("gradients", grad_depths="2", grad_seeds="1", **real)
     assert_well(app)
-    assert "L^(" not in written(app)  # one depth has no slope
+    assert "exponent" not in written(app)  # one depth has no slope
     assert "1 + l/2" not in written(app)  # the lemma is about the other setting
     app.number_input(key="view:grad_heads").set_value(5).run()
     assert "1, 2, 4, 8 or 16" in app.warning[0].value

@@ -26,7 +26,7 @@ def test_rows_of_a_batch_are_whole_sentences_of_one_length(prepared: Prepared):
     special = batches.Special.of(prepared.tokenizer)
     plan = batches.plan_epoch(prepared.train, TINY, epoch=0)
     kinds = {0: 0, 1: 0}
-    for batch in plan.batches:
+    for batch in plan:
         ids = batches.rows_of(prepared.train, batch, TINY, special)
         assert ids.size <= TINY.batch_tokens
         assert (ids[:, 0] == special.cls).all()
@@ -47,9 +47,7 @@ def test_the_order_depends_on_the_seed_and_the_epoch_alone(prepared: Prepared):
     special = batches.Special.of(prepared.tokenizer)
 
     def first(recipe: TrainingRecipe, epoch: int = 0) -> np.ndarray:
-        return batches.rows_of(
-            prepared.train, batches.plan_epoch(prepared.train, recipe, epoch).batches[0], recipe, special
-        )
+        return batches.rows_of(prepared.train, batches.plan_epoch(prepared.train, recipe, epoch)[0], recipe, special)
 
     post = dataclasses.replace(TINY, norm_placement="post", name="other")
     assert np.array_equal(first(TINY), first(post))
@@ -59,7 +57,7 @@ def test_the_order_depends_on_the_seed_and_the_epoch_alone(prepared: Prepared):
 
 def test_batches_go_on_from_any_step(prepared: Prepared):
     special = batches.Special.of(prepared.tokenizer)
-    per_epoch = len(batches.plan_epoch(prepared.train, TINY, 0).batches)
+    per_epoch = len(batches.plan_epoch(prepared.train, TINY, 0))
     run = batches.batches_from(prepared.train, TINY, special, 0)
     every = [next(run) for _ in range(per_epoch + 3)]
     for first in (1, per_epoch - 1, per_epoch, per_epoch + 2):
