@@ -47,15 +47,12 @@ def main() -> None:
         )
     choose_word(mask)
     try:
-        sides = models()
-        found = {
-            name: prediction.predictions(key, view.text, view.pair, params.top) for name, (key, _) in sides.items()
-        }
+        keys = models()
+        found = {name: prediction.predictions(key, view.text, view.pair, params.top) for name, key in keys.items()}
     except EncoderError as error:
         st.info(str(error), icon=":material/edit:")
         return
-    placements = {name: placement for name, (_, placement) in sides.items()}
-    show(placements, found)
+    show({name: cache.model(key).config.norm_placement for name, key in keys.items()}, found)
     export_predictions(view, state.get(Params.top))
     next_page("pre_post", "Pre-norm vs post-norm, how the twins differ inside")
 
@@ -118,15 +115,14 @@ def restore(mask: str) -> None:
     state.put(Params.hidden, "")
 
 
-def models() -> dict[str, tuple[cache.ModelKey, str | None]]:
-    """Name -> (model, norm placement): both twins, or the selected model alone."""
+def models() -> dict[str, cache.ModelKey]:
+    """Name -> model: both twins, or the selected model alone."""
     if view.model.source in norm_pair.TWINS:
-        keys = norm_pair.pair_of(view).keys
-        return {f"twin-{placement}": (keys[placement], placement) for placement in norm_pair.PLACEMENTS}
-    return {model.name: (view.model, model.config.norm_placement)}
+        return {f"twin-{placement}": key for placement, key in norm_pair.pair_of(view).keys.items()}
+    return {model.name: view.model}
 
 
-def show(placements: dict[str, str | None], found: dict[str, tuple[MaskedPrediction, ...]]) -> None:
+def show(placements: dict[str, str], found: dict[str, tuple[MaskedPrediction, ...]]) -> None:
     """Bars for every mask, the models side by side."""
     top = state.bound(
         st.slider, Params.top, "Words", min_value=LEAST_WORDS, max_value=MOST_WORDS, width=320,
@@ -144,13 +140,13 @@ def show(placements: dict[str, str | None], found: dict[str, tuple[MaskedPredict
         st.caption(" ".join([*in_words(predictions, top), *rank_in_words(predictions, hidden)]))
 
 
-def bars(index: int, top: int, placements: dict[str, str | None], predictions: Predictions, hidden: str) -> None:
+def bars(index: int, top: int, placements: dict[str, str], predictions: Predictions, hidden: str) -> None:
     """The most probable words at one mask, on the same scale for every model."""
     largest = max(entry.probabilities[0] for entry in predictions.values())
     for column, (name, entry) in zip(st.columns(len(predictions), gap="medium"), predictions.items(), strict=True):
         placement, rank = placements[name], prediction.rank(entry, hidden) if hidden else None
         with column:
-            st.markdown(f"**{plain(name)}** ({PLACEMENT_NAMES.get(placement or '', '')})")
+            st.markdown(f"**{plain(name)}** ({PLACEMENT_NAMES[placement]})")
             st.plotly_chart(
                 word_bars(
                     [prediction.readable(token) for token in entry.tokens[:top]],

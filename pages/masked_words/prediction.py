@@ -16,12 +16,11 @@ WORD_STARTS = ("Ġ", "▁")
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a text: its characters from `start` to `end`, and its number of pieces in the vocabulary."""
+    """A word of a text: its characters from `start` to `end`."""
 
     text: str
     start: int
     end: int
-    pieces: int
 
 
 def words(trace: encoder.Trace, mask: str) -> list[Word]:
@@ -36,11 +35,8 @@ def words(trace: encoder.Trace, mask: str) -> list[Word]:
         in_first = source.pair is None or segment == 0
         if word >= 0 and not special and token != mask and offset[1] > offset[0] and in_first:
             spans.setdefault(word, []).append(offset)
-    found = []
-    for offsets in spans.values():
-        start, end = offsets[0][0], offsets[-1][1]
-        found.append(Word(source.text[start:end], start, end, len(offsets)))
-    return found
+    ends = [(offsets[0][0], offsets[-1][1]) for offsets in spans.values()]
+    return [Word(source.text[start:end], start, end) for start, end in ends]
 
 
 def hide(text: str, word: Word, mask: str) -> str:

@@ -52,10 +52,7 @@ LINES = {
 WHY = "Attention alone ignores word order; positions let a model tell “dog bites man” from “man bites dog”."
 
 FORMULAS = {
-    "sinusoidal": latex.stack(
-        r"P_{p,2c} = \sin\frac{p}{10000^{2c/D}}",
-        r"P_{p,2c+1} = \cos\frac{p}{10000^{2c/D}}",
-    ),
+    "sinusoidal": latex.stack(r"P_{p,2c} = \sin\frac{p}{10000^{2c/D}}", r"P_{p,2c+1} = \cos\frac{p}{10000^{2c/D}}"),
     "rotary": latex.stack(
         r"\begin{pmatrix} q_c \\ q_{c+K/2} \end{pmatrix} \mapsto "
         r"\begin{pmatrix} \cos p\theta_c & -\sin p\theta_c \\ \sin p\theta_c & \cos p\theta_c \end{pmatrix} "

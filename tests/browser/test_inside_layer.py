@@ -1,4 +1,4 @@
-"""Queries, keys, values; Positions; LayerNorm in a real Chromium: on a projector and on a telephone nothing is cut."""
+"""Queries, keys, values; Positions; LayerNorm in Chromium: nothing is cut on a projector or on a phone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-#: What a person reads: prose, captions, headings, tables in the text, formulas.
+#: Everything to read: prose, captions, headings, tables in the text, formulas.
 TEXTS = ", ".join(
     f".stMain {selector}"
     for selector in (
@@ -27,7 +27,7 @@ TEXTS = ", ".join(
         ".katex-display > .katex > .katex-html",
     )
 )
-#: Every element that is wider than its place, and every formula that a box of its own cuts.
+#: Elements that are wider than their container, and formulas that their own box cuts.
 CUT = """selector => {
   const wide = [...document.querySelectorAll(selector)]
     .filter(one => getComputedStyle(one).display !== "inline" && one.scrollWidth > one.clientWidth)
@@ -40,14 +40,14 @@ CUT = """selector => {
   const page = main.scrollWidth > main.clientWidth ? [`the page: ${main.scrollWidth} > ${main.clientWidth}`] : [];
   return [...wide, ...high, ...page];
 }"""
-#: All formulas are typeset and all plots drawn, in the width of now.
+#: Whether all formulas are typeset and all plots drawn at the current width.
 DRAWN = """() => {
   const rows = [...document.querySelectorAll('.stMain [data-testid="stMarkdownContainer"]')];
   return document.fonts.status === "loaded" && !rows.some(row => /\\$\\$|\\\\begin/.test(row.innerText ?? ""))
     && [...document.querySelectorAll(".stMain .js-plotly-plot")].every(plot => plot.querySelector(".main-svg"));
 }"""
-#: [what the formulas need, the room that is kept for them] of every derivation, in pixels: the page below must not move
-#: when other numbers are shown.
+#: [height of the formulas, height reserved for them] of every derivation, in pixels: other numbers must not move the
+#: page below.
 KEPT = """() => [...document.querySelectorAll('[class*="derivation"]')].map(room => {
   const [first, last] = [room.firstElementChild, room.lastElementChild].map(one => one.getBoundingClientRect());
   return [last.bottom - first.top, parseFloat(getComputedStyle(room).minHeight)];
