@@ -1,26 +1,28 @@
 # `make run` on a fresh machine installs everything into .venv and opens the app; `make test` installs and tests.
-# The same steps as plain commands, for Windows too, stand in README.md.
+# README.md has the same steps as plain commands, for Windows too.
 
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
-# Processes that test at the same time, each with one thread.
+# Processes that run tests at the same time, each with one thread.
 WORKERS ?= 2
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+# Deno asks no server for updates, and keeps its cache in the environment.
+DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint bench twins clean
 
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
-	@echo "make test   install, with a Chromium where none is found, then lint and test"
-	@echo "make lint   ruff alone"
+	@echo "make test   install, with a Chromium if none is found, then lint and test"
+	@echo "make lint   check Python and JavaScript: rules and formatting"
 	@echo "make bench  the benchmark: a table and JSON; less of it with ARGS=\"--quick --only engine\""
-	@echo "make twins  train the two bundled models anew (about two hours on two cores)"
+	@echo "make twins  train the two bundled models again (about two hours on two cores)"
 	@echo "make clean  remove what was built; $(VENV) stays (remove it by hand)"
 
-# A stamp for each set of dependencies, so that a second run starts at once and a change of the pins installs anew.
+# A stamp for each set of dependencies: a second run starts at once, and changed pins install again.
 $(VENV)/created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Encoderscope needs Python 3.11 or newer; " + sys.executable + " is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
@@ -34,13 +36,13 @@ $(VENV)/installed-test: $(VENV)/created pyproject.toml constraints.txt
 	$(PIP_INSTALL) -e ".[test]"
 	@touch $@ $(VENV)/installed
 
-# One by one: a rival that cannot be installed is reported by the benchmark, which measures the others.
+# One by one: if one cannot be installed, the benchmark says so and measures the others.
 RIVALS := bertviz attnview transformer-lens
 
 $(VENV)/installed-bench: $(VENV)/created pyproject.toml constraints.txt
 	$(PIP_INSTALL) -e ".[test]"
 	@for rival in $(RIVALS); do \
-		$(PIP_INSTALL) $$rival || echo "$$rival cannot be installed: published figures will stand in its place"; \
+		$(PIP_INSTALL) $$rival || echo "$$rival cannot be installed: published figures replace it"; \
 	done
 	@touch $@ $(VENV)/installed $(VENV)/installed-test
 
@@ -49,14 +51,15 @@ run: $(VENV)/installed
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(DENO) lint --quiet
+	$(DENO) fmt --check --quiet
 
 test: lint
 	$(BIN)/python tests/ensure_chromium.py
-# A browser's test that lost its patience beside another has a second chance alone.
 	@status=0; \
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile || status=1; \
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser -n $(WORKERS) --dist worksteal \
-		|| $(BIN)/python -m pytest -m browser --last-failed || status=1; \
+	OMP_NUM_THREADS=1 $(BIN)/python tests/run_browser_tests.py $(WORKERS) || status=1; \
 	exit $$status
 
 bench: $(VENV)/installed-bench

@@ -2,8 +2,12 @@
 
     uint32 n | n bytes of JSON | buffers, each at a multiple of 8
 
-The JSON is the caller's header with one key more, `arrays`: name -> {dtype, shape, offset}, the offset counted from the
-end of the JSON. All numbers are little-endian and arrays are in row-major order. `shared.js` holds the reader.
+The JSON is the caller's header with one more key, `arrays`: name -> {dtype, shape, offset}; offsets count from the end
+of the JSON. All numbers are little-endian, arrays are in row-major order. `shared.js` has the reader.
+
+The safetensors format would hold the header as a JSON string inside JSON. Measured with `safetensors.numpy.save`: the
+large map of 64 tokens takes 27,312 bytes instead of 25,688 (compressed 17,871 instead of 17,693) and 130 us instead of
+121. The small maps of 72 heads take 295,928 bytes instead of 295,880, in the same 30 us. So this format stays.
 """
 
 from __future__ import annotations
@@ -16,8 +20,8 @@ from typing import Any
 import numpy as np
 
 ALIGNMENT = 8
-# What a browser's typed arrays can view in place. float16 and int64 are missing on purpose: the first has no typed
-# array everywhere, and the second becomes BigInt, which no drawing library takes.
+# What a browser's typed arrays can view in place. Not float16, which some browsers lack, and not int64, which becomes
+# BigInt: no drawing library takes it.
 DTYPES = ("float32", "float64", "uint8", "uint16", "int32")
 
 
@@ -25,12 +29,12 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     """Header and arrays as one block of bytes.
 
     Args:
-        header: anything that JSON can say; `arrays` is reserved.
+        header: JSON values; `arrays` is reserved.
         arrays: name -> array of any shape, in one of `DTYPES`.
 
     Raises:
-        ValueError: a header with the reserved key, or one that holds NaN or infinity, which JSON cannot say.
-        TypeError: an array of another dtype, or a header that JSON cannot say.
+        ValueError: the header has the reserved key, NaN or infinity.
+        TypeError: an array has another dtype, or the header has a value that is not JSON.
     """
     if "arrays" in header:
         raise ValueError("The header's key 'arrays' is taken by the wire format; use another name.")
@@ -53,7 +57,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 def unpack(block: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays of a block: what the browser does, for tests and for reading a recorded message."""
+    """The header and the arrays of a block, as the browser reads them: for tests and recorded messages."""
     (length,) = struct.unpack_from("<I", block)
     header = json.loads(block[4 : 4 + length])
     body = memoryview(block)[4 + length :]

@@ -61,9 +61,13 @@ def words(app: AppTest) -> str:
 
 
 def assert_well(app: AppTest) -> None:
-    """No exception and no error box."""
+    """No exception, no error box, and no blank page: there is a heading with something below it."""
     assert not app.exception, app.exception
     assert not app.error, [box.value for box in app.error]
+    shown = [type(node).__name__ for node in app.main]
+    headings = {"Title", "Header", "Subheader"}
+    assert headings & set(shown), "the page has no heading"
+    assert set(shown) - headings - {"SpecialBlock", "Block", "Html"}, "the page has nothing but headings"
 
 
 def written(app: AppTest) -> str:
