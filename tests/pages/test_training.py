@@ -1,4 +1,4 @@
-"""“Train a small encoder” under AppTest: runs that start, stop and go on, and what becomes of them."""
+"""“Train a small encoder” under AppTest: runs that start, stop and continue, and their models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def own_threads() -> list[str]:
 
 
 def wait_until_still(app: AppTest) -> None:
-    """Look at the page again and again, as a browser does, until no run is at work."""
+    """Rerun the page, as a browser does, until no run is active."""
     deadline = time.monotonic() + PATIENCE
     while "Stop" in labels(app):
         assert time.monotonic() < deadline

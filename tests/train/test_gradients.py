@@ -39,7 +39,7 @@ def test_the_theory_in_a_small_setting():
 
 
 @pytest.mark.slow
-def test_the_bars_of_the_benchmark_are_met():
+def test_the_benchmark_is_in_its_expected_ranges():
     result = benchmark.run(gradients.DEPTHS, (0, 1, 2), Setting(), quiet=True)
     assert result["ok"] == {
         "pre slope": True, "post slope": True, "post squared norm": True, "pre squared norm": True,
@@ -74,7 +74,7 @@ def test_the_gradient_is_that_of_the_loss():
     assert (losses[0] - losses[1]) / 2e-2 == pytest.approx(entry.last_gradient_norm, rel=1e-2)
 
 
-def test_attention_is_uniform_in_the_theory_and_not_without():
+def test_attention_is_uniform_in_the_theory_alone():
     assert Setting().is_theory
     assert not Setting(uniform_attention=False).is_theory
     assert not Setting(n_heads=4).is_theory
@@ -109,7 +109,7 @@ def test_the_slope_of_a_power_law_is_its_exponent(exponent: float):
     assert gradients.fit_slope(law[:2], "pre") is None  # one depth has no slope
 
 
-def test_the_theory_as_numbers():
+def test_the_bounds_as_numbers():
     assert gradients.lemma_bounds(0, "pre") == (1.5, 2.5)
     assert gradients.lemma_bounds(23, "pre") == (13.0, 37.0)
     assert gradients.lemma_bounds(5, "post") == (1.5, 1.5)
@@ -117,7 +117,7 @@ def test_the_theory_as_numbers():
     assert gradients.theorem_line((6, 24), "post", 256, 0.4) == pytest.approx((0.4, 0.4))
 
 
-def test_depths_and_widths_that_cannot_be_are_said():
+def test_impossible_depths_and_widths_are_refused():
     with pytest.raises(EncoderError, match="depth=0"):
         next(gradients.measure_all((0,), (0,), SMALL))
     with pytest.raises(ConfigError, match="cannot be split"):

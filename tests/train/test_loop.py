@@ -75,7 +75,7 @@ def test_the_other_tasks_are_learned_with_their_suggested_sizes(task: str, least
 # --- curve and frames -------------------------------------------------------------------------------------------------
 
 
-def test_the_curve_and_the_frames_are_where_they_should_be():
+def test_the_steps_of_the_curve_and_of_the_frames():
     view = finish(TaskRun(SHORT))
     assert [point["step"] for point in view.curve] == [10, 20, 30, 40]
     assert [frame.step for frame in view.frames] == [0, 10, 20, 30, 40]
@@ -90,7 +90,7 @@ def test_the_curve_and_the_frames_are_where_they_should_be():
     assert len(table) == 4
 
 
-def test_the_frame_is_the_attention_of_the_model_that_is_handed_out():
+def test_the_frame_is_the_attention_of_the_text_encoder():
     run = TaskRun(dataclasses.replace(SHORT, n_layers=2, n_heads=2))
     view = finish(run)
     trace = run.text_encoder().trace(run.task.text(run.inputs[0]))
@@ -113,7 +113,7 @@ def test_the_same_settings_give_the_same_curve_and_both_placements_the_same_weig
     assert all(torch.equal(post[name], pre[name]) for name in post)
 
 
-def test_the_model_handed_out_does_not_change_any_more():
+def test_the_text_encoder_does_not_change_during_training():
     run = TaskRun(LONG)
     run.start()
     wait_for(run, 5)
@@ -127,7 +127,7 @@ def test_the_model_handed_out_does_not_change_any_more():
 # --- stopping ---------------------------------------------------------------------------------------------------------
 
 
-def test_stop_and_go_on_ends_where_an_undisturbed_run_ends():
+def test_a_stopped_run_ends_with_the_weights_of_an_undisturbed_run():
     whole = TaskRun(SHORT)
     finish(whole)
     parts = TaskRun(SHORT)
@@ -142,7 +142,7 @@ def test_stop_and_go_on_ends_where_an_undisturbed_run_ends():
         assert torch.equal(value, parts.text_encoder().encoder.state_dict()[name]), name
 
 
-def test_a_run_that_nobody_polls_ends_by_itself_and_can_go_on():
+def test_a_run_that_nobody_polls_stops_and_can_continue():
     run = TaskRun(LONG, heartbeat=0.2)
     run.start()
     assert ended(run)
@@ -164,7 +164,7 @@ def test_two_starts_and_two_stops_are_one():
     assert threading.active_count() == before
 
 
-def test_a_quick_stop_and_start_leave_one_thread_at_work():
+def test_quick_stops_and_starts_leave_one_thread():
     before = threading.active_count()
     run = TaskRun(LONG)
     for _ in range(10):
@@ -179,7 +179,7 @@ def test_a_quick_stop_and_start_leave_one_thread_at_work():
     assert threading.active_count() == before
 
 
-def test_more_runs_than_slots_all_come_to_an_end():
+def test_more_runs_than_slots_all_end():
     runs = [TaskRun(dataclasses.replace(SHORT, seed=seed)) for seed in range(6)]
     for run in runs:
         run.start()
@@ -222,7 +222,7 @@ def test_an_error_in_the_thread_is_a_status(monkeypatch: pytest.MonkeyPatch):
         ({"position": "rotary", "d_model": 3}, "even"),
     ],
 )
-def test_settings_out_of_bounds_are_said(changes: dict, message: str):
+def test_settings_out_of_bounds_are_refused(changes: dict, message: str):
     with pytest.raises(ConfigError, match=message):
         TaskSettings(**changes)
 

@@ -1,4 +1,4 @@
-"""A run as one file: what comes back, and what is refused with a sentence."""
+"""A run as one file: what it holds, and which files are refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def data(run: TaskRun) -> bytes:
     return single_file.to_bytes(run.snapshot())
 
 
-def test_everything_comes_back(run: TaskRun, data: bytes) -> None:
+def test_a_file_holds_the_whole_run(run: TaskRun, data: bytes) -> None:
     task = single_file.from_bytes(data)
     assert (task.settings, task.step) == (SETTINGS, 30)
     assert single_file.held_out_accuracy(task) == pytest.approx(run.poll().accuracy)
@@ -40,7 +40,7 @@ def test_everything_comes_back(run: TaskRun, data: bytes) -> None:
     assert torch.equal(task.text_encoder.trace(text).output, run.text_encoder().trace(text).output)
 
 
-def test_a_snapshot_does_not_move_with_the_run() -> None:
+def test_a_snapshot_does_not_change_with_the_run() -> None:
     made = TaskRun(dataclasses.replace(SETTINGS, steps=3))
     made._advance()
     before = made.snapshot()
@@ -92,13 +92,13 @@ def test_bad_files_are_refused_with_a_reason(data: bytes, what: str) -> None:
         single_file.from_bytes(spoil(data), "my.safetensors")
 
 
-def test_a_file_that_is_too_large_is_not_even_read(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+def test_a_file_that_is_too_large_is_refused_unread(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr(single_file, "MAX_BYTES", 1000)
     with pytest.raises(LoadError, match="MB"):
         single_file.from_bytes(data)
 
 
-def test_symbols_rather_than_ids(run: TaskRun) -> None:
+def test_answers_are_symbols(run: TaskRun) -> None:
     frame = run.poll().frames[-1]
     answers = task_inspection.answers(run, frame)
     places = list(range(6))
@@ -116,6 +116,6 @@ def test_symbols_rather_than_ids(run: TaskRun) -> None:
     assert task_inspection.right_rows(run, frame, layer, head) == sum(largest == [int(e) for e in answers.expected])
 
 
-def test_no_text_at_all_is_a_sentence(run: TaskRun) -> None:
+def test_an_empty_text_is_refused(run: TaskRun) -> None:
     with pytest.raises(TextError, match="text is empty"):
         run.text_encoder().trace("  ")

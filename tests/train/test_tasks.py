@@ -33,7 +33,7 @@ def test_the_answer_is_read_from_its_source(name: str):
     assert torch.equal(inputs.gather(1, task.source(inputs)) - task.offset, answers)
 
 
-def test_brackets_are_balanced_and_partners_face_each_other():
+def test_brackets_are_balanced_and_partners_name_each_other():
     task = tasks.make("brackets", 12)
     inputs, partner = task.sample(200, (3,))
     depth = (1 - 2 * (inputs - task.offset)).cumsum(1)
@@ -72,6 +72,6 @@ def test_the_tokenizer_reads_what_text_writes(name: str):
         (("brackets", 7), "even number"),
     ],
 )
-def test_values_out_of_bounds_are_said(arguments: tuple, message: str):
+def test_values_out_of_bounds_are_refused(arguments: tuple, message: str):
     with pytest.raises(ConfigError, match=message):
         tasks.make(*arguments)

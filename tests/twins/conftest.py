@@ -1,4 +1,4 @@
-"""A tiny WordNet and what is prepared from it."""
+"""A tiny WordNet, and the training input from it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def prepared(wordnet: Path, tmp_path_factory: pytest.TempPathFactory) -> corpus.
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """Sums so small are slower with several threads, and very much so on a machine that is busy."""
+    """Such small sums are slower with several threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

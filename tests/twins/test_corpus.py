@@ -26,7 +26,7 @@ def test_examples_end_in_a_full_stop_about_every_second_time():
     assert 150 < sum(ended) < 250
 
 
-def test_the_split_keeps_synsets_together_and_repeats_nothing(wordnet: Path):
+def test_the_split_keeps_synsets_together_and_repeats_no_sentence(wordnet: Path):
     found = corpus.split(corpus.glosses(wordnet), one_in=5)
     again = corpus.split(list(corpus.glosses(wordnet)) * 2, one_in=5)
     assert found == again
@@ -37,7 +37,7 @@ def test_the_split_keeps_synsets_together_and_repeats_nothing(wordnet: Path):
     assert "nor is this a gloss" not in " ".join(everything)
 
 
-def test_the_vocabulary_is_the_same_every_time_and_works_like_berts(wordnet: Path):
+def test_the_vocabulary_is_reproducible_and_works_as_in_bert(wordnet: Path):
     sentences = corpus.read_corpus(wordnet).train
     first, *others = (corpus.train_tokenizer(sentences, 100) for _ in range(5))
     assert {other.backend.to_str() for other in others} == {first.backend.to_str()}
@@ -66,7 +66,7 @@ def test_prepared_text_is_read_back_as_it_was(wordnet: Path, prepared: corpus.Pr
     assert not list(tmp_path.glob("*.partial*"))
 
 
-def test_another_text_than_the_recipes_is_refused_unless_it_is_named(wordnet: Path, tmp_path: Path, monkeypatch):
+def test_another_text_is_refused_unless_its_folder_is_given(wordnet: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(corpus, "DEBIAN", wordnet)
     with pytest.raises(corpus.CorpusError, match="another version of WordNet"):
         corpus.prepare(tmp_path)

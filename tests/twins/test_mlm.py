@@ -55,7 +55,7 @@ def test_the_order_depends_on_the_seed_and_the_epoch_alone(prepared: Prepared):
     assert not np.array_equal(first(TINY), first(dataclasses.replace(TINY, seed=1)))
 
 
-def test_batches_go_on_from_any_step(prepared: Prepared):
+def test_batches_continue_from_any_step(prepared: Prepared):
     special = batches.Special.of(prepared.tokenizer)
     per_epoch = len(batches.plan_epoch(prepared.train, TINY, 0))
     run = batches.batches_from(prepared.train, TINY, special, 0)
@@ -64,7 +64,7 @@ def test_batches_go_on_from_any_step(prepared: Prepared):
         assert np.array_equal(next(batches.batches_from(prepared.train, TINY, special, first)), every[first])
 
 
-def test_too_little_text_for_a_batch_is_said(prepared: Prepared):
+def test_too_little_text_for_a_batch_is_refused(prepared: Prepared):
     special = batches.Special.of(prepared.tokenizer)
     huge = dataclasses.replace(TINY, batch_tokens=1_000_000)
     with pytest.raises(CorpusError, match="no batch of 1000000 tokens"):
@@ -112,12 +112,12 @@ def test_the_schedule_rises_and_falls():
     assert dataclasses.replace(recipe, warmup_steps=0).rate(0) == 1.0
 
 
-def test_points_of_the_curve_and_checkpoints_must_fall_together():
+def test_checkpoints_need_a_point_of_the_curve():
     with pytest.raises(ConfigError, match="multiple of 2"):
         dataclasses.replace(TINY, checkpoint_every=5)
 
 
-def test_held_out_words_are_all_hidden_and_always_the_same(prepared: Prepared):
+def test_held_out_words_are_all_masked_and_always_the_same(prepared: Prepared):
     special = batches.Special.of(prepared.tokenizer)
     first, second = (mlm.held_out_batches(prepared.held_out, special, longest=32) for _ in range(2))
     assert first.n_masked > 0
@@ -139,7 +139,7 @@ def test_the_unigram_baseline_guesses_the_most_frequent_word(prepared: Prepared)
     assert loss == pytest.approx(-sum(math.log(counts[word] / total) for word in words) / len(words))
 
 
-def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(prepared: Prepared, tmp_path: Path):
+def test_a_stopped_run_continues_with_the_same_numbers(prepared: Prepared, tmp_path: Path):
     whole = mlm.TrainingRun(TINY, prepared, tmp_path / "whole")
     assert whole.train().status == "done"
     calls = iter([False, False, True])
@@ -199,7 +199,7 @@ def test_it_learns(prepared: Prepared, tmp_path: Path):
         assert run.state.rows[-1]["held_out_accuracy"] > unigram + 0.2
 
 
-def test_what_is_saved_as_float16_loads_to_what_was_trained(prepared: Prepared, tmp_path: Path):
+def test_a_float16_folder_loads_the_trained_weights(prepared: Prepared, tmp_path: Path):
     run = mlm.TrainingRun(TINY, prepared, tmp_path)
     run.train()
     model = run.text_encoder()

@@ -1,4 +1,4 @@
-"""The twins that ship: what encoder/data holds, as a person would use it."""
+"""The twins that ship in encoder/data, as a person uses them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def twin(request: pytest.FixtureRequest) -> TextEncoder:
     return encoder.load(request.param, device="cpu")
 
 
-def test_the_pair_differs_in_the_norms_alone():
+def test_the_pair_differs_in_placement_and_final_norm():
     pre, post = (encoder.load(name, device="cpu") for name in recipe.MAIN)
     moved = dataclasses.replace(pre.config, norm_placement="post", final_norm=False)
     assert moved == post.config
@@ -41,7 +41,7 @@ def test_together_they_take_less_than_16_mb():
     assert 5e6 < sum(sizes) < 16e6
 
 
-def test_the_card_speaks_of_these_weights(twin: TextEncoder):
+def test_the_card_has_the_figures_of_these_weights(twin: TextEncoder):
     folder = bundled_folder(twin.name)
     figures = json.loads((folder / "figures.json").read_text())
     assert figures["accuracy"] > 5 * figures["unigram_accuracy"]
@@ -52,7 +52,7 @@ def test_the_card_speaks_of_these_weights(twin: TextEncoder):
 
 
 @pytest.mark.parametrize(("which", "offset"), [("previous", -1), ("following", 1)])
-def test_the_heads_that_the_card_names_look_where_it_says(twin: TextEncoder, which: str, offset: int):
+def test_the_strongest_heads_attend_as_the_card_says(twin: TextEncoder, which: str, offset: int):
     weights = torch.tensor(json.loads((bundled_folder(twin.name) / "figures.json").read_text())[which])
     layer, head = divmod(int(weights.argmax()), weights.shape[1])
     for text in PROSE:
@@ -63,7 +63,7 @@ def test_the_heads_that_the_card_names_look_where_it_says(twin: TextEncoder, whi
         assert float(along.mean()) > 0.75, text
 
 
-def test_masked_words_are_guessed(twin: TextEncoder):
+def test_masked_words_are_predicted(twin: TextEncoder):
     expected = {
         "born in the united [MASK]": "states",
         "a member of the [MASK] of representatives": "house",
@@ -87,7 +87,7 @@ def test_the_curves_of_every_run_are_recorded():
         assert set(rows.norm_placement) == {settings.norm_placement}
 
 
-def test_runs_are_compared_at_the_last_step_they_share():
+def test_runs_are_compared_at_their_last_common_step():
     step, right = curves.at_common_step(curves.recorded())
     assert step == min(settings.last_step for settings in recipe.recipes().values())
     assert len(right) == 4
@@ -96,5 +96,5 @@ def test_runs_are_compared_at_the_last_step_they_share():
     table = curves.recorded()
     row = table[(table.run == "deep-post-no-warmup") & (table.step == step)].iloc[0]
     assert right.post[12, "without"] == row.held_out_accuracy
-    # What these runs show, and the pages say: at twelve layers only pre-norm learned.
+    # What these runs show: of one seed each, only pre-norm learned at twelve layers.
     assert right.pre[12, "with"] > 3 * right.post[12, "with"]

@@ -59,7 +59,7 @@ def tiny() -> TrainingRecipe:
     )  # fmt: skip
 
 
-def test_finishing_writes_what_loads(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_finished_twins_load(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(recipe, "TWIN", tiny())
     written = finish.finish(work, tmp_path)
     assert [folder.name for folder in written] == ["twin-pre", "twin-post"]
@@ -114,7 +114,7 @@ def test_a_diverged_run_has_a_curve_too(tmp_path: Path):
     assert np.isnan(table.loss.iloc[1])
 
 
-def test_curves_of_runs_that_were_not_trained_anew_stay(tmp_path: Path):
+def test_curves_of_other_runs_stay(tmp_path: Path):
     path, fields = tmp_path / "curves.parquet", dataclasses.asdict(tiny())
 
     def state(loss: float) -> RunState:
@@ -126,7 +126,7 @@ def test_curves_of_runs_that_were_not_trained_anew_stay(tmp_path: Path):
     assert dict(zip(table.run, table.loss, strict=True)) == {"deep-pre": 1.0, "twin-pre": 3.0}
 
 
-def test_previous_and_next_are_told_apart():
+def test_previous_and_next_token_are_not_swapped():
     """A head whose queries match the key before them: positions are one-hot, and W_Q shifts them by one."""
     from encoder.config import EncoderConfig
 
@@ -183,7 +183,7 @@ def test_the_command_ends_after_a_whole_checkpoint_when_it_is_interrupted(work: 
     assert not list(target.glob(".*partial"))
 
 
-def test_nothing_is_trained_when_only_finishing_is_asked(work: Path, tmp_path: Path, monkeypatch, capsys):
+def test_finish_only_trains_nothing(work: Path, tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setattr(recipe, "TWIN", tiny())
     monkeypatch.setattr(command, "train_side_by_side", lambda *_: pytest.fail("it trained"))
     began = time.time_ns()

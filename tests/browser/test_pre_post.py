@@ -1,4 +1,4 @@
-"""Side by side, live training, gradients and blanks in a real Chromium."""
+"""The pages under “Pre- vs post-norm”, and masked words, in a real Chromium."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def button(page: Page, name: str):
     return page.locator(".stMain").get_by_role("button", name=name, exact=True)  # the header has a Stop of its own
 
 
-def test_training_stops_goes_on_and_ends_when_the_page_is_left(visit: Callable[..., Page]) -> None:
+def test_training_stops_continues_and_ends_with_the_page(visit: Callable[..., Page]) -> None:
     page = visit(LONG)
     button(page, "Train").click()
     page.get_by_text(re.compile(r"trains, step [1-9][\d,]* of 3,000")).wait_for(timeout=PATIENCE)
@@ -54,7 +54,7 @@ def test_training_stops_goes_on_and_ends_when_the_page_is_left(visit: Callable[.
     expect(button(page, "Stop")).to_have_count(0)
 
 
-def test_both_leads_side_by_side_and_a_head_opens_there(visit: Callable[..., Page]) -> None:
+def test_compare_both_opens_the_page_and_a_head(visit: Callable[..., Page]) -> None:
     page = visit("/?model=scratch&layers=2&heads=2&width=16&ffn=16&text=one+two+three")
     page.get_by_role("button", name="Compare both").click(timeout=PATIENCE)
     page.get_by_role("heading", name="Pre-norm vs post-norm").wait_for(timeout=PATIENCE)
