@@ -146,7 +146,7 @@ def _json(figure: go.Figure) -> str:
     """The figure without Plotly's default template; "<", ">" and "/" are written as escapes by Plotly's encoder."""
     content = figure.to_plotly_json()
     layout = {name: value for name, value in content["layout"].items() if name != "template"}
-    return to_json_plotly({"data": content["data"], "layout": layout})
+    return str(to_json_plotly({"data": content["data"], "layout": layout}))
 
 
 def _table(frame: pd.DataFrame) -> str:

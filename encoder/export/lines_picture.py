@@ -98,7 +98,7 @@ def attention_lines(
     """
     array = _heads(weights)
     n_heads, n_rows, n_columns = array.shape
-    sides = [check_labels(tokens, n_rows, "tokens"), check_labels(key_tokens or tokens, n_columns, "key_tokens")]
+    sides = check_labels(tokens, n_rows, "tokens"), check_labels(key_tokens or tokens, n_columns, "key_tokens")
     if len(labels) != n_heads or n_heads > len(HEADS):
         raise ValueError(
             f"{n_heads} heads have {len(labels)} labels: each needs one, and {len(HEADS)} heads can be told apart."

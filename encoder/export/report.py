@@ -58,7 +58,8 @@ def as_csv(frame: pd.DataFrame) -> bytes:
 def as_parquet(frame: pd.DataFrame, facts: dict[str, str] | None = None) -> bytes:
     """A Parquet file; `facts` travel in it and are `frame.attrs` again when pandas reads it."""
     frame = frame.copy(deep=False)
-    frame.attrs = dict(facts or {})
+    frame.attrs.clear()
+    frame.attrs.update(facts or {})
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False, engine="pyarrow")
     return buffer.getvalue()

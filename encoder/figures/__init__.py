@@ -1,26 +1,14 @@
-"""Arrays and labels -> plotly Figures, and Pictures of HTML. Knows numpy, pandas and plotly; neither model nor app.
+"""Arrays and labels -> Plotly figures. Uses numpy, pandas and plotly alone; knows neither the model nor the app.
 
-Every figure takes numpy arrays or anything with `__array__`, such as a tensor on the CPU, and has no ground of its own:
-it stands on light and dark pages alike. Where numbers are made first, the function that makes them is public too.
+Every figure takes numpy arrays or anything with `__array__`, such as a tensor on the CPU. Its background is
+transparent, so it suits light and dark pages. A function that computes numbers for a figure is public, too.
 """
 
 from encoder.figures.attention import attention_cells, attention_heatmap, attention_spec, names_of_cells
 from encoder.figures.axes import arrow, disambiguate, isolated
 from encoder.figures.colours import THEMES, thumbnails_lut
-from encoder.figures.norms import (
-    OUTLIER,
-    component_sizes,
-    gain_bias,
-    norm_deviations,
-    norm_label,
-    norm_means,
-    norm_steps,
-    norm_tick,
-    outlier_map,
-    outliers,
-    token_statistics,
-    token_steps,
-)
+from encoder.figures.norm_components import OUTLIER, component_sizes, gain_bias, norm_steps, outliers, token_steps
+from encoder.figures.norms import norm_deviations, norm_label, norm_means, norm_tick, outlier_map, token_statistics
 from encoder.figures.positions import (
     angles,
     distance_curve,
@@ -44,43 +32,11 @@ from encoder.figures.vectors import (
 )
 
 __all__ = [
-    "OUTLIER",
-    "THEMES",
-    "DotProduct",
-    "angles",
-    "arrow",
-    "attention_cells",
-    "attention_heatmap",
-    "attention_spec",
-    "attention_window",
-    "component_sizes",
-    "disambiguate",
-    "distance_curve",
-    "dot_product_bars",
-    "dot_product_summary",
-    "dot_product_terms",
-    "gain_bias",
-    "head_biases",
-    "isolated",
-    "names_of_cells",
-    "norm_deviations",
-    "norm_label",
-    "norm_means",
-    "norm_steps",
-    "norm_tick",
-    "order_bars",
-    "outlier_map",
-    "outliers",
-    "position_dot_products",
-    "position_heatmap",
-    "position_products",
-    "products_by_distance",
-    "robust_limit",
-    "rotary_angles",
-    "symmetric_limit",
-    "thumbnails_lut",
-    "token_statistics",
-    "token_steps",
-    "vectors_heatmap",
-    "window_spec",
+    "OUTLIER", "THEMES", "DotProduct", "angles", "arrow", "attention_cells", "attention_heatmap", "attention_spec",
+    "attention_window", "component_sizes", "disambiguate", "distance_curve", "dot_product_bars",
+    "dot_product_summary", "dot_product_terms", "gain_bias", "head_biases", "isolated", "names_of_cells",
+    "norm_deviations", "norm_label", "norm_means", "norm_steps", "norm_tick", "order_bars", "outlier_map",
+    "outliers", "position_dot_products", "position_heatmap", "position_products", "products_by_distance",
+    "robust_limit", "rotary_angles", "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps",
+    "vectors_heatmap", "window_spec",
 ]  # fmt: skip

@@ -1,94 +1,42 @@
 """The encoder as a diagram: blocks from the words at the top to the vector at the bottom, one layer in full.
 
-Takes the blocks of `encoder.explain.architecture` as they are and imports none of it: anything with the same
-attributes will do.
-Every block is a bar, so that all of it can be clicked; a point of no size lies in its middle for the arrow keys.
+Draws the blocks of `encoder.explain.architecture` without importing it: any objects with the same attributes will do.
+Every block is a bar, so that you can click all of it; an invisible point in its middle serves the arrow keys.
 """
 
 from __future__ import annotations
 
-import base64
 import html
-import struct
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
+from encoder.figures.architecture_layout import (
+    GAP,
+    LINE,
+    MIDDLE,
+    SMALL_KINDS,
+    DrawnBlock,
+    DrawnEdge,
+    Rectangle,
+    Stack,
+    places_of,
+    rows_of,
+)
 from encoder.figures.axes import CLEAR, neutral_layout
+from encoder.figures.png import png_uri
 
+__all__ = ["Drawing", "DrawnBlock", "DrawnEdge", "Stack", "architecture_diagram", "shape_text", "strip_image"]
 
-class DrawnBlock(Protocol):
-    """What is drawn of a block; see encoder.explain.architecture.ArchitectureBlock."""
-
-    key: str
-    kind: str
-    title: str
-    group: str
-    layer: int | None
-    outputs: tuple[tuple[str, int], ...]
-    parameters: int
-    share: float
-    flops: int
-    memory: int
-    detail: str
-
-
-class DrawnEdge(Protocol):
-    """An arrow; see encoder.explain.architecture.ArchitectureEdge."""
-
-    source: str
-    target: str
-    residual: bool
-
-
-#: kind -> colour of the frame and, faded, of the ground. Q, K, V keep theirs; what has no weights is neutral.
+#: kind -> colour of the frame and, faded, of the fill. Other kinds, which have no weights, are neutral.
 SHADES = {
     "q": colour.QUERY, "k": colour.KEY, "v": colour.VALUE, "embedding": "#0e96a3", "segment": "#0e96a3",
     "position": "#0e96a3", "norm": "#8f6fd6", "ffn": "#c9761a", "projection": "#c9761a", "output": "#0e96a3",
     "pooling": "#0e96a3",
 }  # fmt: skip
-
-#: Pixels: height of a block, of a small one (a sum, the other layers), between two rows.
-TALL, SMALL, GAP = 42, 28, 12
-#: Units across: the residual line, the left edge of what stands in a layer, the right edge.
-LINE, LEFT, RIGHT = 4.0, 11.0, 99.0
-MIDDLE = (LEFT + RIGHT) / 2
-#: kinds that are drawn small.
-_SMALL = {"add", "stack"}
-
-
-@dataclass(frozen=True)
-class Stack:
-    """The layers that are not drawn in full, as one small block. layer: the one that a click on it opens."""
-
-    key: str
-    title: str
-    layer: int
-    kind: str = "stack"
-    group: str = "stack"
-    outputs: tuple[tuple[str, int], ...] = ()
-    parameters: int = 0
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Rectangle:
-    """Where a block is drawn: units across, pixels downwards from the top."""
-
-    left: float
-    right: float
-    top: float
-    bottom: float
-
-    @property
-    def middle(self) -> tuple[float, float]:
-        """Its centre."""
-        return (self.left + self.right) / 2, (self.top + self.bottom) / 2
 
 
 @dataclass(frozen=True)
@@ -116,22 +64,26 @@ def architecture_diagram(
     shares: Mapping[str, float] | None = None,
     selected: str | None = None,
 ) -> Drawing:
-    """Draw one layer in full, the other layers as two small blocks, and what comes before and after.
+    """Draw one layer in full, the other layers as two small blocks, and the blocks before and after all layers.
 
-    blocks, edges: of the whole encoder; layer: the one drawn in full; strips: key -> [X], the followed token's numbers
-    at a block, drawn as a strip of colours along its lower edge; contents: key -> what stands in a block instead of its
-    shape, such as the words themselves; shares: key -> 0 to 1, drawn as a bar along the lower edge; selected: key of
-    the block that is outlined. "stack.before", "stack.after" and "layer" are the keys of the layers before, of those
-    after and of the layer that is drawn in full.
+    The keys "stack.before", "layer" and "stack.after" mean the layers before, the layer drawn in full, and the layers
+    after.
+
+    Args:
+        blocks, edges: of the whole encoder.
+        layer: the one drawn in full.
+        strips: key -> [X], the selected token's numbers at a block, drawn as colours along its lower edge.
+        contents: key -> text in a block instead of its shape, such as the words.
+        shares: key -> 0 to 1, drawn as a bar along the lower edge.
+        selected: key of the outlined block.
     """
-    rows = _rows(blocks, layer, n_layers)
-    places, height, frame = _places(rows, layer)
+    rows = rows_of(blocks, layer, n_layers)
+    places, height, frame = places_of(rows, layer)
     drawn = tuple(block for row in rows for block in row)
     figure = go.Figure(layout=neutral_layout(margin={"l": 0, "r": 0, "t": 0, "b": 0}, showlegend=False))
     contents, shares = contents or {}, shares or {}
-    _frame(
-        figure, frame, f"<b>Layer {layer} of {n_layers}</b>" + (f": {contents['layer']}" if "layer" in contents else "")
-    )
+    title = f"<b>Layer {layer}</b> (0 to {n_layers - 1})"
+    _frame(figure, frame, f"{title}: {contents['layer']}" if "layer" in contents else title)
     _arrows(figure, edges, places, rows)
     _bars(figure, drawn, places, selected)
     _texts(figure, drawn, places, strips or {}, contents)
@@ -147,72 +99,6 @@ def architecture_diagram(
     return Drawing(figure, height, drawn)
 
 
-# --- places ----------------------------------------------------------------------------------------------------------
-
-
-def _rows(blocks: Sequence[DrawnBlock], layer: int, n_layers: int) -> list[list[DrawnBlock | Stack]]:
-    """The blocks in rows, top to bottom; blocks of one row do not feed each other."""
-    before = [block for block in blocks if block.layer is None and block.group == "embedding"]
-    after = [block for block in blocks if block.layer is None and block.group != "embedding"]
-    rows: list[list[DrawnBlock | Stack]] = []
-    for block in before:
-        together = block.kind in ("segment", "position") and rows and rows[-1][0].kind == "embedding"
-        rows[-1].append(block) if together else rows.append([block])
-    if layer > 0:
-        rows.append([Stack("stack.before", _layers_text(0, layer - 1), layer - 1)])
-    for block in blocks:
-        if block.layer != layer:
-            continue
-        together = block.kind in ("k", "v")
-        rows[-1].append(block) if together else rows.append([block])
-    if layer < n_layers - 1:
-        rows.append([Stack("stack.after", _layers_text(layer + 1, n_layers - 1), layer + 1)])
-    for block in after:
-        together = block.key == "pooler"
-        rows[-1].append(block) if together else rows.append([block])
-    return rows
-
-
-def _layers_text(first: int, last: int) -> str:
-    return f"Layer {first}" if first == last else f"Layers {first} to {last}"
-
-
-def _places(rows: list[list[DrawnBlock | Stack]], layer: int) -> tuple[dict[str, Rectangle], int, tuple[float, float]]:
-    """Rectangle of every block, the height of all, and top and bottom of the layer's frame."""
-    places: dict[str, Rectangle] = {}
-    top, frame = 4.0, [0.0, 0.0]
-    inside = False
-    for row in rows:
-        in_layer = getattr(row[0], "layer", None) == layer and not isinstance(row[0], Stack)
-        if in_layer != inside:
-            # Above the first block the residual line leaves, below the last one the frame's title stands.
-            frame[0 if in_layer else 1] = top - 2 if in_layer else top + 9
-            top += 16 if in_layer else 22
-            inside = in_layer
-        height = SMALL if row[0].kind in _SMALL else TALL
-        for block, (left, right) in zip(row, _columns(row), strict=True):
-            places[block.key] = Rectangle(left, right, top, top + height)
-        top += height + GAP
-    return places, round(top - GAP + 6), (frame[0], frame[1])
-
-
-def _columns(row: list[DrawnBlock | Stack]) -> list[tuple[float, float]]:
-    """Left and right edges of the blocks of a row. Scores and softmax leave the way past them to the values."""
-    third = (RIGHT - LEFT - 4) / 3
-    if len(row) == 1:
-        kind = row[0].kind
-        if kind in ("scores", "softmax"):
-            return [(LEFT, LEFT + 2 * third + 2)]
-        if kind in _SMALL:
-            return [(MIDDLE - 22, MIDDLE + 22)] if kind == "add" else [(LEFT + 8, RIGHT - 8)]
-        return [(LEFT, RIGHT)] if kind == "ffn" else [(LEFT + 8, RIGHT - 8)]
-    width = (RIGHT - LEFT - 2 * (len(row) - 1)) / len(row)
-    return [(LEFT + index * (width + 2), LEFT + index * (width + 2) + width) for index in range(len(row))]
-
-
-# --- drawing ---------------------------------------------------------------------------------------------------------
-
-
 def _frame(figure: go.Figure, frame: tuple[float, float], title: str) -> None:
     """The frame around the layer that is drawn in full."""
     figure.add_shape(
@@ -226,7 +112,7 @@ def _frame(figure: go.Figure, frame: tuple[float, float], title: str) -> None:
 
 
 def _share_bars(figure: go.Figure, shares: Mapping[str, float], places: Mapping[str, Rectangle]) -> None:
-    """How much of the whole model is in a block, as a part of its width."""
+    """A block's share of the whole model, as a part of its width."""
     for key, share in shares.items():
         place = places[key]
         left, width = place.left + 0.8, place.right - place.left - 1.6
@@ -280,7 +166,7 @@ def _hover(block: DrawnBlock | Stack) -> str:
     detail = f"<br>{block.detail}" if block.detail else ""
     return (
         f"<b>{block.title}</b>, {shape_text(block.outputs)}{detail}<br>{block.parameters:,} parameters "
-        f"({block.share:.2%})<br>{block.flops:,} FLOPs<br>{block.memory:,} bytes handed on"
+        f"({block.share:.2%})<br>{block.flops:,} FLOPs<br>{block.memory:,} bytes of output"
     )
 
 
@@ -291,16 +177,16 @@ def _texts(
     strips: Mapping[str, object],
     contents: Mapping[str, str],
 ) -> None:
-    """Title and shape in every block, and the followed token's numbers as a strip of colours."""
+    """Title and shape in every block, and the selected token's numbers as a strip of colours."""
     for block in drawn:
         place = places[block.key]
         strip = strips.get(block.key)
-        small = block.kind in _SMALL
+        small = block.kind in SMALL_KINDS
         x, y = place.middle
-        own = html.escape(contents[block.key], quote=False) if block.key in contents else None
-        text = f"<b>{block.title}</b><br>{shape_text(block.outputs) if own is None else own}"
+        content = html.escape(contents[block.key], quote=False) if block.key in contents else None
+        text = f"<b>{block.title}</b><br>{shape_text(block.outputs) if content is None else content}"
         if small:
-            text = block.title if own is None else f"{block.title}: {own}"
+            text = block.title if content is None else f"{block.title}: {content}"
         figure.add_annotation(
             x=x, y=y - (3 if small else 4 if strip is not None else 2), text=text, showarrow=False, font={"size": 11},
             align="center", yanchor="middle", borderpad=0,
@@ -315,8 +201,7 @@ def _texts(
 def _arrows(
     figure: go.Figure, edges: Sequence[DrawnEdge], places: Mapping[str, Rectangle], rows: list[list[DrawnBlock | Stack]]
 ) -> None:
-    """Arrows from block to block; what was left out of the drawing is bridged by the small blocks."""
-    order = [row[0].key for row in rows]
+    """Arrows from block to block; the small blocks stand for layers that are not drawn."""
     stand_in = _stand_ins(edges, places, rows)
     done: set[tuple[str, str]] = set()
     for edge in edges:
@@ -328,7 +213,6 @@ def _arrows(
         elif not edge.residual:
             done.add((source, target))
             _arrow(figure, places[source], places[target])
-    assert order  # a diagram has at least one row
 
 
 def _stand_ins(
@@ -387,20 +271,8 @@ def strip_image(values: object, kind: str = "residual") -> str:
         shade = np.where(finite[:, None] < 0, _rgb(negative), _rgb(positive))
         alpha = np.clip(np.abs(finite) / limit, 0, 1)[:, None] * 255
         pixels = np.concatenate((shade, alpha), axis=1)
-    return "data:image/png;base64," + base64.b64encode(_png(pixels.astype(np.uint8)[None])).decode()
+    return png_uri(pixels.astype(np.uint8)[None])
 
 
 def _rgb(shade: str) -> np.ndarray:
     return np.array([int(shade[start : start + 2], 16) for start in (1, 3, 5)])
-
-
-def _png(pixels: np.ndarray) -> bytes:
-    """[h, w, 4] uint8 -> a PNG file (RFC 2083), which plotly has no writer for."""
-    height, width, _ = pixels.shape
-    raw = b"".join(b"\0" + pixels[row].tobytes() for row in range(height))
-
-    def chunk(name: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw, 9)) + chunk(b"IEND", b"")

@@ -12,29 +12,29 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import (
     as_array,
-    band,
     check_labels,
     colour_bar,
     disambiguate,
     heading,
     logarithmic_bar,
+    margin,
     neutral_layout,
-    pill,
     token_axis,
 )
+from encoder.figures.marks import selection_marks
 
-#: On a logarithmic scale what is smaller than this share of the largest colour value is drawn as this.
+#: Powers of ten that the colours span on a logarithmic scale; smaller weights get the lowest colour.
 LOG_DECADES = 4
-#: Up to this many tokens cells are square; longer texts take the room that there is.
+#: Up to this many tokens cells are square; longer texts fill the width of the plot.
 SQUARE_UP_TO = 40
-#: Above this many tokens a cell is a few pixels: the frame of the selection is thin, not to hide its neighbours.
+#: Above this many tokens a cell is a few pixels wide: a thin frame does not hide its neighbours.
 THIN_ABOVE = 100
 
 
 Scale = Literal["fixed", "head"] | float
 #: One selected token, several, or none.
 Positions = int | Sequence[int] | None
-#: Where the tokens of the rows, and those of the columns, stand in the text; None: the row or column is no token.
+#: Positions of the rows, and of the columns, in the text; None: the row or column is no token.
 Places = tuple[Sequence[int | None], Sequence[int | None]]
 
 
@@ -118,29 +118,29 @@ def attention_heatmap(
     square: bool = True,
     places: Places | None = None,
 ) -> go.Figure:
-    """An attention map as an interactive heatmap: row i says what query token i attends to.
+    """An attention map as an interactive heatmap: row i shows what query token i attends to.
 
     Args:
         attention: [Ti, Tj], the weights (or block-wise maxima of them), as an array or a tensor on the CPU.
-        labels: one for every query token of the text, also for those before and after the window that is drawn.
-        key_labels: the same for keys, where they are other tokens.
-        title: stands above the map.
+        labels: one for every query token of the text, also for those outside the window that is drawn.
+        key_labels: the same for keys, if they are other tokens.
+        title: the line above the map.
         scale: colours run from 0 to 1 ("fixed", comparable between heads), to the largest weight ("head"), or to a
-            number, where several maps are to have the same colours.
-        log: colours follow log10 of the weight, over four decades; labels show the weight itself all the same.
+            number that several maps share.
+        log: colours follow log10 of the weight, over four decades; labels still show the weight itself.
         colours: the theme, one of `colours.THEMES`.
         selected: (query token i, key token j), each may be None or several: rows, columns and cells are framed.
-        block: one cell stands for block x block tokens, and its value is the largest among them.
+        block: a cell is the largest weight among block x block pairs of tokens.
         row_offset, column_offset: the query and key token of cell (0, 0), when a window of a longer text is drawn.
-        square: cells of short texts are squares; otherwise the map takes all the room that it gets.
-        places: where the query and the key tokens stand in the text, where that is not their place in the labels: of
-            words, of one sentence of a pair. The label of a cell tells tokens of the same text apart by it.
+        square: cells of short texts are squares; otherwise the map fills its space.
+        places: positions of the queries and the keys in the text, if they differ from the places in the labels, as for
+            words or for one sentence of a pair. Hover labels add them to repeated tokens.
 
     Returns:
         A figure in which the cell of query i and key j lies at y = i, x = j (divided by `block` where that is not 1).
 
     Raises:
-        ValueError: shapes, labels or options that do not fit, with what is wrong.
+        ValueError: shapes, labels or options that do not fit.
     """
     spec = attention_spec(
         attention, labels, key_labels=key_labels, title=title, scale=scale, log=log, colours=colours, selected=selected,
@@ -165,9 +165,9 @@ def attention_spec(
     square: bool = True,
     places: Places | None = None,
 ) -> dict[str, Any]:
-    """`attention_heatmap` as plain dictionaries {"data", "layout"}, which Plotly's classes have not checked.
+    """`attention_heatmap` as plain dictionaries {"data", "layout"}, without the checks of Plotly's classes.
 
-    A page draws such a map anew with every click; checking it takes a quarter of a page's whole time.
+    A page draws such a map with every click, and the checks take a quarter of the page's time.
     """
     cells = attention_cells(
         attention,
@@ -189,24 +189,24 @@ def attention_spec(
         down |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
     shapes, pills = _marks(cells, selected or (None, None), upright=across["tickangle"] != 0)
     layout = neutral_layout(
-        margin={"l": 8, "r": 8, "t": 60 + (30 if title else 0), "b": 8},
+        margin=margin(90 if title else 60),
         xaxis=across,
         yaxis=down,
         shapes=shapes,
         annotations=[*([heading(title)] if title else []), *pills],
-        # The zoom survives a new selection, head or colour, and not another text or window.
+        # A new selection, head or colour keeps the zoom; another text or window resets it.
         uirevision=f"{n_rows}x{n_columns}/{block}+{row_offset},{column_offset}",
     )
     return {"data": map_traces(cells, log, colours), "layout": layout}
 
 
 def names_of_cells(queries: list[str], keys: list[str], places: Places | None) -> tuple[list[str], list[str]]:
-    """What the label of a cell calls its query and its key: with its position where its text stands more than once."""
+    """The names of queries and keys in hover labels; a token that occurs more than once has its position, too."""
     if places is None:
         return disambiguate(queries), disambiguate(keys)
-    # A token that is both a query and a key counts once; one on either side, as between two sentences, counts as two.
+    # A token that is both a query and a key counts once; tokens of two sentences count separately.
     tokens = dict(zip([*places[0], *places[1]], [*queries, *keys], strict=True))
-    return tuple(disambiguate(one, where, tokens.values()) for one, where in zip((queries, keys), places, strict=True))
+    return disambiguate(queries, places[0], tokens.values()), disambiguate(keys, places[1], tokens.values())
 
 
 def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[dict[str, Any]]:
@@ -235,22 +235,17 @@ def positions(selected: Positions) -> list[int]:
     """One selected token, several or none, as a list."""
     if selected is None:
         return []
-    return [int(selected)] if np.isscalar(selected) else [int(token) for token in selected]  # type: ignore[union-attr]
+    return [int(token) for token in np.atleast_1d(np.asarray(selected, dtype=np.int64))]
 
 
 def _marks(
     cells: AttentionCells, selected: tuple[Positions, Positions], *, upright: bool
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Frames and labels of what is selected, in the colours of queries and keys; what lies outside is left out."""
+    """Frames and labels of the selected rows and columns inside the window."""
     rows, columns = (
-        list(dict.fromkeys(token // cells.block for token in positions(tokens) if token // cells.block in places))
-        for tokens, places in zip(selected, (cells.rows, cells.columns), strict=True)
+        {place: names[place] for place in (token // cells.block for token in positions(tokens)) if place in places}
+        for tokens, places, names in zip(
+            selected, (cells.rows, cells.columns), (cells.query_names, cells.key_names), strict=True
+        )
     )
-    thin = max(cells.weights.shape) > THIN_ABOVE
-    shapes = [shape for row in rows for shape in band(row=row, colour=colour.QUERY, thin=thin)]
-    shapes += [shape for column in columns for shape in band(column=column, colour=colour.KEY, thin=thin)]
-    labels = [pill(cells.query_names[row], row=row, colour=colour.QUERY_LABEL) for row in rows]
-    labels += [pill(cells.key_names[at], column=at, colour=colour.KEY_LABEL, upright=upright) for at in columns]
-    if not thin:
-        shapes += [shape for row in rows for at in columns for shape in band(row=row, column=at, colour="#111111")]
-    return shapes, labels
+    return selection_marks(rows, columns, thin=max(cells.weights.shape) > THIN_ABOVE, upright=upright)

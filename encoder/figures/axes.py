@@ -1,4 +1,4 @@
-"""What figures have in common: arrays taken in, token axes, a neutral ground, marks for what is selected.
+"""What figures have in common: arrays taken in, token axes, colour bars, a neutral ground.
 
 A token axis counts positions 0, 1, 2, ..., so a repeated word stays two tokens. It is a category axis whose categories
 are those numbers: Plotly then draws as many labels as fit, more of them on zooming in, and none between two tokens. The
@@ -32,11 +32,11 @@ ALL_LABELS_UP_TO, LABELS_OF_A_PART = 48, 20
 
 def as_array(x: object, *, name: str, ndim: int) -> np.ndarray:
     """Anything with `__array__` -> contiguous float32 of `ndim` axes. ValueError with its shape where it has others."""
-    array = np.ascontiguousarray(np.asarray(x), dtype=np.float32)
-    if np.ndim(x) != ndim or array.size == 0:
+    given = np.asarray(x)
+    if given.ndim != ndim or given.size == 0:
         wanted = {1: "a vector [K]", 2: "a matrix [rows, columns]", 3: "an array of matrices"}[ndim]
-        raise ValueError(f"{name} has shape {list(np.shape(x))}: {wanted} with at least one entry is needed.")
-    return array
+        raise ValueError(f"{name} has shape {list(given.shape)}: {wanted} with at least one entry is needed.")
+    return np.ascontiguousarray(given, dtype=np.float32)
 
 
 def check_labels(labels: Sequence[str], needed: int, name: str) -> list[str]:
@@ -146,11 +146,12 @@ def _part_of_text(first: int, count: int) -> dict[str, Any]:
     return {"type": "linear", "tickmode": "linear", "tick0": first, "dtick": step, "tickformat": "d"}
 
 
-def component_axis(count: int, *, title: str) -> dict[str, Any]:
+def component_axis(count: int, *, title: str, downwards: bool = False) -> dict[str, Any]:
     """Layout of an axis of components (or positions) 0 .. count - 1, with about a dozen round numbers on it."""
     ticks = {"dtick": 1} if count <= 12 else {"nticks": 12}
+    ends = [-0.5, count - 0.5]
     return {
-        "range": [-0.5, count - 0.5],
+        "range": ends[::-1] if downwards else ends,
         **ticks,
         "tickangle": 0,
         "title": {"text": title, "standoff": 6},
@@ -167,13 +168,18 @@ def plain_axis(title: str) -> dict[str, Any]:
     return {"title": {"text": title, "standoff": 14}, "gridcolor": grid, "zerolinecolor": grid, "automargin": True}
 
 
+def margin(top: int, right: int = 8) -> dict[str, int]:
+    """Pixels around the plot."""
+    return {"l": 8, "r": right, "t": top, "b": 8}
+
+
 def neutral_layout(**more: Any) -> dict[str, Any]:
     """A ground that the host's own shows through, in light and in dark; text colours are left to the host."""
     return {
         "template": go.layout.Template(),
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
-        "margin": {"l": 8, "r": 8, "t": 44, "b": 8},
+        "margin": margin(44),
         "hoverlabel": {"align": "left"},
         "modebar": {"bgcolor": CLEAR, "color": NEUTRAL, "activecolor": EMPHASIS},
         **more,
@@ -235,52 +241,3 @@ def heading(text: str, above: int = 48) -> dict[str, Any]:
     """
     place = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom", "yshift": above}
     return {"text": html.escape(text, quote=False), "showarrow": False, "font": {"size": 15}, "borderpad": 0, **place}
-
-
-def band(
-    row: int | None = None,
-    column: int | None = None,
-    colour: str = "#000000",
-    *,
-    axes: tuple[str, str] = ("x", "y"),
-    thin: bool = False,
-) -> list[dict[str, Any]]:
-    """Shapes that frame a row, a column or (both given) a cell of a map.
-
-    The colour lies on a white casing and so is seen on every theme; `thin` leaves the casing out where cells are small.
-    """
-    x, y = axes
-    place: dict[str, Any] = {"x0": 0, "x1": 1, "xref": f"{x} domain", "y0": 0, "y1": 1, "yref": f"{y} domain"}
-    if column is not None:
-        place |= {"x0": column - 0.5, "x1": column + 0.5, "xref": x}
-    if row is not None:
-        place |= {"y0": row - 0.5, "y1": row + 0.5, "yref": y}
-    base = {"type": "rect", "layer": "above", "fillcolor": CLEAR, **place}
-    if thin:
-        return [{**base, "line": {"color": colour, "width": 1}}]
-    return [{**base, "line": {"color": "#ffffff", "width": 3.5}}, {**base, "line": {"color": colour, "width": 1.75}}]
-
-
-def pill(
-    label: str, *, row: int | None = None, column: int | None = None, colour: str, upright: bool = True
-) -> dict[str, Any]:
-    """The label of a selected token in white on its colour, laid over the axis: there however few ticks are drawn."""
-    text = {
-        "text": shown_label(label),
-        "showarrow": False,
-        "font": {"color": "#ffffff", "size": 12},
-        "bgcolor": colour,
-        "borderpad": 1,
-    }
-    if row is not None:
-        return text | {
-            "x": 0,
-            "xref": "x domain",
-            "xanchor": "right",
-            "xshift": -2,
-            "y": row,
-            "yref": "y",
-            "yanchor": "middle",
-        }
-    turned = {"textangle": -90} if upright else {}
-    return text | {"x": column, "xref": "x", "y": 0, "yref": "y domain", "yanchor": "top", "yshift": -2, **turned}

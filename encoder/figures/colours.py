@@ -150,8 +150,9 @@ def contrast(one: str, other: str) -> float:
 def _rgb(colour: str) -> tuple[int, int, int]:
     """ "#rrggbb" or "rgb(r, g, b)" -> numbers."""
     if colour.startswith("#"):
-        return tuple(int(colour[start : start + 2], 16) for start in (1, 3, 5))  # type: ignore[return-value]
-    return plotly.colors.unlabel_rgb(colour)
+        return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+    red, green, blue = plotly.colors.unlabel_rgb(colour)
+    return red, green, blue
 
 
 def _css(colour: object, alpha: float | None = None) -> str:

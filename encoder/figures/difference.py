@@ -1,4 +1,4 @@
-"""Two attention maps held against each other: their difference around 0, the steps that only one of them has.
+"""Two attention maps compared: their difference around 0, and the steps that only one of them has.
 
 Shapes: A steps of an alignment downwards (queries) and to the right (keys).
 """
@@ -15,23 +15,24 @@ from encoder.figures import colours as colour
 from encoder.figures.attention import SQUARE_UP_TO, THIN_ABOVE, block_names
 from encoder.figures.axes import (
     as_array,
-    band,
     check_labels,
     colour_bar,
     component_axis,
     heading,
+    margin,
     neutral_layout,
-    pill,
     shown_label,
     token_axis,
 )
+from encoder.figures.marks import band, mark
+from encoder.figures.traces import heatmap, signed_heatmap
 from encoder.figures.vectors import symmetric_limit
 
-#: The two ends of the signed colourscale: what has more in the difference. Each side keeps its own everywhere.
+#: The two ends of the signed colour scale: the first side has more, the second side has more.
 LESS, MORE = colour.SIGNED["signed"]
-#: Characters of what stands above a map.
+#: Characters of the text above a map.
 LONGEST_TITLE = 34
-#: Up to so many steps a label of a cell says both weights, beyond only their difference.
+#: Up to this many steps a hover label shows both weights, above only their difference.
 BOTH_WEIGHTS = 128
 
 
@@ -51,12 +52,12 @@ def attention_difference(
     Args:
         difference: [S, S]; NaN, where a side has no such query or key, is left empty.
         labels: one a step of the alignment.
-        names: what the two sides are called in labels and on the colour bar.
-        weights: both maps [S, S], for the label of a cell.
-        limit: the difference that gets the full colour, at both ends; by default the largest.
-        selected: (query step, key step), either may be None: framed.
-        block: steps that a cell stands for, each way; its value is then the difference farthest from 0.
-        told: what the label of a cell calls each step, as `align.disambiguate` gives it: "the (4 | 6)".
+        names: of the two sides, for hover labels and the colour bar.
+        weights: both maps [S, S], for hover labels.
+        limit: the difference of the full colour, at both ends; by default the largest.
+        selected: (query step, key step), each may be None: framed.
+        block: a cell is the difference farthest from 0 among block x block pairs of steps.
+        told: the name of each step in hover labels, as `align.disambiguate` gives it: "the (4 | 6)".
 
     Raises:
         ValueError: shapes or labels that do not fit.
@@ -74,53 +75,33 @@ def attention_difference(
         across |= {"constrain": "domain", "constraintoward": "left"}
         down |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
     first, second = (shown_label(name) for name in names)
+    hover = f"%{{y}} to %{{x}}: {second} − {first} = %{{z:+.3g}}"
+    cells = signed_heatmap(values, "signed", limit, hover, f"{first} more ← → {second} more")
+    cells.hoverongaps = False
     figure = go.Figure(
-        go.Heatmap(
-            z=values,
-            x=np.arange(n_columns, dtype=np.int32),
-            y=np.arange(n_rows, dtype=np.int32),
-            zmin=-limit,
-            zmax=limit,
-            colorscale=colour.diverging("signed"),
-            colorbar=colour_bar(f"{first} more ← → {second} more", nticks=5),
-            hovertemplate=f"%{{y}} to %{{x}}: {second} − {first} = %{{z:+.3g}}<extra></extra>",
-            hoverongaps=False,
-        ),
-        neutral_layout(
-            margin={"l": 8, "r": 8, "t": 8, "b": 8}, xaxis=across, yaxis=down, uirevision=f"{n_rows}/{block}"
-        ),
+        cells, neutral_layout(margin=margin(8), xaxis=across, yaxis=down, uirevision=f"{n_rows}/{block}")
     )
     if weights is not None and block == 1 and max(values.shape) <= BOTH_WEIGHTS:
         both = np.stack([as_array(one, name="weights", ndim=2) for one in weights], axis=-1)
         label = f"{first} %{{customdata[0]:.3g}}, {second} %{{customdata[1]:.3g}}, difference %{{z:+.3g}}"
         figure.update_traces(customdata=both, hovertemplate=f"%{{y}} to %{{x}}: {label}<extra></extra>")
-    mark_steps(figure, ticks, selected, block, upright=across["tickangle"] != 0)
+    mark_steps(figure, ticks, selected, block)
     return figure
 
 
 def mark_steps(
-    figure: go.Figure,
-    ticks: Sequence[str],
-    selected: tuple[int | None, int | None] | None,
-    block: int = 1,
-    *,
-    upright: bool = True,
+    figure: go.Figure, ticks: Sequence[str], selected: tuple[int | None, int | None] | None, block: int = 1
 ) -> None:
     """Frame the row and the column of the selected steps."""
-    row, column = (None if step is None else step // block for step in selected or (None, None))
-    thin = len(ticks) > THIN_ABOVE
-    shapes: list[dict] = []
-    if row is not None and row < len(ticks):
-        shapes += band(row=row, colour=colour.QUERY, thin=thin)
-        figure.add_annotation(pill(ticks[row], row=row, colour=colour.QUERY_LABEL))
-    if column is not None and column < len(ticks):
-        shapes += band(column=column, colour=colour.KEY, thin=thin)
-        figure.add_annotation(pill(ticks[column], column=column, colour=colour.KEY_LABEL, upright=upright))
-    figure.layout.shapes = (*figure.layout.shapes, *shapes)
+    rows, columns = (
+        {step // block: ticks[step // block]} if step is not None and step // block < len(ticks) else {}
+        for step in selected or (None, None)
+    )
+    mark(figure, rows, columns, thin=len(ticks) > THIN_ABOVE)
 
 
 def show_gaps(figure: go.Figure, rows: Sequence[int], columns: Sequence[int] | None = None) -> go.Figure:
-    """Grey out the rows and columns at which a map has no token; neighbours are drawn as one. columns: as the rows."""
+    """Grey out the rows and columns at which a map has no token, neighbours as one band. columns: by default `rows`."""
     shade = {"type": "rect", "layer": "above", "line": {"width": 0}, "fillcolor": colour.faded(colour.NEUTRAL, 0.22)}
     across = {"x0": 0, "x1": 1, "xref": "x domain", "yref": "y"}
     down = {"y0": 0, "y1": 1, "yref": "y domain", "xref": "x"}
@@ -134,7 +115,7 @@ def show_gaps(figure: go.Figure, rows: Sequence[int], columns: Sequence[int] | N
 
 
 def name_side(figure: go.Figure, name: str, text: str = "", shade: str | None = None) -> go.Figure:
-    """Write above a map which side it is: a dot in its colour, its name, what it shows, cut where it is long."""
+    """Write above a map which side it is: a dot in its colour, its name, and a text, cut if it is long."""
     cut = text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1]}…"
     dot = "" if shade is None else f'<span style="color:{shade}">●</span> '
     words = f"{dot}<b>{html.escape(name, quote=False)}</b> {html.escape(cut, quote=False)}"
@@ -164,30 +145,17 @@ def heads_heatmap(
     """A number from 0 on for every head: layers downwards, heads to the right, both counted from 0.
 
     values: [L, H]; title: of the colour bar; hover: a label with %{y} (layer), %{x} (head) and %{z}; selected: the
-    (layer, head) that is framed; limit: the number that gets the full colour, by default the largest.
+    framed (layer, head); limit: the number of the full colour, by default the largest.
     """
     numbers = as_array(values, name="values", ndim=2)
     n_layers, n_heads = numbers.shape
-    figure = go.Figure(
-        go.Heatmap(
-            z=numbers,
-            x=np.arange(n_heads, dtype=np.int32),
-            y=np.arange(n_layers, dtype=np.int32),
-            zmin=0,
-            zmax=symmetric_limit(numbers) if limit is None else float(limit),
-            xgap=1,
-            ygap=1,
-            colorscale=colour.sequential(colours),
-            colorbar=colour_bar(title, nticks=4),
-            hovertemplate=f"{hover}<extra></extra>",
-        ),
-        neutral_layout(
-            margin={"l": 8, "r": 8, "t": 8, "b": 8},
-            xaxis=component_axis(n_heads, title="") | {"tickprefix": "H"},
-            yaxis=component_axis(n_layers, title="") | {"tickprefix": "L", "range": [n_layers - 0.5, -0.5]},
-            uirevision=f"{n_layers}x{n_heads}",
-        ),
+    limit = symmetric_limit(numbers) if limit is None else float(limit)
+    cells = heatmap(numbers, (0, limit), colour.sequential(colours), colour_bar(title, nticks=4), hover, xgap=1, ygap=1)
+    layout = neutral_layout(
+        margin=margin(8),
+        xaxis=component_axis(n_heads, title="") | {"tickprefix": "H"},
+        yaxis=component_axis(n_layers, title="", downwards=True) | {"tickprefix": "L"},
+        shapes=[] if selected is None else band(row=selected[0], column=selected[1], colour=colour.EMPHASIS),
+        uirevision=f"{n_layers}x{n_heads}",
     )
-    if selected is not None:
-        figure.update_layout(shapes=band(row=selected[0], column=selected[1], colour=colour.EMPHASIS))
-    return figure
+    return go.Figure(cells, layout)

@@ -1,4 +1,4 @@
-"""Gradients at initialisation over depth and layer, and the stream's squared norm, in both placements of the norms."""
+"""Gradients at initialisation over depth and layer, and the squared norm of the residual stream, pre- and post-norm."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import neutral_layout, plain_axis
-from encoder.figures.placements import LEGEND, PLACEMENT_COLOURS, PLACEMENT_NAMES
-
-_SYMBOLS = {"pre": "circle", "post": "square"}
+from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES, SYMBOLS, placement_curve
+from encoder.figures.traces import LEGEND
 
 
 def last_layer_gradients(frame: pd.DataFrame, theory: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> go.Figure:
@@ -20,7 +19,8 @@ def last_layer_gradients(frame: pd.DataFrame, theory: Mapping[str, tuple[Sequenc
 
     Args:
         frame: one row a layer with placement, depth, seed, layer, gradient_norm; the last layer's rows are drawn.
-        theory: placement -> (depths, values) of the dotted lines; empty where theory says nothing of the setting.
+        theory: placement -> (depths, values) of Theorem 1's upper bound, scaled to a measured point and drawn as dotted
+            lines; empty where the theorem does not apply.
     """
     last = frame[frame.layer == frame.depth - 1]
     figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))
@@ -29,18 +29,15 @@ def last_layer_gradients(frame: pd.DataFrame, theory: Mapping[str, tuple[Sequenc
         means = rows.groupby("depth").gradient_norm.mean()
         figure.add_scatter(
             x=rows.depth.to_numpy(), y=rows.gradient_norm.to_numpy(), mode="markers", showlegend=False,
-            marker={"color": colour.faded(shade, 0.45), "symbol": _SYMBOLS[str(placement)], "size": 6},
+            marker={"color": colour.faded(shade, 0.45), "symbol": SYMBOLS[str(placement)], "size": 6},
             customdata=rows.seed.to_numpy(),
             hovertemplate=f"{name}, %{{x}} layers, seed %{{customdata}}: %{{y:.4g}}<extra></extra>",
         )  # fmt: skip
-        figure.add_scatter(
-            x=means.index.to_numpy(), y=means.to_numpy(), name=name, mode="lines+markers",
-            marker={"symbol": _SYMBOLS[str(placement)], "size": 9}, line={"color": shade, "width": 2},
-            hovertemplate=f"{name}, %{{x}} layers, mean: %{{y:.4g}}<extra></extra>",
-        )  # fmt: skip
+        hover = f"{name}, %{{x}} layers, mean"
+        figure.add_trace(placement_curve(means.index.to_numpy(), means.to_numpy(), str(placement), hover, size=9))
     for placement, (depths, values) in theory.items():
         figure.add_scatter(
-            x=list(depths), y=list(values), name=f"theory, {PLACEMENT_NAMES[placement]}", mode="lines",
+            x=list(depths), y=list(values), name=f"Theorem 1 bound, {PLACEMENT_NAMES[placement]}", mode="lines",
             line={"color": PLACEMENT_COLOURS[placement], "width": 1.5, "dash": "dot"}, hoverinfo="skip",
         )  # fmt: skip
     depths = sorted(set(frame.depth))
@@ -57,11 +54,11 @@ def layer_gradients(frame: pd.DataFrame) -> go.Figure:
 
 
 def squared_norms(frame: pd.DataFrame, *, bounds: bool) -> go.Figure:
-    """Squared norm over D of the stream after every layer, means over the seeds, with Lemma 2's bounds behind.
+    """Squared norm of the residual stream over D after every layer, means over the seeds, with Lemma 2's bounds.
 
-    frame: with placement, layer, squared_norm, lower, upper. bounds: whether the lemma is about this setting.
+    frame: with placement, layer, squared_norm, lower, upper. bounds: whether the lemma applies to this setting.
     """
-    figure = _by_layer(frame, "squared_norm", "squared norm / d")
+    figure = _by_layer(frame, "squared_norm", "squared norm / D")
     figure.update_yaxes(rangemode="tozero")
     if not bounds:
         return figure
@@ -84,7 +81,7 @@ def squared_norms(frame: pd.DataFrame, *, bounds: bool) -> go.Figure:
 
 
 def _log_axis(values: pd.Series) -> dict[str, object]:
-    """A logarithmic axis that never shows less than one power of ten: a flat line looks flat. Labels 1, 2, 5 each."""
+    """A logarithmic axis of at least one power of ten, so that a flat line looks flat. Ticks at 1, 2 and 5."""
     low, high = (float(np.log10(end)) for end in (values.min(), values.max()))
     margin = max(0.08 * (high - low), (1.0 - (high - low)) / 2)
     low, high = low - margin, high + margin
@@ -97,14 +94,9 @@ def _log_axis(values: pd.Series) -> dict[str, object]:
 def _by_layer(frame: pd.DataFrame, what: str, title: str) -> go.Figure:
     figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))
     for placement, rows in frame.groupby("placement", sort=False):
-        name = PLACEMENT_NAMES[str(placement)]
         means = rows.groupby("layer")[what].mean()
-        figure.add_scatter(
-            x=means.index.to_numpy(), y=means.to_numpy(), name=name, mode="lines+markers",
-            marker={"symbol": _SYMBOLS[str(placement)], "size": 7},
-            line={"color": PLACEMENT_COLOURS[str(placement)], "width": 2},
-            hovertemplate=f"{name}, L%{{x}}: %{{y:.4g}}<extra></extra>",
-        )  # fmt: skip
+        hover = f"{PLACEMENT_NAMES[str(placement)]}, L%{{x}}"
+        figure.add_trace(placement_curve(means.index.to_numpy(), means.to_numpy(), str(placement), hover))
     figure.update_xaxes(plain_axis("layer"), dtick=max(1, -(-int(frame.layer.max() + 1) // 12)), showgrid=False)
     figure.update_yaxes(plain_axis(title))
     return figure

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.axes import ABOVE, CLEAR, neutral_layout
+from encoder.figures.axes import CLEAR, colour_bar, margin, neutral_layout
+from encoder.figures.traces import LEGEND
 
-#: The end of the sequential theme that is light stays out: its points would be lost on a white page.
+#: The part of a sequential theme in use: its light end is invisible on a white page.
 DARKEST, LIGHTEST = 0.12, 0.82
 
 
 @dataclass(frozen=True)
 class HeadPoints:
-    """The map of heads and which head each point is: `at(trace, point)`."""
+    """Heads as points of a plane. `at(trace, point)` gives the head of a point."""
 
     figure: go.Figure
     numbers: tuple[tuple[int, ...], ...]
     n_heads: int
 
     def at(self, trace: int, point: int) -> tuple[int, int] | None:
-        """(layer, head) of a point that was clicked, or None where it is none of them."""
+        """(layer, head) of a clicked point; None if it is not a head."""
         if trace < len(self.numbers) and point < len(self.numbers[trace]):
-            return divmod(self.numbers[trace][point], self.n_heads)  # type: ignore[return-value]
+            return divmod(self.numbers[trace][point], self.n_heads)
         return None
 
 
@@ -40,19 +42,19 @@ def head_points(
     faded: Sequence[int] = (),
     colours: str = "viridis",
 ) -> HeadPoints:
-    """Heads as points [N, 2], coloured by layer, or by type where `head_types` is given.
+    """Heads as points [N, 2], coloured by layer, or by head type where `head_types` is given.
 
     Args:
         xy: [N, 2]; head (l, h) is row l H + h.
         n_heads: H.
-        head_types: name -> numbers of its heads; one colour and symbol each, in this order; other heads are grey.
-        badges: a word or none for each head, for its label.
-        selected: (layer, head), marked by a ring and named.
+        head_types: head type -> numbers of its heads; each has a colour and a symbol; heads without a type are grey.
+        badges: a word or "" for each head, for its hover label.
+        selected: (layer, head), marked by a ring and its name.
         faded: numbers of heads that are drawn faintly.
-        colours: the theme by which layers are coloured.
+        colours: the theme of the layers.
 
     Raises:
-        ValueError: points that are no [N, 2], or no whole layers.
+        ValueError: points that are not [N, 2], or not whole layers.
     """
     points = np.asarray(xy, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0 or len(points) % n_heads:
@@ -60,7 +62,7 @@ def head_points(
     badges = list(badges or [""] * len(points))
     weak = set(faded)
     groups = _by_type(len(points), head_types) if head_types is not None else [("", tuple(range(len(points))))]
-    figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 54, "b": 8}))
+    figure = go.Figure(layout=neutral_layout(margin=margin(54)))
     if selected is not None:
         ring = points[selected[0] * n_heads + selected[1]]
         figure.add_annotation(_name_tag(selected, ring))
@@ -86,45 +88,41 @@ def head_points(
             marker={"size": 20, "color": CLEAR, "line": {"width": 2.5, "color": colour.EMPHASIS}},
         )  # fmt: skip
     figure.update_layout(**_bare_axes(points), uirevision=f"{len(points)}")
-    figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
+    figure.update_layout(legend=LEGEND | {"y": 1.02})
     return HeadPoints(figure, tuple(numbers for _, numbers in groups), n_heads)
 
 
 def _by_type(n: int, head_types: Mapping[str, Sequence[int]]) -> list[tuple[str, tuple[int, ...]]]:
-    """A head stands with its first type; the rest comes last."""
+    """Each head under the first type that it has; heads without a type come last."""
     left = dict.fromkeys(range(n))
     groups = []
     for name, numbers in head_types.items():
-        own = tuple(number for number in numbers if number in left)
-        for number in own:
+        first_here = tuple(number for number in numbers if number in left)
+        for number in first_here:
             del left[number]
-        groups.append((name, own))
+        groups.append((name, first_here))
     return [*groups, ("no type", tuple(left))]
 
 
-def _layer_marker(numbers: Sequence[int], n_heads: int, n_layers: int, theme: str) -> dict:
+def _layer_marker(numbers: Sequence[int], n_heads: int, n_layers: int, theme: str) -> dict[str, Any]:
     lut = colour.thumbnails_lut(theme)
     stops = np.linspace(DARKEST, LIGHTEST, 9)
     scale = [
         (float(place), "rgb({},{},{})".format(*lut[round(stop * 255)]))
         for place, stop in zip(np.linspace(0, 1, 9), stops, strict=True)
     ]
-    bar = {
-        "title": {"text": "layer", "side": "top", "font": {"size": 12}}, "orientation": "h", "x": 0, "xanchor": "left",
-        "y": ABOVE, "yanchor": "bottom", "len": 220, "lenmode": "pixels", "thickness": 10, "outlinewidth": 0, "xpad": 0,
-        "tickfont": {"size": 11}, "tickformat": "d", "nticks": min(n_layers, 8), "ypad": 8,
-    }  # fmt: skip
+    bar = colour_bar("layer", tickformat="d", nticks=min(n_layers, 8))
     return {
         "color": np.array(numbers, dtype=np.int32) // n_heads, "cmin": 0, "cmax": max(1, n_layers - 1),
         "colorscale": scale, "showscale": n_layers > 1, "colorbar": bar,
     }  # fmt: skip
 
 
-def _type_marker(place: int, *, is_rest: bool) -> dict:
+def _type_marker(place: int, *, is_rest: bool) -> dict[str, Any]:
     symbols = ("circle", "square", "diamond", "cross", "star", "triangle-up", "hexagon")
     if is_rest:
         return {"color": colour.NEUTRAL, "symbol": "circle", "size": 8}
-    # The grey of the series stands for "no type".
+    # Grey, number 2 of the series, means "no type".
     shades = [shade for number, shade in enumerate(colour.SERIES) if number != 2]
     return {"color": shades[place % len(shades)], "symbol": symbols[place % len(symbols)]}
 
@@ -134,15 +132,15 @@ def _label(number: int, n_heads: int, badge: str) -> str:
     return f"L{layer} H{head}" + (f" · {badge}" if badge else "")
 
 
-def _name_tag(head: tuple[int, int], at: np.ndarray) -> dict:
+def _name_tag(head: tuple[int, int], at: np.ndarray) -> dict[str, Any]:
     return {
         "text": f"L{head[0]} H{head[1]}", "x": float(at[0]), "y": float(at[1]), "showarrow": False, "yshift": 20,
         "font": {"size": 12, "color": "#ffffff"}, "bgcolor": colour.EMPHASIS_LABEL, "borderpad": 2,
     }  # fmt: skip
 
 
-def _bare_axes(points: np.ndarray) -> dict:
-    """Axes without numbers: only distances mean something; one unit is as long across as up."""
+def _bare_axes(points: np.ndarray) -> dict[str, Any]:
+    """Axes without numbers, because only distances have a meaning; both axes have the same unit."""
     spread = float(np.ptp(points, axis=0).max()) or 1.0
     ends = [[float(side.min() - 0.08 * spread), float(side.max() + 0.12 * spread)] for side in points.T]
     bare = {

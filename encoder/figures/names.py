@@ -1,8 +1,8 @@
-"""Where the names of points have room: on which side of its point each stands, and which stand first.
+"""Names of points: on which side of its point each has room, and in which order.
 
-A figure does not know how large it will be drawn. Names are laid out for two sizes at once, a projector and a phone:
-those with room on both come first, then those with room on the larger one alone. The page hides what overlaps as it is
-drawn, the last ones first (`layout.meta["names"]`).
+A figure does not know its size on the screen, so names are placed for two sizes at once, a projector and a phone. Names
+with room on both come first, then those with room on the projector alone. The page hides names that overlap, the last
+ones first (`layout.meta["names"]`).
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import numpy as np
 
 from encoder.figures.axes import CLEAR
 
-#: (width, height) in pixels of the part of a plot in which the points lie, a little less than they really are.
+#: (width, height) in pixels of the area of the points, a little less than the real one.
 PROJECTOR, PHONE = (620, 340), (235, 330)
 #: Pixels: a letter's width, a line's height, half of a point and of the ring around a selected one.
 LETTER, LINE, POINT, RING = 7.2, 15, 5, 11
-#: Sides of a point that its name may stand on, as (across, up).
+#: Sides of a point for its name, as (across, up).
 SIDES = {"top center": (0, 1), "bottom center": (0, -1), "middle right": (1, 0), "middle left": (-1, 0)}
-#: Where a tag may stand: to which side, and how many pixels up.
+#: Positions of a tag: the side, and pixels up.
 TAG_STEPS = [(0, 20), (0, -20), (1, 0), (-1, 0)] + [
     (across, sign * far) for far in (38, 58) for sign in (1, -1) for across in (0, 1, -1)
 ]
 
-#: How far a name may reach beyond the outermost points, to the left and to the right: there the picture ends.
+#: Pixels that a name may reach beyond the outermost points, to the left and to the right.
 BEYOND = 24
 
 
 class Names:
-    """Names around points [N, 2]: first `tag` those that must be there, then `place` the others.
+    """Names around points [N, 2]: first `tag` those that must be shown, then `place` the others.
 
-    sides: point -> where its name stands; order: the named points, those that come first.
+    sides: point -> side of its name; order: the named points, the most important first.
     """
 
     def __init__(self, at: np.ndarray) -> None:
@@ -94,7 +94,7 @@ class Names:
 def name_tag(
     text: str, at: np.ndarray, shift: tuple[float, float], shade: str, *, filled: bool = True
 ) -> dict[str, Any]:
-    """A name beside a point as an annotation, in white on its colour or in its colour; a line leads there from afar.
+    """A name beside a point as an annotation, white on its colour or in its colour, with a line to a distant point.
 
     at [2]: the point; shift: as `Names.tag` gives it.
     """

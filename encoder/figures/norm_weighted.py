@@ -1,4 +1,4 @@
-"""Norm-weighted attention and attention rollout as maps and charts. Shapes: L layers, T tokens (queries i, keys j)."""
+"""Norm-weighted attention and attention rollout, as maps and charts. Shapes: L layers, T tokens (queries i, keys j)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.attention import LOG_DECADES, attention_heatmap
-from encoder.figures.axes import as_array, check_labels, logarithmic_bar, neutral_layout, pill, plain_axis, token_axis
+from encoder.figures.axes import as_array, check_labels, logarithmic_bar, margin, neutral_layout, plain_axis, token_axis
+from encoder.figures.marks import pill
 from encoder.figures.tiled_heatmap import attention_window
+from encoder.figures.traces import LEGEND, curve
 
-#: The colours of the series, the same in every chart: attention, norm-weighted attention, an average word.
+#: The series of the charts: attention, norm-weighted attention, an average word.
 ATTENTION, NORM_WEIGHTED, WORD = colour.SERIES[0], colour.SERIES[1], colour.NEUTRAL
 
 #: kind of map -> (title of its colour bar, titles of the axes across and down).
+_AXES = ("attends to (key)", "attends from (query)")
 _KINDS = {
-    "share": ("norm-weighted share", "attended to (key)", "attends (query)"),
-    "length": ("weight × norm", "attended to (key)", "attends (query)"),
-    "rollout": ("rollout", "input token", "token after the layer"),
+    "share": ("norm-weighted share", *_AXES),
+    "length": ("weight × norm", *_AXES),
+    "rollout": ("attention rollout", "input token", "token after the layer"),
 }
 
 
@@ -38,13 +41,13 @@ def weighted_heatmap(
     column_offset: int = 0,
     window: bool = False,
 ) -> go.Figure:
-    """A map like an attention map, of other numbers.
+    """Norm-weighted attention or attention rollout as a map: rows are queries, columns are keys.
 
     Args:
-        values: [Ti, Tj], not negative.
+        values: [Ti, Tj], none below 0.
         labels: one for every token of the whole text.
-        kind: "share" (of a row's alpha ||f||), "length" (alpha ||f|| itself) or "rollout".
-        largest: the value that gets the last colour.
+        kind: "share" (of the sum of alpha ||f|| in a row), "length" (alpha ||f|| itself) or "rollout".
+        largest: the value of the last colour.
         log, colours, selected, block, row_offset, column_offset: as in `attention_heatmap`.
         window: the axes run over all tokens of the text, as in `attention_window`.
 
@@ -73,30 +76,27 @@ def weighted_heatmap(
 def shares_by_layer(
     attention: object, weighted: object, word: object, *, selected: int | None = None, opening: str = "[CLS]"
 ) -> go.Figure:
-    """Three curves over the layers, [L] each: attention on the opening token, its norm-weighted attention, and that of
-    an average word. selected: the layer that is marked."""
-    names = (f"attention on {opening}", f"norm-weighted, {opening}", "norm-weighted, average word")
+    """Three curves over the layers, [L] each. selected: the marked layer.
+
+    attention: the opening token's share of the attention; weighted: its share of the norm-weighted attention; word: an
+    average word's share of the norm-weighted attention.
+    """
+    names = (f"attention: {opening}", f"norm-weighted: {opening}", "norm-weighted: average word")
     series = (attention, weighted, word)
     rows = [as_array(values, name=name, ndim=1) for name, values in zip(names, series, strict=True)]
     if len({len(row) for row in rows}) != 1:
-        raise ValueError(f"The curves have {[len(row) for row in rows]} layers: they need as many.")
-    figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 12, "t": 54, "b": 8}))
+        raise ValueError(f"The curves have {[len(row) for row in rows]} layers: give as many in each.")
+    figure = go.Figure(layout=neutral_layout(margin=margin(54, right=12)))
     looks = ((ATTENTION, "circle", "solid"), (NORM_WEIGHTED, "square", "solid"), (WORD, "diamond", "dot"))
+    at = np.arange(len(rows[0]), dtype=np.int32)
     for name, values, (shade, symbol, dash) in zip(names, rows, looks, strict=True):
-        figure.add_scatter(
-            x=np.arange(len(values), dtype=np.int32),
-            y=values,
-            name=name,
-            mode="lines+markers",
-            marker={"symbol": symbol, "size": 9, "color": shade},
-            line={"color": shade, "width": 2, "dash": dash},
-            hovertemplate=f"layer %{{x}}: {name} %{{y:.1%}}<extra></extra>",
-        )
+        hover = f"layer %{{x}}, {name}: %{{y:.1%}}"
+        figure.add_trace(curve(at, values, name, shade, hover, symbol=symbol, size=9, dash=dash))
     layers = {"dtick": 1} if len(rows[0]) <= 24 else {"nticks": 24}
     figure.update_layout(
         xaxis=plain_axis("layer") | layers | {"range": [-0.4, len(rows[0]) - 0.6], "tickangle": 0},
         yaxis=plain_axis("share") | {"tickformat": ".0%", "rangemode": "tozero"},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        legend=LEGEND | {"y": 1.02},
         uirevision=f"{len(rows[0])}",
     )
     if selected is not None:
@@ -112,21 +112,24 @@ def shares_by_token(
     first: int = 0,
     selected: int | None = None,
 ) -> go.Figure:
-    """Two bars a token: its share of a layer's attention and norm-weighted attention, [T] each, from `first` on."""
+    """Two bars a token: its share of a layer's attention and norm-weighted attention, [T] each.
+
+    first: the token of the first bar; selected: the marked token.
+    """
     pairs = [("attention", as_array(attention, name="attention", ndim=1), ATTENTION)]
-    pairs.append(("norm-weighted attention", as_array(weighted, name="norm_weighted", ndim=1), NORM_WEIGHTED))
+    pairs.append(("norm-weighted attention", as_array(weighted, name="weighted", ndim=1), NORM_WEIGHTED))
     count = len(pairs[0][1])
     if len(pairs[1][1]) != count:
-        raise ValueError(f"attention has {count} tokens and norm_weighted {len(pairs[1][1])}: they need as many.")
+        raise ValueError(f"attention has {count} tokens and weighted {len(pairs[1][1])}: give as many of both.")
     labels = check_labels(labels, first + count, "labels")
-    figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 54, "b": 8}))
+    figure = go.Figure(layout=neutral_layout(margin=margin(54)))
     for name, values, shade in pairs:
         figure.add_bar(
             x=first + np.arange(count, dtype=np.int32),
             y=values,
             name=name,
             marker={"color": shade, "line": {"width": 0}},
-            hovertemplate=f"%{{x}}: %{{y:.1%}} of {name}<extra></extra>",
+            hovertemplate=f"%{{x}}, share of {name}: %{{y:.1%}}<extra></extra>",
         )
     across = token_axis(labels, first, count, title="key token")
     figure.update_layout(
@@ -135,7 +138,7 @@ def shares_by_token(
         bargroupgap=0.0,
         xaxis=across,
         yaxis=plain_axis("share") | {"tickformat": ".0%"},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        legend=LEGEND | {"y": 1.02},
         uirevision=f"{first}+{count}",
     )
     if selected is not None and first <= selected < first + count:

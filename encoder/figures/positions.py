@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,15 +13,17 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import (
     as_array,
-    band,
     check_labels,
     colour_bar,
     component_axis,
     heading,
+    margin,
     neutral_layout,
     plain_axis,
     token_axis,
 )
+from encoder.figures.marks import band
+from encoder.figures.traces import LEGEND, curve, heatmap, signed_heatmap
 from encoder.figures.vectors import robust_limit
 
 
@@ -34,18 +37,14 @@ def position_heatmap(
     values = as_array(encoding, name="encoding", ndim=2)
     limit = robust_limit(values) if limit is None else float(limit)
     figure = _position_map(
-        values,
         component_axis(values.shape[1], title="component"),
-        colour.diverging("position"),
-        (-limit, limit),
-        colour_bar("value", nticks=5),
-        "position %{y}, component %{x}: %{z:.3f}<extra></extra>",
+        signed_heatmap(values, "position", limit, "position %{y}, component %{x}: %{z:.3f}"),
     )
     return _finish(figure, title, selected, values.shape[0])
 
 
 def position_products(encoding: object, *, cosine: bool = False) -> np.ndarray:
-    """encoding [T, D] -> [T, T] float32: the dot product of each two positions; divided by both lengths if `cosine`.
+    """encoding [T, D] -> [T, T] float32: the dot product of each two positions; divided by both norms if `cosine`.
 
     Computed in float64. A position whose encoding is all 0 has cosine 0 with every other.
     """
@@ -63,7 +62,9 @@ def products_by_distance(products: object) -> pd.DataFrame:
     """
     matrix = as_array(products, name="products", ndim=2)
     if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"products has shape {list(matrix.shape)}: products of positions with positions are square.")
+        raise ValueError(
+            f"products has shape {list(matrix.shape)}: products of positions with positions must be square."
+        )
     rows = []
     for distance in range(len(matrix)):
         apart = matrix.diagonal(distance).astype(np.float64)
@@ -77,18 +78,14 @@ def position_dot_products(
 ) -> go.Figure:
     """products [T, T] of `position_products` -> heatmap, position by position, coloured around 0.
 
-    Cosines run from -1 to 1; dot products have the full colour where 99.5 % of them stay below.
+    The colours of cosines run from -1 to 1, those of dot products to the value that 99.5 % stay below.
     """
     matrix = as_array(products, name="products", ndim=2)
     limit = 1.0 if cosine else robust_limit(matrix)
     name = "cosine" if cosine else "dot product"
     figure = _position_map(
-        matrix,
-        _position_axis(matrix.shape[1]),
-        colour.diverging("position"),
-        (-limit, limit),
-        colour_bar(name, nticks=5),
-        f"positions %{{y}} and %{{x}}: {name} %{{z:.3f}}<extra></extra>",
+        component_axis(matrix.shape[1], title="position"),
+        signed_heatmap(matrix, "position", limit, f"positions %{{y}} and %{{x}}: {name} %{{z:.3f}}", name),
     )
     # Square, and at the left edge, where the colour bar is.
     figure.update_xaxes(constrain="domain", constraintoward="left")
@@ -105,47 +102,36 @@ def distance_curve(
 ) -> go.Figure:
     """Curves by distance, each with the band of its middle 80 %. curves: name -> distance, mean (and low, high).
 
-    unit, across: names of the axes; mark: (distance, value, name) of a point that stands out.
+    unit, across: names of the axes; mark: (distance, value, name) of a marked point.
     """
     if not curves:
         raise ValueError("curves is empty: give at least one curve.")
     figure = go.Figure(layout=neutral_layout(xaxis=plain_axis(across), yaxis=plain_axis(unit)))
-    for number, (name, curve) in enumerate(curves.items()):
+    for number, (name, one) in enumerate(curves.items()):
         line = colour.SERIES[number % len(colour.SERIES)]
-        distance = curve["distance"].to_numpy()
-        if "low" in curve:
-            edges = {
-                "mode": "lines",
-                "line": {"width": 0},
-                "hoverinfo": "skip",
-                "showlegend": False,
-                "legendgroup": name,
-            }
-            figure.add_scatter(x=distance, y=curve["high"].to_numpy(), **edges)
-            figure.add_scatter(
-                x=distance, y=curve["low"].to_numpy(), fill="tonexty", fillcolor=colour.faded(line, 0.2), **edges
-            )
-        figure.add_scatter(
-            x=distance,
-            y=curve["mean"].to_numpy(),
-            name=name,
-            legendgroup=name,
-            mode="lines+markers" if len(distance) < 3 else "lines",
-            line={"color": line, "width": 2, "dash": ("solid", "dash", "dot")[number % 3]},
-            hovertemplate=f"{name}, %{{x}} apart: %{{y:.3f}}<extra></extra>",
-        )
+        distance = one["distance"].to_numpy()
+        if "low" in one:
+            edges = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+            edges |= {"x": distance, "legendgroup": name}
+            figure.add_scatter(y=one["high"].to_numpy(), **edges)
+            figure.add_scatter(y=one["low"].to_numpy(), fill="tonexty", fillcolor=colour.faded(line, 0.2), **edges)
+        mode = "lines+markers" if len(distance) < 3 else "lines"
+        dash = ("solid", "dash", "dot")[number % 3]
+        hover = f"{name}, distance %{{x}}: %{{y:.3f}}"
+        mean = one["mean"].to_numpy()
+        figure.add_trace(curve(distance, mean, name, line, hover, dash=dash, mode=mode, legendgroup=name))
     if mark is not None:
-        distance, value, name = mark[0], mark[1], html.escape(mark[2], quote=False)
+        place, value, name = mark[0], mark[1], html.escape(mark[2], quote=False)
         figure.add_scatter(
-            x=np.array([distance]),
+            x=np.array([place]),
             y=np.array([value]),
             name=name,
             mode="markers",
             marker={"color": colour.EMPHASIS, "size": 11, "line": {"color": "#ffffff", "width": 1.5}},
-            hovertemplate=f"{name}, %{{x}} apart: %{{y:.3f}}<extra></extra>",
+            hovertemplate=f"{name}, distance %{{x}}: %{{y:.3f}}<extra></extra>",
         )
     figure.update_layout(
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+        legend=LEGEND,
         showlegend=len(curves) > 1 or mark is not None,
         hovermode="closest",
     )
@@ -156,36 +142,25 @@ def head_biases(bias: object, distances: object, *, selected: int | None = None)
     """bias [H, N] at distances [N], key minus query -> heatmap, one row a head, coloured around 0."""
     values = as_array(bias, name="bias", ndim=2)
     limit = robust_limit(values)
-    heatmap = go.Heatmap(
-        z=values,
-        x=np.asarray(distances, dtype=np.int32),
-        y=np.arange(len(values), dtype=np.int32),
-        zmin=-limit,
-        zmax=limit,
-        colorscale=colour.diverging("position"),
-        colorbar=colour_bar("added to the score", nticks=5),
-        hovertemplate="head %{y}, distance %{x}: %{z:.3f}<extra></extra>",
-    )
-    down = component_axis(len(values), title="head")
+    cells = signed_heatmap(values, "position", limit, "head %{y}, distance %{x}: %{z:.3f}", "added to the score")
+    cells.x = np.asarray(distances, dtype=np.int32)
     layout = neutral_layout(
-        margin={"l": 8, "r": 8, "t": 60, "b": 8},
+        margin=margin(60),
         xaxis=plain_axis("distance, key minus query") | {"showgrid": False, "zeroline": False},
-        yaxis=down | {"range": down["range"][::-1]},
+        yaxis=component_axis(len(values), title="head", downwards=True),
+        shapes=[] if selected is None else band(row=selected, colour=colour.EMPHASIS, thin=len(values) > 60),
         uirevision=f"{values.shape}",
     )
-    figure = go.Figure(heatmap, layout)
-    if selected is not None:
-        figure.update_layout(shapes=band(row=selected, colour=colour.EMPHASIS, thin=len(values) > 60))
-    return figure
+    return go.Figure(cells, layout)
 
 
 def order_bars(
     cosine: object, labels: Sequence[str], *, moved: object, selected: int | None = None, first: int = 0
 ) -> go.Figure:
-    """cosine [T]: how much of each token's output is left in another word order, a bar a token.
+    """cosine [T] of each token's output before and after a change of the word order, a bar a token.
 
-    moved [T] bool: the tokens that stand somewhere else then; the others are drawn paler. labels: of the whole text;
-    first: the token of the first bar, when a part is drawn; selected: the token that is marked.
+    moved [T] bool: the tokens whose position changed; the others are drawn paler. labels: of the whole text; first: the
+    token of the first bar, when a part is drawn; selected: the marked token.
     """
     values = as_array(cosine, name="cosine", ndim=1)
     labels = check_labels(labels, first + len(values), "labels")
@@ -193,8 +168,8 @@ def order_bars(
     places = first + np.arange(len(values), dtype=np.int32)
     figure = go.Figure()
     for name, chosen, shade in (
-        ("stands elsewhere", elsewhere, colour.SERIES[0]),
-        ("stays where it is", ~elsewhere, colour.faded(colour.NEUTRAL, 0.6)),
+        ("position changed", elsewhere, colour.SERIES[0]),
+        ("same position", ~elsewhere, colour.faded(colour.NEUTRAL, 0.6)),
     ):
         figure.add_bar(
             x=places[chosen],
@@ -209,7 +184,7 @@ def order_bars(
             xaxis=token_axis(labels, first, len(values), title="token"),
             yaxis=plain_axis("cosine") | {"range": [min(0.0, float(values.min()) * 1.05), 1.05]},
             barmode="overlay",
-            legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            legend=LEGEND,
             uirevision=f"{len(values)}+{first}",
         )
     )
@@ -222,50 +197,31 @@ def order_bars(
 def angles(cos: object, sin: object) -> np.ndarray:
     """cos, sin [T, K/2] of a rotation -> its angle [T, K/2] in radians, from 0 up to 2π."""
     turned = np.arctan2(as_array(sin, name="sin", ndim=2), as_array(cos, name="cos", ndim=2))
-    return np.mod(turned, 2 * np.pi).astype(np.float32)
+    return np.asarray(np.mod(turned, 2 * np.pi), dtype=np.float32)
 
 
 def rotary_angles(angle: object, *, title: str | None = None, selected: int | None = None) -> go.Figure:
-    """angle [T, K/2] in radians: how far pair c of queries and keys is turned at each position; 2π looks like 0."""
+    """angle [T, K/2] in radians: the rotation of pair c of queries and keys at each position; 2π looks like 0."""
     values = np.mod(as_array(angle, name="angle", ndim=2), np.float32(2 * np.pi))
+    hover = "position %{y}, pair %{x}: rotated by %{z:.3f} rad"
     turns = {"tickvals": np.linspace(0, 2 * np.pi, 5), "ticktext": ["0", "π/2", "π", "3π/2", "2π"]}
     figure = _position_map(
-        values,
         component_axis(values.shape[1], title="pair of components"),
-        colour.cyclic(),
-        (0, 2 * np.pi),
-        colour_bar("angle", **turns),
-        "position %{y}, pair %{x}: turned by %{z:.3f} rad<extra></extra>",
+        heatmap(values, (0, 2 * np.pi), colour.cyclic(), colour_bar("angle", **turns), hover),
     )
     return _finish(figure, title, selected, values.shape[0])
 
 
-def _position_map(
-    values: np.ndarray, across: dict, scale: tuple, ends: tuple[float, float], bar: dict, hover: str
-) -> go.Figure:
-    n_rows, n_columns = values.shape
-    heatmap = go.Heatmap(
-        z=values,
-        x=np.arange(n_columns, dtype=np.int32),
-        y=np.arange(n_rows, dtype=np.int32),
-        zmin=ends[0],
-        zmax=ends[1],
-        colorscale=scale,
-        colorbar=bar,
-        hovertemplate=hover,
-    )
+def _position_map(across: dict[str, Any], cells: go.Heatmap) -> go.Figure:
+    """Cells with positions downwards. across: the other axis."""
+    n_rows, n_columns = cells.z.shape
     layout = neutral_layout(
-        margin={"l": 8, "r": 8, "t": 60, "b": 8},
+        margin=margin(60),
         xaxis=across,
-        yaxis=_position_axis(n_rows, downwards=True),
+        yaxis=component_axis(n_rows, title="position", downwards=True),
         uirevision=f"{n_rows}x{n_columns}",
     )
-    return go.Figure(heatmap, layout)
-
-
-def _position_axis(count: int, *, downwards: bool = False) -> dict:
-    axis = component_axis(count, title="position")
-    return axis | {"range": axis["range"][::-1]} if downwards else axis
+    return go.Figure(cells, layout)
 
 
 def _finish(figure: go.Figure, title: str | None, selected: int | None, n_rows: int) -> go.Figure:

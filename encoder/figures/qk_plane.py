@@ -10,10 +10,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.axes import check_labels, neutral_layout, plain_axis, shown_label
+from encoder.figures.axes import CLEAR, check_labels, margin, neutral_layout, plain_axis, shown_label
 from encoder.figures.names import Names, name_tag
+from encoder.figures.traces import LEGEND
 
-#: Up to this many tokens each point is named where there is room; of more, those selected and the strongest keys.
+#: Up to this many tokens each point is named where there is room; above, only selected tokens and the strongest keys.
 NAMED_UP_TO = 128
 QUERIES, KEYS = 1, 2  # the numbers of the two traces
 
@@ -46,12 +47,12 @@ def qk_plane(
     q, k = np.asarray(queries, dtype=np.float64), np.asarray(keys, dtype=np.float64)
     if q.ndim != 2 or q.shape[1:] != (2,) or q.shape != k.shape or not len(q):
         raise ValueError(
-            f"queries {list(q.shape)} and keys {list(k.shape)}: [n, 2] each, of as many tokens, is needed."
+            f"queries {list(q.shape)} and keys {list(k.shape)}: [n, 2] each, of as many tokens, are needed."
         )
     if len(strongest) != len(q) or len(weights) != len(q):
         raise ValueError(f"{len(strongest)} strongest keys and {len(weights)} weights for {len(q)} queries.")
     names = check_labels(labels, first + len(q), "labels")
-    figure = go.Figure(layout=neutral_layout(margin={"l": 8, "r": 8, "t": 54, "b": 8}))
+    figure = go.Figure(layout=neutral_layout(margin=margin(54)))
     pairs = [(n, int(key) - first) for n, key in enumerate(strongest) if 0 <= int(key) - first < len(k)]
     figure.add_trace(_lines(q, k, pairs, colour.faded(colour.NEUTRAL, 0.6 if len(q) <= 40 else 0.3), 1.0))
     chosen_q, chosen_k = (None if token is None else token - first for token in selected)
@@ -72,8 +73,8 @@ def qk_plane(
         for start in (0, len(q))
     )
     hovers = [
-        f"query of {shown_label(names[first + n])} ({first + n}): most to {shown_label(names[int(key)])} ({int(key)}), "
-        f"{weight:.3g}"
+        f"query of {shown_label(names[first + n])} ({first + n}), strongest key {shown_label(names[int(key)])} "
+        f"({int(key)}): {weight:.3g}"
         for n, (key, weight) in enumerate(zip(strongest, weights, strict=True))
     ]
     figure.add_trace(_points(q, texts, q_places, "queries", "circle", colour.QUERY, hovers))
@@ -86,13 +87,13 @@ def qk_plane(
         at, shade = (q, colour.QUERY) if point < len(q) else (k, colour.KEY)
         figure.add_annotation(name_tag(text, at[point % len(q)], shift, shade, filled=False))
     if chosen_q is not None and 0 <= chosen_q < len(q):
-        own = [pair for pair in pairs if pair[0] == chosen_q]
-        figure.add_trace(_lines(q, k, own, colour.QUERY, 2.5))
+        chosen_pairs = [pair for pair in pairs if pair[0] == chosen_q]
+        figure.add_trace(_lines(q, k, chosen_pairs, colour.QUERY, 2.5))
     shares = [f" ({share:.0%} of the variance)" for share in explained] or ["", ""]
     figure.update_layout(
         xaxis=plain_axis(f"first principal component{shares[0]}"),
         yaxis=plain_axis(f"second{shares[1]}") | {"scaleanchor": "x", "scaleratio": 1},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        legend=LEGEND | {"y": 1.02},
         hovermode="closest",
         uirevision=f"{first}+{len(q)}",
         meta={"names": [[QUERIES, point] if point < len(q) else [KEYS, point - len(q)] for point in room.order]},
@@ -101,21 +102,21 @@ def qk_plane(
 
 
 def _named(n: int, pairs: list[tuple[int, int]], query: int | None, key: int | None) -> tuple[list[int], list[int]]:
-    """Which points carry their name: those that tell most, and the others; queries are 0 to n - 1, keys n to 2 n - 1.
+    """The points that are named: the most important ones, then the others. Queries are 0 to n - 1, keys n to 2 n - 1.
 
-    What is selected has a tag of its own.
+    Selected tokens are left out, because they have a tag.
     """
     goals = Counter(goal for _, goal in pairs)
-    own = [goal for start, goal in pairs if start == query]
+    strongest = [goal for start, goal in pairs if start == query]
     hubs = [goal for goal, count in goals.most_common() if count >= max(3, n // 16)]
-    telling = list(dict.fromkeys(n + goal for goal in (*own, *hubs) if goal != key))
+    telling = list(dict.fromkeys(n + goal for goal in (*strongest, *hubs) if goal != key))
     rest = [point for at in range(n) for point in (at, n + at)] if n <= NAMED_UP_TO else []
     selected = {query, None if key is None else n + key}
     return telling, [point for point in rest if point not in selected and point not in telling]
 
 
 def _lines(q: np.ndarray, k: np.ndarray, pairs: list[tuple[int, int]], shade: str, width: float) -> go.Scatter:
-    """One trace for all lines, a gap after each."""
+    """All lines as one trace, with a gap after each."""
     ends = np.full((len(pairs), 3, 2), np.nan)
     for row, (start, goal) in enumerate(pairs):
         ends[row, 0], ends[row, 1] = q[start], k[goal]
@@ -144,5 +145,5 @@ def _points(
 
 
 def _ring(at: np.ndarray, shade: str) -> go.Scatter:
-    marker: dict[str, Any] = {"size": 19, "color": "rgba(0,0,0,0)", "line": {"color": shade, "width": 2.5}}
+    marker: dict[str, Any] = {"size": 19, "color": CLEAR, "line": {"color": shade, "width": 2.5}}
     return go.Scatter(x=[at[0]], y=[at[1]], mode="markers", hoverinfo="skip", showlegend=False, marker=marker)

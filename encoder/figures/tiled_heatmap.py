@@ -1,4 +1,4 @@
-"""A window of a long text's attention map. Its axes count tokens whatever a cell stands for: a zoom keeps its place."""
+"""A window of a long text's attention map. Its axes count tokens, not cells, so that a zoom keeps its place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.attention import Positions, Scale, attention_cells, map_traces, positions
-from encoder.figures.axes import as_array, band, disambiguate, neutral_layout, shown_label, shown_name
+from encoder.figures.axes import as_array, disambiguate, margin, neutral_layout, shown_label, shown_name
+from encoder.figures.marks import band
 
 #: Up to this many tokens across, each one's label is written on the axis.
 LABELLED_TOKENS = 40
@@ -29,7 +30,7 @@ def attention_window(
     colours: str = "viridis",
     selected: tuple[Positions, Positions] | None = None,
 ) -> go.Figure:
-    """Part of the attention map of a long text, exact or in blocks, in its place among all the text's tokens.
+    """Part of the attention map of a long text, exact or in blocks, on axes of all its tokens.
 
     Args:
         attention: [rows, columns], the weights of the window, or their block-wise maxima.
@@ -60,7 +61,7 @@ def window_spec(
     colours: str = "viridis",
     selected: tuple[Positions, Positions] | None = None,
 ) -> dict[str, Any]:
-    """`attention_window` as plain dictionaries {"data", "layout"}; why, says `attention_spec`."""
+    """`attention_window` as plain dictionaries {"data", "layout"}, as in `attention_spec`."""
     weights = as_array(attention, name="attention", ndim=2)
     cells = attention_cells(weights, [""] * (max(weights.shape) * block), scale=scale, block=block)
     n_rows, n_columns = weights.shape
@@ -68,12 +69,11 @@ def window_spec(
     columns = column_offset + block * np.arange(n_columns) + (block - 1) / 2
     cells = replace(cells, rows=rows.astype(np.float32), columns=columns.astype(np.float32))
     unit = "" if block == 1 else f", {block} tokens a cell"
-    bands: list[dict[str, Any]] = []
-    for places, side, shade in zip(selected or (), ("row", "column"), (colour.QUERY, colour.KEY), strict=False):
-        for token in positions(places):
-            bands += band(**{side: token}, colour=shade, thin=True)
+    queries, keys = selected or (None, None)
+    bands = [shape for token in positions(queries) for shape in band(row=token, colour=colour.QUERY, thin=True)]
+    bands += [shape for token in positions(keys) for shape in band(column=token, colour=colour.KEY, thin=True)]
     layout = neutral_layout(
-        margin={"l": 8, "r": 8, "t": 60, "b": 8},
+        margin=margin(60),
         xaxis=_axis(labels, columns, block, "attends to (key)" + unit),
         yaxis=_axis(labels, rows, block, "attends from (query)" + unit, downwards=True),
         shapes=bands,
@@ -85,7 +85,7 @@ def window_spec(
 def _axis(
     labels: Sequence[str], centres: np.ndarray, block: int, title: str, downwards: bool = False
 ) -> dict[str, Any]:
-    """An axis that counts tokens. Names for the cells of the window: the tokens, or which tokens a block holds."""
+    """An axis that counts tokens. Names of its cells: the tokens, or the first and last token of a block."""
     ends = [-0.5, len(labels) - 0.5]
     first = round(float(centres[0]) - (block - 1) / 2)
     last = min(first + block * len(centres), len(labels))
@@ -103,7 +103,7 @@ def _axis(
         "tickmode": "auto",
         "tickformat": "d",
         "tickvals": centres.astype(np.float32),
-        "ticktext": texts if named else told,  # where ticks are numbers, this is read for the label of a cell alone
+        "ticktext": texts if named else told,  # where ticks are numbers, only hover labels use this
         "title": {"text": title, "standoff": 10},
         "showgrid": False,
         "zeroline": False,

@@ -13,16 +13,16 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import (
     as_array,
-    band,
     check_labels,
-    colour_bar,
     component_axis,
     heading,
+    margin,
     neutral_layout,
-    pill,
     plain_axis,
     token_axis,
 )
+from encoder.figures.marks import band, mark
+from encoder.figures.traces import LEGEND, signed_heatmap
 
 #: kind -> what a row of the map belongs to, and the colour that marks a selected one.
 _ROWS = {
@@ -50,11 +50,11 @@ def vectors_heatmap(
         x: [T, K].
         labels: one a token of the whole text.
         kind: "q", "k", "v", "residual", "position" or "signed": the colour of positive values.
-        title: stands above the map.
-        limit: the value that gets the full colour, at both ends; by default the largest absolute value. Give maps that
-            are to be compared the same one.
+        title: the line above the map.
+        limit: the value of the full colour, at both ends; by default the largest absolute value. Give maps that you
+            compare the same one.
         selected: the token or tokens whose rows are framed.
-        component: the column that is framed.
+        component: the framed column.
         component_name: what the horizontal axis counts.
         first: the token of the first row, when a part of a longer text is drawn.
 
@@ -62,58 +62,34 @@ def vectors_heatmap(
         ValueError: shapes, labels or a kind that do not fit.
     """
     values = as_array(x, name="x", ndim=2)
-    scale = colour.diverging(kind)
     n_tokens, n_components = values.shape
     labels = check_labels(labels, first + n_tokens, "labels")
     limit = symmetric_limit(values) if limit is None else float(limit)
-    row_name, mark = _ROWS.get(kind, ("token", colour.EMPHASIS_LABEL))
-    figure = go.Figure(
-        go.Heatmap(
-            z=values,
-            x=np.arange(n_components, dtype=np.int32),
-            y=first + np.arange(n_tokens, dtype=np.int32),
-            zmin=-limit,
-            zmax=limit,
-            colorscale=scale,
-            colorbar=colour_bar("value", nticks=5),
-            hovertemplate=f"%{{y}}, {component_name} %{{x}}: %{{z:.3f}}<extra></extra>",
-        ),
-        neutral_layout(
-            margin={"l": 8, "r": 8, "t": 60 + (30 if title else 0), "b": 8},
-            xaxis=component_axis(n_components, title=component_name),
-            yaxis=token_axis(labels, first, n_tokens, title=row_name, downwards=True),
-            uirevision=f"{n_tokens}x{n_components}+{first}",
-        ),
+    row_name, shade = _ROWS.get(kind, ("token", colour.EMPHASIS_LABEL))
+    hover = f"%{{y}}, {component_name} %{{x}}: %{{z:.3f}}"
+    layout = neutral_layout(
+        margin=margin(90 if title else 60),
+        xaxis=component_axis(n_components, title=component_name),
+        yaxis=token_axis(labels, first, n_tokens, title=row_name, downwards=True),
+        shapes=[] if component is None else band(column=component, colour=shade, thin=True),
+        annotations=[heading(title)] if title else [],
+        uirevision=f"{n_tokens}x{n_components}+{first}",
     )
-    if title:
-        figure.add_annotation(heading(title))
-    _mark_rows(figure, labels, selected, range(first, first + n_tokens), mark)
-    if component is not None:
-        figure.update_layout(shapes=[*figure.layout.shapes, *band(column=component, colour=mark, thin=True)])
+    figure = go.Figure(signed_heatmap(values, kind, limit, hover, first=(first, 0)), layout)
+    wanted = [selected] if isinstance(selected, int) else selected or ()
+    rows = {row: labels[row] for row in wanted if first <= row < first + n_tokens}
+    mark(figure, rows, {}, shades=((shade, shade), (shade, shade)), thin=n_tokens > 60)
     return figure
 
 
-def _mark_rows(
-    figure: go.Figure, labels: Sequence[str], selected: int | Sequence[int] | None, rows: range, colour_of_mark: str
-) -> None:
-    """Frame the selected rows among those that are drawn."""
-    wanted = [selected] if isinstance(selected, int) else selected or ()
-    shapes: list[dict] = []
-    for row in wanted:
-        if row in rows:
-            shapes += band(row=row, colour=colour_of_mark, thin=len(rows) > 60)
-            figure.add_annotation(pill(labels[row], row=row, colour=colour_of_mark))
-    figure.update_layout(shapes=shapes)
-
-
 def symmetric_limit(*arrays: object) -> float:
-    """The largest absolute value in all the arrays, for colour scales that are to be compared; 1 where all is 0."""
+    """The largest absolute value in all the arrays, for colour scales that you compare; 1 if all is 0."""
     largest = max(float(np.nanmax(np.abs(np.asarray(array, dtype=np.float32)), initial=0.0)) for array in arrays)
     return largest if np.isfinite(largest) and largest > 0 else 1.0
 
 
 def robust_limit(array: object, share: float = 0.995) -> float:
-    """The absolute value that `share` of all stay below: a few outliers do not take all colours. 1 where all is 0."""
+    """The absolute value that `share` of all stay below, so that outliers do not take all colours; 1 if all is 0."""
     limit = float(np.quantile(np.abs(np.asarray(array, dtype=np.float32)), share))
     return limit if limit > 0 else symmetric_limit(array)
 
@@ -122,7 +98,7 @@ def dot_product_terms(q: object, k: object) -> pd.DataFrame:
     """q [K], k [K] -> a row a component: component, q, k, product (q x k, in float64) and running_sum up to q . k."""
     queries, keys = as_array(q, name="q", ndim=1), as_array(k, name="k", ndim=1)
     if len(queries) != len(keys):
-        raise ValueError(f"q has {len(queries)} components and k has {len(keys)}: a dot product needs as many in both.")
+        raise ValueError(f"q has {len(queries)} components and k has {len(keys)}: give as many of both.")
     products = queries.astype(np.float64) * keys
     return pd.DataFrame(
         {
@@ -137,9 +113,11 @@ def dot_product_terms(q: object, k: object) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class DotProduct:
-    """What makes a dot product large or small. largest: the component with the largest product in size, and that
-    product; above, below: sums of the products above and below 0; lengths: of both vectors; cosine: of their angle, 0
-    where one of them is 0."""
+    """What makes a dot product large or small.
+
+    largest: the component with the largest absolute product, and that product; above, below: sums of the products above
+    and below 0; lengths: the norms of both vectors; cosine: of their angle, 0 if one of them is 0.
+    """
 
     largest: tuple[int, float]
     above: float
@@ -152,14 +130,13 @@ def dot_product_summary(terms: pd.DataFrame) -> DotProduct:
     """`dot_product_terms` in a few numbers."""
     products = terms["product"].to_numpy()
     largest = int(np.abs(products).argmax())
-    lengths = tuple(float(np.linalg.norm(terms[name].to_numpy(dtype=np.float64))) for name in "qk")
-    both = lengths[0] * lengths[1]
+    q, k = (float(np.linalg.norm(terms[name].to_numpy(dtype=np.float64))) for name in "qk")
     return DotProduct(
         largest=(largest, float(products[largest])),
         above=float(products[products > 0].sum()),
         below=float(products[products < 0].sum()),
-        lengths=(lengths[0], lengths[1]),
-        cosine=float(products.sum() / both) if both > 0 else 0.0,
+        lengths=(q, k),
+        cosine=float(products.sum() / (q * k)) if q * k > 0 else 0.0,
     )
 
 
@@ -174,7 +151,7 @@ def dot_product_bars(
 
     Args:
         q, k: [K] each, the vectors of one head for one pair of tokens.
-        scale: what the sum is multiplied by to become the score, 1/sqrt(K) as a rule; the legend then says both.
+        scale: the factor from the sum to the score, usually 1/sqrt(K); the legend then shows both.
         order: bars by component, or by the size of the product, the largest first.
 
     Raises:
@@ -193,7 +170,7 @@ def dot_product_bars(
     figure = go.Figure(_product_traces(terms, scale), neutral_layout(xaxis=across, yaxis=plain_axis("product, sum")))
     figure.update_layout(
         barmode="overlay",
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+        legend=LEGEND,
         uirevision=f"{len(terms)}",
         hovermode="closest",
     )
@@ -218,16 +195,16 @@ def _product_traces(terms: pd.DataFrame, scale: float | None) -> list[go.Bar | g
     line = go.Scatter(
         x=places,
         y=terms["running_sum"].to_numpy(),
-        name=f"sum so far, up to q · k = {signed(total)}{scaled}",
+        name=f"running sum, up to q · k = {signed(total)}{scaled}",
         mode="lines+markers" if len(terms) == 1 else "lines",
         line={"color": colour.NEUTRAL, "width": 2, "shape": "hv"},
-        hovertemplate="sum so far: %{y:.3f}<extra></extra>",
+        hovertemplate="running sum: %{y:.3f}<extra></extra>",
     )
     return [*bars, line]
 
 
 def signed(value: float) -> str:
-    """Three decimals, with a minus sign and not a hyphen."""
+    """Three decimals, with a minus sign instead of a hyphen."""
     return f"{value:.3f}".replace("-", "−")
 
 
@@ -241,9 +218,9 @@ def signed_bars(
     base: float = 0.0,
     width: float = 1.0,
 ) -> list[go.Bar]:
-    """values [K] as bars from `base`, in two traces: a bar has the colour of its sign. For `barmode="overlay"`.
+    """values [K] as bars from `base`, one trace for each sign with its colour. For `barmode="overlay"`.
 
-    width: of a bar; left to Plotly it would be the smallest gap between the bars of one sign.
+    width: of a bar; Plotly would take the smallest gap between the bars of one sign.
     """
     below = values < base
     places = np.arange(len(values), dtype=np.int32)

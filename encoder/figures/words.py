@@ -1,4 +1,4 @@
-"""The words that a masked-word head expects, as bars. Shapes: k words, the most probable first."""
+"""Masked-word predictions as bars. Shapes: k words, the most probable first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.axes import as_array, neutral_layout, plain_axis, shown_label
+from encoder.figures.axes import as_array, margin, neutral_layout, plain_axis, shown_label
 from encoder.figures.placements import PLACEMENT_COLOURS
 
 
@@ -21,16 +21,16 @@ def word_bars(
     Args:
         words: as a person reads them.
         probabilities: [k].
-        placement: of the encoder's norms, which has a colour of its own; None: no placement is meant.
-        largest: where the axis ends; bars that are to be compared get the same one.
-        marked: this word is drawn with a frame.
+        placement: "pre" or "post", each with its colour; None: neutral.
+        largest: the end of the axis; give bars that you compare the same one.
+        marked: the word whose bar has a frame.
 
     Raises:
         ValueError: not as many probabilities as words.
     """
     values = as_array(probabilities, name="probabilities", ndim=1)
     if len(values) != len(words):
-        raise ValueError(f"{len(words)} words have {len(values)} probabilities: each needs one.")
+        raise ValueError(f"{len(words)} words have {len(values)} probabilities: give one each.")
     shade = colour.NEUTRAL if placement is None else PLACEMENT_COLOURS[placement]
     frames = [2.5 if word == marked else 0 for word in words]
     places = np.arange(len(values), dtype=np.int32)
@@ -47,7 +47,7 @@ def word_bars(
         customdata=labels,
         hovertemplate="%{customdata}: %{x:.4f}<extra></extra>",
     )
-    figure = go.Figure(bars, neutral_layout(margin={"l": 8, "r": 48, "t": 8, "b": 8}, bargap=0.25))
+    figure = go.Figure(bars, neutral_layout(margin=margin(8, right=48), bargap=0.25))
     figure.update_xaxes(plain_axis("probability"), range=[0, end * 1.02 or 1.0])
     figure.update_yaxes(
         range=[len(values) - 0.5, -0.5], tickvals=places, ticktext=labels, showgrid=False, automargin=True, ticks=""

@@ -59,7 +59,7 @@ def test_a_weighted_map_has_its_own_scale_and_words() -> None:
         assert heatmap(figure).zmax == 4
         assert np.array_equal(heatmap(figure).z, values)
         assert "weight × norm" in heatmap(figure).hovertemplate
-        assert figure.layout.xaxis.title.text == "attended to (key)"
+        assert figure.layout.xaxis.title.text == "attends to (key)"
         bar = figure.data[1].marker.colorbar if log else heatmap(figure).colorbar
         assert bar.title.text.startswith("weight × norm")
         assert len(figure.data) == 1 + log
@@ -69,7 +69,7 @@ def test_a_weighted_map_has_its_own_scale_and_words() -> None:
 def test_a_weighted_map_of_blocks_says_at_most() -> None:
     figure = weighted_heatmap(np.eye(2), labels_of(8), "share", block=4, window=True)
     assert "largest" in heatmap(figure).hovertemplate
-    assert figure.layout.xaxis.title.text == "attended to (key), 4 tokens a cell"
+    assert figure.layout.xaxis.title.text == "attends to (key), 4 tokens a cell"
 
 
 def test_a_point_knows_its_head() -> None:
@@ -86,7 +86,7 @@ def test_a_point_knows_its_head() -> None:
 def test_points_by_role() -> None:
     xy = RANDOM.normal(size=(6, 2))
     drawn = head_points(xy, 3, head_types={"one": [4, 1], "two": [4, 2]}, faded=[1], selected=(1, 1))
-    assert drawn.numbers == ((4, 1), (2,), (0, 3, 5)), "a head stands with its first role"
+    assert drawn.numbers == ((4, 1), (2,), (0, 3, 5)), "a head has the colour of its first type"
     assert drawn.at(0, 0) == (1, 1)
     assert drawn.at(2, 2) == (1, 2)
     assert np.array_equal(drawn.figure.data[0].x, xy[[4, 1], 0])
@@ -106,7 +106,8 @@ def test_lines_lead_to_the_strongest_keys() -> None:
     assert np.isnan(lines.x[2])
     assert figure.data[QUERIES].name == "queries"
     assert figure.data[KEYS].name == "keys"
-    assert figure.data[QUERIES].hovertext[1] == "query of b (1): most to a (0), 0.6"
+    assert figure.data[QUERIES].hovertext[1].startswith("query of b (1)")
+    assert figure.data[QUERIES].hovertext[1].endswith("a (0): 0.6")
     strong = [trace for trace in figure.data[3:] if trace.mode == "lines"]
     assert [list(trace.x[:2]) for trace in strong] == [[1, 5]]
 

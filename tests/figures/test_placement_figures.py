@@ -84,7 +84,7 @@ def test_gradients_over_depth() -> None:
     figure = gradients.last_layer_gradients(gradient_frame(), theory)
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
     assert named(figure, "pre-norm").y == pytest.approx([1.5 * 2**-0.5, 1.5 * 4**-0.5])  # means over two seeds
-    assert named(figure, "theory, pre-norm").y == (1.0, 0.7)
+    assert named(figure, "Theorem 1 bound, pre-norm").y == (1.0, 0.7)
     low, high = figure.layout.yaxis.range
     assert high - low >= 1  # a power of ten at least
     assert all(low <= np.log10(tick) <= high for tick in figure.layout.yaxis.tickvals)
@@ -110,5 +110,5 @@ def test_words_as_bars() -> None:
     assert list(bars.text) == ["0.500", "0.250", "1e-05"]
     assert figure.layout.xaxis.range[1] == pytest.approx(0.816)
     assert list(bars.marker.line.width) == [0, 2.5, 2.5]
-    with pytest.raises(ValueError, match="each needs one"):
+    with pytest.raises(ValueError, match="give one each"):
         words.word_bars(["a"], [0.1, 0.2])

@@ -1,0 +1,167 @@
+"""Components of one norm: their sizes, gain and bias, outliers. Shapes: D components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import as_array, component_axis, margin, neutral_layout, plain_axis
+from encoder.figures.traces import LEGEND
+from encoder.figures.vectors import signed_bars
+
+#: Components farther than this many standard deviations from the mean of all components count as outliers.
+OUTLIER = 4.0
+
+
+def component_sizes(
+    ratio: object,
+    *,
+    threshold: float,
+    chance: float,
+    named: Sequence[int] = (),
+    selected: int | None = None,
+) -> go.Figure:
+    """The largest |x| of each component over all tokens, in units of the median: a bar a component, logarithmic.
+
+    ratio: [D]; chance: the ratio that random numbers reach, drawn as a dotted line; threshold: components above it are
+    outliers; named: components that are labelled with their number.
+    """
+    values = as_array(ratio, name="ratio", ndim=1)
+    places = np.arange(len(values), dtype=np.int32)
+    # Ticks at powers of ten; within a single power also at 2 and 5.
+    ticks = 1 if values.max() > 10 * max(float(values.min()), 1e-9) else "D2"
+    figure = go.Figure(layout=neutral_layout(margin=margin(30), barmode="overlay"))
+    for name, chosen, shade in (
+        ("outlier", values > threshold, colour.EMPHASIS),
+        ("other", values <= threshold, colour.NEUTRAL),
+    ):
+        figure.add_bar(
+            x=places[chosen],
+            y=values[chosen],
+            name=name,
+            width=1,
+            marker={"color": shade, "line": {"width": 0}},
+            hovertemplate="component %{x}: %{y:.3g} × the median<extra></extra>",
+        )
+    figure.update_layout(
+        xaxis=component_axis(len(values), title="component"),
+        yaxis=plain_axis("largest |x| / median") | {"type": "log", "dtick": ticks},
+        legend=LEGEND,
+        uirevision=f"{len(values)}",
+    )
+    figure.add_hline(y=chance, line={"color": colour.NEUTRAL, "width": 1.5, "dash": "dot"})
+    for component in named:
+        # On a logarithmic axis an annotation's place is the exponent.
+        figure.add_annotation(
+            text=str(component),
+            x=component,
+            y=float(np.log10(values[component])),
+            showarrow=False,
+            yanchor="bottom",
+            font={"size": 11},
+        )
+    if selected is not None:
+        figure.add_vline(x=selected, line={"color": colour.EMPHASIS, "width": 1.5})
+    return figure
+
+
+def outliers(values: object, threshold: float = OUTLIER) -> np.ndarray:
+    """values [D] -> the components more than `threshold` standard deviations from their mean, the farthest first."""
+    array = as_array(values, name="values", ndim=1).astype(np.float64)
+    spread = array.std()
+    if spread == 0:
+        return np.array([], dtype=np.int64)
+    distance = np.abs(array - array.mean()) / spread
+    order = np.argsort(-distance, kind="stable")
+    return np.asarray(order[distance[order] > threshold])
+
+
+def gain_bias(gain: object, bias: object | None, *, selected: int | None = None) -> go.Figure:
+    """Gain [D] and bias [D] (or None) of a norm, a bar a component; outliers are labelled.
+
+    Gains are drawn from 1 and biases from 0, the values that change nothing.
+    """
+    rows = [("gain", as_array(gain, name="gain", ndim=1), 1.0)]
+    if bias is not None:
+        rows.append(("bias", as_array(bias, name="bias", ndim=1), 0.0))
+        if len(rows[1][1]) != len(rows[0][1]):
+            raise ValueError(f"gain has {len(rows[0][1])} components and bias {len(rows[1][1])}: give as many of both.")
+    return _component_rows(rows, selected)
+
+
+def norm_steps(x: object, normalised: object, output: object, *, selected: int | None = None) -> go.Figure:
+    """One token through a norm, a bar a component: its vector [D], normalised [D], and after gain and bias [D]."""
+    names = ("before: x", "normalised: (x − mean) / √(var + ε)", "after: × gain + bias")
+    rows = [
+        (name, as_array(row, name=name, ndim=1), 0.0) for name, row in zip(names, (x, normalised, output), strict=True)
+    ]
+    if len({len(row) for _, row, _ in rows}) != 1:
+        raise ValueError(f"The three vectors have {[len(row) for _, row, _ in rows]} components: give as many in each.")
+    return _component_rows(rows, selected)
+
+
+def _component_rows(rows: list[tuple[str, np.ndarray, float]], selected: int | None) -> go.Figure:
+    """Bars by component, one row of the figure for each (name, values, value from which bars start)."""
+    n_components = len(rows[0][1])
+    figure = make_subplots(
+        rows=len(rows),
+        cols=1,
+        shared_xaxes=True,
+        vertical_spacing=0.28 / len(rows),
+        subplot_titles=[row[0] for row in rows],
+    )
+    figure.update_layout(neutral_layout(margin=margin(30), barmode="overlay", showlegend=False))
+    figure.update_annotations(x=0, xanchor="left", xref="paper", font={"size": 13})
+    for number, (_, values, base) in enumerate(rows, start=1):
+        hover = "component %{x}: %{customdata:.4g}<extra></extra>"
+        bars = signed_bars(values, "residual", customdata=values, hovertemplate=hover, base=base)
+        figure.add_traces(bars, rows=number, cols=1)
+        across = component_axis(n_components, title="component" if number == len(rows) else "")
+        figure.update_xaxes(across | {"showticklabels": number == len(rows)}, row=number, col=1)
+        figure.update_yaxes(plain_axis(""), row=number, col=1)
+        _name_outliers(figure, values, number)
+        if selected is not None:
+            figure.add_vline(x=selected, line={"color": colour.EMPHASIS, "width": 1.5}, row=number, col=1)
+    figure.update_layout(uirevision=f"{n_components}")
+    return figure
+
+
+def _name_outliers(figure: go.Figure, values: np.ndarray, row: int, most: int = 4) -> None:
+    for component in outliers(values)[:most]:
+        above = values[component] > values.mean()
+        figure.add_annotation(
+            text=str(int(component)),
+            x=int(component),
+            y=float(values[component]),
+            showarrow=False,
+            xanchor="left",
+            xshift=3,
+            yanchor="top" if above else "bottom",
+            font={"size": 11},
+            row=row,
+            col=1,
+        )
+
+
+def token_steps(
+    x: object, normalised: object, gain: object, bias: object | None, output: object, mean: float
+) -> pd.DataFrame:
+    """One token through a norm as a table, a row a component: x, x - mean, normalised, gain, bias, output. [D] each."""
+    before = as_array(x, name="x", ndim=1)
+    shift = np.zeros_like(before) if bias is None else as_array(bias, name="bias", ndim=1)
+    return pd.DataFrame(
+        {
+            "component": np.arange(len(before)),
+            "x": before,
+            "x - mean": before - np.float32(mean),
+            "normalised": as_array(normalised, name="normalised", ndim=1),
+            "gain": as_array(gain, name="gain", ndim=1),
+            "bias": shift,
+            "output": as_array(output, name="output", ndim=1),
+        }
+    )

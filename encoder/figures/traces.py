@@ -1,0 +1,78 @@
+"""Traces that many figures share: heatmaps whose cells count from 0, and curves with a marker at each point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures.axes import colour_bar, plain_axis
+from encoder.figures.colours import diverging
+
+#: A legend in one line above the plot.
+LEGEND = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
+
+
+def heatmap(
+    values: np.ndarray,
+    limits: tuple[float, float],
+    scale: tuple[tuple[float, str], ...],
+    bar: dict[str, Any],
+    hover: str,
+    *,
+    first: tuple[int, int] = (0, 0),
+    **more: Any,
+) -> go.Heatmap:
+    """values [R, C] as cells. limits: the values of the two ends of the colour scale; first: row and column number of
+    the first cell."""
+    return go.Heatmap(
+        z=values,
+        x=first[1] + np.arange(values.shape[1], dtype=np.int32),
+        y=first[0] + np.arange(values.shape[0], dtype=np.int32),
+        zmin=limits[0],
+        zmax=limits[1],
+        colorscale=scale,
+        colorbar=bar,
+        hovertemplate=f"{hover}<extra></extra>",
+        **more,
+    )
+
+
+def signed_heatmap(
+    values: np.ndarray, kind: str, limit: float, hover: str, title: str = "value", first: tuple[int, int] = (0, 0)
+) -> go.Heatmap:
+    """values [R, C] coloured around 0. kind: of `colours.diverging`; limit: the value of the full colour."""
+    return heatmap(values, (-limit, limit), diverging(kind), colour_bar(title, nticks=5), hover, first=first)
+
+
+def curve(
+    x: object,
+    y: object,
+    name: str,
+    shade: str,
+    hover: str,
+    *,
+    symbol: str = "circle",
+    size: int = 7,
+    width: float = 2,
+    dash: str = "solid",
+    mode: str = "lines+markers",
+    **more: Any,
+) -> go.Scatter:
+    """A line with a marker at each point."""
+    return go.Scatter(
+        x=x,
+        y=y,
+        name=name,
+        mode=mode,
+        marker={"symbol": symbol, "size": size, "color": shade},
+        line={"color": shade, "width": width, "dash": dash},
+        hovertemplate=f"{hover}<extra></extra>",
+        **more,
+    )
+
+
+def log_axis(title: str, log: bool) -> dict[str, Any]:
+    """An axis of numbers, logarithmic where `log`."""
+    return plain_axis(title) | {"type": "log" if log else "linear"}
