@@ -25,7 +25,7 @@ def deletion_curves(counts: Sequence[int], by_attention: object, by_norm_weighte
     draws = as_array(random, name="random", ndim=2)
     if not len(counts) == len(favourite) == len(weighted) == draws.shape[1]:
         raise ValueError(
-            f"{len(counts)} counts, {len(favourite)}, {len(weighted)} and {draws.shape[1]} changes: give equal numbers."
+            f"{len(counts)} counts, {len(favourite)}, {len(weighted)} and {draws.shape[1]} changes: as many of each."
         )
     x = np.array(counts, dtype=np.int32)
     figure = go.Figure(layout=neutral_layout(margin=margin(74, right=12)))
