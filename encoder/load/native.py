@@ -219,7 +219,7 @@ def fill_strictly(modules: dict[str, nn.Module], files: WeightFiles, device: tor
 def from_fields(kind: type, fields: Any, where: str) -> Any:
     """A JSON object -> the frozen dataclass `kind`. Raises LoadError for a field that is unknown, missing or misfit.
 
-    A field that the object does not name takes its default, so that a checkpoint outlives the arrival of a new field.
+    A field that the object does not name takes its default, so old checkpoints load after a new field is added.
     """
     if not isinstance(fields, dict):
         raise LoadError(f"config.json has no object {where!r}, where the fields of {kind.__name__} stand.")

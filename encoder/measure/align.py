@@ -1,4 +1,4 @@
-"""Two token sequences step by step: which token of one stands beside which token of the other.
+"""Two token sequences step by step: which token of one corresponds to which of the other.
 
 Shapes: A steps of the alignment.
 """

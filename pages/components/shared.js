@@ -6,7 +6,7 @@ const TYPE_OF = Object.fromEntries(ARRAY_TYPES.map((type) => [type.name.replace(
 
 // The header and the arrays of a block written by wire.py. The arrays are views into the block, not copies.
 export function unpack(bytes) {
-  // Streamlit hands over a window into a larger message, which starts anywhere; typed arrays need an aligned start.
+  // Streamlit passes a part of a larger message, which may start anywhere; typed arrays need an aligned start.
   const block = bytes.byteOffset % 8 ? bytes.slice() : bytes;
   const length = new DataView(block.buffer, block.byteOffset).getUint32(0, true);
   const { arrays: table, ...header } = JSON.parse(new TextDecoder().decode(block.subarray(4, 4 + length)));

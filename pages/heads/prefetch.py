@@ -23,7 +23,7 @@ from pages.core.view import View
 #: wireless network, get a quarter of it.
 MOST_BYTES, MOST_BYTES_SHARED = 1_200_000, 300_000
 #: Keys of the grid, and of the maps in the browser.
-GRID, MAPS = "grid", "ready-maps"
+GRID, MAPS = "grid", "prefetched-maps"
 
 
 def offered(view: View, head: Map) -> dict[str, Any] | None:
@@ -49,7 +49,7 @@ def send(view: View, head: Map) -> None:
         layers = [head_map.layer_maps(trace, layer, **head.options.cells) for layer in range(trace.config.n_layers)]
         return np.stack([layer.cpu().numpy() for layer in layers])
 
-    what = ("ready maps", *head.options.cells.values())
+    what = ("prefetched maps", *head.options.cells.values())
     store({"maps": cache.derived(view.model, view.text, view.pair, what, maps)}, key=MAPS, digest=_digest(view, head))
 
 

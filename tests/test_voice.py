@@ -1,0 +1,82 @@
+"""Words that the project does not use: metaphors, riddles, and names that pages and controls had before.
+
+Read are the strings, docstrings and comments of the app and the engine, and the Markdown.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+#: A phrase -> what to write instead. A phrase is a regular expression between word boundaries.
+INSTEAD = {
+    "what is seen": "say who sees what: 'you see', 'the page shows'",
+    "tells? of": "shows, measures",
+    "for want of": "without",
+    "(take|taken|takes|taking) (it )?away": "export, remove",
+    "(stands|stand) beside": "is next to, is compared with",
+    "the very same": "the same",
+    "hands? over": "gives, returns",
+    "who runs": "the operator",
+    "outlives": "stays valid after, must not undo",
+    "house": "app, folder",
+    "ready maps?": "prefetched maps",
+    "Map of heads": "Head similarity",
+    "Find heads": "Head types",
+    "Beyond the weight": "Beyond attention weights",
+    "Fill the blank": "Masked-word prediction",
+    "Train them yourself": "Train a small encoder",
+    "What the notes say": "Spot the mistakes",
+    "Back to D": "FFN down-projection",
+    "Heads together": "Output projection W_O",
+}
+#: (file, phrase): where the word is meant literally.
+ALLOWED: set[tuple[str, str]] = set()
+
+PYTHON = [ROOT / "app.py", *ROOT.glob("encoder/**/*.py"), *ROOT.glob("pages/**/*.py")]
+SCRIPTS = [*ROOT.glob("encoder/**/*.js"), *ROOT.glob("pages/**/*.js")]
+MARKDOWN = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/**/*.md")]
+#: A comment or a string of JavaScript.
+SCRIPT_TEXT = re.compile(r"//[^\n]*|\"[^\"\n]*\"|`[^`]*`")
+
+
+def texts(path: Path) -> list[str]:
+    """What a file says in words, without its code."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return [source]
+    if path.suffix == ".js":
+        return SCRIPT_TEXT.findall(source)
+    kinds = {tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+    return [token.string for token in tokenize.generate_tokens(io.StringIO(source).readline) if token.type in kinds]
+
+
+@pytest.fixture(scope="module")
+def words() -> dict[str, str]:
+    """File -> its words in one line, so that a phrase may run over a line's end."""
+    found = {path.relative_to(ROOT).as_posix(): texts(path) for path in [*PYTHON, *SCRIPTS, *MARKDOWN]}
+    return {name: re.sub(r"[\s#/]+", " ", " ".join(parts)) for name, parts in found.items()}
+
+
+@pytest.mark.parametrize("phrase", INSTEAD)
+def test_a_phrase_is_not_used(words: dict[str, str], phrase: str):
+    pattern = re.compile(rf"(?:\S+ ){{0,4}}\b{phrase}\b(?: \S+){{0,3}}")
+    found = [
+        f"{name}: ...{match.group()}..."
+        for name, text in words.items()
+        if (name, phrase) not in ALLOWED
+        for match in pattern.finditer(text)
+    ]
+    assert not found, f"write instead: {INSTEAD[phrase]}\n" + "\n".join(found)
+
+
+def test_only_words_are_read():
+    assert texts(ROOT / "tests" / "conftest.py")[0].startswith('"""')
+    assert 'def house(): return "flat"' not in texts(ROOT / "app.py")
+    assert SCRIPT_TEXT.findall('const house = "flat"; // a home') == ['"flat"', "// a home"]
