@@ -1,4 +1,4 @@
-"""The drawing components: pictures in the browser that answer to clicks and keys (Streamlit components v2)."""
+"""The drawing components: interactive pictures with clicks and keys (Streamlit components v2)."""
 
 from .events import GridEvent, LinesEvent, PlotEvent, TextEvent, ZoomWindow, on_click
 from .head_grid import head_grid

@@ -20,8 +20,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from encoder.javascript import joined
 
 HERE = Path(__file__).parent
-# One time for every copy of one version: the name already says which version it is, and a browser that guesses how long
-# a file without cache headers stays fresh (a tenth of its age) then guesses months.
+# Every copy of a version gets this time, as its name has the version. A browser keeps a file without cache headers for
+# a tenth of its age: for months, then.
 LONG_AGO = 1_577_836_800
 
 
@@ -45,13 +45,13 @@ def script(name: str) -> str:
 
 
 def style(name: str) -> str:
-    """A component's CSS: what all of them share, then its own file."""
+    """A component's CSS: the shared file, then its own."""
     return "\n".join((HERE / part).read_text(encoding="utf-8") for part in ("shared.css", f"{name}.css"))
 
 
 @cache
 def _plotly_gzip() -> bytes:
-    """The plotly.js that the `plotly` package ships, compressed: 1.4 MB instead of 4.8."""
+    """The plotly.js of the `plotly` package, compressed: 1.4 MB instead of 4.8."""
     return gzip.compress(get_plotlyjs().encode(), compresslevel=9, mtime=0)
 
 
@@ -59,16 +59,15 @@ def write_plotly(folder: Path) -> Path:
     """`plotly-<version>.min.js.gz` in the folder, written once and atomically.
 
     Raises:
-        OSError: the folder cannot be made or written.
+        OSError: the folder cannot be created or written.
     """
     return _write(folder / f"plotly-{get_plotlyjs_version()}.min.js.gz", _plotly_gzip)
 
 
 def _write(target: Path, content: Callable[[], bytes]) -> Path:
-    """A file whose name says what is in it: written where it is not there yet.
+    """Write a file, named by its content, unless it exists.
 
-    Many sessions may come at once: each one writes a file of its own and renames it, so a reader sees either no file or
-    a whole one.
+    Several sessions may write at once. Each writes its own file and renames it: a reader finds no file or a whole one.
     """
     if target.is_file():
         return target
@@ -88,7 +87,7 @@ def _write(target: Path, content: Callable[[], bytes]) -> Path:
 
 
 def _static_folder() -> Path | None:
-    """The folder of the app's static files; None outside a run, or where they are switched off."""
+    """The folder of the app's static files; None outside a run, or if they are switched off."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not config.get_option("server.enableStaticServing"):
         return None
@@ -96,11 +95,10 @@ def _static_folder() -> Path | None:
 
 
 def plotly_js_url() -> str:
-    """Where this app's browser finds plotly.js, gzipped; never a CDN, so a classroom without internet draws, too.
+    """The URL of plotly.js, gzipped; never a CDN, so it works in a classroom without internet.
 
-    The file lies among the app's own static files. Where those are switched off or the folder is read-only, Streamlit's
-    media files take its place: the same bytes, held in memory. The URL is relative to the app's root, which only the
-    browser knows (there may be a proxy).
+    It is one of the app's static files. If those are switched off or the folder is read-only, Streamlit's media files
+    serve it from memory. The URL is relative to the app's root, which only the browser knows (there may be a proxy).
     """
     if get_script_run_ctx(suppress_warning=True) is None:
         return ""

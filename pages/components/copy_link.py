@@ -1,4 +1,4 @@
-"""`copy_link`: the address of the view, shown and copied with or without what was typed."""
+"""`copy_link`: shows the address of the view and copies it, with or without the user's text."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _render = st.components.v2.component(
 def copy_link(query: Mapping[str, str], typed: Sequence[str], *, key: str, note: str = "") -> None:
     """Draws the link of this page with these values, and buttons that copy it.
 
-    Copying works over plain http, too. The host and the page's path are the browser's own: only it knows of a proxy.
+    Copying works over plain http, too. The browser adds the host and the page's path: only it knows of a proxy.
 
     Args:
-        query: name -> value of everything that stands in the link.
-        typed: the names among them that hold what was typed; the second button leaves them out.
+        query: name -> value of everything in the link.
+        typed: the names of the user's text; the second button leaves them out.
         key: the widget's key.
-        note: a sentence about the link, below it.
+        note: a sentence below the link.
     """
     _render(key=key, data=wire.pack({"query": dict(query), "typed": list(typed), "note": note}, {}))

@@ -1,4 +1,4 @@
-"""What the drawing components tell Python, checked: a browser may send anything."""
+"""Events of the drawing components. All are checked: a browser may send anything."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PlotEvent(TypedDict):
 
 
 class ZoomWindow(TypedDict):
-    """What a zoomed plot shows, in axis units, low before high also on an axis that runs downwards."""
+    """The window of a zoomed plot in axis units, low before high, also on an axis that runs downwards."""
 
     x: list[float]
     y: list[float]
@@ -44,7 +44,7 @@ class ZoomWindow(TypedDict):
 class GridEvent(TypedDict):
     """One event of `head_grid`.
 
-    "open" has `layer`, `head` and `shift` (held while clicking); "pin" has `layer` and `head`; "clear" is Esc.
+    "open" has `layer`, `head` and `shift` (pressed while clicking); "pin" has `layer` and `head`; "clear" is Esc.
     """
 
     event: Literal["open", "pin", "clear"]
@@ -54,7 +54,7 @@ class GridEvent(TypedDict):
 
 
 class LinesEvent(TypedDict):
-    """The tokens that are held in `lines`, as positions in ascending order; both lists empty after Esc."""
+    """The tokens selected in `lines`, as positions in ascending order; both lists are empty after Esc."""
 
     event: Literal["select"]
     queries: list[int]
@@ -62,7 +62,7 @@ class LinesEvent(TypedDict):
 
 
 class TextEvent(TypedDict):
-    """The units that are held in `text_shade`, in ascending order; empty after Esc."""
+    """The units selected in `text_shade`, in ascending order; empty after Esc."""
 
     event: Literal["select"]
     units: list[int]
@@ -76,10 +76,10 @@ def on_click(
     point: Callable[[PlotEvent], object] | None = None,
     clear: Callable[[], object] | None = None,
 ) -> Callable[[PlotEvent], None]:
-    """What a plot's `on_event` takes: each kind of click goes to its own function, and zooming to none.
+    """A function for a plot's `on_event` that calls one function for each kind of click, and none for zooming.
 
-    cell: (i, j) of a map's cell; row, column: the token whose tick label was clicked, and a cell's where `cell` is not
-    given; point: the event of a point of another trace; clear: Esc or a double click.
+    cell: gets (i, j) of a map's cell. row, column: get the token of a clicked tick label; without `cell`, also the
+    cell's. point: gets the event of a point of another trace. clear: called after Esc or a double click.
     """
 
     def take(event: PlotEvent) -> None:
@@ -100,13 +100,13 @@ def on_click(
 
 
 def state(key: str) -> Mapping[str, Any]:
-    """What the browser last said for the component of this key; empty before it has been drawn."""
+    """The last values from the browser for the component of this key; empty before it is drawn."""
     value = st.session_state.get(key)
     return value if isinstance(value, Mapping) else {}
 
 
 def heard(key: str) -> int:
-    """Number of the newest event that `tell` has heard from this component, 0 before the first."""
+    """Number of the newest event of this component that `tell` has handled, 0 before the first."""
     number = st.session_state.get(f"{key}:heard")
     return int(number) if _is_index(number) else 0
 
@@ -114,7 +114,7 @@ def heard(key: str) -> int:
 def tell(key: str, name: str, decode: Callable[[object], Any], on_event: Callable[[Any], None] | None) -> None:
     """Calls `on_event` with the newest event of this name.
 
-    Streamlit calls back once for each event of a run, and shows the newest one each time; `id` tells that it was heard.
+    Streamlit calls back once for each event of a run, each time with the newest one; `id` shows that it is handled.
     """
     url_state.touch()
     value = state(key).get(name)
@@ -187,7 +187,7 @@ def text_event(value: object, count: int) -> TextEvent | None:
 
 
 def zoom_window(value: object) -> ZoomWindow | None:
-    """A zoom window as the browser sent it; None when it shows all, or makes no sense."""
+    """A zoom window as the browser sent it; None if it shows all or is invalid."""
     if not isinstance(value, dict):
         return None
     sides = [_range(value.get(name)) for name in ("x", "y")]

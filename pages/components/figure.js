@@ -2,7 +2,7 @@
 
 const MAP_TYPES = new Set(["heatmap", "contour", "histogram2d"]);
 
-// The figure's JSON with its arrays put back. An array that did not change stays the same object: Plotly then skips it.
+// The figure's JSON with its arrays. An unchanged array stays the same object: Plotly then skips it.
 export function revive(node, arrays, previous) {
   if (Array.isArray(node)) return node.map((item) => revive(item, arrays, previous));
   if (node === null || typeof node !== "object") return node;
@@ -23,7 +23,7 @@ export function nest(data, shape) {
   return Array.from({ length: shape[0] }, (_, k) => nest(data.subarray(k * step, (k + 1) * step), shape.slice(1)));
 }
 
-// How a figure looks in Streamlit's theme; whatever the figure sets itself wins.
+// A Plotly template for Streamlit's theme; the figure's own settings have priority.
 export function themeTemplate(theme, given) {
   const axis = {
     gridcolor: theme.faint,
@@ -67,14 +67,14 @@ function merge(base, over) {
   return result;
 }
 
-// Plain objects and arrays anew, typed arrays as they are.
+// A copy, except for typed arrays.
 export function copy(node) {
   if (Array.isArray(node)) return node.map(copy);
   if (node === null || typeof node !== "object" || ArrayBuffer.isView(node)) return node;
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, copy(value)]));
 }
 
-// Plotly writes labels in a small markup of its own (<br>, <b>, &lt;); this is the text that a reader sees.
+// The text of a label in Plotly's markup (<br>, <b>, &lt;).
 export function plainText(markup) {
   return String(markup).replace(/<extra>.*?<\/extra>/gs, "").replace(/<br\s*\/?>/gi, "\n").replace(
     /<\/?[a-z][^>]*>/gi,
@@ -133,7 +133,7 @@ export function indexOf(edges, position) {
   return null;
 }
 
-// A label of at most so many characters; whole ones, so that an emoji is never cut in two.
+// A label cut to whole characters: an emoji is never cut in two.
 export function cut(label, longest) {
   const text = plainText(label);
   const whole = typeof Intl.Segmenter === "function"

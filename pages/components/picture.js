@@ -4,7 +4,7 @@ import { download, fileName } from "./shared.js";
 
 export const FILE_SCALE = 2; // pixels of a PNG for each CSS pixel
 
-// The buttons beside a drawing. what: "the lines"; save: takes "png" or "svg".
+// The download buttons of a drawing. what: "the lines"; save: takes "png" or "svg".
 export function saveButtons(what, save) {
   const buttons = ["PNG", "SVG"].map((kind) => {
     const button = make("button", { type: "button", class: "enc-save", title: `Download ${what} as ${kind}` }, kind);
@@ -14,7 +14,7 @@ export function saveButtons(what, save) {
   return make("div", { class: "enc-saves" }, ...buttons);
 }
 
-// Downloads a drawing of this size in CSS pixels. draw: takes a pen, canvas or SVG, on a ground of this colour.
+// Downloads a drawing of this size in CSS pixels on a background colour. draw: takes a pen, of a canvas or SVG.
 export function savePicture(kind, name, width, height, ground, draw) {
   const give = (blob) => {
     const url = URL.createObjectURL(blob);
@@ -32,8 +32,8 @@ export function savePicture(kind, name, width, height, ground, draw) {
   else give(new Blob([pen.text()], { type: "image/svg+xml" }));
 }
 
-// The part of a 2D canvas context that the drawing components use. Text stays text, lines stay lines, and what comes from
-// a canvas is embedded as a PNG. Transforms are scale and shift alone, and are applied to the numbers.
+// The part of a 2D canvas context that the drawing components use. Text stays text and lines stay lines; a canvas is
+// embedded as a PNG. Transforms are a scale and a shift, applied to the numbers.
 export class SvgPen {
   constructor(width, height) {
     this.root = this.element("svg", { viewBox: `0 0 ${width} ${height}`, width, height });
@@ -102,7 +102,7 @@ export class SvgPen {
 
   // ---- Paint ----
 
-  // A CSS colour as the attributes of "fill" or "stroke": programs that draw know neither hsl() nor rgba().
+  // A CSS colour as the attributes of "fill" or "stroke": some drawing programs read neither hsl() nor rgba().
   paint(role, css) {
     if (!this.colours.has(css)) {
       this.ruler.clearRect(0, 0, 1, 1);
@@ -145,7 +145,7 @@ export class SvgPen {
     return +value.toFixed(2);
   }
 
-  // Whole circles alone.
+  // Whole circles only.
   arc(x, y, radius) {
     const r = this.number(radius * this.size);
     const [left, right] = [this.number(this.x(x) - r), this.number(this.x(x) + r)];
@@ -203,7 +203,7 @@ export class SvgPen {
       "font-size": Number(size ?? 10) * this.size,
       "font-weight": weight ?? null,
       "text-anchor": ends[this.textAlign] ?? "start",
-      // Where the font is missing another one takes as much room, so that words keep apart and inside their boxes.
+      // Without this font, another one takes the same width: words stay separate and inside their boxes.
       textLength: width * this.size,
       lengthAdjust: "spacingAndGlyphs",
       direction: rtl ? "rtl" : null,
@@ -216,7 +216,7 @@ export class SvgPen {
 
   // ---- Pictures ----
 
-  // A part of a canvas, or a whole other drawing of this kind.
+  // A part of a canvas, or another SvgPen's whole drawing.
   drawImage(source, ...place) {
     if (source instanceof SvgPen) {
       for (const [name, value] of Object.entries(this.box(...place))) source.root.setAttribute(name, String(value));

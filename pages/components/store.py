@@ -1,7 +1,7 @@
-"""`store`: arrays that a component draws and that stay as they are while the rest of what it draws changes.
+"""`store`: arrays that a component draws and that seldom change, as a message of their own.
 
-A component's data is one message. Streamlit sends a message that the browser has already by its hash alone, but only if
-all of it is the same. So what is large and stays lies in a message of its own.
+A component's data is one message. If the browser has the whole message already, Streamlit sends its hash alone. So
+large arrays that stay the same are apart from the values that change.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _render = st.components.v2.component(
 
 
 def store(arrays: Mapping[str, np.ndarray], *, key: str, digest: str | None = None) -> dict[str, str]:
-    """Send arrays (dtypes of `wire`) under a name; nothing is seen of it on the page.
+    """Send arrays (dtypes of `wire`) under a name; the page shows nothing.
 
-    digest: tells these arrays from others under this name; unset, one of their bytes.
+    digest: identifies these arrays under this name; if unset, a digest of their bytes.
 
     Returns:
-        {"name", "digest"}: by these the other component, in whose header they go, finds the arrays in the browser.
+        {"name", "digest"}, for the header of the other component, which finds the arrays in the browser by them.
     """
     if digest is None:
         digest = hashlib.blake2b(wire.pack({}, arrays), digest_size=12).hexdigest()
