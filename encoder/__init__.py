@@ -5,8 +5,8 @@
     trace = model.trace("The cat sat on the mat")
     encoder.figures.attention_heatmap(trace.attention(0, 2), trace.labels)
 
-Everything here runs in a notebook. Each name is imported when it is first used, torch with the first that needs it: so
-that `encoderscope --version`, which imports this package too, answers at once.
+Everything here runs in a notebook. Each name is imported at its first use, and torch with the first name that needs
+it. So `encoderscope --version`, which imports this package too, answers at once.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ __all__ = [
     "build", "figures", "initialise", "load", "measure", "save", "train",
 ]  # fmt: skip
 
-#: Public name -> the module that has it.
-_HOME = {
+#: Public name -> its module.
+_MODULE_OF = {
     **dict.fromkeys(("EncoderConfig", "Patches"), "config"),
     **dict.fromkeys(("ConfigError", "EncoderError", "LoadError", "OutOfMemory", "TextError"), "errors"),
     **dict.fromkeys(("MaskedPrediction", "MLMHead", "MLMHeadConfig"), "mlm"),
@@ -50,8 +50,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(importlib.import_module(f"encoder.{_HOME[name]}"), name)
+    if name in _MODULE_OF:
+        value = getattr(importlib.import_module(f"encoder.{_MODULE_OF[name]}"), name)
     elif not name.startswith("_") and importlib.util.find_spec(f"encoder.{name}") is not None:
         value = importlib.import_module(f"encoder.{name}")
     else:
@@ -65,7 +65,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """`encoder.load` is the function: Python's import would put the sub-package of this name in its place."""
+    """Keeps `encoder.load` the function: importing the sub-package of that name would replace it."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if name != "load" or not isinstance(value, ModuleType):

@@ -1,4 +1,4 @@
-"""Attention, written out: scores, pattern, mix. The one place; the model's explicit path and the trace both call it.
+"""Attention in three functions: scores, pattern, mix. The model's explicit path and the trace both call them.
 
 Shapes: B batch, H heads, T tokens (queries i, keys j), K width of a head. Leading axes (...) may be any.
 Formula: Vaswani et al. 2017, equation 1: softmax(q k^T / sqrt(K)) v.
@@ -22,10 +22,10 @@ def scores(
 ) -> Tensor:
     """q [..., Ti, K], k [..., Tj, K] -> [..., Ti, Tj]: q_i . k_j x scale + bias; the lowest number where not `allowed`.
 
-    The lowest finite number stands for "masked" rather than -inf: a row in which nothing is allowed (a padding
-    token that looks at padding alone) then becomes uniform instead of NaN, as in the fused kernel. out: written to.
+    "Masked" is the lowest finite number, not -inf: a row without any allowed key (a padding token that sees only
+    padding) then becomes uniform, as in the fused kernel, and not NaN. out: memory to write to.
     """
-    # Scaling q costs T x K products, scaling the scores would cost T x T.
+    # Scaling q costs T x K products; scaling the scores would cost T x T.
     out = torch.matmul(q * scale, k.transpose(-1, -2), out=out)  # [..., Ti, Tj]
     if bias is not None:
         out += bias
@@ -35,21 +35,22 @@ def scores(
 
 
 def pattern(scores: Tensor, out: Tensor | None = None) -> Tensor:
-    """Softmax over keys: [..., Ti, Tj] -> [..., Ti, Tj], every row sums to 1. out: written to."""
+    """Softmax over keys: [..., Ti, Tj] -> [..., Ti, Tj], every row sums to 1. out: memory to write to."""
     return torch.softmax(scores, dim=-1, out=out)
 
 
 def mix(pattern: Tensor, v: Tensor) -> Tensor:
-    """pattern [..., Ti, Tj], v [..., Tj, K] -> z [..., Ti, K]: the values, weighted."""
+    """pattern [..., Ti, Tj], v [..., Tj, K] -> z [..., Ti, K]: the weighted sum of the values."""
     return pattern @ v
 
 
 def allowed(
     queries: Tensor, keys: Tensor, *, key_mask: Tensor | None, causal: bool, window: int | None
 ) -> Tensor | None:
-    """Which key each query may see: bool [..., Ti, Tj], broadcast; None where every query sees every key.
+    """Which key each query may attend to: bool [..., Ti, Tj], broadcast; None where every query sees every key.
 
-    queries [Ti], keys [Tj]: positions; key_mask [..., Tj]: True: a real one; causal: j <= i; window: |i - j| <= window.
+    queries [Ti], keys [Tj]: positions; key_mask [..., Tj]: True for a real token; causal: j <= i; window: the largest
+    |i - j|.
     """
     seen = None if key_mask is None else key_mask.unsqueeze(-2)  # [..., 1, Tj]
     if causal or window is not None:
@@ -66,13 +67,13 @@ def allowed(
 def relative_bucket(distance: Tensor, buckets: int, max_distance: int) -> Tensor:
     """j - i -> bucket: half of the buckets for each side, exact up to a quarter of them, then logarithmic.
 
-    The scheme of T5 (Raffel et al. 2020, section 2.1), MPNet's too. Distances beyond `max_distance` share the last.
+    T5's scheme (Raffel et al. 2020, section 2.1), which MPNet uses too. Distances beyond `max_distance` share a bucket.
     """
     half = buckets // 2
     side = (distance > 0).long() * half
     distance = distance.abs()
     exact = half // 2
-    # The logarithm of 0 is never taken: those entries are replaced by the exact branch below.
+    # The clamp avoids the logarithm of 0; the exact branch below replaces these entries.
     far = torch.log(distance.clamp(min=1).float() / exact) / math.log(max_distance / exact) * (half - exact)
     far = (exact + far.long()).clamp(max=half - 1)
     return side + torch.where(distance < exact, distance, far)
@@ -85,9 +86,12 @@ def relative_bias(table: Tensor, queries: Tensor, keys: Tensor, max_distance: in
 
 
 def rotary_angles(positions: Tensor, d_head: int, base: float) -> tuple[Tensor, Tensor]:
-    """positions [T] -> cos, sin, each [T, K]; pair (c, c + K/2) turns by position / base^(2c/K) (Su et al. 2021)."""
+    """positions [T] -> cos, sin, [T, K] each. The angle of pair (c, c + K/2) is position / base^(2c/K).
+
+    Su et al. 2021, section 3.2.2.
+    """
     exponent = torch.arange(0, d_head, 2, device=positions.device, dtype=torch.float32) / d_head
-    # The frequency is rounded first, as in the reference: at position 8,000 another rounding turns by 0.0005 radians.
+    # Rounded as in the reference: at position 8,000, another order of rounding changes the angle by 0.0005.
     frequency = 1.0 / base**exponent  # [K/2]
     angle = positions.float().unsqueeze(-1) * frequency  # [T, K/2]
     angle = torch.cat((angle, angle), dim=-1)  # [T, K]
@@ -95,7 +99,7 @@ def rotary_angles(positions: Tensor, d_head: int, base: float) -> tuple[Tensor, 
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """x [..., T, K], cos and sin [T, K] -> [..., T, K]: each pair turned by its angle, in float32."""
+    """x [..., T, K], cos and sin [T, K] -> [..., T, K]: each pair rotated by its angle, in float32."""
     first, second = x.float().chunk(2, dim=-1)
-    turned = torch.cat((-second, first), dim=-1)
-    return (x.float() * cos + turned * sin).to(x.dtype)
+    quarter_turn = torch.cat((-second, first), dim=-1)
+    return (x.float() * cos + quarter_turn * sin).to(x.dtype)

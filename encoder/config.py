@@ -1,4 +1,4 @@
-"""EncoderConfig: everything in which one encoder differs from another, as fields. No subclass, no family name.
+"""EncoderConfig: every difference between two encoders is one of its fields. No subclass, no family name.
 
 Shapes: B batch, L layers, H heads, T tokens (queries i, keys j), D d_model, K width of a head, F width of the FFN.
 """
@@ -23,7 +23,7 @@ ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 
 @dataclass(frozen=True)
 class Patches:
-    """Image input: square images cut into square patches (ViT)."""
+    """Image input: square images, cut into square patches (ViT)."""
 
     image_size: int
     patch_size: int
@@ -42,26 +42,25 @@ class EncoderConfig:
     Sizes
         vocab_size: rows of the token table (0 for images); d_model: D; n_layers: L; n_heads: H; d_ffn: F;
         d_head: K, by default D / H; max_positions: the longest input in tokens;
-        embedding_width: E, width of the tables where it is not D (ELECTRA, ALBERT), projected to D afterwards;
+        embedding_width: E, width of the tables where it is not D (ELECTRA, ALBERT), then projected to D;
         n_segments: rows of the segment table (0: none).
     Norms (LayerNorm)
         norm_placement: "post", x = norm(x + f(x)) (Vaswani et al. 2017), or "pre", x = x + f(norm(x));
-        embedding_norm: one right after the embeddings; first_norm: False where layer 0 has no attention norm
-        (ModernBERT); final_norm: one after the last layer (by default just for "pre"); norm_eps; norm_bias.
+        embedding_norm: a norm after the embeddings; first_norm: False where layer 0 has no attention norm
+        (ModernBERT); final_norm: a norm after the last layer (by default only for "pre"); norm_eps; norm_bias.
     Attention
         position: kind of positional encoding; position_offset: row of the first token in a learned table (RoBERTa: 2);
-        pad_position: row that padding takes there, None to count on through padding;
-        rotary_base: wavelength base, one number or one a layer; attention_window: farthest |i - j| that is seen,
-        one number (None: everything) or one a layer; relative_buckets / relative_max_distance: a learned bias by
-        distance added to the scores (MPNet, T5); causal: token i sees only j <= i;
-        attention_scale: by default 1/sqrt(K).
+        pad_position: row of all padding there, None where padding counts on; rotary_base: wavelength base, one number
+        or one for each layer; attention_window: largest |i - j| that attends, one number (None: no limit) or one for
+        each layer; relative_buckets, relative_max_distance: a learned bias by distance, added to the scores (MPNet,
+        T5); causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K).
     Feed-forward
         activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in).
-    The rest
-        attention_bias, ffn_bias: whether these linear maps have a bias; qkv_bias: the same for q, k and v alone, by
-        default as attention_bias (some ViT have none there); layer_groups: distinct layers when they are
-        shared (ALBERT: 1), None when each layer is its own; pooler: BERT's tanh layer on [CLS] is part of the weights;
-        dropout, attention_dropout: used while training only; pad_id; patches: image input in place of tokens.
+    Others
+        attention_bias, ffn_bias: whether these linear maps have a bias; qkv_bias: the same for q, k and v, by default
+        as attention_bias (some ViT have none there); layer_groups: number of distinct layers where layers share weights
+        (ALBERT: 1), else None; pooler: whether the weights include BERT's tanh layer on [CLS]; dropout,
+        attention_dropout: in training only; pad_id; patches: image input instead of tokens.
 
     Raises ConfigError when fields contradict each other.
     """
@@ -103,13 +102,13 @@ class EncoderConfig:
     patches: Patches | None = None
 
     def __post_init__(self) -> None:
-        fill = object.__setattr__  # a frozen dataclass fills in its own defaults this way
+        fill = object.__setattr__  # how a frozen dataclass sets its own fields
         self._check_sizes()
         if not self.d_head:
             if self.d_model % self.n_heads:
                 raise ConfigError(
-                    f"d_model={self.d_model} cannot be split among n_heads={self.n_heads}: "
-                    f"choose a width that is a multiple of {self.n_heads}, or give d_head."
+                    f"d_model={self.d_model} cannot be split among n_heads={self.n_heads}: choose a multiple of "
+                    f"{self.n_heads}, or give d_head."
                 )
             fill(self, "d_head", self.d_model // self.n_heads)
         if not self.embedding_width:
@@ -126,14 +125,14 @@ class EncoderConfig:
     def _check_sizes(self) -> None:
         for name in ("d_model", "n_layers", "n_heads", "d_ffn", "max_positions"):
             if getattr(self, name) < 1:
-                raise ConfigError(f"{name}={getattr(self, name)}: it must be at least 1.")
+                raise ConfigError(f"{name}={getattr(self, name)} is too small: choose 1 or more.")
         if self.vocab_size < 1 and self.patches is None:
-            raise ConfigError(f"vocab_size={self.vocab_size}: an encoder of text needs at least one token.")
+            raise ConfigError(f"vocab_size={self.vocab_size} is too small: choose 1 or more, or give patches.")
         for name in ("dropout", "attention_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
-                raise ConfigError(f"{name}={getattr(self, name)}: it must lie in 0 (inclusive) to 1 (exclusive).")
-        if not 0.0 <= self.norm_eps < math.inf:  # below 0 it can make a root of a negative number
-            raise ConfigError(f"norm_eps={self.norm_eps}: it must be 0 or more, and finite.")
+                raise ConfigError(f"{name}={getattr(self, name)} is out of range: choose 0 or more, and less than 1.")
+        if not 0.0 <= self.norm_eps < math.inf:  # a negative one can give the root of a negative number
+            raise ConfigError(f"norm_eps={self.norm_eps} is out of range: choose a finite number from 0 on.")
 
     def _check_choices(self) -> None:
         for name, allowed in (
@@ -142,26 +141,30 @@ class EncoderConfig:
             ("activation", ACTIVATIONS),
         ):
             if getattr(self, name) not in allowed:
-                raise ConfigError(f"{name}={getattr(self, name)!r}: choose one of {', '.join(allowed)}.")
+                raise ConfigError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(allowed)}.")
         if self.position == "rotary" and self.d_head % 2:
             raise ConfigError(
-                f"Rotary positions turn pairs of numbers: a head's width must be even, not {self.d_head}."
+                f"Rotary positions rotate pairs of numbers, but d_head={self.d_head} is odd: choose an even width."
             )
         if self.position == "sinusoidal" and self.embedding_width % 2:
             raise ConfigError(
-                f"Sinusoidal positions come in sine-cosine pairs: the width must be even, not {self.embedding_width}."
+                f"Sinusoidal positions are pairs, but the width {self.embedding_width} is odd: choose an even width."
             )
         if self.layer_groups is not None and not 1 <= self.layer_groups <= self.n_layers:
-            raise ConfigError(f"layer_groups={self.layer_groups}: choose 1 to n_layers={self.n_layers}.")
+            raise ConfigError(
+                f"layer_groups={self.layer_groups} is out of range: choose 1 to n_layers={self.n_layers}."
+            )
 
     def _check_per_layer(self) -> None:
         for name in ("rotary_base", "attention_window"):
             value = getattr(self, name)
             if isinstance(value, tuple) and len(value) != self.n_layers:
-                raise ConfigError(f"{name} has {len(value)} entries for n_layers={self.n_layers}: give one a layer.")
+                raise ConfigError(
+                    f"{name} has {len(value)} entries for n_layers={self.n_layers}: give one for each layer."
+                )
 
     def replace(self, **changes: Any) -> EncoderConfig:
-        """A copy with some fields changed; fields that were derived from the changed ones are derived anew."""
+        """A copy with some fields changed. Fields that depend on them are derived again."""
         derived = {
             "d_head": ("d_model", "n_heads"),
             "embedding_width": ("d_model",),
@@ -183,15 +186,15 @@ class EncoderConfig:
 
     @property
     def n_distinct_layers(self) -> int:
-        """Layers with weights of their own: L, or the number of groups when layers share weights."""
+        """Number of layers with different weights: L, or the number of groups where layers share weights."""
         return self.layer_groups or self.n_layers
 
     def weights_of_layer(self, layer: int) -> int:
-        """Index of the weights that `layer` runs with (ALBERT's layers share theirs by group)."""
+        """Index of the weights of `layer` (in ALBERT, the layers of a group share them)."""
         return layer * self.n_distinct_layers // self.n_layers
 
     def window_of_layer(self, layer: int) -> int | None:
-        """Farthest |i - j| that `layer` sees; None: everything."""
+        """Largest |i - j| that attends in `layer`; None: no limit."""
         window = self.attention_window
         return window[layer] if isinstance(window, tuple) else window
 
@@ -201,5 +204,5 @@ class EncoderConfig:
         return base[layer] if isinstance(base, tuple) else base
 
     def has_attention_norm(self, layer: int) -> bool:
-        """Whether `layer` has a norm of its own around attention (ModernBERT's first has none)."""
+        """Whether `layer` has an attention norm (ModernBERT's first layer has none)."""
         return self.first_norm or layer > 0

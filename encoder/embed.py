@@ -1,4 +1,4 @@
-"""From ids to vectors: tokens, segments, positions; for images, patches.
+"""Embedding: ids -> vectors of tokens, segments and positions; for images, patches.
 
 Shapes: B batch, T tokens, E width of the tables (D unless they are factorised), D d_model.
 """
@@ -25,7 +25,7 @@ def sinusoidal(positions: Tensor, width: int) -> Tensor:
 
 
 class Positions(nn.Module):
-    """The encoding added to the embeddings: a learned table, or sines. Rotary positions act on q and k instead."""
+    """The positional encoding that is added: a learned table or sines. Rotary positions act on q and k instead."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -34,9 +34,9 @@ class Positions(nn.Module):
         self.table = nn.Embedding(rows, config.embedding_width) if config.position == "learned" else None
 
     def indices(self, inputs: Tensor, mask: Tensor | None, n_tokens: int) -> Tensor:
-        """Row of the encoding for every token: [T], or [B, T] where padding takes a row of its own.
+        """The encoding's row for every token: [T], or [B, T] where padding has a row of its own.
 
-        RoBERTa knows padding by its id, so that a padding token typed into the text counts as padding here, too.
+        RoBERTa identifies padding by its id, so a padding token typed into the text counts as padding here too.
         """
         config = self.config
         if config.pad_position is None:
@@ -53,14 +53,15 @@ class Positions(nn.Module):
             return sinusoidal(torch.arange(n_tokens, device=inputs.device), self.config.embedding_width)
         if self.table is None:
             return None
-        if self.config.pad_position is None:  # rows in their order: a part of the table itself, and no copy
+        if self.config.pad_position is None:  # consecutive rows: a view of the table, no copy
             rows = self.table.weight.narrow(0, self.config.position_offset, n_tokens)
             return rows if torch.is_grad_enabled() else rows.detach()
-        return self.table(self.indices(inputs, mask, n_tokens))
+        encoding: Tensor = self.table(self.indices(inputs, mask, n_tokens))
+        return encoding
 
 
 class PatchProjection(nn.Module):
-    """Image [B, C, S, S] -> patches [B, P, D], projected linearly; [CLS] in front (Dosovitskiy et al. 2021)."""
+    """Image [B, C, S, S] -> [CLS] and a linear map of each patch, [B, P + 1, E] (Dosovitskiy et al. 2021)."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -75,7 +76,7 @@ class PatchProjection(nn.Module):
 
 
 class Embedding(nn.Module):
-    """tokens (+ segments) (+ positions) -> norm -> projection to D where the tables are narrower."""
+    """tokens (+ segments) (+ positions) -> norm -> projection to D where E is not D."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -98,9 +99,9 @@ class Embedding(nn.Module):
         """inputs: ids [B, T] or pixels [B, C, S, S] -> [B, T, D]."""
         x = self.hook_tokens(self.tokens(inputs))  # [B, T, E]
         if self.segments is not None:
-            # A table of one row (RoBERTa) knows no second sentence, whatever the tokenizer calls it.
+            # A table of one row (RoBERTa) has no second segment, whatever the tokenizer's ids are.
             single = segments is None or self.segments.num_embeddings == 1 or _all_zero(segments)
-            # One vector for all tokens is looked up once, and takes the memory of one.
+            # One vector for all tokens is looked up once, and uses the memory of one.
             ids = torch.zeros(1, 1, dtype=torch.long, device=x.device) if single else segments
             x = x + self.hook_segments(self.segments(ids).expand_as(x))
         position = self.positions(inputs, mask, x.shape[1])
@@ -111,9 +112,10 @@ class Embedding(nn.Module):
         x = self.dropout(x)
         if self.projection is not None:
             x = self.projection(x)  # [B, T, D]
-        return self.hook_out(x)
+        out: Tensor = self.hook_out(x)
+        return out
 
 
 def _all_zero(ids: Tensor) -> bool:
-    """Whether there is but one sentence, as far as that can be said without waiting for a GPU."""
+    """Whether all ids are 0. A GPU is not asked, since that would wait for it."""
     return ids.device.type == "cpu" and not ids.any()

@@ -1,4 +1,4 @@
-"""The parts of a layer: LayerNorm, Attention, FeedForward, Block. Pre-norm and post-norm differ by one branch in Block.
+"""The parts of a layer: LayerNorm, Attention, FeedForward, Block. Pre-norm and post-norm differ in two lines of Block.
 
 Shapes: B batch, H heads, T tokens, D d_model, K width of a head, F width of the FFN.
 """
@@ -17,7 +17,7 @@ from encoder import attend
 from encoder.config import EncoderConfig
 from encoder.hooks import HookPoint, current_visitor
 
-#: Up to this many tokens, what is added to the scores by pair is made whole; above, for MASK_ROWS queries at a time.
+#: Up to this many tokens, masks and biases are computed for all pairs; above, for MASK_ROWS queries at a time.
 WHOLE_MASK = 1024
 MASK_ROWS = 256
 
@@ -25,8 +25,8 @@ MASK_ROWS = 256
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor | None, eps: float) -> Tensor:
     """(x - mean) / sqrt(var + eps) x gain + bias over the last axis (Ba et al. 2016), with the population variance.
 
-    Written out, for everything that explains a norm; the forward pass takes torch's fused kernel, and a test holds
-    the two together.
+    Everything that explains a norm uses this function; the forward pass uses torch's fused kernel. A test compares
+    the two.
     """
     mean = x.mean(dim=-1, keepdim=True)
     variance = (x - mean).square().mean(dim=-1, keepdim=True)
@@ -35,7 +35,7 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor | None, eps: float) -> Tens
 
 
 class LayerNorm(nn.Module):
-    """Layer normalisation that shows its input at a hook point. weight: gain [D]; bias: [D] or none."""
+    """Layer normalisation with a hook point at its input. weight: gain [D]; bias: [D] or none."""
 
     def __init__(self, width: int, config: EncoderConfig, name: str) -> None:
         super().__init__()
@@ -51,10 +51,10 @@ class LayerNorm(nn.Module):
 
 @dataclass(frozen=True)
 class AttentionContext:
-    """What attention needs to know beside x, made once a forward pass.
+    """What attention needs beside x, computed once for each forward pass.
 
-    positions [T]; key_mask [B, T], True for a real token, or None; bias_table [buckets, H] or None: the learned bias by
-    distance; rotations: rotary base -> (cos, sin), each [T, K].
+    positions [T]; key_mask [B, T], True for a real token, or None; bias_table [buckets, H]: the learned bias by
+    distance, or None; rotations: rotary base -> (cos, sin), [T, K] each.
     """
 
     config: EncoderConfig
@@ -65,7 +65,7 @@ class AttentionContext:
     _masks: dict[int | None, Tensor | None] = field(default_factory=dict)
 
     def by_pair(self, window: int | None) -> bool:
-        """Whether what is added to the scores depends on the query, too, and not on the key alone."""
+        """Whether mask and bias depend on the query too, and not only on the key."""
         return self.config.causal or window is not None or self.bias_table is not None
 
     def relative_bias(self, queries: slice = slice(None), keys: slice = slice(None)) -> Tensor | None:
@@ -87,7 +87,7 @@ class AttentionContext:
         return None if allowed is None else allowed.view((1,) * (4 - allowed.dim()) + allowed.shape)
 
     def mask(self, window: int | None, dtype: torch.dtype) -> Tensor | None:
-        """`additive` for all pairs, made once and shared by the layers that have this window."""
+        """`additive` for all pairs, computed once for all layers with this window."""
         if window not in self._masks:
             self._masks[window] = self.additive(window, dtype)
         return self._masks[window]
@@ -95,7 +95,7 @@ class AttentionContext:
     def additive(
         self, window: int | None, dtype: torch.dtype, queries: slice = slice(None), keys: slice = slice(None)
     ) -> Tensor | None:
-        """What is added to the scores, [B or 1, H or 1, Ti or 1, Tj]: bias, the lowest number where masked; or None."""
+        """Bias and mask to add to the scores, [B or 1, H or 1, Ti or 1, Tj]; masked is the lowest number; or None."""
         allowed, bias = self.allowed(window, queries, keys), self.relative_bias(queries, keys)
         if allowed is None:
             return None if bias is None else bias.unsqueeze(0).to(dtype)
@@ -119,7 +119,7 @@ class Attention(nn.Module):
 
     def split(self, x: Tensor) -> Tensor:
         """[B, T, H x K] -> [B, H, T, K]"""
-        return x.unflatten(-1, (self.config.n_heads, self.config.d_head)).transpose(1, 2)
+        return x.view(*x.shape[:-1], self.config.n_heads, self.config.d_head).transpose(1, 2)
 
     def forward(self, x: Tensor, layer: int, context: AttentionContext) -> Tensor:
         q, k, v = self.split(self.w_q(x)), self.split(self.w_k(x)), self.split(self.w_v(x))  # [B, H, T, K]
@@ -133,10 +133,11 @@ class Attention(nn.Module):
         else:
             z = self.fused(q, k, v, layer, context)
         z = self.hook_z(z, layer)
-        return self.w_o(z.transpose(1, 2).flatten(-2))  # [B, T, D]
+        out: Tensor = self.w_o(z.transpose(1, 2).flatten(-2))  # [B, T, D]
+        return out
 
     def fused(self, q: Tensor, k: Tensor, v: Tensor, layer: int, context: AttentionContext) -> Tensor:
-        """q, k, v [B, H, T, K] -> z [B, H, T, K] by torch's kernel, in memory that grows with T, not with T x T."""
+        """q, k, v [B, H, T, K] -> z [B, H, T, K] by torch's kernel. Its memory grows with T, not with T^2."""
         window, n_tokens = self.config.window_of_layer(layer), q.shape[-2]
         kernel = partial(
             F.scaled_dot_product_attention,
@@ -156,9 +157,9 @@ class Attention(nn.Module):
         return torch.cat(parts, dim=-2)
 
     def visible_keys(self, rows: slice, window: int | None, context: AttentionContext) -> slice:
-        """The keys that these queries can see: all that lie within the window and, if causal, not ahead.
+        """The keys that these query rows can attend to: those in the window and, if causal, not after the query.
 
-        In a padded batch all keys: a query that sees none is uniform over every key, as in the written-out path.
+        In a padded batch all keys: a query without any allowed key is uniform over all, as in `explicit`.
         """
         if context.key_mask is not None:
             return slice(0, len(context.positions))
@@ -167,7 +168,7 @@ class Attention(nn.Module):
         return slice(first, min(last, rows.stop) if self.config.causal else last)
 
     def explicit(self, q: Tensor, k: Tensor, v: Tensor, layer: int, context: AttentionContext) -> Tensor:
-        """The same z [B, H, T, K], through scores that an edit can change."""
+        """The same z [B, H, T, K], by way of scores that an edit can change."""
         allowed = context.allowed(self.config.window_of_layer(layer))
         scores = attend.scores(q, k, float(self.config.attention_scale or 1.0), context.relative_bias(), allowed)
         pattern = attend.pattern(self.hook_scores(scores, layer))  # [B, H, T, T]
@@ -185,8 +186,9 @@ IN_PLACE: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def activate(x: Tensor, name: str) -> Tensor:
-    """The activation function `name` of EncoderConfig. Outside autograd x itself becomes the result: it is the largest
-    tensor of a layer, and is needed once.
+    """The activation function `name` of EncoderConfig. Outside autograd it works in place and returns x itself.
+
+    x is the largest tensor of a layer, and nothing else needs it.
     """
     if not torch.is_grad_enabled() and name in IN_PLACE:
         return IN_PLACE[name](x)
@@ -212,11 +214,12 @@ class FeedForward(nn.Module):
         hidden = activate(self.w_in(x), self.activation)  # [B, T, F]
         if self.w_gate is not None:
             hidden = hidden * self.w_gate(x)
-        return self.w_out(self.hook_hidden(hidden, layer))  # [B, T, D]
+        out: Tensor = self.w_out(self.hook_hidden(hidden, layer))  # [B, T, D]
+        return out
 
 
 class Block(nn.Module):
-    """One layer: attention, then feed-forward, each with its residual and its norm before or after."""
+    """One layer: attention, then feed-forward, each with a residual connection and a norm before or after it."""
 
     def __init__(self, config: EncoderConfig, has_attention_norm: bool = True) -> None:
         super().__init__()
@@ -237,12 +240,13 @@ class Block(nn.Module):
         )
         x = self.hook_after_attention(self.after(x, self.attention_norm, layer), layer)
         x = x + self.hook_ffn_out(self.dropout(self.ffn(self.before(x, self.ffn_norm, layer), layer)), layer)
-        return self.hook_after_ffn(self.after(x, self.ffn_norm, layer), layer)
+        out: Tensor = self.hook_after_ffn(self.after(x, self.ffn_norm, layer), layer)
+        return out
 
     def before(self, x: Tensor, norm: LayerNorm | None, layer: int) -> Tensor:
-        """What a sublayer reads: the normalised stream in pre-norm, the stream itself in post-norm."""
+        """A sublayer's input: the normalised residual stream in pre-norm, the residual stream itself in post-norm."""
         return norm(x, layer) if self.pre_norm and norm is not None else x
 
     def after(self, x: Tensor, norm: LayerNorm | None, layer: int) -> Tensor:
-        """What goes on: the sum itself in pre-norm, the normalised sum in post-norm."""
+        """A sublayer's result: the sum itself in pre-norm, the normalised sum in post-norm."""
         return x if self.pre_norm or norm is None else norm(x, layer)

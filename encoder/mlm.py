@@ -1,4 +1,4 @@
-"""MLMHead: from the encoder's output to words, the head of masked-language-model training (Devlin et al. 2019, 3.1).
+"""MLMHead: the masked-word head, from the encoder's output to the vocabulary (Devlin et al. 2019, 3.1).
 
 Shapes: B batch, T tokens, D d_model, E width of the token table (D unless it is factorised), V vocabulary.
 """
@@ -17,11 +17,11 @@ from encoder.layers import activate
 
 @dataclass(frozen=True)
 class MLMHeadConfig:
-    """In what one masked-word head differs from another. Sizes come from the EncoderConfig.
+    """The differences between masked-word heads. Sizes come from the EncoderConfig.
 
     activation: between the dense map and the norm; norm_eps, norm_bias: of its LayerNorm; dense_bias: whether the dense
-    map has a bias; decoder_bias: whether each word has one; tied: the word vectors are the encoder's own token table
-    (False: the head holds a table of its own).
+    map has a bias; decoder_bias: whether each word has a bias; tied: whether the word vectors are the encoder's token
+    table (False: the head has its own table).
     """
 
     activation: Activation = "gelu"
@@ -33,19 +33,22 @@ class MLMHeadConfig:
 
     def __post_init__(self) -> None:
         if self.activation not in ACTIVATIONS:
-            raise ConfigError(f"activation={self.activation!r}: choose one of {', '.join(ACTIVATIONS)}.")
+            raise ConfigError(f"activation={self.activation!r} is unknown: choose one of {', '.join(ACTIVATIONS)}.")
 
 
 class MLMHead(nn.Module):
-    """norm(act(x W + b)) times the token table, + a bias a word. A tied table is passed in, and so never counted twice.
+    """norm(act(x W + b)) times the token table, plus a bias for each word.
 
-    Raises ConfigError for an encoder that has no vocabulary (images).
+    A tied table is an argument of `forward`, so it is not counted twice. Raises ConfigError for an encoder without a
+    vocabulary (images).
     """
 
     def __init__(self, config: EncoderConfig, head: MLMHeadConfig | None = None) -> None:
         super().__init__()
         if config.vocab_size < 1:
-            raise ConfigError(f"vocab_size={config.vocab_size}: a masked-word head needs words to predict.")
+            raise ConfigError(
+                f"A masked-word head needs a vocabulary, not vocab_size={config.vocab_size}: choose 1 or more."
+            )
         head = head or MLMHeadConfig()
         self.config = head
         width = config.embedding_width
@@ -62,10 +65,10 @@ class MLMHead(nn.Module):
 
 @dataclass(frozen=True)
 class MaskedPrediction:
-    """What the head expects at one masked token, the most probable first.
+    """The head's prediction at one mask token, the most probable tokens first.
 
-    position: index of the token in its trace; ids, tokens, probabilities: k each; a probability is that of the softmax
-    over the whole vocabulary, so the k of them sum to less than 1.
+    position: index of the mask token in its trace; ids, tokens, probabilities: k each. The softmax runs over the whole
+    vocabulary, so the k probabilities sum to less than 1.
     """
 
     position: int

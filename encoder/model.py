@@ -1,4 +1,4 @@
-"""Encoder: embeddings, L layers, final norm. One forward for every family; what differs is in EncoderConfig.
+"""Encoder: embeddings, L layers, final norm. One forward for every family; EncoderConfig holds the differences.
 
 Shapes: B batch, L layers, H heads, T tokens, D d_model, K width of a head, F width of the FFN.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -25,8 +25,8 @@ Initialisation = Literal["xavier", "bert"]
 class Encoder(nn.Module):
     """A transformer encoder.
 
-    `Encoder(config, seed=0)` has random weights that depend on the seed and the sizes alone: both norm placements get
-    the same ones. Layers that share weights (ALBERT) are one module called several times.
+    `Encoder(config, seed=0)` has random weights that depend only on the seed and the sizes: both norm placements get
+    the same weights. Layers that share weights (ALBERT) are one module that runs several times.
     """
 
     def __init__(self, config: EncoderConfig, seed: int | None = None, scheme: Initialisation = "xavier") -> None:
@@ -47,7 +47,7 @@ class Encoder(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return next(self.parameters()).device
 
     @property
@@ -56,8 +56,8 @@ class Encoder(nn.Module):
         return next(self.parameters()).dtype
 
     def block(self, layer: int) -> Block:
-        """The module that `layer` runs; layers of one group share it."""
-        return self.layers[self.config.weights_of_layer(layer)]  # type: ignore[return-value]
+        """The module of `layer`; layers of one group share it."""
+        return cast(Block, self.layers[self.config.weights_of_layer(layer)])
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None, segments: Tensor | None = None) -> Tensor:
         """inputs: ids [B, T] or pixels [B, C, S, S]; mask [B, T], True: a real token; segments [B, T] -> [B, T, D]."""
@@ -67,10 +67,11 @@ class Encoder(nn.Module):
             x = self.block(layer)(x, layer, context)
         if self.final_norm is not None:
             x = self.final_norm(x)
-        return self.hook_out(x)
+        out: Tensor = self.hook_out(x)
+        return out
 
     def pooled_cls(self, output: Tensor) -> Tensor:
-        """BERT's pooler: tanh(W x_[CLS] + b). output [B, T, D] -> [B, D]. Only where config.pooler."""
+        """BERT's pooler: tanh(W x_[CLS] + b). output [B, T, D] -> [B, D]. config.pooler must be True."""
         assert self.pooler is not None, "this encoder has no pooler"
         return torch.tanh(self.pooler(output[:, 0]))
 
@@ -94,7 +95,7 @@ class Encoder(nn.Module):
 
 
 class _KeepUnfilled(TorchFunctionMode):
-    """Within, torch.nn.init draws nothing."""
+    """Inside, torch.nn.init draws no numbers."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -105,10 +106,10 @@ class _KeepUnfilled(TorchFunctionMode):
 
 @contextmanager
 def unfilled() -> Iterator[None]:
-    """Within, modules are made without memory for their weights, to be filled by load_state_dict(..., assign=True).
+    """Inside, new modules have no memory for their weights; load_state_dict(..., assign=True) fills them.
 
-    The device "meta" alone is not enough: drawing random numbers there makes torch import its compiler, for more than a
-    second. Modes belong to the thread, so other threads draw their weights as ever.
+    The device "meta" alone is not enough: drawing random numbers there makes torch import its compiler, which takes
+    more than a second. The mode belongs to this thread; other threads draw weights as usual.
     """
     with torch.device("meta"), _KeepUnfilled():
         yield
@@ -116,11 +117,11 @@ def unfilled() -> Iterator[None]:
 
 @torch.no_grad()
 def initialise(encoder: Encoder, seed: int, scheme: Initialisation = "xavier") -> None:
-    """Fill the weights from `seed`, in place, on the CPU's generator.
+    """Draw the weights from `seed`, in place, with a generator on the CPU.
 
     "xavier": linear maps N(0, 2 / (fan in + fan out)) (Glorot and Bengio 2010; the setting of Xiong et al. 2020),
-    tables N(0, 1); "bert": everything N(0, 0.02^2) (Devlin et al. 2019). Biases 0, gains 1: norms take no random
-    numbers, so both norm placements receive the same weights.
+    tables N(0, 1); "bert": everything N(0, 0.02^2) (Devlin et al. 2019). Biases are 0 and gains 1: norms use no random
+    numbers, so both norm placements get the same weights.
     """
     generator = torch.Generator().manual_seed(seed)
 

@@ -1,4 +1,4 @@
-"""From a vector a token to one vector a text: the ways that sentence-transformers knows.
+"""Pooling: one vector of a text from the vectors of its tokens, in the ways of sentence-transformers.
 
 Shapes: N texts, T tokens, D d_model.
 """
@@ -26,10 +26,11 @@ DENSE_ACTIVATIONS: dict[str, nn.Module] = {
 
 
 def pool(output: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
-    """output [N, T, D], mask [N, T] (True for a real token, which come first) -> [N, D].
+    """output [N, T, D], mask [N, T] (True for real tokens, which come first) -> [N, D].
 
     "mean": of the real tokens; "cls": the first token; "max": the largest number of each dimension; "mean_sqrt_len":
-    the sum over the root of the number of tokens; "weighted_mean": token i counts i + 1 times; "last": the last one.
+    the sum, divided by the root of the number of tokens; "weighted_mean": token i counts i + 1 times; "last": the last
+    real token.
     """
     if pooling == "cls":
         return output[:, 0]
@@ -46,7 +47,7 @@ def pool(output: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
 
 @dataclass(frozen=True)
 class DenseConfig:
-    """A linear map after pooling: d_in -> d_out, and the activation that follows."""
+    """A linear map after pooling, d_in -> d_out, and its activation."""
 
     d_in: int
     d_out: int
@@ -55,11 +56,13 @@ class DenseConfig:
 
     def __post_init__(self) -> None:
         if self.activation not in DENSE_ACTIVATIONS:
-            raise ConfigError(f"activation={self.activation!r}: choose one of {', '.join(DENSE_ACTIVATIONS)}.")
+            raise ConfigError(
+                f"activation={self.activation!r} is unknown: choose one of {', '.join(DENSE_ACTIVATIONS)}."
+            )
 
 
 class Dense(nn.Module):
-    """act(x W + b) on pooled vectors, [N, d_in] -> [N, d_out] (LaBSE and others end with one)."""
+    """act(x W + b) on pooled vectors, [N, d_in] -> [N, d_out] (LaBSE has one)."""
 
     def __init__(self, config: DenseConfig) -> None:
         super().__init__()
@@ -67,4 +70,5 @@ class Dense(nn.Module):
         self.linear = nn.Linear(config.d_in, config.d_out, bias=config.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        return DENSE_ACTIVATIONS[self.config.activation](self.linear(x))
+        out: Tensor = DENSE_ACTIVATIONS[self.config.activation](self.linear(x))
+        return out

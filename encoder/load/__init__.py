@@ -1,7 +1,7 @@
-"""Checkpoints of other projects, and our own -> TextEncoder or ImageEncoder. Safetensors alone, never pickle.
+"""Checkpoints -> TextEncoder or ImageEncoder: those of other projects and our own. Only safetensors, never pickle.
 
-`load` finds a checkpoint (bundled, folder, Hub); `folder` reads it with `checkpoint` (names and weights, by the tables
-in `families`), `tokenizer`, `sentence` (pooling) and `pixels`; `native` holds our own format; `places` guards a root.
+`load` finds a checkpoint (bundled, folder, Hub). `folder` reads it with `checkpoint` (names and weights, by the tables
+in `families`), `tokenizer`, `sentence` (pooling) and `pixels`. `native` is our own format; `places` protects a root.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from encoder.device import DEVICES, DTYPES, pick_device
+from encoder.device import DEVICES, DTYPES, pick_device, pick_dtype
 from encoder.errors import LoadError
 from encoder.image_encoder import ImageEncoder
 from encoder.load.bundled import BUNDLED, bundled_folder
@@ -31,47 +31,45 @@ __all__ = [
 def load(source: str | Path, *, device: str = "auto", dtype: str = "float32") -> TextEncoder | ImageEncoder:
     """A bundled name ("minilm"), a local folder, or a Hub id ("org/name") -> TextEncoder; for a ViT, an ImageEncoder.
 
-    The folder is one in Hugging Face's layout, one of sentence-transformers, or one that `encoder.save` wrote.
-    device: "auto" takes CUDA, then MPS, then the CPU; dtype: "float32" or "bfloat16". Raises LoadError in one sentence
-    when there is no such checkpoint, when it holds pickles only, when its family or a field of its config.json is not
-    known, when a weight is missing, unknown or out of shape, and when the Hub is out of reach.
+    A folder has Hugging Face's layout, sentence-transformers' layout, or that of `encoder.save`. device: "auto" takes
+    CUDA, then MPS, then the CPU; dtype: "float32" or "bfloat16". Raises LoadError for a checkpoint that does not exist
+    or has only pickles; for an unknown family or field of config.json; for a weight that is missing, unknown or of
+    another shape; and when the Hub cannot be reached.
     """
-    if dtype not in DTYPES:
-        raise LoadError(f"dtype={dtype!r}: choose one of {', '.join(DTYPES)}.")
-    where = pick_device(device)
+    number_type, where = pick_dtype(dtype), pick_device(device)
     try:
         folder, name = find(source)
-        model = load_folder(folder, where, DTYPES[dtype])
+        model = load_folder(folder, where, number_type)
     except torch.OutOfMemoryError as error:
         raise LoadError(f"{source} does not fit into the memory of {where}: choose the CPU, or bfloat16.") from error
     return model if name is None else dataclasses.replace(model, name=name)
 
 
 def find(source: str | Path) -> tuple[Path, str | None]:
-    """Where a checkpoint lies, and what a person calls it (None: as it says itself, or by its folder's name)."""
+    """A checkpoint's folder, and its name for people (None: the name in the checkpoint, or its folder's)."""
     name = str(source).strip()
     if not name:
-        raise LoadError("No model is named: give a bundled name, a folder or a Hub id such as org/name.")
+        raise LoadError("The model has no name: give a bundled name, a folder or a Hub id such as org/name.")
     if name in BUNDLED:
         return bundled_folder(name), BUNDLED[name].title
     path = Path(name)
     try:
         path = path.expanduser()
         exists = path.exists()
-    except (OSError, ValueError, RuntimeError):  # a name that no file can have
+    except (OSError, ValueError, RuntimeError):  # no file can have such a name
         exists = False
     if exists:
         return path, None
     if looks_like_hub_id(name):
         return download(name), name
     raise LoadError(
-        f"There is no model {name!r}: it is no bundled name ({', '.join(BUNDLED)}), no folder here "
-        f"and no Hub id of the form org/name.{_suggestion(name)}"
+        f"There is no model {name!r}: give a bundled name ({', '.join(BUNDLED)}), a folder, or a Hub id of the form "
+        f"org/name.{_suggestion(name)}"
     )
 
 
 def _suggestion(name: str) -> str:
-    """A sentence more, where what was meant can be guessed: a bundled name, or a Hub id without its organisation."""
+    """A second sentence with a likely name: a bundled one, or a Hub id without its organisation."""
     close = difflib.get_close_matches(name.lower(), BUNDLED, n=1)
     meant = close[0] if close else full_hub_id(name)
     return "" if meant is None else f" Did you mean {meant!r}?"

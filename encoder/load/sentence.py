@@ -1,4 +1,4 @@
-"""What a sentence-transformers folder says beside its encoder: pooling, maps after it, normalisation, where to cut."""
+"""A sentence-transformers folder beside its encoder: pooling, dense maps, normalisation, where to cut a text."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import torch
 
 from encoder.errors import ConfigError, LoadError
 from encoder.load.places import inside
-from encoder.load.weights import WeightFiles, fill, parse_json, read_json
+from encoder.load.weights import WeightFiles, fill_strictly, parse_json, read_json
 from encoder.model import unfilled
-from encoder.pooling import Dense, DenseConfig, Pooling
+from encoder.pooling import Dense, DenseActivation, DenseConfig, Pooling
 
 #: pooling_mode of newer files -> ours.
 MODES: dict[str, Pooling] = {
@@ -32,14 +32,19 @@ OLDER_MODES = {
     "weightedmean_tokens": "weightedmean",
     "lasttoken": "lasttoken",
 }
-DENSE_ACTIVATION_NAMES = {"Identity": "none", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu"}
-#: model_max_length that stands for "no limit" in tokenizer_config.json is 10^30.
+DENSE_ACTIVATION_NAMES: dict[str, DenseActivation] = {
+    "Identity": "none",
+    "Tanh": "tanh",
+    "ReLU": "relu",
+    "GELU": "gelu",
+}
+#: tokenizer_config.json writes "no limit" as model_max_length 10^30.
 NO_LIMIT = 10**9
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How one vector is made of a text. folder: where the encoder lies; max_tokens: where a text is cut, None: not."""
+class EmbeddingSteps:
+    """How a text becomes one vector. folder: the encoder's; max_tokens: where a text is cut, None: nowhere."""
 
     folder: Path
     pooling: Pooling = "mean"
@@ -50,22 +55,22 @@ class Recipe:
     notes: tuple[str, ...] = ()
 
 
-def read_recipe(folder: Path) -> Recipe:
-    """Read modules.json and what it points to. Without it: the mean, as it is.
+def read_steps(folder: Path) -> EmbeddingSteps:
+    """Read modules.json and the folders that it names. Without it: the mean of the tokens.
 
-    Raises LoadError for a module that is not known, or that stands in another order than encoder, pooling, maps, norm.
+    Raises LoadError for an unknown module, and for another order than encoder, pooling, dense maps, normalisation.
     """
     path = folder / "modules.json"
     if not path.is_file():
-        return Recipe(folder)
+        return EmbeddingSteps(folder)
     modules = parse_json(path)
     if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules) or not modules:
-        raise LoadError(f"modules.json in {folder.name} is no list of modules.")
+        raise LoadError(f"modules.json in {folder.name} is no list of modules: download it again.")
     kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
     check_order(kinds)
     places = [inside(folder, str(module.get("path", ""))) if kind != "Normalize" else folder
               for module, kind in zip(modules, kinds, strict=True)]  # fmt: skip
-    return Recipe(
+    return EmbeddingSteps(
         folder=places[0],
         pooling=read_pooling(places[kinds.index("Pooling")]) if "Pooling" in kinds else "mean",
         dense=tuple(place for place, kind in zip(places, kinds, strict=True) if kind == "Dense"),
@@ -76,24 +81,24 @@ def read_recipe(folder: Path) -> Recipe:
 
 
 def check_order(kinds: list[str]) -> None:
-    """Raise LoadError naming the first module that is unknown or out of order."""
+    """Raise LoadError, which names the first module that is unknown or out of order."""
     order = {"Transformer": 0, "Pooling": 1, "Dense": 2, "Normalize": 3}
     for kind in kinds:
         if kind not in order:
             raise LoadError(
-                f"This checkpoint's modules.json has a module {kind!r}, which is not known here: known are "
-                f"{', '.join(order)}."
+                f"This checkpoint's modules.json has an unknown module {kind!r}: choose a checkpoint of "
+                f"{', '.join(order)} modules."
             )
     ranks = [order[kind] for kind in kinds]
     if ranks != sorted(ranks) or kinds[0] != "Transformer" or any(kinds.count(k) > 1 for k in order if k != "Dense"):
         raise LoadError(
-            f"This checkpoint's modules.json has the modules {', '.join(kinds)}; known is the order Transformer, "
-            "Pooling, any number of Dense, Normalize."
+            f"This checkpoint's modules.json has the modules {', '.join(kinds)}: choose one with the order "
+            "Transformer, Pooling, any number of Dense, Normalize."
         )
 
 
 def read_pooling(folder: Path) -> Pooling:
-    """The way of pooling in a Pooling module's config.json, older or newer. Raises LoadError for one not known here."""
+    """The pooling in a Pooling module's config.json, older or newer. Raises LoadError for an unknown one."""
     fields = read_json(folder / "config.json")
     mode = fields.get("pooling_mode")
     if mode is None:
@@ -102,10 +107,10 @@ def read_pooling(folder: Path) -> Pooling:
         modes = mode if isinstance(mode, list) else [mode]
     if len(modes) != 1:
         raise LoadError(
-            f"This checkpoint pools in several ways at once ({', '.join(map(str, modes))}): one is known here."
+            f"This checkpoint pools in several ways ({', '.join(map(str, modes))}): choose one with a single way."
         )
     if modes[0] not in MODES:
-        raise LoadError(f"This checkpoint has pooling_mode={modes[0]!r}: known are {', '.join(MODES)}.")
+        raise LoadError(f"This checkpoint has an unknown pooling_mode={modes[0]!r}: choose one of {', '.join(MODES)}.")
     return MODES[modes[0]]
 
 
@@ -126,7 +131,7 @@ def read_limits(folder: Path, outer: Path) -> dict[str, Any]:
 
 
 def prompt_notes(folder: Path) -> tuple[str, ...]:
-    """A sentence on a prompt that sentence-transformers would put before each text."""
+    """A sentence about a prompt that sentence-transformers puts before each text."""
     path = folder / "config_sentence_transformers.json"
     if not path.is_file():
         return ()
@@ -136,41 +141,34 @@ def prompt_notes(folder: Path) -> tuple[str, ...]:
     prompt = prompts.get(name) if isinstance(prompts, dict) and name is not None else None
     if not prompt:
         return ()
-    return (f"sentence-transformers puts {prompt!r} before each text of this checkpoint; here you type it yourself.",)
+    return (f"sentence-transformers puts {prompt!r} before each text of this checkpoint: here you type it yourself.",)
 
 
 def read_dense(folder: Path, device: torch.device, dtype: torch.dtype) -> Dense:
-    """A Dense module. Raises LoadError for an activation or a wiring that is not known here."""
+    """A Dense module. Raises LoadError for an unknown activation or an unknown connection."""
     fields = read_json(folder / "config.json")
     name = str(fields.get("activation_function", "torch.nn.modules.activation.Tanh")).rsplit(".", 1)[-1]
     if name not in DENSE_ACTIVATION_NAMES:
         raise LoadError(
-            f"{folder.name} has activation_function={name!r}: known are {', '.join(DENSE_ACTIVATION_NAMES)}."
+            f"{folder.name} has an unknown activation_function={name!r}: choose a checkpoint with one of "
+            f"{', '.join(DENSE_ACTIVATION_NAMES)}."
         )
     for key, usual in (("use_residual", False), ("module_input_name", "sentence_embedding"),
                        ("module_output_name", "sentence_embedding")):  # fmt: skip
         if fields.get(key) not in (None, usual):
-            raise LoadError(f"{folder.name} has {key}={fields[key]!r}, which is not known here.")
+            raise LoadError(f"{folder.name} has an unknown {key}={fields[key]!r}: choose a checkpoint with {usual!r}.")
     try:
         config = DenseConfig(
             d_in=int(fields["in_features"]),
             d_out=int(fields["out_features"]),
             bias=bool(fields.get("bias", True)),
-            activation=DENSE_ACTIVATION_NAMES[name],  # type: ignore[arg-type]
+            activation=DENSE_ACTIVATION_NAMES[name],
         )
     except (KeyError, TypeError, ValueError, ConfigError) as error:
-        raise LoadError(f"config.json in {folder.name} describes no linear map: {error}") from error
+        raise LoadError(
+            f"config.json in {folder.name} describes no linear map ({error}): download it again."
+        ) from error
     with unfilled():
         dense = Dense(config)
-    files = WeightFiles(folder)
-    wanted = dense.state_dict()
-    for key in sorted(set(files) ^ set(wanted)):
-        raise LoadError(f"{folder.name} {'holds an unknown' if key in files else 'lacks the'} weight {key}.")
-    for key, parameter in wanted.items():
-        if files.shape(key) != tuple(parameter.shape):
-            raise LoadError(
-                f"The weight {key} in {folder.name} has the shape {files.shape(key)}; its config.json makes it "
-                f"{tuple(parameter.shape)}."
-            )
-    fill(dense, {key: files.read(key).to(device=device, dtype=dtype) for key in wanted})
+    fill_strictly({"": dense}, WeightFiles(folder), device, dtype)
     return dense

@@ -1,4 +1,4 @@
-"""A checkpoint folder's tokenizer: tokenizer.json, or the older files that say the same."""
+"""A checkpoint folder's tokenizer: tokenizer.json, or the older files with the same content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import tokenizers
 
 SENTENCEPIECE = ("spiece.model", "sentencepiece.bpe.model", "tokenizer.model", "spm.model")
-#: What the older files are read as; any other class (Japanese BERT's, say) splits words in a way that they do not hold.
+#: The classes that the older files describe. Others (Japanese BERT's) split words in a way that is not in the files.
 WORD_PIECE_CLASSES = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MPNetTokenizer")
 BYTE_BPE_CLASSES = ("RobertaTokenizer",)
 
@@ -27,7 +27,7 @@ MPNET_SPECIAL = ROBERTA_SPECIAL | {"unk_token": "[UNK]"}
 
 
 def read_tokenizer(folder: Path, model_type: str) -> Tokenizer:
-    """The folder's tokenizer. Raises LoadError where it has none, or one that cannot be read without other programs."""
+    """The folder's tokenizer. Raises LoadError if there is none, or only one that needs another program."""
     if (folder / "tokenizer.json").is_file():
         return Tokenizer.from_file(folder / "tokenizer.json")
     if (folder / "vocab.txt").is_file():
@@ -37,17 +37,17 @@ def read_tokenizer(folder: Path, model_type: str) -> Tokenizer:
     pieces = [name for name in SENTENCEPIECE if (folder / name).is_file()]
     if pieces:
         raise LoadError(
-            f"{folder.name} holds its tokenizer as {pieces[0]} alone, SentencePiece's own format. What is read here is "
-            "tokenizer.json: transformers' AutoTokenizer writes it with save_pretrained."
+            f"{folder.name} has its tokenizer only as {pieces[0]}, SentencePiece's format: write tokenizer.json with "
+            "save_pretrained of transformers' AutoTokenizer."
         )
     raise LoadError(
-        f"{folder.name} has no tokenizer.json (nor vocab.txt, nor vocab.json with merges.txt): save it there with the "
+        f"{folder.name} has no tokenizer.json (nor vocab.txt, nor vocab.json with merges.txt): write it with the "
         "tokenizer's save_pretrained."
     )
 
 
 def built(folder: Path, build: Any, defaults: dict[str, str]) -> Tokenizer:
-    """A tokenizer made from vocabulary files. Raises LoadError for files that do not fit together."""
+    """A tokenizer from vocabulary files. Raises LoadError for files that do not fit together."""
     settings = read_settings(folder)
     special = defaults | read_special_tokens(folder)
     try:
@@ -56,13 +56,13 @@ def built(folder: Path, build: Any, defaults: dict[str, str]) -> Tokenizer:
         raise
     except Exception as error:  # the library raises bare Exception
         raise LoadError(
-            f"The vocabulary of {folder.name} cannot be made into a tokenizer ({error}): fetch it anew."
+            f"The vocabulary of {folder.name} does not make a tokenizer ({error}): download it again."
         ) from error
     return Tokenizer(backend, special)
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """tokenizer_config.json, {} where there is none."""
+    """tokenizer_config.json, or {} if there is none."""
     path = folder / "tokenizer_config.json"
     return read_json(path) if path.is_file() else {}
 
@@ -72,15 +72,18 @@ def check_class(settings: dict[str, Any], known: tuple[str, ...]) -> None:
     name = settings.get("tokenizer_class")
     if name is not None and str(name).removesuffix("Fast") not in known:
         raise LoadError(
-            f"This checkpoint's tokenizer_config.json has tokenizer_class={name!r}, which its vocabulary alone does "
-            "not describe: save it with the tokenizer's save_pretrained, so that there is a tokenizer.json."
+            f"This checkpoint's tokenizer_config.json has tokenizer_class={name!r}, which needs more than the "
+            "vocabulary: write tokenizer.json with the tokenizer's save_pretrained."
         )
     if settings.get("do_basic_tokenize") is False:
-        raise LoadError("This checkpoint's tokenizer_config.json has do_basic_tokenize=false, which is not known here.")
+        raise LoadError(
+            "This checkpoint's tokenizer_config.json has do_basic_tokenize=false: write tokenizer.json with "
+            "save_pretrained."
+        )
 
 
 def word_piece(folder: Path, settings: dict[str, Any], special: dict[str, str]) -> tokenizers.Tokenizer:
-    """BERT's tokenizer from vocab.txt: one word piece a line, its id the line's number from 0."""
+    """BERT's tokenizer from vocab.txt: one word piece in each line; the line's number from 0 is its id."""
     from tokenizers import Tokenizer as Backend
     from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
@@ -100,7 +103,7 @@ def word_piece(folder: Path, settings: dict[str, Any], special: dict[str, str]) 
     backend.decoder = decoders.WordPiece(prefix="##")
     like_roberta = special["cls_token"] == ROBERTA_SPECIAL["cls_token"]  # MPNet
     add_special(backend, folder, settings, special, mask_eats_space=like_roberta)
-    cls, sep = ((special[key], backend.token_to_id(special[key])) for key in ("cls_token", "sep_token"))
+    cls, sep = (with_id(backend, special[key]) for key in ("cls_token", "sep_token"))
     if like_roberta:
         backend.post_processor = processors.RobertaProcessing(sep, cls, trim_offsets=True, add_prefix_space=False)
     else:
@@ -124,9 +127,16 @@ def byte_level_bpe(folder: Path, settings: dict[str, Any], special: dict[str, st
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
     backend.decoder = decoders.ByteLevel()
     add_special(backend, folder, settings, special, mask_eats_space=True)
-    cls, sep = ((special[key], backend.token_to_id(special[key])) for key in ("cls_token", "sep_token"))
+    cls, sep = (with_id(backend, special[key]) for key in ("cls_token", "sep_token"))
     backend.post_processor = processors.RobertaProcessing(sep, cls, trim_offsets=trim, add_prefix_space=prefix_space)
     return backend
+
+
+def with_id(backend: tokenizers.Tokenizer, token: str) -> tuple[str, int]:
+    """A token of the vocabulary, and its id."""
+    token_id = backend.token_to_id(token)
+    assert token_id is not None, "add_special has checked it"
+    return token, token_id
 
 
 def add_special(
@@ -136,7 +146,7 @@ def add_special(
     special: dict[str, str],
     mask_eats_space: bool,
 ) -> None:
-    """Make the special tokens whole, and add those that came after the vocabulary, each under its own id.
+    """Mark the special tokens, and add those that follow the vocabulary, each with its id.
 
     Raises LoadError for a special token that is not in the vocabulary, and for added ids that do not follow it.
     """
@@ -148,18 +158,18 @@ def add_special(
         if backend.token_to_id(token) != token_id:
             raise LoadError(
                 f"{folder.name} gives the added token {token!r} the id {token_id}, which does not follow its "
-                "vocabulary."
+                "vocabulary: write tokenizer.json with save_pretrained."
             )
     for key in BERT_SPECIAL:
         token = special[key]
         if backend.token_to_id(token) is None:
-            raise LoadError(f"The vocabulary of {folder.name} lacks its {key} {token!r}.")
+            raise LoadError(f"The vocabulary of {folder.name} lacks its {key} {token!r}: download it again.")
         eats_space = mask_eats_space and key == "mask_token"
         backend.add_special_tokens([AddedToken(token, lstrip=eats_space, special=True, normalized=False)])
 
 
 def added_tokens(folder: Path, settings: dict[str, Any]) -> dict[str, int]:
-    """Tokens that were added to the vocabulary afterwards, with their ids."""
+    """Tokens that were added to the vocabulary, with their ids."""
     found: dict[str, int] = {}
     path = folder / "added_tokens.json"
     if path.is_file():

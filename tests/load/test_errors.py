@@ -39,7 +39,7 @@ def refused(source: Any, message: str, **keywords: Any) -> str:
 
 @pytest.mark.parametrize("source", ["", "   ", "\n"])
 def test_no_name(source: str):
-    refused(source, "No model is named: give a bundled name, a folder or a Hub id such as org/name")
+    refused(source, "give a bundled name, a folder or a Hub id")
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_unknown_device_and_number_type():
 
 
 def test_an_empty_folder(tmp_path: Path):
-    refused(tmp_path, r"is no checkpoint: it has no config\.json")
+    refused(tmp_path, r"no config\.json")
 
 
 def test_a_file_in_place_of_a_folder(folder: Path):
@@ -84,7 +84,7 @@ def test_a_folder_of_pickles_is_never_opened(name: str, folder: Path):
     mark = folder / "opened"
     (folder / "model.safetensors").unlink()
     (folder / name).write_bytes(pickle.dumps(Bomb(mark)))
-    refused(folder, f"holds its weights as {re.escape(name)}. A pickle can run code")
+    refused(folder, f"{re.escape(name)}. A pickle can run code")
     assert not mark.exists()
 
 
@@ -99,13 +99,13 @@ def test_a_folder_without_weights(folder: Path):
 @pytest.mark.parametrize("content", [b"", b"{", b"not json", b"\xff\xfe\x00", b"[" * 100_000])
 def test_a_config_that_is_not_json(content: bytes, folder: Path):
     (folder / "config.json").write_bytes(content)
-    refused(folder, r"config\.json in broken is not JSON that can be read")
+    refused(folder, r"config\.json in broken .*JSON")
 
 
 @pytest.mark.parametrize("content", ["[]", "3", '"bert"', "null"])
 def test_a_config_that_is_no_object(content: str, folder: Path):
     (folder / "config.json").write_text(content)
-    refused(folder, r"config\.json in broken holds no JSON object")
+    refused(folder, r"config\.json in broken .*JSON object")
 
 
 @pytest.mark.parametrize("kept", [0, 4, 8, 100, 0.5, 0.999])
@@ -113,12 +113,12 @@ def test_weights_that_are_cut_short(kept: float, folder: Path):
     path = folder / "model.safetensors"
     content = path.read_bytes()
     path.write_bytes(content[: int(kept if kept >= 1 else kept * len(content))])
-    refused(folder, r"model\.safetensors in broken is no safetensors file that can be read .* it may be cut short")
+    refused(folder, r"model\.safetensors in broken .*incomplete")
 
 
 def test_weights_that_are_something_else(folder: Path):
     (folder / "model.safetensors").write_bytes(pickle.dumps({"a": 1}) * 50)
-    refused(folder, "is no safetensors file that can be read")
+    refused(folder, "no readable safetensors file")
 
 
 def test_a_missing_tokenizer(folder: Path):
@@ -140,7 +140,7 @@ def test_an_index_that_points_outside_is_refused(name: str, folder: Path):
     shutil.copy(folder / "model.safetensors", folder.parent / "outside.safetensors")
     index = {"weight_map": {"embeddings.word_embeddings.weight": name}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    refused(folder, "only safetensors files of the folder itself are read")
+    refused(folder, re.escape(f"names {name!r}"))
 
 
 @pytest.mark.parametrize("content", ["{}", '{"weight_map": {}}', '{"weight_map": 3}', '{"weight_map": null}'])
@@ -159,7 +159,7 @@ def test_a_weight_in_two_shards(folder: Path):
     shutil.copy(folder / "model.safetensors", folder / "model-2.safetensors")
     index = {"weight_map": {"a": "model.safetensors", "b": "model-2.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    refused(folder, r"holds the weight embeddings\.LayerNorm\.\w+ twice")
+    refused(folder, r"the weight embeddings\.LayerNorm\.\w+ twice")
 
 
 # --- weights, strictly both ways -------------------------------------------------------------------------------------
@@ -199,12 +199,12 @@ def test_each_missing_weight_is_named(family: str, head: str, checkpoint: Callab
 def test_an_unknown_weight_is_named(family: str, name: str, checkpoint: Callable, tmp_path: Path):
     folder = checkpoint(family, n_layers=1).folder
     path = changed(folder, tmp_path / "more", lambda weights: weights | {name: torch.zeros(40, 40)})
-    refused(path, rf"holds the weight {re.escape(name)}")
+    refused(path, rf"the weight {re.escape(name)}, .*config\.json")
 
 
 def test_a_layer_more_than_the_config_says(checkpoint: Callable, tmp_path: Path):
     folder = reconfigured(checkpoint("bert").folder, tmp_path / "fewer", num_hidden_layers=2)
-    refused(folder, r"holds the weight encoder\.layer\.2\.")
+    refused(folder, r"the weight encoder\.layer\.2\.")
 
 
 def test_a_layer_less_than_the_config_says(checkpoint: Callable, tmp_path: Path):
@@ -235,7 +235,7 @@ def test_each_weight_of_another_shape_is_named(family: str, checkpoint: Callable
 @pytest.mark.parametrize(("field", "value"), [("hidden_size", 45), ("vocab_size", 98), ("intermediate_size", 51),
                                               ("max_position_embeddings", 10**12), ("type_vocab_size", 3)])  # fmt: skip
 def test_a_config_that_belongs_to_other_weights(field: str, value: int, folder: Path, tmp_path: Path):
-    refused(reconfigured(folder, tmp_path / "other", **{field: value}), r"has the shape .*; config\.json makes")
+    refused(reconfigured(folder, tmp_path / "other", **{field: value}), r"has the shape .* config\.json makes")
 
 
 # --- config.json -----------------------------------------------------------------------------------------------------
@@ -319,9 +319,7 @@ def test_a_missing_field_is_named(field: str, checkpoint: Callable, tmp_path: Pa
     ],
 )
 def test_fields_that_contradict_each_other(field: str, value: Any, folder: Path, tmp_path: Path):
-    refused(
-        reconfigured(folder, tmp_path / "odd", **{field: value}), r"config\.json describes no encoder that can be built"
-    )
+    refused(reconfigured(folder, tmp_path / "odd", **{field: value}), r"config\.json describes no encoder")
 
 
 # --- what is met later -----------------------------------------------------------------------------------------------
@@ -346,7 +344,7 @@ def test_a_word_beyond_the_table_is_named_when_it_is_typed(checkpoint: Callable,
         ({"resample": 7}, "resample=7"),
         ({"do_rescale": False}, r"does not scale pixels from 0\.\.255"),
         ({"rescale_factor": 0.5}, r"does not scale pixels from 0\.\.255"),
-        ({"image_mean": [0.5]}, r"image_mean=\[0\.5\]: one number for each of 3 channels"),
+        ({"image_mean": [0.5]}, r"image_mean=\[0\.5\].* 3 channels"),
         ({"image_std": "wide"}, "image_std='wide'"),
     ],
 )

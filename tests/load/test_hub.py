@@ -114,7 +114,7 @@ def load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., str]:
     return attempt
 
 
-UNREACHED = "The Hub cannot be reached, so org/tiny cannot be fetched: download the folder where there is a network"
+UNREACHED = "The Hub cannot be reached to download org/tiny"
 
 
 def test_fetched_once_and_there_without_a_network(load: Callable[..., str], checkpoint: Callable, tmp_path: Path):
@@ -137,7 +137,7 @@ def test_fetched_once_and_there_without_a_network(load: Callable[..., str], chec
     ("status", "message"),
     [
         (401, "The Hub has no public model 'org/tiny': check the spelling"),
-        (403, "org/tiny asks for an agreement on the Hub first"),
+        (403, "org/tiny needs an agreement on the Hub"),
         (404, "The Hub has no public model 'org/tiny'"),
         (500, UNREACHED),
     ],

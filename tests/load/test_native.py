@@ -110,7 +110,7 @@ def test_a_number_beyond_float16_is_named_and_nothing_is_written(tmp_path: Path)
     model = make()
     with torch.no_grad():
         model.encoder.layers[1].ffn.w_in.weight[0, 0] = 70_000.0
-    with pytest.raises(EncoderError, match=r"layers\.1\.ffn\.w_in\.weight reaches 70000; float16 ends at 65504"):
+    with pytest.raises(EncoderError, match=r"layers\.1\.ffn\.w_in\.weight reaches 70000\b.* 65504\b"):
         encoder.save(model, tmp_path / "saved", dtype="float16")
     assert list(tmp_path.iterdir()) == []
 
@@ -143,7 +143,7 @@ def test_a_failed_save_leaves_the_old_checkpoint_as_it_was(tmp_path: Path, monke
 def test_saving_never_overwrites_what_it_did_not_write(tmp_path: Path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "diary.txt").write_text("dear diary")
-    with pytest.raises(EncoderError, match="notes holds files that are no checkpoint of this program"):
+    with pytest.raises(EncoderError, match=r"notes .*another folder"):
         encoder.save(make(), tmp_path / "notes")
     with pytest.raises(EncoderError, match=r"diary\.txt is a file"):
         encoder.save(make(), tmp_path / "notes" / "diary.txt")
@@ -153,7 +153,7 @@ def test_saving_never_overwrites_what_it_did_not_write(tmp_path: Path):
 
 
 def test_an_unknown_number_type_is_refused(tmp_path: Path):
-    with pytest.raises(EncoderError, match="dtype='int8': choose one of float32, float16, bfloat16"):
+    with pytest.raises(EncoderError, match=r"dtype='int8'.* float32, float16, bfloat16"):
         encoder.save(make(), tmp_path / "saved", dtype="int8")
 
 
@@ -175,7 +175,7 @@ def change_weights(folder: Path, change) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f["encoder"].update(n_moons=3), "encoder has the field 'n_moons'"),
+        (lambda f: f["encoder"].update(n_moons=3), "encoder .*field 'n_moons'"),
         (lambda f: f["encoder"].pop("d_model"), "encoder has no d_model"),
         (lambda f: f["encoder"].update(d_model="12"), r"encoder\.d_model='12'"),
         (lambda f: f["encoder"].update(n_layers=True), r"encoder\.n_layers=True"),
@@ -184,8 +184,8 @@ def change_weights(folder: Path, change) -> None:
         (lambda f: f["encoder"].update(patches={"image_size": 8, "colour": 1}), "field 'colour'"),
         (lambda f: f["mlm_head"].update(activation=2), r"mlm_head\.activation=2"),
         (lambda f: f.update(encoder=None), "no object 'encoder'"),
-        (lambda f: f.update(format=9), "has the format 9; this version reads 1"),
-        (lambda f: f.update(pooling="median"), "pooling='median': known are mean, cls, max"),
+        (lambda f: f.update(format=9), "format 9.* reads 1"),
+        (lambda f: f.update(pooling="median"), "pooling='median'.* mean, cls, max"),
     ],
 )
 def test_a_field_that_is_wrong_is_named(change, message: str, tmp_path: Path):
@@ -206,10 +206,10 @@ def test_a_field_that_came_later_takes_its_default(tmp_path: Path):
     [
         (lambda w: w.pop("layers.1.ffn.w_in.bias"), r"lacks the weight layers\.1\.ffn\.w_in\.bias"),
         (lambda w: w.pop("mlm_head.norm.weight"), r"lacks the weight mlm_head\.norm\.weight"),
-        (lambda w: w.update(extra=torch.zeros(2)), "holds the weight extra"),
+        (lambda w: w.update(extra=torch.zeros(2)), "unknown weight extra"),
         (
             lambda w: w.update({"layers.0.attention.w_q.weight": torch.zeros(12, 7)}),
-            r"layers\.0\.attention\.w_q\.weight has the shape \(12, 7\); config\.json makes it \(12, 12\)",
+            r"layers\.0\.attention\.w_q\.weight .*\(12, 7\).*\(12, 12\)",
         ),
     ],
 )
@@ -264,5 +264,5 @@ def test_what_cannot_be_predicted_is_said(head, text: str, k: int, message: str)
 
 
 def test_a_head_needs_words():
-    with pytest.raises(EncoderError, match="vocab_size=0: a masked-word head needs words"):
+    with pytest.raises(EncoderError, match="vocab_size=0"):
         MLMHead(PLAIN.replace(vocab_size=0, patches=Patches(8, 4)))

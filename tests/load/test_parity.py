@@ -242,7 +242,7 @@ def test_images(n_layers: int, qkv_bias: bool, checkpoint: Callable):
     ("head", "meaning"),
     [
         ("ForImageClassification", "a classification head"),
-        ("ForMaskedImageModeling", "a head that paints hidden patches"),
+        ("ForMaskedImageModeling", "masked patches"),
     ],
 )
 def test_heads_of_images_are_left_out(head: str, meaning: str, checkpoint: Callable):

@@ -160,16 +160,16 @@ DENSE = {"in_features": 40, "out_features": 23, "bias": True, "activation_functi
 @pytest.mark.parametrize(
     ("entries", "files", "message"),
     [
-        ((*USUAL, ("LSTM", "2_LSTM")), {}, "a module 'LSTM', which is not known here"),
-        ((*USUAL, ("WeightedLayerPooling", "2")), {}, "a module 'WeightedLayerPooling'"),
-        ((("Pooling", "1_Pooling"), ("Transformer", "")), {}, "the modules Pooling, Transformer; known is the order"),
-        ((*USUAL, ("Normalize", ""), ("Dense", "2_Dense")), {}, "known is the order"),
-        (USUAL, {"1_Pooling/config.json": {"pooling_mode": ["mean", "max"]}}, r"several ways at once \(mean, max\)"),
+        ((*USUAL, ("LSTM", "2_LSTM")), {}, "module 'LSTM'"),
+        ((*USUAL, ("WeightedLayerPooling", "2")), {}, "module 'WeightedLayerPooling'"),
+        ((("Pooling", "1_Pooling"), ("Transformer", "")), {}, "Pooling, Transformer: .* Transformer, Pooling"),
+        ((*USUAL, ("Normalize", ""), ("Dense", "2_Dense")), {}, "Normalize, Dense: .* Dense, Normalize"),
+        (USUAL, {"1_Pooling/config.json": {"pooling_mode": ["mean", "max"]}}, r"\(mean, max\)"),
         (USUAL, {"1_Pooling/config.json": {"pooling_mode": "median"}}, "pooling_mode='median'"),
         (
             USUAL,
             {"1_Pooling/config.json": {"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}},
-            r"several ways at once \(mean, max\)",
+            r"\(mean, max\)",
         ),
         ((("Transformer", ""), ("Pooling", "../elsewhere")), {}, "'../elsewhere' leads out of the folder"),
         ((("Transformer", "/etc"), ("Pooling", "1_Pooling")), {}, "'/etc' leads out of the folder"),
@@ -177,7 +177,7 @@ DENSE = {"in_features": 40, "out_features": 23, "bias": True, "activation_functi
         (
             (*USUAL, ("Dense", "2_Dense")),
             {"2_Dense/config.json": {**DENSE, "activation_function": "os.system"}},
-            "activation_function='system': known are Identity, Tanh, ReLU, GELU",
+            "activation_function='system'.* Identity, Tanh, ReLU, GELU",
         ),
         ((*USUAL, ("Dense", "2_Dense")), {"2_Dense/config.json": {**DENSE, "use_residual": True}}, "use_residual=True"),
         ((*USUAL, ("Dense", "2_Dense")), {"2_Dense/config.json": {"bias": True}}, "describes no linear map"),
@@ -194,7 +194,7 @@ def test_what_is_not_known_is_named(entries: tuple, files: dict, message: str, f
     ("weights", "message"),
     [
         ({"linear.weight": (23, 40)}, r"lacks the weight linear\.bias"),
-        ({"linear.weight": (23, 40), "linear.bias": (23,), "more": (1,)}, "holds an unknown weight more"),
+        ({"linear.weight": (23, 40), "linear.bias": (23,), "more": (1,)}, "2_Dense .*unknown weight more"),
         ({"linear.weight": (23, 41), "linear.bias": (23,)}, r"linear\.weight in 2_Dense has the shape \(23, 41\)"),
     ],
 )

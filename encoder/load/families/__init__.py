@@ -28,8 +28,8 @@ FAMILIES: dict[str, Family] = {
 
 
 def family_of(fields: Fields) -> Family:
-    """The family that config.json names in model_type. Raises LoadError for one that is not known."""
+    """The family of config.json's model_type. Raises LoadError for an unknown one."""
     kind = fields.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
-        raise unsupported("model_type", kind, f"known families are {', '.join(FAMILIES)}")
+        raise unsupported("model_type", kind, f"choose one of the families {', '.join(FAMILIES)}")
     return FAMILIES[kind]

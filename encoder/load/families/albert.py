@@ -25,10 +25,10 @@ LAYER = "encoder.albert_layer_groups.{l}.albert_layers.0"
 
 def albert_config(fields: Fields) -> EncoderConfig:
     """ALBERT's config.json."""
-    only(fields, "inner_group_num", 1, "groups of several different layers are not known, only layers repeated")
+    only(fields, "inner_group_num", 1, "choose a model whose groups repeat a single layer")
     width = integer(fields, "embedding_size", 128)
     if width == integer(fields, "hidden_size"):
-        raise unsupported("embedding_size", width, "a projection between equal widths is not known")
+        raise unsupported("embedding_size", width, "choose a width that differs from hidden_size")
     return EncoderConfig(
         **bert_fields(fields)
         | {
@@ -42,9 +42,11 @@ def albert_config(fields: Fields) -> EncoderConfig:
 
 
 def albert_head(fields: Fields) -> MLMHeadConfig:
-    """Its head takes the encoder's activation."""
+    """Its head has the encoder's activation."""
     return MLMHeadConfig(
-        activation(fields, "hidden_act", "gelu_new"), number(fields, "layer_norm_eps", 1e-12), tied=tied(fields)
+        activation=activation(fields, "hidden_act", "gelu_new"),
+        norm_eps=number(fields, "layer_norm_eps", 1e-12),
+        tied=tied(fields),
     )
 
 

@@ -27,7 +27,7 @@ from encoder.mlm import MLMHeadConfig
 
 
 def bert_fields(fields: Fields) -> dict[str, Any]:
-    """What all of them call by the same name. type_vocab_size is 2 where a file does not say."""
+    """The fields that all of them share. type_vocab_size is 2 by default."""
     check_is_encoder(fields)
     return {
         "vocab_size": integer(fields, "vocab_size"),
@@ -51,7 +51,7 @@ def bert_config(fields: Fields) -> EncoderConfig:
 
 
 def roberta_fields(fields: Fields) -> dict[str, Any]:
-    """RoBERTa (Liu et al. 2019): positions are counted from the row after padding's own."""
+    """RoBERTa (Liu et al. 2019): positions count from the row after that of padding."""
     pad = pad_id(fields, default=1)
     return bert_fields(fields) | {"pad_id": pad, "position_offset": pad + 1, "pad_position": pad}
 
@@ -62,22 +62,22 @@ def roberta_config(fields: Fields) -> EncoderConfig:
 
 
 def prelayernorm_config(fields: Fields) -> EncoderConfig:
-    """RoBERTa-PreLayerNorm's config.json (Wettig et al. 2022): the norms before the sublayers, and one at the end."""
+    """RoBERTa-PreLayerNorm's config.json (Wettig et al. 2022): norms before the sublayers, and a final norm."""
     return EncoderConfig(**roberta_fields(fields), norm_placement="pre", final_norm=True)
 
 
 def electra_config(fields: Fields) -> EncoderConfig:
-    """ELECTRA's config.json (Clark et al. 2020): tables of another width, projected."""
+    """ELECTRA's config.json (Clark et al. 2020): tables of another width, with a projection."""
     return EncoderConfig(**bert_fields(fields), embedding_width=integer(fields, "embedding_size", 128))
 
 
 def bert_head(fields: Fields) -> MLMHeadConfig:
-    """BERT's head takes the encoder's activation."""
+    """BERT's head has the encoder's activation."""
     return MLMHeadConfig(activation(fields, "hidden_act"), number(fields, "layer_norm_eps", 1e-12), tied=tied(fields))
 
 
 def gelu_head(fields: Fields) -> MLMHeadConfig:
-    """RoBERTa's and ELECTRA's head: GELU, whatever the encoder has."""
+    """RoBERTa's and ELECTRA's head: GELU, whatever the encoder's activation is."""
     return MLMHeadConfig("gelu", number(fields, "layer_norm_eps", 1e-12), tied=tied(fields))
 
 

@@ -1,4 +1,4 @@
-"""DistilBERT (Sanh et al. 2019): BERT without segments and pooler, under names of its own."""
+"""DistilBERT (Sanh et al. 2019): BERT without segments and pooler, with other names."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from encoder.load.families.family import (
 )
 from encoder.mlm import MLMHeadConfig
 
-#: Not in its config.json: the same for all of them.
+#: config.json does not say it: all models have the same.
 NORM_EPS = 1e-12
 
 
 def distilbert_config(fields: Fields) -> EncoderConfig:
-    """DistilBERT's config.json. Its sinusoidal positions, where it has them, lie in the table on disk."""
+    """DistilBERT's config.json. Sinusoidal positions, where it has them, are in the table on disk."""
     check_is_encoder(fields)
     return EncoderConfig(
         vocab_size=integer(fields, "vocab_size"),

@@ -24,7 +24,7 @@ from encoder.load.families.family import (
 from encoder.mlm import MLMHeadConfig
 
 GLOBAL, LOCAL = "full_attention", "sliding_attention"
-#: kind of layer -> (the field that older files give its rotary base in, what it is where no field says).
+#: kind of layer -> (field of the rotary base in older files, its default).
 BASES = {GLOBAL: ("global_rope_theta", 160_000.0), LOCAL: ("local_rope_theta", 10_000.0)}
 
 
@@ -33,8 +33,8 @@ def modernbert_config(fields: Fields) -> EncoderConfig:
     check_is_encoder(fields)
     kinds = layer_kinds(fields)
     bases = {kind: rotary_base(fields, kind) for kind in BASES}
-    # local_attention counts both sides; the token itself is always seen.
-    reach = integer(fields, "local_attention", 128) // 2
+    # local_attention counts both sides of the token.
+    window = integer(fields, "local_attention", 128) // 2
     return EncoderConfig(
         vocab_size=integer(fields, "vocab_size"),
         d_model=integer(fields, "hidden_size"),
@@ -49,7 +49,7 @@ def modernbert_config(fields: Fields) -> EncoderConfig:
         norm_bias=flag(fields, "norm_bias", False),
         position="rotary",
         rotary_base=tuple(bases[kind] for kind in kinds),
-        attention_window=tuple(reach if kind == LOCAL else None for kind in kinds),
+        attention_window=tuple(window if kind == LOCAL else None for kind in kinds),
         activation=activation(fields, "hidden_activation"),
         gated=True,
         attention_bias=flag(fields, "attention_bias", False),
@@ -61,29 +61,29 @@ def modernbert_config(fields: Fields) -> EncoderConfig:
 
 
 def layer_kinds(fields: Fields) -> list[str]:
-    """Global or local, for every layer. Raises LoadError for a kind that is not known."""
+    """Global or local, for every layer. Raises LoadError for an unknown kind."""
     n_layers = layers(fields)
     kinds: Any = fields.get("layer_types")
     if kinds is None:
         every = integer(fields, "global_attn_every_n_layers", 3)
         return [LOCAL if layer % every else GLOBAL for layer in range(n_layers)]
     if not isinstance(kinds, list) or len(kinds) != n_layers or not set(kinds) <= {GLOBAL, LOCAL}:
-        raise unsupported("layer_types", kinds, f"{GLOBAL} or {LOCAL} is needed for each of {n_layers} layers")
+        raise unsupported("layer_types", kinds, f"give {GLOBAL} or {LOCAL} for each of {n_layers} layers")
     return kinds
 
 
 def rotary_base(fields: Fields, kind: str) -> float:
-    """The rotary base of a kind of layer. Raises LoadError for scaled positions (YaRN and its like)."""
+    """The rotary base of a kind of layer. Raises LoadError for scaled positions such as YaRN."""
     older, default = BASES[kind]
     for key in ("rope_parameters", "rope_scaling"):
         rope = fields.get(key)
         if rope is None:
             continue
-        own = rope.get(kind, rope) if isinstance(rope, dict) else None
-        if not isinstance(own, dict) or own.get("rope_type", own.get("type", "default")) != "default":
-            raise unsupported(key, rope, "rotary positions are known as they are, not scaled")
-        if "rope_theta" in own:
-            return number(own, "rope_theta", default)
+        settings = rope.get(kind, rope) if isinstance(rope, dict) else None
+        if not isinstance(settings, dict) or settings.get("rope_type", settings.get("type", "default")) != "default":
+            raise unsupported(key, rope, "choose a model whose rotary positions are not scaled")
+        if "rope_theta" in settings:
+            return number(settings, "rope_theta", default)
     base = fields.get(older)
     return default if base is None else number(fields, older, default)
 
@@ -123,7 +123,7 @@ MODERNBERT = Family(
         bias=("decoder.bias",),
         table="decoder.weight",
     ),
-    # Its classifiers stand on the same dense map and norm as the masked-word head.
+    # Its classifiers share the dense map and norm of the masked-word head.
     dropped={
         r"classifier\.(weight|bias)": "a classification head",
         r"head\.(dense|norm)\.(weight|bias)": "a classification head",

@@ -1,4 +1,4 @@
-"""MPNet (Song et al. 2020): RoBERTa's positions without segments, and a bias by distance on the scores."""
+"""MPNet (Song et al. 2020): RoBERTa's positions, no segments, and a bias by distance on the scores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from encoder.config import EncoderConfig
 from encoder.load.families.bert import LM_HEAD, POOLER, bert_fields
 from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, Family, Fields, both, integer, only
 
-#: Fixed in the reference, whatever config.json says.
+#: The reference ignores config.json here.
 PAD_POSITION = 1
 BUCKETS = 32
 MAX_DISTANCE = 128
@@ -14,7 +14,7 @@ MAX_DISTANCE = 128
 
 def mpnet_config(fields: Fields) -> EncoderConfig:
     """MPNet's config.json."""
-    only(fields, "relative_attention_num_buckets", BUCKETS, f"the reference counts {BUCKETS} buckets whatever it says")
+    only(fields, "relative_attention_num_buckets", BUCKETS, f"choose {BUCKETS}, as in the reference")
     return EncoderConfig(
         **bert_fields(fields)
         | {"n_segments": 0, "pad_id": PAD_POSITION, "position_offset": PAD_POSITION + 1, "pad_position": PAD_POSITION},

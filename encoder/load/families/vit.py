@@ -22,12 +22,12 @@ from encoder.load.families.family import (
 def vit_config(fields: Fields) -> EncoderConfig:
     """ViT's config.json."""
     check_is_encoder(fields)
-    only(fields, "pooler_act", "tanh", "only BERT's pooler, with tanh, is known")
+    only(fields, "pooler_act", "tanh", "choose a pooler with tanh")
     width = integer(fields, "hidden_size")
-    only(fields, "pooler_output_size", width, "only a pooler of the model's own width is known")
+    only(fields, "pooler_output_size", width, "choose a pooler of the model's width")
     image_size, patch_size = square(fields, "image_size", 224), square(fields, "patch_size", 16)
     if not 0 < patch_size <= image_size:
-        raise unsupported("patch_size", patch_size, f"an image of {image_size} pixels has no such patch")
+        raise unsupported("patch_size", patch_size, f"choose 1 to {image_size}, the pixels of an image")
     patches = Patches(image_size, patch_size, integer(fields, "num_channels", 3))
     return EncoderConfig(
         vocab_size=0,
@@ -49,12 +49,12 @@ def vit_config(fields: Fields) -> EncoderConfig:
 
 
 def square(fields: Fields, key: str, default: int) -> int:
-    """A side in pixels, given once or as two equal ones. Raises LoadError for what is not square."""
+    """A side in pixels, as one number or two equal ones. Raises LoadError for other shapes."""
     value = fields.get(key, default)
     if isinstance(value, list) and len(value) == 2 and value[0] == value[1]:
         value = value[0]
     if isinstance(value, list):
-        raise unsupported(key, value, "only square images and patches are known")
+        raise unsupported(key, value, "choose square images and patches")
     return integer({key: value}, key)
 
 
@@ -78,10 +78,10 @@ VIT = Family(
     prefixes=("vit.", ""),
     dropped={
         r"classifier\.(weight|bias)": "a classification head",
-        r"decoder\.0\.(weight|bias)": "a head that paints hidden patches",
+        r"decoder\.0\.(weight|bias)": "a head that reconstructs masked patches",
         r"embeddings\.mask_token": "",
     },
-    # transformers 5 has other names in memory; a file written from there may carry them.
+    # transformers 5 has other names in memory, and may write them.
     renamed=(
         (r"((?:vit\.)?)layers\.(\d+)\.(.+)", r"\1encoder.layer.\2.\3"),
         (r"(.*\.layer\.\d+\.attention)\.q_proj\.(.+)", r"\1.attention.query.\2"),
