@@ -15,11 +15,7 @@ from numpy.typing import NDArray
 Numbers = Sequence[float] | NDArray[np.floating]
 
 #: role -> (colour on a light ground, colour on a dark ground), the text colours of .streamlit/config.toml.
-COLOURS = {
-    "q": ("#1a57ae", "#8bb9ff"),
-    "k": ("#b32836", "#ff979c"),
-    "v": ("#146c3a", "#74d6a0"),
-}
+COLOURS = {"q": ("#1a57ae", "#8bb9ff"), "k": ("#b32836", "#ff979c"), "v": ("#146c3a", "#74d6a0")}
 
 #: Terms of a long sum that are written out before the dots.
 SHOWN_TERMS = 3

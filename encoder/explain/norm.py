@@ -116,17 +116,6 @@ class NormComparison:
         x = self.input if norm == "input" else self.outputs[norm]
         return x.mean(axis=1), x.std(axis=1)
 
-    def root_mean_square(self, norm: str) -> Floats:
-        """[N]: sqrt(mean of x^2) of every token after the norm ("input": before it)."""
-        x = self.input if norm == "input" else self.outputs[norm]
-        rms: Floats = np.sqrt((x**2).mean(axis=1))
-        return rms
-
-    def component_statistics(self, norm: str) -> tuple[Floats, Floats]:
-        """[D] each: mean and population standard deviation of every component after the norm."""
-        x = self.input if norm == "input" else self.outputs[norm]
-        return x.mean(axis=0), x.std(axis=0)
-
 
 def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Normalised:
     """One token at the norm `name` ("embedding_norm", "layers.0.ffn_norm", "final_norm", ...).
@@ -280,8 +269,7 @@ def _norm_formula(
         symbols=stack(*rule, r"\mu_i = \frac1D \sum_d x_{i,d}", r"\sigma_i^2 = \frac1D \sum_d (x_{i,d} - \mu_i)^2"),
         # In two steps: one line would be wider than a phone.
         numbers=calculation(
-            (rf"\hat x_{{{i},{c}}}", [divided, number(plain[c])]),
-            (rf"y_{{{i},{c}}}", [scaled, number(output[c])]),
+            (rf"\hat x_{{{i},{c}}}", [divided, number(plain[c])]), (rf"y_{{{i},{c}}}", [scaled, number(output[c])])
         ),
     )
 

@@ -144,14 +144,7 @@ def choice(name: str, base: Inputs, label: str, titles: dict, **more) -> object:
     if widget not in st.session_state:
         st.session_state[widget] = getattr(base, name)
     return st.segmented_control(
-        label,
-        list(titles),
-        key=widget,
-        format_func=titles.get,
-        required=True,
-        on_change=_take,
-        args=(name,),
-        **more,
+        label, list(titles), key=widget, format_func=titles.get, required=True, on_change=_take, args=(name,), **more
     )
 
 

@@ -46,14 +46,7 @@ def selected_place(view: View, width: int | None = None) -> Place:
 
 
 def place_bar(
-    view: View,
-    place: Place,
-    *,
-    query: str = "",
-    key: str = "",
-    component: int = 0,
-    neuron: int = 0,
-    columns: int = 4,
+    view: View, place: Place, *, query: str = "", key: str = "", component: int = 0, neuron: int = 0, columns: int = 4
 ) -> None:
     """Widgets for token i, token j, component and neuron.
 
@@ -85,12 +78,6 @@ def select(values: Mapping[Param[Any], object]) -> None:
     """Set several values. For callbacks, and for code that runs before their widgets."""
     for param, value in values.items():
         state.put(param, value)
-
-
-def put(**values: object) -> None:
-    """Set values by their names in the address. For callbacks of pages that do not use `select` yet."""
-    for name, value in values.items():
-        state.put(name, value)
 
 
 def go(step: str) -> None:

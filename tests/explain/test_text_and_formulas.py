@@ -105,9 +105,22 @@ def test_three_norms_are_torchs(minilm: TextEncoder):
     mean, std = comparison.token_statistics("layer")
     assert (np.abs(mean) < 1e-5).all()
     assert std == pytest.approx(1.0, abs=1e-4)
-    mean, std = comparison.component_statistics("batch")
-    assert (np.abs(mean) < 1e-4).all()
-    assert std == pytest.approx(1.0, abs=1e-3)
+    batch, rms = comparison.outputs["batch"], comparison.outputs["rms"]
+    assert (np.abs(batch.mean(axis=0)) < 1e-4).all()
+    assert batch.std(axis=0) == pytest.approx(1.0, abs=1e-3)
+    assert np.sqrt((rms**2).mean(axis=1)) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_rmsnorm_sets_the_root_mean_square_to_1_and_not_the_deviation():
+    x = np.random.default_rng(0).normal(3.0, 1.0, (5, 24)).astype(np.float32)
+    rms = explain.norm.three_norms(x, 1e-12)["rms"]
+    assert np.sqrt((rms**2).mean(axis=1)) == pytest.approx(1.0, abs=1e-5)
+    assert (rms.std(axis=1) < 0.6).all()
+
+
+def test_orthogonal_vectors_have_cosine_0():
+    x = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
+    assert explain.arithmetic.cosine(x, x[:1]).tolist() == [1.0, 0.0, 1.0, -1.0]
 
 
 def test_what_is_kept_of_three_norms(minilm: TextEncoder):
