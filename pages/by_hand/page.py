@@ -52,7 +52,7 @@ def options(base: Inputs) -> Inputs:
         placement = choice("norm_placement", base, "Norm placement", {"post": "Post-norm", "pre": "Pre-norm"})
         scaled = choice("scaled", base, "Scores", {True: "divided by √d_k", False: "not divided"})
     st.button(
-        "Reset all numbers", icon=":material/restart_alt:", key="reset", on_click=editable_inputs.reset,
+        "Reset all numbers", icon=":material/restart_alt:", key="reset-numbers", on_click=editable_inputs.reset,
         help="Back to the numbers of the example.",
     )  # fmt: skip
     return base.replace(positions=positions, norm_placement=placement, scaled=scaled)

@@ -70,7 +70,7 @@ def test_choices_go_into_the_address_and_back() -> None:
     assert_well(app)
     assert json.loads(app.query_params["hand"]) == {"positions": "notes", "norm_placement": "pre"}
     assert "X_1 = X' + O" in formulas(app)
-    app.button(key="reset").click().run()
+    app.button(key="reset-numbers").click().run()
     assert_well(app)
     assert "hand" not in app.query_params
     assert "X_1 = X' + O" not in formulas(app)
