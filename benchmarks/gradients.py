@@ -52,15 +52,15 @@ def figures(found: Sequence[gradients.Measurement]) -> dict[str, Any]:
         }
     }
     for placement in NORM_PLACEMENTS:
-        fit = gradients.fit_slope(found, placement)
+        slope = gradients.fit_slope(found, placement)
         squared = frame[frame.placement == placement].squared_norm
         result[placement] = {
-            "slope": None if fit is None else fit.slope,
+            "slope": slope,
             "last_gradient_norm": last[placement].to_dict(),
             "squared_norm": {"least": float(squared.min()), "most": float(squared.max())},
         }
-        if fit is not None:
-            result["ok"][f"{placement} slope"] = SLOPE[placement][0] <= fit.slope <= SLOPE[placement][1]
+        if slope is not None:
+            result["ok"][f"{placement} slope"] = SLOPE[placement][0] <= slope <= SLOPE[placement][1]
     result["pre"]["squared_norm_after_last_layer"] = {
         int(row.depth): [round(float(value), 2) for value in (row.squared_norm, row.lower, row.upper)]
         for row in pre.groupby("depth").tail(1).reset_index().itertuples()

@@ -190,17 +190,11 @@ def theorem_line(depths: Sequence[int], placement: NormPlacement, d_model: int, 
 # --- summaries --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Slope:
-    """log(gradient norm) = intercept + slope x log(depth), by least squares over the means of the seeds."""
+def fit_slope(measurements: Iterable[Measurement], placement: NormPlacement) -> float | None:
+    """Exponent of the depth L that fits the last layer's gradient norm; None for fewer than two depths.
 
-    placement: NormPlacement
-    slope: float
-    intercept: float
-
-
-def fit_slope(measurements: Iterable[Measurement], placement: NormPlacement) -> Slope | None:
-    """Slope of the last layer's gradient norm over depth, both as logarithms; None for fewer than two depths."""
+    Least squares of log(gradient norm, mean over the seeds) on log(L).
+    """
     by_depth: dict[int, list[float]] = {}
     for entry in measurements:
         if entry.placement == placement:
@@ -208,8 +202,7 @@ def fit_slope(measurements: Iterable[Measurement], placement: NormPlacement) -> 
     if len(by_depth) < 2:
         return None
     means = [sum(norms) / len(norms) for norms in by_depth.values()]
-    slope, intercept = np.polyfit(np.log(list(by_depth)), np.log(means), 1)
-    return Slope(placement, float(slope), float(intercept))
+    return float(np.polyfit(np.log(list(by_depth)), np.log(means), 1)[0])
 
 
 def to_frame(measurements: Iterable[Measurement]) -> pandas.DataFrame:

@@ -127,10 +127,11 @@ def measure(model: MaskedWordModel, data: Prepared, run: TrainingRun) -> Figures
         for length in range(6, 25)
     ]
     previous, following = neighbour_weights(model.encoder, [torch.from_numpy(ids) for ids in rows if len(ids)])
+    n_masked = sum(len(words) for _, _, words in held_out)
+    n_parameters = sum(parameter.numel() for parameter in model.parameters())
     return Figures(
-        held_out.n_masked, loss, accuracy, base_loss, base_accuracy, sum(p.numel() for p in model.parameters()),
-        previous.tolist(), following.tolist(),
-    )  # fmt: skip
+        n_masked, loss, accuracy, base_loss, base_accuracy, n_parameters, previous.tolist(), following.tolist()
+    )
 
 
 @torch.no_grad()

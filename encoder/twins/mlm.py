@@ -13,7 +13,6 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -83,16 +82,8 @@ def new_optimiser(model: nn.Module, recipe: TrainingRecipe) -> torch.optim.AdamW
 # --- held-out measures ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """Held-out batches: (ids with every chosen token replaced by [MASK], indices of these tokens, their words)."""
-
-    batches: tuple[tuple[Tensor, Tensor, Tensor], ...]
-
-    @property
-    def n_masked(self) -> int:
-        """Number of tokens to predict."""
-        return sum(len(words) for _, _, words in self.batches)
+#: Batches of (ids with every chosen token replaced by [MASK], indices of these tokens, their words).
+HeldOut = list[tuple[Tensor, Tensor, Tensor]]
 
 
 def held_out_batches(
@@ -105,7 +96,7 @@ def held_out_batches(
     draw = np.random.default_rng([seed, 3])
     sentences = np.arange(0, len(data), every)
     lengths = np.minimum(data.lengths, longest - 2)[sentences]
-    batches = []
+    batches: HeldOut = []
     for length in np.unique(lengths):
         rows = single_rows(data, sentences[lengths == length], int(length), special)
         chosen = (draw.random(rows.shape) < share) & (rows >= special.n_special)
@@ -115,7 +106,7 @@ def held_out_batches(
         batches.append(
             (torch.from_numpy(hidden), torch.from_numpy(np.flatnonzero(chosen)), torch.from_numpy(rows[chosen]))
         )
-    return HeldOut(tuple(batches))
+    return batches
 
 
 @torch.no_grad()
@@ -124,20 +115,21 @@ def evaluate(model: MaskedWordModel, held_out: HeldOut) -> tuple[float, float]:
     was_training = model.training
     model.eval()
     device = model.encoder.device
-    loss, right = 0.0, 0
-    for ids, chosen, words in held_out.batches:
+    loss, right, total = 0.0, 0, 0
+    for ids, chosen, words in held_out:
         logits = model(ids.to(device), chosen.to(device)).float()
         words = words.to(device)
         loss += float(F.cross_entropy(logits, words, reduction="sum"))
         right += int((logits.argmax(-1) == words).sum())
+        total += len(words)
     model.train(was_training)
-    return loss / held_out.n_masked, right / held_out.n_masked
+    return loss / total, right / total
 
 
 def unigram_baseline(train: Encoded, held_out: HeldOut, vocab_size: int) -> tuple[float, float]:
     """(loss in nats, accuracy) of guessing by the word frequency of the training part, one added to each count."""
     counts = np.bincount(train.ids, minlength=vocab_size).astype(np.float64) + 1.0
-    words = torch.cat([words for _, _, words in held_out.batches]).numpy()
+    words = torch.cat([words for _, _, words in held_out]).numpy()
     return float(-np.log(counts / counts.sum())[words].mean()), float((words == counts.argmax()).mean())
 
 

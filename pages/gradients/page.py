@@ -123,11 +123,13 @@ def over_depth(frame: pd.DataFrame, measurements: list[gradients.Measurement], s
 
 def slopes(measurements: list[gradients.Measurement], setting: gradients.Setting) -> str:
     """The fitted slopes beside the exponents of the theory."""
-    fits = {placement: gradients.fit_slope(measurements, placement) for placement in NORM_PLACEMENTS}
-    if not all(fits.values()):
+    fitted_slopes = {placement: gradients.fit_slope(measurements, placement) for placement in NORM_PLACEMENTS}
+    if None in fitted_slopes.values():
         return "Choose a second depth for a slope."
-    bounds = {placement: number(gradients.theorem_exponent(placement), 2) for placement in fits}
-    fitted = "; ".join(f"{PLACEMENT_NAMES[p]} {number(fit.slope, 2)} (bound {bounds[p]})" for p, fit in fits.items())
+    bounds = {placement: number(gradients.theorem_exponent(placement), 2) for placement in NORM_PLACEMENTS}
+    fitted = "; ".join(
+        f"{PLACEMENT_NAMES[p]} {number(slope, 2)} (bound {bounds[p]})" for p, slope in fitted_slopes.items()
+    )
     if setting.is_theory:
         lines = (
             "Dotted: the upper bounds of Theorem 1, O(d √(ln d / L)) for pre-norm and O(d √(ln d)) for post-norm. "

@@ -14,7 +14,7 @@ def test_gradients_are_measured_with_the_slope_in_words() -> None:
     for placement in ("pre", "post"):
         slope = gradients.fit_slope(found, placement)
         assert slope is not None
-        assert f"{placement}-norm {number(slope.slope, 2)}" in written(app)
+        assert f"{placement}-norm {number(slope, 2)}" in written(app)
     rows = gradients.to_frame(found)
     post = rows[(rows.placement == "post") & (rows.depth == 6)].groupby("layer").squared_norm.mean()
     assert f"{post.min():.2f} to {post.max():.2f}" in written(app)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 import statistics
 
 import pytest
@@ -21,8 +20,8 @@ def test_the_theory_in_a_small_setting():
     pre, post = (gradients.fit_slope(found, placement) for placement in ("pre", "post"))
     assert pre is not None
     assert post is not None
-    assert -0.65 < pre.slope < -0.3
-    assert -0.2 < post.slope < 0.2
+    assert -0.65 < pre < -0.3
+    assert -0.2 < post < 0.2
     frame = gradients.to_frame(found)
     means = frame.groupby(["placement", "layer"])[["squared_norm", "lower", "upper"]].mean()
     assert means.loc["pre"].squared_norm.between(means.loc["pre"].lower, means.loc["pre"].upper).all()
@@ -101,10 +100,7 @@ def test_the_same_seed_gives_the_same_figures():
 @pytest.mark.parametrize("exponent", [-0.5, 0.0, 0.7])
 def test_the_slope_of_a_power_law_is_its_exponent(exponent: float):
     law = [Measurement(d, "pre", s, (0.0, 3.0 * d**exponent), (1.0, 1.0), 0.0) for d in (2, 5, 11) for s in (0, 1)]
-    fit = gradients.fit_slope(law, "pre")
-    assert fit is not None
-    assert fit.slope == pytest.approx(exponent, abs=1e-9)
-    assert math.exp(fit.intercept) == pytest.approx(3.0)
+    assert gradients.fit_slope(law, "pre") == pytest.approx(exponent, abs=1e-9)
     assert gradients.fit_slope(law, "post") is None
     assert gradients.fit_slope(law[:2], "pre") is None  # one depth has no slope
 

@@ -120,8 +120,8 @@ def test_checkpoints_need_a_point_of_the_curve():
 def test_held_out_words_are_all_masked_and_always_the_same(prepared: Prepared):
     special = batches.Special.of(prepared.tokenizer)
     first, second = (mlm.held_out_batches(prepared.held_out, special, longest=32) for _ in range(2))
-    assert first.n_masked > 0
-    for (ids, chosen, words), (again, _, _) in zip(first.batches, second.batches, strict=True):
+    assert first
+    for (ids, chosen, words), (again, _, _) in zip(first, second, strict=True):
         assert torch.equal(ids, again)
         assert (ids.flatten()[chosen] == special.mask).all()
         assert (words >= special.n_special).all()
@@ -132,7 +132,7 @@ def test_the_unigram_baseline_guesses_the_most_frequent_word(prepared: Prepared)
     special = batches.Special.of(prepared.tokenizer)
     held_out = mlm.held_out_batches(prepared.held_out, special, longest=32)
     loss, accuracy = mlm.unigram_baseline(prepared.train, held_out, prepared.tokenizer.vocab_size)
-    words = torch.cat([words for _, _, words in held_out.batches]).tolist()
+    words = torch.cat([words for _, _, words in held_out]).tolist()
     counts = {word: int((prepared.train.ids == word).sum()) + 1 for word in range(prepared.tokenizer.vocab_size)}
     total, best = sum(counts.values()), max(counts, key=lambda word: counts[word])
     assert accuracy == pytest.approx(words.count(best) / len(words))
