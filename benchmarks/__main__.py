@@ -1,7 +1,7 @@
 """`python -m benchmarks [--quick] [--only PART ...] [--json FILE]`: measure, print the table, write JSON.
 
-A figure with two sides is a ratio of medians, both sides measured in turn in this run. What cannot be measured here is
-said: a rival that is not installed, a browser that is not there.
+A comparison is a ratio of medians, with both sides measured in turn. The output names what cannot be measured here: a
+rival that is not installed, a missing browser.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ QUICK_LENGTHS, QUICK_LONG = (16, 64, 128), (2048,)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code is 0 when all could be measured, whether or not it reaches its goal."""
+    """Run the command line; the exit code is 0 if everything was measured, even where a target is missed."""
     options = parser().parse_args(arguments)
     if options.lengths is None:
         options.lengths = QUICK_LENGTHS if options.quick else MINILM_LENGTHS
@@ -37,15 +37,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for figure in part(name, options):
                 figures.append(figure)
                 print(report.line(figure), file=sys.stderr, flush=True)
-        except Exception as error:  # the other parts are measured all the same
-            # The results are shared: a trace of a script need not say where the project lies here.
+        except Exception as error:  # the other parts are still measured
+            # The results are shared: they do not contain this machine's paths.
             failed[name] = f"{type(error).__name__}: {error}".replace(f"{ROOT}{os.sep}", "")
             print(f"{name}: {failed[name]}", file=sys.stderr, flush=True)
     print(report.table(figures))
     for name in about["not_installed"]:
-        print(f"- {name} is not installed: published figures stand in its place (pip install -e '.[bench]').")
+        print(f"- {name} is not installed: published figures are used (pip install -e '.[bench]').")
     for name, reason in failed.items():
-        print(f"- {name} could not be measured to its end: {reason}")
+        print(f"- {name} was not measured completely: {reason}")
     report.write_json(options.json, figures, about | {"failed": failed})
     print(f"\nwritten to {options.json}")
     return 1 if failed else 0
@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--long", nargs="*", type=_length(8192), help="T for the random rotary encoder, up to 8192")
     found.add_argument(
         "--clock", choices=("wall", "cpu"), default="wall",
-        help="for the engine: what a person waits, or, on a machine that others use too, what its threads work",
+        help="for the engine: wall time, or on a shared machine the time of its threads",
     )  # fmt: skip
     found.add_argument("--json", type=Path, default=report.RESULTS / "latest.json", metavar="FILE")
     return found

@@ -1,4 +1,4 @@
-"""A class at once: thirty visitors who think five seconds between actions, on two cores."""
+"""A whole class at once: thirty visitors with five seconds between actions, on two cores."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any
 from urllib.parse import quote
 
 from benchmarks import report, serving
-from benchmarks.browser import Visitor, words
 from benchmarks.protocol import Run, Session, Template, link
 from benchmarks.report import Figure
+from benchmarks.visitor import Visitor, words
 
 VISITORS, THINKING, ACTIONS = 30, 5.0, 12
 P95_SECONDS = 0.3
-#: What a visitor does next, and how often.
+#: A visitor's actions and their probabilities.
 HABITS = {"another head": 0.7, "a cell": 0.2, "another sentence": 0.1}
 LAYERS, HEADS, TOKENS = 6, 12, 24
 
 
 def run(*, visitors: int = VISITORS, thinking: float = THINKING, actions: int = ACTIONS, cores: int = 2,
         around: Callable[[serving.App], Any] | None = None) -> Iterator[Figure]:  # fmt: skip
-    """Figures of one class: each visitor opens the app and then acts `actions` times. `around` may watch the server."""
+    """Figures of a class. Each visitor opens the app and then acts `actions` times; `around` may observe the server."""
     with serving.app() as app, limited_to(app, cores):
         template = observed(app)
         watching = around(app) if around else None
@@ -39,7 +39,7 @@ def run(*, visitors: int = VISITORS, thinking: float = THINKING, actions: int = 
 
 
 class limited_to:
-    """Within, the server runs on this many cores, where the system can say so."""
+    """A context in which the server runs on this many cores, if the system supports that."""
 
     def __init__(self, app: serving.App, cores: int) -> None:
         self.app, self.cores = app, cores
@@ -53,7 +53,7 @@ class limited_to:
 
 
 def observed(app: serving.App) -> Template:
-    """What a real Chromium sends after it has typed a sentence and chosen a head."""
+    """What Chromium sends after a sentence was typed and a head selected."""
     frames: list[bytes] = []
 
     def listen(socket: Any) -> None:
@@ -71,7 +71,7 @@ def observed(app: serving.App) -> Template:
 
 @dataclass
 class Series:
-    """What was measured in one class."""
+    """Measurements of one class."""
 
     opened: list[Run] = field(default_factory=list)
     runs: dict[str, list[Run]] = field(default_factory=lambda: {name: [] for name in HABITS})
@@ -81,7 +81,7 @@ class Series:
     resident: int = 0
 
     def all(self) -> list[Run]:
-        """Every action, openings left out."""
+        """All actions, without openings."""
         return [run for runs in self.runs.values() for run in runs]
 
 
@@ -102,7 +102,7 @@ async def lesson(app: serving.App, template: Template, visitors: int, thinking: 
             if not waiting[0]:
                 arrived.set()
             await arrived.wait()
-            await asyncio.sleep(thinking * chance.random())  # nobody acts in step
+            await asyncio.sleep(thinking * chance.random())  # visitors do not act in step
             for turn in range(actions):
                 name, act = next_action(session, chance, number, turn)
                 series.runs[name].append(await act)
@@ -126,7 +126,7 @@ async def lesson(app: serving.App, template: Template, visitors: int, thinking: 
 def next_action(
     session: Session, chance: random.Random, number: int, turn: int
 ) -> tuple[str, Coroutine[Any, Any, Run]]:
-    """What this visitor does next: its name, and the action itself."""
+    """A random next action: its name, and the action."""
     name = chance.choices(list(HABITS), weights=list(HABITS.values()))[0]
     if name == "another head":
         return name, session.open_head(chance.randrange(LAYERS), chance.randrange(HEADS))
@@ -136,13 +136,13 @@ def next_action(
 
 
 def figures(series: Series, visitors: int, thinking: float) -> Iterator[Figure]:
-    """The 95th percentile that the class is judged by, and what explains it."""
+    """The 95th percentile of all actions, and details of it."""
     every = [run.seconds for run in series.all()]
     what = f"{visitors} visitors, {thinking:g} s of thinking"
     raw = {name: report.seconds(value) for name, value in spread(every).items()}
     note = (
-        "The class is sessions that speak Streamlit's protocol as a browser does, not browsers: from a request to the "
-        "end of the script with all that it sends. The program that plays them runs on the same machine."
+        "The visitors are sessions of Streamlit's protocol, not browsers: each time is from a request to the end of "
+        "the script with all that it sends. The program of the visitors runs on the same machine."
     )
     worst = percentile(every, 95)
     yield Figure("load", f"{what}: 95th percentile", "", worst, TOKENS, "s", P95_SECONDS, raw=raw, note=note)
@@ -154,7 +154,7 @@ def figures(series: Series, visitors: int, thinking: float) -> Iterator[Figure]:
             yield Figure("load", f"{what}: {name}", "", percentile(taken, 95), TOKENS, "s", None, raw=raw)
     raw = {
         "share of one core": f"{series.server_cpu / series.seconds:.0%}",
-        "players' share": f"{series.own_cpu / series.seconds:.0%}",
+        "visitors' share": f"{series.own_cpu / series.seconds:.0%}",
         "server's memory": report.megabytes(series.resident),
     }
     work = 1000 * series.server_cpu / len(every)

@@ -1,7 +1,7 @@
-"""A visitor without a browser: speaks Streamlit's protocol over a websocket, as its frontend does.
+"""A visitor without a browser, which uses Streamlit's protocol over a websocket as its frontend does.
 
-Thirty Chromiums on the server's own two cores would measure Chromium. A session here sends what a real browser was seen
-to send (`Template`), changes one value, and reads every message up to the end of the run; like the frontend it keeps
+Thirty Chromiums on the server's own two cores would measure Chromium. A session here sends what a real browser sent
+(`Template`), changes one value, and reads every message up to the end of the run; like the frontend it keeps
 large messages by their hash, so that the server may answer with a reference.
 """
 
@@ -29,7 +29,7 @@ EVENTS = re.compile(r"\$\$STREAMLIT_INTERNAL_KEY_(.+)__events")
 class Template:
     """What a real browser sends: its newest complete request to run the script.
 
-    components: key -> id of the components that it was seen to send an event of.
+    components: key -> id of the components whose events it sent.
     """
 
     message: bytes
@@ -55,7 +55,7 @@ class Template:
         return cls(max(runs, key=lambda run: run[0])[1], components)
 
     def request(self) -> BackMsg:
-        """A fresh copy, without what belongs to one browser or one moment alone."""
+        """A copy without the values of one browser or one moment."""
         message = BackMsg.FromString(self.message)
         state = message.rerun_script
         state.ClearField("cached_message_hashes")
@@ -68,7 +68,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Run:
-    """What came back for one action: seconds to the first message and to the end of the script, bytes, messages."""
+    """The answer to one action: seconds to the first message and to the end of the script, bytes, messages."""
 
     seconds: float
     first: float
@@ -108,14 +108,14 @@ class Session:
         await self.socket.close()
 
     async def open(self, timeout: float = 120) -> Run:
-        """The first run: the page as a browser asks for it, before it knows of any widget."""
+        """The first run, as a browser asks for it before it has any widget."""
         message = self.template.request()
         del message.rerun_script.widget_states.widgets[:]
         message.rerun_script.query_string = self.query
         run = await self._send(message, timeout)
         for widget in self.template.request().rerun_script.widget_states.widgets:
             self.widgets[widget.id] = widget
-        # What the template's browser had chosen is not what this visitor's link says.
+        # This visitor's link has other values than the template's browser.
         for name, values in parse_qs(self.query).items():
             self._put(name, values[0])
         return run
@@ -144,7 +144,7 @@ class Session:
     async def _trigger(self, key: str, payload: dict[str, Any], timeout: float) -> Run:
         base = self.template.components.get(key)
         if base is None:
-            raise LookupError(f"the browser was seen to send no event of the component {key!r}")
+            raise LookupError(f"the browser sent no event of the component {key!r}")
         return await self._rerun((f"$$STREAMLIT_INTERNAL_KEY_{base}__events", json.dumps([payload])), timeout)
 
     async def _rerun(self, trigger: tuple[str, str] | None, timeout: float) -> Run:

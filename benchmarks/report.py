@@ -40,7 +40,7 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """ "ok" or "MISSED" where there is a target. Within the noise of a measurement counts as measured: no mercy."""
+        """ "ok" or "MISSED" if there is a target, without a margin for noise."""
         if self.target is None:
             return ""
         return "ok" if self.value <= self.target else "MISSED"
@@ -70,19 +70,19 @@ def table(figures: Sequence[Figure]) -> str:
 
 
 def name(entry: Figure) -> str:
-    """A figure in words: what, against whom, at which length."""
+    """A figure in words: what, compared with what, at which length."""
     against = f" / {entry.against}" if entry.against else ""
     return f"{entry.what}{against}" + ("" if entry.tokens is None else f", T={entry.tokens}")
 
 
 def line(entry: Figure) -> str:
-    """A figure as it is printed while the others are measured."""
+    """A figure's line in the output during the run."""
     raw = " / ".join(str(value) for value in entry.raw.values())
     return f"{name(entry)}: {number(entry.value, entry.unit)}  {entry.verdict}  ({raw})"
 
 
 def notes(figures: Sequence[Figure]) -> list[str]:
-    """The notes, each once, with the lines that it belongs to."""
+    """Each note once, with its lines."""
     found: dict[str, list[str]] = {}
     for entry in figures:
         if entry.note:
@@ -91,7 +91,7 @@ def notes(figures: Sequence[Figure]) -> list[str]:
 
 
 def number(value: float, unit: str = "") -> str:
-    """Three digits that count, with the unit."""
+    """Three significant digits, with the unit."""
     if abs(value) >= 1000:
         text = f"{value:,.0f}"
     else:
@@ -110,7 +110,7 @@ def megabytes(value: float) -> str:
 
 
 def environment(**settings: Any) -> dict[str, Any]:
-    """What a reader needs to judge the figures: machine, versions, settings, and how busy the machine was."""
+    """The machine, versions and settings, and how busy the machine was."""
     import torch
 
     found = {}
@@ -133,7 +133,7 @@ def environment(**settings: Any) -> dict[str, Any]:
 
 
 def processor() -> str:
-    """The processor's name, as far as the system tells it."""
+    """The processor's name, if the system gives it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -144,7 +144,7 @@ def processor() -> str:
 
 
 def write_json(path: Path, figures: Sequence[Figure], about: dict[str, Any]) -> None:
-    """Everything measured, as JSON."""
+    """Write all figures as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {"environment": about, "figures": [asdict(entry) | {"verdict": entry.verdict} for entry in figures]}
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What others put before the reader for the same sentence: bertviz' two views and attnview's page, as HTML."""
+"""Other tools' HTML for the same sentence: bertviz' two views and attnview's page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import torch
 from benchmarks import report, subjects
 from encoder.text import Tokenized
 
-#: bertviz' page fetches these when it is opened: its address there, and npm's package and file with the same content.
+#: bertviz' page fetches these: address -> npm's package and file with the same content.
 #: (npm has no jQuery 2.0.0; bertviz uses three of its functions, the same in 2.1.0.)
 SCRIPTS = {
     "https://cdnjs.cloudflare.com/ajax/libs/require.js/2.3.6/require.min.js": ("requirejs@2.3.6", "package/require.js"),
@@ -25,12 +25,12 @@ SCRIPTS = {
     "https://ajax.googleapis.com/ajax/libs/jquery/2.0.0/jquery.min.js": ("jquery@2.1.0", "package/dist/jquery.min.js"),
 }
 
-#: What this process needs beside the page to make it, in bytes for each weight: Python's floats, and the text thrice.
+#: Memory to make the page, in bytes for each weight: Python's floats, and the text three times.
 BYTES_A_WEIGHT = 200
 
 
 def attentions(sentence: Tokenized) -> tuple[torch.Tensor, ...]:
-    """One [1, H, T, T] a layer, from transformers: where each rival's work begins."""
+    """One [1, H, T, T] a layer, from transformers: the input of each rival."""
     with torch.no_grad():
         return subjects.minilm().eager(input_ids=subjects.ids(sentence), output_attentions=True).attentions
 

@@ -1,4 +1,4 @@
-"""The real app, started as its own command starts it, and a Chromium to see it with."""
+"""The app, started by its own command, and a Chromium."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class App:
     log_file: Path
 
     def log(self) -> str:
-        """What the server has written so far."""
+        """All output of the server."""
         return self.log_file.read_text(encoding="utf-8", errors="replace")
 
     def cpu_seconds(self) -> float:
-        """What the server's threads have worked so far."""
+        """CPU time of the server's threads."""
         import psutil
 
         times = psutil.Process(self.process.pid).cpu_times()
@@ -55,7 +55,7 @@ class App:
 
 @contextlib.contextmanager
 def app(**environment: str) -> Iterator[App]:
-    """The app on a free port of this machine alone, without the settings of the person who runs this."""
+    """The app on a free port of this machine, without the user's settings."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory() as home:

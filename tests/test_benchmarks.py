@@ -190,7 +190,7 @@ def test_the_command_goes_on_after_a_part_that_fails(
     written = json.loads(file.read_text(encoding="utf-8"))
     assert [entry["part"] for entry in written["figures"]] == ["engine", "load", "load"]
     assert written["environment"]["failed"] == {"browser": "FileNotFoundError: no Chromium found"}
-    assert "browser could not be measured to its end" in capsys.readouterr().out
+    assert "\n- browser " in capsys.readouterr().out
     assert command.main(["--only", "engine", "--json", str(file)]) == 0
 
 
