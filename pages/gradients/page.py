@@ -27,7 +27,7 @@ def main() -> None:
     st.markdown(
         "You see how large the gradient of each layer is before the first training step, in both norm placements.  \n"
         "Look for the slopes in the first chart: does the last layer's gradient shrink as depth grows?  \n"
-        "Xiong et al. 2020 see here why post-norm needs a learning-rate warm-up. Others dispute it (see below)."
+        "For Xiong et al. 2020 this is why post-norm needs a learning-rate warm-up. Others dispute it (see below)."
     )
     controls()
     params = state.read(Params)
@@ -208,8 +208,8 @@ def limits(setting: gradients.Setting) -> None:
             f"tokens. {gradients.MASK_SHARE:.0%} of them are masked, all with one token; the loss is their mean "
             "cross-entropy. With one seed, both placements have the same weights and tokens.\n\n"
             "**Theory.** Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, sections 3.2 and "
-            "3.3. Our attention differs in one point: it has W_O after W_V, as real encoders do. README has the "
-            "figures of `python -m benchmarks.gradients`, at width 256 and up to 24 layers.\n\n"
+            "3.3. Our attention differs in one point: it has W_O after W_V, as real encoders do. `docs/models.md` "
+            "has the figures of `python -m benchmarks.gradients`, at width 256 and up to 24 layers.\n\n"
             "**Limits.** Theorem 1 gives upper bounds, at initialisation only. Adam divides each gradient by its "
             "running size, so a large gradient need not make a large step. Whether these gradients explain warm-up is "
             "disputed. Liu et al. 2020, *Understanding the Difficulty of Training Transformers*, find that unbalanced "

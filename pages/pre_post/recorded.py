@@ -45,7 +45,7 @@ def recorded_training() -> None:
         if len(depths) > 1:
             depth = state.bound(
                 st.segmented_control, Params.depth, "Depth", list(shown), required=True,
-                format_func=lambda name: "all" if name == "all" else f"{shown[name][0]} layers",
+                format_func=lambda name: "All" if name == "all" else f"{shown[name][0]} layers",
             )  # fmt: skip
         across = "seconds" if state.bound(st.toggle, Params.clock, "Seconds instead of steps") else "step"
     table = table[table.n_layers.isin(shown[depth])]
