@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import html.parser
 import io
@@ -25,6 +26,7 @@ from encoder.export import python_code, report
 from encoder.export.document import Section, document, grid_picture
 from encoder.export.python_code import ModelOrigin
 from encoder.figures.png import png
+from encoder.measure import head_map
 from tests.conftest import ROOT
 
 HOSTILE = "</script><img src=x onerror=\"alert('no')\"> a&b \u2028 \x00 <!-- "
@@ -228,6 +230,37 @@ def test_a_selected_querys_row(minilm: encoder.TextEncoder):
     row = trace.attention(2, 3)[2, 1:4]
     assert dict(zip(frame["to"], frame["weight"], strict=True))["cat"] == pytest.approx(float(row[1] / row.sum()))
     assert frame["weight"].is_monotonic_decreasing
+
+
+# --- the map with its options ----------------------------------------------------------------------------------------
+
+
+def test_a_map_of_words_keeps_the_positions_of_their_tokens(minilm: encoder.TextEncoder):
+    trace = minilm.trace("The tokenizers split unbelievable words.", "It works.")
+    options = export.Options(words=True, pairs="a-b", scale_to_max=True, log=True)
+    view = export.map(trace, None, 3, queries=[3], options=options)
+    weights = head_map.dense_map(trace, None, 3, words=True, pairs="a-b").weights.numpy()
+    table = view.frame()
+    assert table["weight"].to_numpy() == pytest.approx(weights.ravel(), abs=1e-7)
+    assert set(table["layer"]) == {"mean"}
+    assert table["key"].min() > table["query"].max(), "sentence B comes after sentence A"
+    assert view.attended()["weight"].sum() == pytest.approx(weights[view.queries[0]].sum(), abs=1e-6)
+    heatmap = view.figure().data[0]
+    assert heatmap.zmax == pytest.approx(weights.max())
+    assert {"Between the sentences", "Whole words", "Colours"} <= set(view.facts())
+    names = {"trace": trace}
+    exec(view.code(), names)
+    pd.testing.assert_frame_equal(names["table"], table)
+
+
+def test_a_map_of_a_long_text_refuses_words(minilm: encoder.TextEncoder):
+    config = dataclasses.replace(SCRATCH, max_tokens=1_024)
+    trace = encoder.build(config, minilm.tokenizer, seed=1).trace("a b c " * 250)
+    with pytest.raises(encoder.EncoderError, match="512"):
+        export.map(trace, 0, 0, options=export.Options(words=True))
+    view = export.map(trace, 0, 1)
+    assert view.cells[1] > 1
+    assert view.frame()["largest_weight"].max() == pytest.approx(view.strongest()["weight"].max())
 
 
 # --- the Python lines ------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""A page of HTML that stands alone: figures that answer to the mouse, pictures, tables; no network, no server.
+"""A standalone HTML page: interactive figures, pictures and tables, without a network or a server.
 
-What somebody typed is in it, so every text is escaped, figures travel as JSON in which "<" cannot occur, and the page's
-own policy (Content-Security-Policy) lets no script run but the ones written here, whatever the text says.
+The page contains text that a user typed, so every text is escaped and no "<" occurs in the JSON of figures. The page's
+Content-Security-Policy allows only the scripts of this module, whatever the text contains.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from encoder.figures import colours as colour
 from encoder.figures.png import png_uri
 from encoder.javascript import joined
 
-#: Longer tables are cut in the page, and say so.
+#: Rows of a table; longer ones are cut, with a note.
 LONGEST_TABLE = 200
-#: Pixels: side of a small map in the grid of all heads, what lies between two, room for the names of layers and heads.
+#: Pixels in the grid of all heads: side of a small map, gap between two, margin for the names of layers and heads.
 SMALL_MAP, BETWEEN, MARGIN = 64, 6, 34
 
 HERE = Path(__file__).parent
@@ -34,11 +34,11 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a report: a heading, and below it whatever there is of figure, picture, sentences and table.
+    """One part of a report: a heading, and below it a figure, a picture, sentences and a table, if given.
 
-    figure: drawn to be hovered and zoomed, `height` pixels high; picture: SVG, or a `Picture`, trusted as it stands;
-    sentences: paragraphs of plain text; table: its index is left out; numbers of it are shown with three decimals;
-    live: what the page's script needs for a picture that answers to pointer and keys (`lines.live_lines`).
+    figure: interactive, `height` pixels high; picture: SVG, or a `Picture`, inserted without escaping; sentences:
+    paragraphs of plain text; table: shown without its index, with three decimals; live: data for the script that makes
+    a picture interactive (`lines_picture.live_lines`).
     """
 
     title: str
@@ -65,10 +65,10 @@ def document(
     Args:
         title: the page's heading and the browser tab's name.
         sections: what it shows, in order.
-        text: the sentence that was looked at.
+        text: the input sentence.
         facts: name -> value: model, layer, head and the settings.
-        code: Python that gives the numbers again.
-        link: the address of the same view in the app, if it has one that others can open.
+        code: Python that gives the same numbers.
+        link: the address of the same view in the app.
         footer: the last line.
     """
     scripts = []
@@ -107,7 +107,7 @@ def document(
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    """Nothing is fetched, and no script runs but these, told by their SHA-256."""
+    """A policy that fetches nothing and runs only these scripts, identified by their SHA-256."""
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     allowed = " ".join(f"&#39;sha256-{digest}&#39;" for digest in digests) or "&#39;none&#39;"
     return (
@@ -122,7 +122,7 @@ def _facts(facts: Mapping[str, object]) -> str:
 
 
 def _section(section: Section, number: int) -> str:
-    narrow = section.figure is None and not section.picture  # tables stand side by side
+    narrow = section.figure is None and not section.picture  # tables lie side by side
     kind = ' class="narrow"' if narrow else ""
     parts = [f"<section{kind}><h2>{escape(section.title)}</h2>"]
     if section.figure is not None:
@@ -132,7 +132,7 @@ def _section(section: Section, number: int) -> str:
             f'<script type="application/json" id="figure-{number}">{_json(section.figure)}</script>'
         )
     if section.live is not None:
-        data = json.dumps(section.live).replace("<", "\\u003c")  # nothing typed ends the script
+        data = json.dumps(section.live).replace("<", "\\u003c")  # so that no typed text ends the script
         parts.append(f'<div class="live" data-source="live-{number}">{section.picture}</div>')
         parts.append(f'<script type="application/json" id="live-{number}">{data}</script>')
     elif section.picture:
@@ -167,7 +167,9 @@ def _kind(number: bool) -> str:
 
 def _cell(value: object) -> str:
     if isinstance(value, float):
-        return "" if np.isnan(value) else f"{value:.3f}" if abs(value) >= 5e-4 or value == 0 else f"{value:.1e}"
+        if np.isnan(value):
+            return ""
+        return f"{value:.3f}" if abs(value) >= 5e-4 or value == 0 else f"{value:.1e}"
     return "" if value is None else str(value)
 
 
@@ -176,7 +178,7 @@ def grid_picture(
 ) -> str:
     """All heads as one SVG picture around a PNG: a row a layer, a column a head, both counted from 0.
 
-    thumbnails: uint8 [L, H, S, S], 255 for the weight 1; selected: the (layer, head) that is framed.
+    thumbnails: uint8 [L, H, S, S], 255 for the weight 1; selected: the framed (layer, head).
     """
     maps = np.asarray(thumbnails)
     if maps.dtype != np.uint8 or maps.ndim != 4:

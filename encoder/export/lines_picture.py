@@ -1,4 +1,4 @@
-"""Attention as lines: queries on the left, keys on the right, a line a weight; several heads in a colour each.
+"""Attention as lines: queries on the left, keys on the right, a line a weight, a colour a head.
 
 Shapes: N heads, R queries (rows), C keys (columns).
 """
@@ -16,11 +16,11 @@ from encoder.figures.axes import arrow, check_labels, isolated
 from encoder.figures.colours import HEADS
 from encoder.figures.numbers import three_digits
 
-#: A line that is fainter changes no pixel.
+#: A fainter line changes no pixel.
 FAINTEST = 1 / 255
-#: Lines drawn at once, the strongest first: more are a haze.
+#: Lines drawn at once, the strongest first; more would blur.
 MOST_LINES = 4_000
-#: Lines are as strong as the middle of their level, and levels finer for faint lines, of which there are most.
+#: Levels of opacity; they are finer for faint lines, which are the most frequent.
 LEVELS = 32
 #: Above this many heads the squares beside the tokens are narrow.
 WIDE_SQUARES = 4
@@ -30,7 +30,7 @@ WIDE_SQUARES = 4
 class LineCells:
     """The lines of a picture, strongest first. heads, rows, columns: int [n]; weights: float32 [n].
 
-    among: how many there would be without a limit to their number.
+    among: their number without the limit.
     """
 
     heads: np.ndarray
@@ -48,13 +48,13 @@ def line_cells(
     keys: Sequence[int] = (),
     most: int | None = MOST_LINES,
 ) -> LineCells:
-    """Which lines are drawn: of weights from `threshold` on, between the tokens in focus.
+    """The lines that are drawn: weights from `threshold` on, between the tokens in focus.
 
     Args:
         weights: [N, R, C], values 0 to 1.
-        threshold: what is smaller is no line.
-        queries, keys: rows and columns in focus; where there are some, only their lines are drawn.
-        most: of more lines the strongest are kept; None: all.
+        threshold: the smallest weight of a line.
+        queries, keys: rows and columns in focus; if there are any, only their lines are drawn.
+        most: the number of lines, the strongest first; None: all.
     """
     array = _heads(weights)
     kept = array >= threshold
@@ -81,27 +81,27 @@ def attention_lines(
     keys: Sequence[int] = (),
     places: Places | None = None,
 ) -> Picture:
-    """Tokens left and right and a line for every weight, as the app draws them.
+    """Tokens left and right and a line for every weight, as in the app.
 
-    Beside each token stand its weights with the tokens in focus on the other side: summed over these, a square a head,
-    and their mean over the heads as a number. The threshold leaves out lines, and the numbers count all weights.
+    Beside each token: the sum of its weights with the tokens in focus on the other side, as a square for each head and
+    as a number, the mean over the heads. The numbers count all weights, also those below the threshold.
 
     Args:
         weights: [N, R, C] of N heads drawn over one another, or [R, C]; values 0 to 1, rows attend to columns.
-        tokens: R labels; key_tokens: C labels, where keys are other tokens than queries.
+        tokens: R labels; key_tokens: C labels, if keys are other tokens than queries.
         labels: N names of heads, for the legend.
         threshold, queries, keys: as in `line_cells`.
-        places: where the tokens stand in the text, as in `attention_heatmap`.
+        places: positions of the tokens in the text, as in `attention_heatmap`.
 
     Raises:
-        ValueError: shapes that do not fit, or more heads than there are colours that stay apart.
+        ValueError: shapes that do not fit, or more heads than distinct colours.
     """
     array = _heads(weights)
     n_heads, n_rows, n_columns = array.shape
     sides = check_labels(tokens, n_rows, "tokens"), check_labels(key_tokens or tokens, n_columns, "key_tokens")
     if len(labels) != n_heads or n_heads > len(HEADS):
         raise ValueError(
-            f"{n_heads} heads have {len(labels)} labels: each needs one, and {len(HEADS)} heads can be told apart."
+            f"{n_heads} heads and {len(labels)} labels: give one label a head, and at most {len(HEADS)} heads."
         )
     cells = line_cells(array, threshold=max(threshold, FAINTEST), queries=queries, keys=keys)
     row = 15 if max(n_rows, n_columns) > 256 else 18 if max(n_rows, n_columns) > 48 else 21
@@ -134,7 +134,7 @@ def live_lines(
     threshold: float = 0.0,
     places: Places | None = None,
 ) -> dict[str, object]:
-    """What `report.Section.live` needs for `attention_lines` of the same arguments."""
+    """The data of `document.Section.live` for `attention_lines` of the same arguments."""
     array = _heads(weights)
     names = names_of_cells(list(tokens), list(key_tokens or tokens), places)
     told = [[isolated(name) for name in side] for side in names]
@@ -156,7 +156,7 @@ def _heads(weights: object) -> np.ndarray:
 
 
 def _legend(labels: Sequence[str], cells: LineCells, n_queries: int, n_keys: int) -> str:
-    """Colours of the heads, how strong a line is, what the numbers are, and whether lines were left out."""
+    """The legend: colours of the heads, strength of the lines, meaning of the numbers, and lines left out."""
     heads = [
         f'<span><i class="seen-swatch" style="background:{colour}"></i>{escape(label)}</span>'
         for colour, label in zip(HEADS, labels, strict=False)
@@ -183,12 +183,12 @@ def _legend(labels: Sequence[str], cells: LineCells, n_queries: int, n_keys: int
 
 
 def strength(weight: float, focus: bool) -> tuple[float, float]:
-    """(opacity, width in pixels) of a line; lines of tokens in focus are drawn stronger than those of all tokens."""
+    """(opacity, width in pixels) of a line; lines of tokens in focus are stronger than those of all tokens."""
     return (max(0.06, weight**0.75) if focus else weight), max(1.0, 0.6 + 2.6 * weight)
 
 
 def _paths(cells: LineCells, names: Sequence[list[str]], labels: Sequence[str], row: int, focus: bool) -> str:
-    """A group for each level and head; the strongest are drawn last and lie on top."""
+    """A group for each level and head, the strongest last and on top."""
     levels = np.minimum(LEVELS - 1, np.floor(np.sqrt(cells.weights) * LEVELS)).astype(int)
     order = np.lexsort((cells.heads, levels))
     parts, before = [], None
@@ -212,15 +212,15 @@ def _side(
     side: str,
     tokens: list[str],
     where: Sequence[int | None],
-    held: Sequence[int],
+    selected: Sequence[int],
     sums: np.ndarray | None,
     labels: Sequence[str],
 ) -> str:
-    """One side's tokens.
+    """The tokens of one side.
 
     where: their positions in the text; sums: [tokens, N], the weights with the tokens in focus on the other side.
     """
-    chosen, rows = set(held), []
+    chosen, rows = set(selected), []
     largest = 1.0 if sums is None else max(float(sums.mean(axis=1).max()), 1e-9)
     for place, token in enumerate(tokens):
         title, squares, number, look = f"{isolated(token)} ({where[place]})", "", "", ""
@@ -235,13 +235,13 @@ def _side(
 
 
 def _numbers(values: np.ndarray, labels: Sequence[str]) -> list[str]:
-    """A token's weights in words: of each head, and their mean."""
+    """A token's weights as text: of each head, and their mean."""
     each = [f"{label}: {exact(float(value))}".removeprefix(": ") for label, value in zip(labels, values, strict=True)]
     return each if len(each) == 1 else [*each, f"mean: {exact(float(values.mean()))}"]
 
 
 def _squares(values: np.ndarray) -> str:
-    """A square a head, as strong as its weight; none for a single head, whose line says it."""
+    """A square a head, as strong as its weight; none for a single head, whose lines show it."""
     if len(values) < 2:
         return ""
     many = " many" if len(values) > WIDE_SQUARES else ""

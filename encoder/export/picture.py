@@ -1,4 +1,4 @@
-"""Pictures made of HTML and SVG without a script, which a report holds as they are and a notebook shows."""
+"""Pictures of HTML and SVG without a script, for reports and notebooks."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
-#: Beyond so many bytes as 32-bit numbers a report holds weights as 16-bit ones.
+#: Above this many bytes of 32-bit weights a report holds 16-bit weights instead.
 EXACT_BYTES = 256_000
-#: Control characters -> their pictures in Unicode; HTML cannot hold them.
+#: Control characters, which HTML cannot hold -> their symbols in Unicode.
 CONTROLS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
 
 
 class Picture(str):
-    """A piece of HTML, of class "seen"; what was typed is escaped in it. Its look is `style()`, once a page."""
+    """A piece of HTML of class "seen", with escaped text. A page that shows one needs `style()` once."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The HTML that a notebook shows."""
         return f"<style>{style()}</style>{self}"
 
 
@@ -38,12 +38,12 @@ def escape(text: object) -> str:
 
 
 def packed(weights: np.ndarray) -> dict[str, object]:
-    """Weights [N, R, C] from 0 to 1 for a report's script: as they are, of many heads or tokens as 16-bit numbers."""
+    """Weights [N, R, C] from 0 to 1 for a report's script, as 32-bit or, if there are many, 16-bit numbers."""
     whole = 4 * weights.size > EXACT_BYTES
     numbers = np.round(weights.clip(0, 1) * 65535).astype("<u2") if whole else weights.astype("<f4")
     return {"shape": list(weights.shape), "whole": whole, "weights": base64.b64encode(numbers.tobytes()).decode()}
 
 
 def exact(value: float) -> str:
-    """As many digits as a 32-bit number has, for labels under the pointer."""
+    """All digits of a 32-bit number, for hover labels."""
     return f"{value:.7g}"

@@ -1,4 +1,4 @@
-"""The numbers of pages as tables, and tables as files: a row a number's place, a column a number.
+"""The numbers of pages as tables: a row for each place of a number, a column for each kind of number.
 
 Shapes: L layers, T tokens (queries i, keys j), D d_model, K width of a head.
 """
@@ -61,20 +61,17 @@ def attention_frame(
 
 
 def comparison_frame(found: Comparison, first: Sequence[str], second: Sequence[str]) -> pd.DataFrame:
-    """Two maps and their difference, b - a, as a table: a row a cell of the maps, of a long text a block of cells.
+    """Two maps and their difference, b - a, as a table: a row a cell of the maps, or a block of cells of a long text.
 
-    row, column: the cell's place in the three maps, from 0, the same in each: a row or column is a token of A, of B, or
-    of both. query_a, key_b, ...: what stands there on either side, "–" where it has no such token and no weight.
-    first, second [A]: what each row, and each column, is called on either side.
+    row, column: the cell's place in all three maps, from 0; a row or column is a token of A, of B, or of both. query_a,
+    key_b, ...: the token of a side, "–" if the side has no such token. first, second [A]: these names, for each step.
     """
     import pandas as pd
 
     shape = found.difference.shape
     rows, columns = (found.block * part.ravel() for part in np.indices(shape))
-    weights = {
-        name: part.numpy().ravel()
-        for name, part in (("a", found.first), ("b", found.second), ("difference", found.difference))
-    }
+    parts = {"a": found.first, "b": found.second, "difference": found.difference}
+    weights = {name: part.numpy().ravel() for name, part in parts.items()}
     names = {"a": np.array(first, dtype=object), "b": np.array(second, dtype=object)}
     places: dict[str, np.ndarray] = {}
     for place, axis, steps in (("row", "query", rows), ("column", "key", columns)):
@@ -86,7 +83,7 @@ def comparison_frame(found: Comparison, first: Sequence[str], second: Sequence[s
 
 
 def cells_frame(cells: Sequence[Cell], labels: Sequence[str]) -> pd.DataFrame:
-    """The cells in which two maps differ, as a table; labels: of the steps."""
+    """The cells in which two maps differ most, as a table. labels: of the steps."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -138,8 +135,10 @@ def norms_frame(trace: Trace) -> pd.DataFrame:
 
 
 def positions_frame(trace: Trace, layer: int) -> pd.DataFrame:
-    """What tells a token's place: the vector added to it, a row a position and component; with rotary positions cosine
-    and sine of the angle by which a layer turns each pair of components; without positions an empty table.
+    """The position encoding: a row a position and component of the vector that is added.
+
+    With rotary positions: cosine and sine of the angle by which a layer rotates each pair of components. Without
+    positions: an empty table.
     """
     import pandas as pd
 
@@ -153,10 +152,7 @@ def positions_frame(trace: Trace, layer: int) -> pd.DataFrame:
     else:
         return pd.DataFrame({"position": [], "component": [], "value": []})
     n_tokens, width = next(iter(numbers.values())).shape
-    places = {
-        "position": np.repeat(np.arange(n_tokens), width),
-        count: np.tile(np.arange(width), n_tokens),
-    }
+    places = {"position": np.repeat(np.arange(n_tokens), width), count: np.tile(np.arange(width), n_tokens)}
     return pd.DataFrame(places | {name: part.ravel() for name, part in numbers.items()})
 
 
@@ -186,7 +182,7 @@ def norm_weighted_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:
 
 
 def rollout_frame(trace: Trace, layer: int, query: int | None = None) -> pd.DataFrame:
-    """The rollout up to a layer, a row a token and input token; of more than EXACT_TOKENS tokens one query's row."""
+    """Attention rollout up to a layer: a row a token and input token; above EXACT_TOKENS tokens one query's row."""
     chosen = None if trace.n_tokens <= EXACT_TOKENS else slice(query or 0, (query or 0) + 1)
     made = rollout.rollout(trace, layer, chosen).cpu()
     frame = attention_frame(made, trace.labels[chosen or slice(None)], key_labels=trace.labels)
@@ -194,14 +190,11 @@ def rollout_frame(trace: Trace, layer: int, query: int | None = None) -> pd.Data
     return frame.rename(columns={"key": "input", "key_token": "input_token", "weight": "share"})
 
 
-# --- the pages that teach --------------------------------------------------------------------------------------------
-
-
 def step_frame(*found: object) -> pd.DataFrame:
-    """Every number of some steps' values (of `encoder.explain`, or a `WorkedExample`): a row a number.
+    """Every number of some steps (of `encoder.explain`, or a `WorkedExample`): a row a number.
 
-    what: the field, of a value within another one with both names ("norm.mean"); row, column: its place in a matrix, of
-    a vector only the column, of a single number neither. Ids are a table of their own: a row a token.
+    what: the field, or for a nested value both names ("norm.mean"); row, column: the place in a matrix; a vector has
+    only the column, a single number neither. The ids step gives a row a token.
     """
     import pandas as pd
 
@@ -213,7 +206,7 @@ def step_frame(*found: object) -> pd.DataFrame:
 
 
 def numbers_of(found: object, before: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """(name, array) of every number, vector and matrix in a dataclass; where it looks (its place) is left out."""
+    """(name, array) of every number, vector and matrix in a dataclass, without its field `place`."""
     for field in dataclasses.fields(found):  # type: ignore[arg-type]
         value = getattr(found, field.name)
         if field.name == "place" or isinstance(value, (bool, str)) or value is None:
@@ -227,7 +220,7 @@ def numbers_of(found: object, before: str = "") -> Iterator[tuple[str, np.ndarra
 
 
 def _is_numbers(value: object) -> bool:
-    """Whether numpy takes it as numbers; nested tuples of numbers count."""
+    """Whether it is a number, an array, or a nested tuple of numbers."""
     while isinstance(value, tuple) and value:
         value = value[0]
     return isinstance(value, (int, float, np.ndarray, np.number)) and not isinstance(value, bool)
@@ -240,7 +233,7 @@ def _long(name: str, array: np.ndarray) -> Iterator[tuple[str, int | None, int |
 
 
 def architecture_frame(drawn: Architecture) -> pd.DataFrame:
-    """A row a block: where it stands, the shape that it hands on, its parameters with their share, FLOPs, bytes."""
+    """A row a block: its layer, output shape, parameters with their share, FLOPs and bytes."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -273,7 +266,7 @@ def cost_frame(found: Cost) -> pd.DataFrame:
 
 
 def claims_frame(stated: Sequence[Claim]) -> pd.DataFrame:
-    """What teaching notes say, number by number: a row a number, theirs beside the computed one."""
+    """The numbers of teaching notes beside the computed ones: a row a number."""
     import pandas as pd
 
     rows = [

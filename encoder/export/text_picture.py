@@ -1,4 +1,4 @@
-"""A text whose words are shaded by attention: what the selected ones attend to, or who attends to them.
+"""A text whose words are shaded by attention: by what the selected ones attend to, or by what attends to them.
 
 Shapes: U units, tokens or words of the text.
 """
@@ -17,12 +17,12 @@ from encoder.figures.axes import arrow, isolated
 from encoder.figures.colours import contrast, mixed
 from encoder.figures.numbers import three_digits
 
-#: Faint weights are told apart better than strong ones; the legend is drawn with the same curve.
+#: Exponent of the shade: faint weights differ more than strong ones. The legend follows the same curve.
 EASE = 0.6
-#: Grounds, texts and the colours of queries and keys, as picture.css has them: (light, dark).
+#: Background, text, and the colours of queries and keys, as in picture.css: (light, dark).
 GROUND, TEXT = ("#ffffff", "#14161c"), ("#1d2029", "#e8eaf0")
 HUES = {"query": ("#1f63c4", "#6ba6ff"), "key": ("#c9303f", "#ff7a82")}
-#: Letters that stay in the theme's own colour have this contrast at least (WCAG 2.2, 1.4.3).
+#: Least contrast of letters in the theme's own colour (WCAG 2.2, 1.4.3).
 READABLE = 4.5
 STOPS = 16
 
@@ -38,25 +38,25 @@ def shaded_text(
     scale_to_max: bool = False,
     log: bool = False,
 ) -> Picture:
-    """A text of U units whose shade is a weight, as the app draws it.
+    """A text of U units, each shaded by a weight, as in the app.
 
     Args:
-        paragraphs: pieces of text with the unit that each stands for, -1: none; each unit 0 to U - 1 occurs once.
-        values: [U]; NaN: not a target.
-        labels: U names for the labels under the pointer.
-        direction: "to": held units are queries and the shaded ones keys, in the colour of keys; "from": the other way.
-        held: the units that are selected; they are framed. None: a value is a mean over all.
-        special: units that are no part of the text ([CLS]); written smaller.
-        scale_to_max: shades run to the largest value instead of to 1 (or, several held, to their number).
+        paragraphs: pieces of text with the unit of each, -1: none; each unit 0 to U - 1 occurs once.
+        values: [U]; NaN: not shown.
+        labels: U names for hover labels.
+        direction: "to": selected units are queries, the shaded ones keys, in the colour of keys; "from": the reverse.
+        held: the selected units, which are framed; none: a value is a mean over all.
+        special: units that are not part of the text ([CLS]), written smaller.
+        scale_to_max: shades run to the largest value instead of to 1 (or to the number of selected units).
         log: shades follow the logarithm, over four decades.
 
     Raises:
-        ValueError: numbers of units that do not fit.
+        ValueError: values or labels that do not fit the units.
     """
     units = [unit for paragraph in paragraphs for _, unit in paragraph if unit >= 0]
     if not len(values) == len(labels) == len(units):
         raise ValueError(
-            f"{len(values)} values and {len(labels)} labels for {len(units)} units of the text: each needs one of both."
+            f"{len(values)} values and {len(labels)} labels for {len(units)} units: give one of both for each."
         )
     shade = Shade(largest(values, len(held), scale_to_max), log)
     source, target = ("query", "key") if direction == "to" else ("key", "query")
@@ -88,9 +88,9 @@ def live_text(
     scale_to_max: bool = False,
     log: bool = False,
 ) -> dict[str, object]:
-    """What `report.Section.live` needs for `shaded_text` of the same arguments.
+    """The data of `document.Section.live` for `shaded_text` of the same arguments.
 
-    weights: the map [R, C]; rows, columns [U]: the place of each unit in it, -1 where it is none.
+    weights: the map [R, C]; rows, columns [U]: the place of each unit in it, -1: none.
     """
     target = "key" if direction == "to" else "query"
     steps = (inks(step / 100, target) for step in range(101))
@@ -108,7 +108,7 @@ def live_text(
 
 
 class Shade:
-    """How strong the shade of a weight is. top: the weight of the full shade."""
+    """The shade of a weight. top: the weight of the full shade."""
 
     def __init__(self, top: float, log: bool) -> None:
         self.top, self.log = top, log
@@ -133,8 +133,8 @@ def largest(values: Sequence[float], n_held: int, scale_to_max: bool) -> float:
 
 
 def _look(strength: float, target: str, held: bool, special: bool) -> str:
-    """Class and style of a unit: letters that cannot be read on their shade are black or white."""
-    kinds = ["held"] * held + ["special"] * special
+    """Class and style of a unit; letters with too little contrast to their shade are black or white."""
+    kinds = [name for name, applies in (("held", held), ("special", special)) if applies]
     style = ""
     if strength > 0.005:
         style = f' style="--a:{100 * strength:.1f}%"'
@@ -147,18 +147,22 @@ def inks(strength: float, target: str) -> tuple[str, str]:
     found = []
     for ground, text, hue in zip(GROUND, TEXT, HUES[target], strict=True):
         shade = mixed(ground, hue, strength)
-        black = contrast("#000000", shade) >= contrast("#ffffff", shade)
-        found.append("" if contrast(text, shade) >= READABLE else "b" if black else "w")
+        if contrast(text, shade) >= READABLE:
+            found.append("")
+        elif contrast("#000000", shade) >= contrast("#ffffff", shade):
+            found.append("b")
+        else:
+            found.append("w")
     return found[0], found[1]
 
 
 def _title(labels: Sequence[str], unit: int, value: float, direction: str, held: Sequence[int]) -> str:
-    """The number of a unit, in words."""
+    """The hover label of a unit."""
     name = isolated(labels[unit])
     if math.isnan(value):
         return f"{name}: not shown as a {'key' if direction == 'to' else 'query'}"
     if not held:
-        return f"{name}: {exact(value)} on average"
+        return f"{name}, mean weight: {exact(value)}"
     those = " + ".join(labels[one] for one in held) if len(held) <= 3 else f"{len(held)} tokens"
     pair = arrow(those, labels[unit]) if direction == "to" else arrow(labels[unit], those)
     return f"{pair}: {exact(value)}"
@@ -171,7 +175,7 @@ def _legend(shade: Shade, n_held: int) -> str:
         for k in range(STOPS + 1)
     )
     low = f"≤ {three_digits(shade.at(0))}" if shade.log else "0"
-    title = "attention weights, summed" if n_held > 1 else "attention weight" if n_held else "mean attention weight"
+    title = {0: "mean attention weight", 1: "attention weight"}.get(n_held, "attention weights, summed")
     framed = "<em>framed: selected</em>" if n_held else ""
     return (
         f'<div class="seen-top"><span>{title}</span><span>{low}'

@@ -1,10 +1,10 @@
-"""What figures have in common: arrays taken in, token axes, colour bars, a neutral ground.
+"""What figures share: array checks, token axes, colour bars, a transparent background.
 
-A token axis counts positions 0, 1, 2, ..., so a repeated word stays two tokens. It is a category axis whose categories
-are those numbers: Plotly then draws as many labels as fit, more of them on zooming in, and none between two tokens. The
-labels are given twice: as `labelalias`, which Plotly applies to ticks and to hover text alike, and as `tickvals` and
-`ticktext`, which Plotly leaves aside (`tickmode="auto"`) and pages/components/plot reads for its ticks. A token
-whose text stands more than once has its position in `labelalias`, "the (4)", and so in every label of a cell.
+A token axis counts positions 0, 1, 2, ..., so a repeated word is two tokens. It is a category axis of these numbers:
+Plotly then draws as many labels as fit, more after a zoom, and none between two tokens. The labels are given twice: as
+`labelalias`, which Plotly uses for ticks and hover labels, and as `tickvals` and `ticktext`, which Plotly ignores
+(`tickmode="auto"`) and pages/components/plot uses for its ticks. A token that occurs more than once has its position
+in `labelalias`, "the (4)", and so in every hover label.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ import plotly.graph_objects as go
 from encoder.figures.colours import EMPHASIS, NEUTRAL, sequential
 
 CLEAR = "rgba(0,0,0,0)"
-#: Longer labels are cut on the axes and in the hover text; what tokenizers call a token is nearly always shorter.
+#: Longer labels are cut on the axes and in hover labels; nearly all tokens are shorter.
 LONGEST_LABEL = 28
-#: The upper edge of the plot, for a colour bar lying above it. At 1 itself plotly.js moves the titles of both axes
-#: by half of the bar's height, into the tick labels (`_hColorbarMoveTitle`, meant for the layout's title).
+#: The upper edge of the plot, for a colour bar above it. At exactly 1 plotly.js moves the titles of both axes by half
+#: of the bar's height into the tick labels (`_hColorbarMoveTitle`, meant for the layout's title).
 ABOVE = 0.9999
-#: A part of a long text names each token up to so many, and about so many of more.
+#: Up to so many tokens a part of a long text labels each; of more tokens, about so many.
 ALL_LABELS_UP_TO, LABELS_OF_A_PART = 48, 20
 
 
 def as_array(x: object, *, name: str, ndim: int) -> np.ndarray:
-    """Anything with `__array__` -> contiguous float32 of `ndim` axes. ValueError with its shape where it has others."""
+    """Anything with `__array__` -> contiguous float32 of `ndim` axes. ValueError for another shape."""
     given = np.asarray(x)
     if given.ndim != ndim or given.size == 0:
         wanted = {1: "a vector [K]", 2: "a matrix [rows, columns]", 3: "an array of matrices"}[ndim]
@@ -40,30 +40,32 @@ def as_array(x: object, *, name: str, ndim: int) -> np.ndarray:
 
 
 def check_labels(labels: Sequence[str], needed: int, name: str) -> list[str]:
-    """The labels as a list. ValueError when they do not name `needed` tokens."""
+    """The labels as a list. ValueError if there are fewer than `needed`."""
     if len(labels) < needed:
         raise ValueError(f"{name} names {len(labels)} tokens where {needed} are drawn: give one label a token.")
     return [str(label) for label in labels]
 
 
 def isolated(label: str) -> str:
-    """A token that keeps to itself among words of another direction: "א → ב" stays in this order, and "##" stays on
-    the side of the piece before it. Right-to-left text between U+2068 and U+2069 (Unicode TR 9); any other as it is."""
+    """A token whose direction does not change its surroundings: "א → ב" keeps this order.
+
+    Right-to-left text gets U+2068 and U+2069 around it (Unicode TR 9); any other stays as it is.
+    """
     if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in label):
         return f"\u2068{label}\u2069"
     return label
 
 
 def arrow(query: str, key: str) -> str:
-    """ "query → key", read from left to right whatever the tokens are written in."""
+    """ "query → key", read from left to right in every script."""
     shown = [isolated(label) for label in (query, key)]
-    # A table takes its direction from the first letter; U+200E is a left-to-right one without a picture.
+    # A table takes its direction from the first letter; U+200E is an invisible left-to-right one.
     mark = "" if shown == [query, key] else "\u200e"
     return f"{mark}{shown[0]} → {shown[1]}"
 
 
 def shown_label(label: str) -> str:
-    """A token as an axis writes it: blanks made visible, Plotly's markup escaped, right-to-left text in its place."""
+    """A token as an axis shows it: blanks made visible, Plotly's markup escaped, right-to-left text isolated."""
     text = label.replace("\n", "⏎").replace("\t", "⇥")
     text = "␣" * len(text) if text.strip() == "" else text
     if len(text) > LONGEST_LABEL:
@@ -74,10 +76,10 @@ def shown_label(label: str) -> str:
 def disambiguate(
     labels: Sequence[str], positions: Sequence[int | None] | None = None, among: Iterable[str] | None = None
 ) -> list[str]:
-    """The labels, those that stand more than once with their position: "the (4)".
+    """The labels; those that occur more than once with their position: "the (4)".
 
-    positions: where they are not the places in `labels`; None: a place without a token, named as it is. among: the
-    labels that count, where more tokens are shown than these.
+    positions: if they are not the places in `labels`; None: a place without a token, without position. among: all
+    labels that are shown, if there are more than these.
     """
     often = {label for label, count in Counter(labels if among is None else among).items() if count > 1}
     places = range(len(labels)) if positions is None else positions
@@ -103,7 +105,7 @@ def token_axis(
 ) -> dict[str, Any]:
     """Layout of an axis of tokens. labels: of all positions; first, count: the cells that the figure draws.
 
-    names: what labels of cells call each token, beginning with its label; by default as `disambiguate` gives them.
+    names: the tokens in hover labels, each beginning with its label; by default those of `disambiguate`.
     """
     positions = range(first, first + count)
     texts = [shown_label(labels[position]) for position in positions]
@@ -124,22 +126,22 @@ def token_axis(
     if axis["tickmode"] != "array":
         axis["labelalias"] = {str(position): name for position, name in zip(positions, told, strict=True)}
     elif axis["type"] == "linear":
-        axis["ticktext"] = told  # the only text that Plotly then takes for the label of a cell
+        axis["ticktext"] = told  # the only text that Plotly uses for hover labels here
     if not downwards:
         longest = max((len(label) for label in labels[first : first + count]), default=0)
-        # Level only while a short sentence's labels surely fit; upright labels always do, and never overlap.
+        # Horizontal only while the labels of a short sentence surely fit; vertical labels never overlap.
         axis["tickangle"] = 0 if count * longest <= 28 else -90
     return axis
 
 
 def _whole_text(count: int) -> dict[str, Any]:
-    """From token 0 on: Plotly chooses as many labels as fit, and others on zooming in."""
-    # A list, because Plotly.js passes over a typed array here.
+    """From token 0 on: Plotly chooses as many labels as fit, also after a zoom."""
+    # A list, because Plotly.js ignores a typed array here.
     return {"type": "category", "categoryorder": "array", "categoryarray": list(range(count)), "tickmode": "auto"}
 
 
 def _part_of_text(first: int, count: int) -> dict[str, Any]:
-    """From a later token on, where categories will not do: Plotly.js would fill a map of all tokens up to here."""
+    """From a later token on. Categories do not work here: Plotly.js would draw a map of all earlier tokens, too."""
     if count <= ALL_LABELS_UP_TO:
         return {"type": "linear", "tickmode": "array"}
     step = -(-count // LABELS_OF_A_PART)
@@ -174,7 +176,7 @@ def margin(top: int, right: int = 8) -> dict[str, int]:
 
 
 def neutral_layout(**more: Any) -> dict[str, Any]:
-    """A ground that the host's own shows through, in light and in dark; text colours are left to the host."""
+    """A transparent background for light and dark hosts; the host also chooses the text colours."""
     return {
         "template": go.layout.Template(),
         "paper_bgcolor": CLEAR,
@@ -187,7 +189,7 @@ def neutral_layout(**more: Any) -> dict[str, Any]:
 
 
 def colour_bar(title: str, **more: Any) -> dict[str, Any]:
-    """A colour bar lying above the map: it leaves a narrow screen's width to the map."""
+    """A colour bar above the map, which leaves the width of a narrow screen to the map."""
     return {
         "orientation": "h",
         "x": 0,
@@ -209,7 +211,7 @@ def colour_bar(title: str, **more: Any) -> dict[str, Any]:
 def logarithmic_bar(title: str, largest: float, theme: str, decades: float, **more: Any) -> go.Scatter:
     """The colour bar of a map coloured by `colours.logarithmic`: from `largest` down by so many powers of ten.
 
-    A map's own bar is linear in its values, so a trace without points carries one that is linear in log10.
+    A map's own bar is linear in its values, so a trace without points has one that is linear in log10.
     """
     top = float(np.log10(largest))
     low = top - decades
@@ -235,9 +237,9 @@ def logarithmic_bar(title: str, largest: float, theme: str, decades: float, **mo
 
 
 def heading(text: str, above: int = 48) -> dict[str, Any]:
-    """A title at the upper left edge of the map, `above` it by so many pixels: there lies the colour bar.
+    """A title at the upper left of the map, `above` pixels higher, over the colour bar.
 
-    An annotation, because a layout's own title lies in the middle of the upper margin, where the colour bar is.
+    It is an annotation, because a layout's own title would overlap the colour bar.
     """
     place = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom", "yshift": above}
     return {"text": html.escape(text, quote=False), "showarrow": False, "font": {"size": 15}, "borderpad": 0, **place}

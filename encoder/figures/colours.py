@@ -2,11 +2,11 @@
 
     queries blue        keys red            values green
     attention           a sequential theme from 0 that the reader chooses, one of THEMES
-    signed values       a pair around 0; 0 itself is transparent, so it is the page's own ground in light and in dark
+    signed values       a pair around 0; 0 itself is transparent and shows the page's background
     series              twelve colours for heads or curves drawn over each other
 
-A figure does not know whether it is shown on a light or a dark page. Every colour of a line, bar or signed map has
-therefore a contrast of at least 3 to 1 (WCAG 2.2, 1.4.11) with white and with the app's dark ground alike.
+A figure does not know whether it is shown on a light or a dark page. Therefore every colour of a line, bar or signed
+map has a contrast of at least 3 to 1 (WCAG 2.2, 1.4.11) to white and to the app's dark background.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Kind = Literal["q", "k", "v", "residual", "position", "signed"]
 QUERY = "#3b82e6"
 KEY = "#e0434f"
 VALUE = "#23985a"
-#: The same three, deep enough to carry white text.
+#: The same three, dark enough for white text.
 QUERY_LABEL = "#1f63c4"
 KEY_LABEL = "#c9303f"
 VALUE_LABEL = "#1c8047"
-#: A curve or bar that belongs to none of the three.
+#: Any other curve or bar.
 NEUTRAL = "#7d7b8a"
-#: What a total or a threshold is drawn in.
+#: A total or a threshold.
 EMPHASIS = "#a05cd6"
 EMPHASIS_LABEL = "#6a45b8"
 
-#: kind -> (colour of negative values, colour of positive values). Colour-blind readers see them apart.
+#: kind -> (colour of negative values, colour of positive values). Colour-blind readers can distinguish them.
 SIGNED: dict[str, tuple[str, str]] = {
     "q": ("#c9761a", QUERY),
     "k": ("#0e96a3", KEY),
@@ -66,15 +66,15 @@ _GREYS = ("rgb(255,255,255)", "rgb(0,0,0)")
 def sequential(theme: str) -> tuple[tuple[float, str], ...]:
     """Colourscale of an attention theme: (place 0..1, "rgb(r,g,b)"), evenly spaced. ValueError for an unknown theme."""
     lut = thumbnails_lut(theme)
-    places = np.linspace(0, 255, 33).round().astype(int)  # finer than the eye, and short in the figure's JSON
+    places = np.linspace(0, 255, 33).round().astype(int)  # finer than the eye sees, and short in the figure's JSON
     return tuple((float(place / 255), _css(lut[place])) for place in places)
 
 
 def logarithmic(theme: str, floor: float, steps: int = 64) -> tuple[tuple[float, str], ...]:
-    """Colourscale whose colour follows log10 of the value: from `floor` (0 < floor < 1) and less at the bottom to 1.
+    """Colour scale whose colour follows log10 of the value, from `floor` (0 < floor < 1) and below to 1.
 
-    The values themselves stay linear, so a label shows the weight and not its logarithm. Plotly mixes colours linearly
-    between two stops; 64 stops keep that within one of 256 steps of the true logarithm.
+    The values stay linear, so a label shows the weight itself. Plotly mixes colours linearly between two stops; 64
+    stops stay within one of 256 steps of the true logarithm.
     """
     if not 0 < floor < 1:
         raise ValueError(f"floor={floor}: a logarithmic scale needs a floor between 0 and 1, both excluded.")
@@ -119,7 +119,7 @@ def thumbnails_lut(colours: str = "viridis") -> np.ndarray:
 
 
 def cyclic() -> tuple[tuple[float, str], ...]:
-    """Colourscale for angles: both ends are the same colour, so 2π meets 0 without a seam."""
+    """Colour scale for angles, with the same colour at both ends: 2π looks like 0."""
     named = plotly.colors.cyclical.Twilight
     return tuple((place / (len(named) - 1), _css(_rgb(colour))) for place, colour in enumerate(named))
 

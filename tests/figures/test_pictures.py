@@ -100,7 +100,7 @@ def test_lines_between_other_tokens_than_themselves():
     source = attention_lines(WEIGHTS[0, :2], TOKENS[:2], key_tokens=TOKENS)
     assert [text for _, text in Elements(source).of("b")] == [*TOKENS[:2], *TOKENS]
     assert "seen-swatch" not in source, "nothing to tell apart"
-    with pytest.raises(ValueError, match="2 heads have 1 labels"):
+    with pytest.raises(ValueError, match="2 heads and 1 labels"):
         attention_lines(WEIGHTS, TOKENS)
     with pytest.raises(ValueError, match="key_tokens names 4 tokens where 5 are drawn"):
         attention_lines(WEIGHTS[0], TOKENS, key_tokens=TOKENS[:4])

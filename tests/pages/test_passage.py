@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from encoder.figures.numbers import three_digits
 from encoder.measure import aggregate
 from encoder.measure.passage import passage
 from tests.engine.conftest import tiny
@@ -42,24 +41,3 @@ def test_what_was_cut_is_told() -> None:
     (pieces,) = passage(trace, units).paragraphs
     texts = [text for text, _ in pieces]
     assert "".join(texts).endswith("the cat sat on … [SEP] ")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.1844, "0.184"),
-        (0.00245, "0.00245"),
-        (0.5, "0.5"),
-        (1.0, "1"),
-        (0.0, "0"),
-        (0.0000245, "0.0000245"),
-        (1.234e-7, "1.23e-7"),
-        (1.2e-12, "1.2e-12"),
-        (0.9996, "1"),
-        (1234.5, "1230"),
-        (2.0, "2"),
-        (float("nan"), "no value"),
-    ],
-)
-def test_three_digits_that_count(value: float, text: str) -> None:
-    assert three_digits(value) == text
