@@ -254,7 +254,7 @@ def test_a_map_of_words_keeps_the_positions_of_their_tokens(minilm: encoder.Text
 
 
 def test_a_map_of_a_long_text_refuses_words(minilm: encoder.TextEncoder):
-    config = dataclasses.replace(SCRATCH, max_tokens=1_024)
+    config = dataclasses.replace(SCRATCH, max_positions=1_024)
     trace = encoder.build(config, minilm.tokenizer, seed=1).trace("a b c " * 250)
     with pytest.raises(encoder.EncoderError, match="512"):
         export.map(trace, 0, 0, options=export.Options(words=True))
