@@ -1,5 +1,5 @@
-"""Numbers about a trace: measures and roles of heads, similarity, what attention moves, rollout, norms.
+"""Measures of a trace: measures and types of heads, similarity, norm-weighted attention, rollout, norms.
 
-Pure functions on traces and on attention maps. Maps are walked through chunk by chunk, so that long texts fit.
-What needs pandas or scikit-learn imports them when it is called.
+Functions of traces and attention maps without side effects. They read maps chunk by chunk, so that long texts fit.
+pandas and scikit-learn are imported only when a function needs them.
 """

@@ -7,7 +7,6 @@ Shapes: L layers, H heads, T tokens (queries i, keys j), W words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +15,6 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
-from encoder.map_pooling import block_max, pooling_block
 from encoder.measure import tokens
 from encoder.trace import Trace
 
@@ -171,36 +169,14 @@ def mean_attention(
     keys: slice | None = None,
 ) -> Tensor:
     """[T, T] or a window of it: attention averaged over what is None: heads, layers or both; rows still sum to 1."""
-    total = _mean_over(trace, layer, head, queries or slice(None))
-    return total if keys is None else total[:, keys]
-
-
-def pooled_mean_attention(trace: Trace, layer: int | None = None, head: int | None = None, size: int = 256) -> Tensor:
-    """[S, S], S <= size: `mean_attention` in blocks of tokens, the largest weight of each; never holds [T, T]."""
-    block = pooling_block(trace.n_tokens, size)
-    pooled = [block_max(rows.unsqueeze(0), block)[0] for rows in _mean_rows(trace, layer, head, block)]
-    return torch.cat(pooled)
-
-
-def _mean_rows(trace: Trace, layer: int | None, head: int | None, block: int) -> Iterator[Tensor]:
-    """`mean_attention`, a bounded number of whole blocks of rows at a time."""
-    rows = max(1, 4_000_000 // (trace.config.n_heads * trace.n_tokens) // block) * block
-    for start in range(0, trace.n_tokens, rows):
-        yield _mean_over(trace, layer, head, slice(start, min(start + rows, trace.n_tokens)))
-
-
-def _mean_over(trace: Trace, layer: int | None, head: int | None, queries: slice) -> Tensor:
-    layers = range(trace.config.n_layers) if layer is None else (layer,)
-    total: Tensor | None = None
+    if layer is not None and head is not None:
+        return trace.attention(layer, head, queries, keys)
+    layers = range(trace.config.n_layers) if layer is None else range(layer, layer + 1)
+    total = torch.zeros(1, device=trace.mask.device)
     for one in layers:
-        rows = (
-            trace.layer_attention(one, queries).mean(dim=0)  # [Ti, T]
-            if head is None
-            else trace.attention(one, head, queries)
-        )
-        total = rows if total is None else total + rows
-    assert total is not None
-    return total / len(layers)
+        rows = trace.attention(one, head, queries) if head is not None else trace.layer_attention(one, queries).mean(0)
+        total = total + rows  # [Ti, T]
+    return (total / len(layers))[:, keys or slice(None)]
 
 
 def received(trace: Trace, layer: int, head: int | None = None) -> Tensor:

@@ -76,7 +76,7 @@ def align(first: Sequence[Hashable], second: Sequence[Hashable]) -> Alignment:
     return Alignment(*zip(*pairs, strict=True)) if pairs else Alignment((), (), ())
 
 
-def _matches(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[tuple[str, int, int, int, int]]:
+def _matches(first: Sequence[Hashable], second: Sequence[Hashable]) -> Sequence[tuple[str, int, int, int, int]]:
     """difflib's blocks, the same whichever sequence comes first: difflib itself is not symmetric."""
     autojunk = max(len(first), len(second)) > EVERY_TOKEN
     if (len(first), repr(first)) <= (len(second), repr(second)):

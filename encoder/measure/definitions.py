@@ -1,4 +1,4 @@
-"""What each measure of a head means: its formula, its source, one sentence. Data for pages to show beside the number.
+"""The measures of a head: formula, source and one sentence, which pages show beside the number.
 
 In the formulas A is the attention map, i a query, j a key, n the number of real tokens, Q the queries that count; t_j
 is the token at j, w_j its word. Padding is neither a query nor a key.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Definition:
-    """A measure. formula: LaTeX; unit: "share" (0 to 1), "nats" or "tokens"; sentence: what it says, for a learner."""
+    """A measure. formula: LaTeX; unit: "share" (0 to 1), "nats" or "tokens"; sentence: for a learner."""
 
     name: str
     title: str
@@ -29,137 +29,83 @@ OWN = "defined here"
 
 _MEAN = r"\frac{1}{|Q|}\sum_{i\in Q}"
 _SOME = r"\frac{1}{|Q'|}\sum_{i\in Q'}"
+_TOP = r"\frac{1}{|Q'|}\,"
 _ENTROPY = r"\Big(-\sum_j A_{ij}\ln A_{ij}\Big)"
 
 HEAD_MEASURES: tuple[Definition, ...] = (
     Definition(
-        name="entropy",
-        title="Entropy",
-        unit="nats",
-        formula=_MEAN + _ENTROPY,
-        source=f"{CLARK}, section 3.3",
-        sentence="How widely queries spread their attention: 0 when they look at one token, ln n when at all alike.",
+        "entropy", "Entropy", "nats", _MEAN + _ENTROPY, f"{CLARK}, section 3.3",
+        "How widely queries spread their attention: 0 for one token only, ln n for uniform attention.",
     ),
     Definition(
-        name="relative_entropy",
-        title="Normalised entropy",
-        unit="share",
-        formula=rf"\frac{{1}}{{\ln n}}\,{_MEAN}{_ENTROPY}",
-        source="entropy, divided by that of uniform attention",
-        sentence="Entropy as a share of the largest possible one, so that texts of different length compare.",
+        "relative_entropy", "Normalised entropy", "share", rf"\frac{{1}}{{\ln n}}\,{_MEAN}{_ENTROPY}",
+        "entropy divided by that of uniform attention",
+        "Entropy divided by its maximum ln n, from 0 to 1, so that texts of different length compare.",
     ),
     Definition(
-        name="distance",
-        title="Mean distance",
-        unit="tokens",
-        formula=_MEAN + r"\sum_j A_{ij}\,|i-j|",
-        source=VIG,
-        sentence="How many tokens away the attended tokens are, on average.",
+        "distance", "Mean distance", "tokens", _MEAN + r"\sum_j A_{ij}\,|i-j|", VIG,
+        "Mean number of tokens between a query and the tokens that it attends to.",
     ),
     Definition(
-        name="self",
-        title="On itself",
-        unit="share",
-        formula=_MEAN + "A_{ii}",
-        source=f"{CLARK}, section 3.1",
-        sentence="Mean weight of a token on itself.",
+        "self", "On itself", "share", _MEAN + "A_{ii}", f"{CLARK}, section 3.1", "Mean weight of a token on itself.",
     ),
     Definition(
-        name="previous",
-        title="On the previous token",
-        unit="share",
-        formula=_SOME + r"A_{i,i-1},\quad Q'=\{i\in Q: i>0\}",
-        source=f"{CLARK}, section 3.1",
-        sentence="Mean weight of a token on the one before it, over all tokens but the first.",
+        "previous", "On the previous token", "share", _SOME + r"A_{i,i-1},\quad Q'=\{i\in Q: i>0\}",
+        f"{CLARK}, section 3.1", "Mean weight of a token on the one before it, over all tokens but the first.",
     ),
     Definition(
-        name="next",
-        title="On the next token",
-        unit="share",
-        formula=_SOME + r"A_{i,i+1},\quad Q'=\{i\in Q: i<n-1\}",
-        source=f"{CLARK}, section 3.1",
-        sentence="Mean weight of a token on the one after it, over all tokens but the last.",
+        "next", "On the next token", "share", _SOME + r"A_{i,i+1},\quad Q'=\{i\in Q: i<n-1\}",
+        f"{CLARK}, section 3.1", "Mean weight of a token on the one after it, over all tokens but the last.",
     ),
     Definition(
-        name="cls",
-        title="On the opening token",
-        unit="share",
-        formula=_MEAN + r"A_{i,\mathrm{[CLS]}}",
-        source=f"{CLARK}, section 3.2",
-        sentence="Mean weight on the special token that opens the text: [CLS], or <s>.",
+        "cls", "On the opening token", "share", _MEAN + r"A_{i,\mathrm{[CLS]}}", f"{CLARK}, section 3.2",
+        "Mean weight on the special token that opens the text: [CLS], or <s>.",
     ),
     Definition(
-        name="sep",
-        title="On separators",
-        unit="share",
-        formula=_MEAN + r"\sum_{j\in\mathrm{[SEP]}} A_{ij}",
-        source=f"{CLARK}, section 3.2",
-        sentence="Mean weight on all other special tokens together: [SEP], or </s>.",
+        "sep", "On separators", "share", _MEAN + r"\sum_{j\in\mathrm{[SEP]}} A_{ij}", f"{CLARK}, section 3.2",
+        "Mean weight on all other special tokens together: [SEP], or </s>.",
     ),
     Definition(
-        name="punctuation",
-        title="On punctuation",
-        unit="share",
-        formula=_MEAN + r"\sum_{j\in\mathrm{punctuation}} A_{ij}",
-        source=f"{CLARK}, section 3.2 (there full stops and commas; here Unicode's categories P)",
-        sentence="Mean weight on all tokens that are punctuation marks.",
+        "punctuation", "On punctuation", "share", _MEAN + r"\sum_{j\in\mathrm{punctuation}} A_{ij}",
+        f"{CLARK}, section 3.2 (there full stops and commas; here Unicode's categories P)",
+        "Mean weight on all tokens that are punctuation marks.",
     ),
     Definition(
-        name="same_token",
-        title="On the same token elsewhere",
-        unit="share",
-        formula=_SOME + r"\sum_{j\ne i,\ t_j=t_i} A_{ij},\quad Q'=\{i\in Q: \exists j\ne i,\ t_j=t_i\}",
-        source=WANG,
-        sentence="Mean weight on other places where the same token stands, over tokens of the text that occur again.",
+        "same_token", "On the same token elsewhere", "share",
+        _SOME + r"\sum_{j\ne i,\ t_j=t_i} A_{ij},\quad Q'=\{i\in Q: \exists j\ne i,\ t_j=t_i\}", WANG,
+        "Mean weight on other occurrences of the same token, over tokens of the text that occur again.",
     ),
     Definition(
-        name="own_word",
-        title="On its word's other pieces",
-        unit="share",
-        formula=_SOME + r"\sum_{j\ne i,\ w_j=w_i} A_{ij},\quad Q'=\{i\in Q: \exists j\ne i,\ w_j=w_i\}",
-        source=OWN,
-        sentence="Mean weight of a word piece on the other pieces of its word, over words of several pieces.",
+        "own_word", "On its word's other pieces", "share",
+        _SOME + r"\sum_{j\ne i,\ w_j=w_i} A_{ij},\quad Q'=\{i\in Q: \exists j\ne i,\ w_j=w_i\}", OWN,
+        "Mean weight of a word piece on the other pieces of its word, over words of several pieces.",
     ),
     Definition(
-        name="maximum",
-        title="Mean maximum weight",
-        unit="share",
-        formula=_MEAN + r"\max_j A_{ij}",
-        source=f"{VOITA}, section 4 (there called confidence, and without the end of the sentence)",
-        sentence="The largest weight of a query, averaged over queries: how much it settles on one token.",
+        "maximum", "Mean maximum weight", "share", _MEAN + r"\max_j A_{ij}",
+        f"{VOITA}, section 4 (there called confidence, and without the end of the sentence)",
+        "The largest weight of a query, averaged over queries.",
     ),
     Definition(
-        name="strong",
-        title="Strong weights",
-        unit="share",
-        formula=r"\frac{1}{|Q|\,n}\,\big|\{(i,j): i\in Q,\ A_{ij}>\theta\}\big|",
-        source=OWN,
-        sentence="Share of all pairs of a query and a key whose weight is above the threshold.",
+        "strong", "Strong weights", "share",
+        r"\frac{1}{|Q|\,n}\,\big|\{(i,j): i\in Q,\ A_{ij}>\theta\}\big|", OWN,
+        "Share of all pairs of a query and a key whose weight is above the threshold.",
     ),
     Definition(
-        name="top_previous",
-        title="Largest on the previous token",
-        unit="share",
-        formula=r"\frac{1}{|Q'|}\,\big|\{i\in Q': \arg\max_j A_{ij}=i-1\}\big|,\quad Q'=\{i\in Q: i>0\}",
-        source=f"{VOITA}, section 5.1",
-        sentence="Share of queries whose largest weight is on the token before them.",
+        "top_previous", "Largest on the previous token", "share",
+        _TOP + r"\big|\{i\in Q': \arg\max_j A_{ij}=i-1\}\big|,\quad Q'=\{i\in Q: i>0\}", f"{VOITA}, section 5.1",
+        "Share of queries whose largest weight is on the token before them.",
     ),
     Definition(
-        name="top_self",
-        title="Largest on itself",
-        unit="share",
-        formula=r"\frac{1}{|Q|}\,\big|\{i\in Q: \arg\max_j A_{ij}=i\}\big|",
-        source=f"{VOITA}, section 5.1",
-        sentence="Share of queries whose largest weight is on themselves.",
+        "top_self", "Largest on itself", "share",
+        r"\frac{1}{|Q|}\,\big|\{i\in Q: \arg\max_j A_{ij}=i\}\big|",
+        f"like {VOITA}, section 5.1, who use the offsets -1 and +1 only",
+        "Share of queries whose largest weight is on themselves.",
     ),
     Definition(
-        name="top_next",
-        title="Largest on the next token",
-        unit="share",
-        formula=r"\frac{1}{|Q'|}\,\big|\{i\in Q': \arg\max_j A_{ij}=i+1\}\big|,\quad Q'=\{i\in Q: i<n-1\}",
-        source=f"{VOITA}, section 5.1",
-        sentence="Share of queries whose largest weight is on the token after them.",
+        "top_next", "Largest on the next token", "share",
+        _TOP + r"\big|\{i\in Q': \arg\max_j A_{ij}=i+1\}\big|,\quad Q'=\{i\in Q: i<n-1\}", f"{VOITA}, section 5.1",
+        "Share of queries whose largest weight is on the token after them.",
     ),
-)
+)  # fmt: skip
 
 BY_NAME: dict[str, Definition] = {definition.name: definition for definition in HEAD_MEASURES}

@@ -1,4 +1,4 @@
-"""One head's attention as a page looks at it: by tokens or words, between sentences, averaged, however long the text.
+"""One head's attention map with the options of a page: by tokens or words, between sentences, averaged, for any length.
 
 A row stands for a query token or word, a column for a key. Where layer or head is None, the map is averaged over it.
 
@@ -22,12 +22,12 @@ from encoder.measure.sized import Sized
 from encoder.measure.tiled_attention import Overview
 from encoder.trace import Trace
 
-#: Up to this many tokens a map is held as a whole, which words, pairs of sentences and lines need.
+#: The longest text, in tokens, whose map is computed as a whole; words, pairs of sentences and lines need that.
 WHOLE_TOKENS = 512
 
 
 class HeadMap(Protocol):
-    """What can be asked of a map, however large. Weights of several rows or columns are summed."""
+    """A map of any size. Weights of several rows or columns are summed."""
 
     @property
     def query_labels(self) -> tuple[str, ...]: ...
@@ -40,10 +40,10 @@ class HeadMap(Protocol):
         """Position of the first token of each row, and of each column."""
 
     def row_of(self, token: int) -> int | None:
-        """The row in which a token is, None where it is not shown."""
+        """The row of a token, None where it is not shown."""
 
     def column_of(self, token: int) -> int | None:
-        """The column in which a token is, None where it is not shown."""
+        """The column of a token, None where it is not shown."""
 
     def query_tokens(self, row: int) -> tuple[int, ...]:
         """The tokens of a row."""
@@ -68,39 +68,18 @@ class HeadMap(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class DenseMap(Sized):
-    """A map that fits into memory as it is. Weights on the CPU."""
-
-    cells: TokenMap
-
-    @property
-    def weights(self) -> Tensor:
-        """[R, C]."""
-        return self.cells.weights
-
-    @property
-    def query_labels(self) -> tuple[str, ...]:
-        return self.cells.query_labels
-
-    @property
-    def key_labels(self) -> tuple[str, ...]:
-        return self.cells.key_labels
+class DenseMap(TokenMap, Sized):
+    """A map that fits into memory as a whole, on the CPU. weights [R, C]."""
 
     @property
     def places(self) -> tuple[Sequence[int], Sequence[int]]:
-        return [group[0] for group in self.cells.queries], [group[0] for group in self.cells.keys]
-
-    def row_of(self, token: int) -> int | None:
-        return self.cells.row_of(token)
-
-    def column_of(self, token: int) -> int | None:
-        return self.cells.column_of(token)
+        return [group[0] for group in self.queries], [group[0] for group in self.keys]
 
     def query_tokens(self, row: int) -> tuple[int, ...]:
-        return self.cells.queries[row]
+        return self.queries[row]
 
     def key_tokens(self, column: int) -> tuple[int, ...]:
-        return self.cells.keys[column]
+        return self.keys[column]
 
     def from_rows(self, rows: Sequence[int]) -> Tensor:
         return self.weights[list(rows)].sum(dim=0)
@@ -125,14 +104,14 @@ class DenseMap(Sized):
     @property
     def _of_real_queries(self) -> Tensor:
         """[R - padding's, C]."""
-        return self.weights[: len(self.weights) - self.cells.n_padding]
+        return self.weights[: len(self.weights) - self.n_padding]
 
 
 @dataclass(frozen=True, eq=False)
 class LongMap:
-    """A map that is computed part by part: each token a row and a column, all of them.
+    """A map that is computed part by part; every token has a row and a column.
 
-    look: gives its `overview`, where it is kept; unset, a walk through the map.
+    look: returns its `overview` from a cache; unset: the overview is computed.
     """
 
     trace: Trace
@@ -207,13 +186,11 @@ def dense_map(
     padding: bool = False,
 ) -> DenseMap:
     """The whole map with all options, in the order of `aggregate.token_map`; holds [T, T]."""
-    if layer is None or head is None:
-        attention = aggregate.mean_attention(trace, layer, head)
-    else:
-        attention = trace.attention(layer, head)
-    return DenseMap(
-        aggregate.token_map(attention.cpu(), _on_cpu(trace), special=special, pairs=pairs, words=words, padding=padding)
+    attention = aggregate.mean_attention(trace, layer, head)
+    cells = aggregate.token_map(
+        attention.cpu(), _on_cpu(trace), special=special, pairs=pairs, words=words, padding=padding
     )
+    return DenseMap(**vars(cells))
 
 
 def layer_maps(

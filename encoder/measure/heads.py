@@ -1,6 +1,6 @@
-"""One number a head: entropy, distance, weight on the previous token, ...; `definitions` says what each means.
+"""Measures of heads: entropy, distance, weight on the previous token, ...; `definitions` explains each.
 
-All come from a single walk through the attention, which can hand out the small maps of the grid on the way.
+All come from a single pass over the attention, which can give the small maps of the grid, too.
 
 Shapes: L layers, H heads, T tokens (queries i, keys j), R query rows of a chunk.
 """
@@ -27,11 +27,11 @@ from encoder.trace import Trace
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A weight is strong above this value, unless the caller says otherwise.
+#: The default threshold of a strong weight.
 STRONG = 0.1
-#: Up to so many tokens, what depends on the pair of tokens alone (12 bytes a pair) is kept from layer to layer.
+#: Up to this many tokens, factors of pairs of tokens (12 bytes a pair) are kept from layer to layer.
 KEEP_PAIRS = 1024
-#: A factor that is 0 for all but one of so many pairs is kept as the list of the others.
+#: A factor that is not 0 for less than one of so many pairs is kept as a list of those pairs.
 SPARSE = 32
 OFFSETS = {"previous": -1, "self": 0, "next": 1}
 
@@ -40,7 +40,7 @@ OFFSETS = {"previous": -1, "self": 0, "next": 1}
 class HeadMeasures(Sized):
     """All measures of all heads: `measures["entropy"]` is float64 [L, H], read-only; NaN: nothing to measure.
 
-    n_tokens: real tokens, n in the formulas; n_queries: rows that count, |Q|; queries, strong: what was asked for.
+    n_tokens: real tokens, n in the formulas; n_queries: rows that count, |Q|; queries, strong: the arguments.
     """
 
     values: Mapping[str, np.ndarray]
@@ -63,7 +63,7 @@ class HeadMeasures(Sized):
 
 
 def head_measures(trace: Trace, *, queries: Queries = "all", strong: float = STRONG) -> HeadMeasures:
-    """Every measure of every head, in one walk through the attention and in bounded memory.
+    """Every measure of every head, in one pass over the attention and in bounded memory.
 
     queries: rows of all real tokens count ("all", as in Clark et al. 2019), or those of the text without special tokens
     ("content"). Padding is never counted, neither as query nor as key. strong: the threshold of `strong`.
@@ -74,7 +74,7 @@ def head_measures(trace: Trace, *, queries: Queries = "all", strong: float = STR
 def survey(
     trace: Trace, size: int | None = 64, *, queries: Queries = "all", strong: float = STRONG
 ) -> tuple[Tensor | None, HeadMeasures]:
-    """`trace.thumbnails(size)` and `head_measures(trace)` for the price of one walk. size None: no thumbnails."""
+    """`trace.thumbnails(size)` and `head_measures(trace)` in one pass. size None: no thumbnails."""
     around = _Around.of(trace, queries)
     n_layers, n_heads, n_tokens = trace.config.n_layers, trace.config.n_heads, trace.n_tokens
     block = 1 if size is None else pooling_block(n_tokens, size)
@@ -100,10 +100,10 @@ def survey(
 
 @dataclass(frozen=True)
 class _Around:
-    """What is the same for every head. counts [T]: 1.0 for a query that counts; keys: name -> 1.0 for such keys [T].
+    """The same for every head. counts [T]: 1.0 for a query that counts; keys: name -> 1.0 for such keys [T].
 
-    labels: "same_token", "own_word" -> [T], equal where two tokens are the same, or of one word; different for all that
-    is to be left out. like: the same names -> places of the tokens whose label is not theirs alone.
+    labels: "same_token", "own_word" -> [T], equal where two tokens are the same, or of one word; unique for tokens that
+    are left out. like: the same names -> places of the tokens whose label occurs again.
     """
 
     counts: Tensor
@@ -121,7 +121,7 @@ class _Around:
             "punctuation": tokens.is_punctuation(trace),
         }
         content, words = tokens.is_content(trace), tokens.words(trace)
-        alone = range(-2, -2 - trace.n_tokens, -1)  # a number of its own for each token that has no like
+        alone = range(-2, -2 - trace.n_tokens, -1)  # a unique number for each token without an equal one
         ids = [one if inside else other for one, inside, other in zip(trace.ids, content, alone, strict=True)]
         of_word = [word if word >= 0 else other for word, other in zip(words, alone, strict=True)]
         labels = {"same_token": torch.tensor(ids, device=device), "own_word": torch.tensor(of_word, device=device)}
@@ -134,7 +134,7 @@ class _Around:
         )
 
     def eligible(self) -> dict[str, float]:
-        """How many queries each kind of measure is averaged over."""
+        """The number of queries that each kind of measure is averaged over."""
         counts = self.counts[: self.n_real]
         return {
             "all": float(counts.sum()),
@@ -145,14 +145,15 @@ class _Around:
 
 def _not_alone(labels: Tensor) -> Tensor:
     """Places of the entries that occur again."""
-    _, inverse, count = labels.unique(return_inverse=True, return_counts=True)
-    return (count[inverse] > 1).nonzero()[:, 0]
+    _, inverse, count = torch.unique(labels, return_inverse=True, return_counts=True)
+    places: Tensor = (count[inverse] > 1).nonzero()[:, 0]
+    return places
 
 
 class _Layer:
-    """What a walk through one layer collects: a few numbers a row, which are summed when the layer is through.
+    """Numbers of each row of one layer, summed when the layer is complete.
 
-    Work on a chunk is then what must see its weights, and nothing else: small operations cost more than they compute.
+    A chunk takes only operations on its weights: many small operations would cost more than they compute.
     """
 
     def __init__(self, around: _Around, n_heads: int, n_tokens: int) -> None:
@@ -195,7 +196,7 @@ class _Layer:
         counts = self._around.counts[:real]
         entropy = _entropy(largest, top, product, self._n_tokens)
         best = self._offsets >= largest
-        best &= best.sum(0) == 1  # a maximum shared among these is nobody's
+        best &= best.sum(0) == 1  # a maximum shared among these counts for none
         on = self._offsets.clamp_(min=0.0)
         rows = dict(zip(OFFSETS, on, strict=True)) | dict(zip((f"top_{name}" for name in OFFSETS), best, strict=True))
         rows |= {"maximum": largest, "entropy": entropy, "strong": above}
@@ -216,7 +217,7 @@ def _entropy(largest: Tensor, top: Tensor, product: Tensor, n_tokens: int) -> Te
 
 
 def _pair_factors(rows: slice, around: _Around) -> dict[str, Tensor]:
-    """What depends on the pair of tokens alone: distance, same token, same word.
+    """Factors that depend on the pair of tokens alone: distance, same token, same word.
 
     Each is a factor for every weight, float [R x T], 0 for queries left out; or, where few weights have a factor and
     it is 1, the places of those among the R x T, whole numbers.

@@ -44,7 +44,8 @@ def value_norms(trace: Trace, layer: int) -> Tensor:
 
 def norm_weighted(trace: Trace, layer: int, head: int, queries: slice | None = None) -> Tensor:
     """alpha_ij ||f(x_j)|| [Ti, T] for the query rows asked for (all by default)."""
-    return trace.attention(layer, head, queries) * value_output(trace, layer, head).norm(dim=-1)
+    norms: Tensor = value_output(trace, layer, head).norm(dim=-1)
+    return trace.attention(layer, head, queries) * norms
 
 
 def norm_weighted_shares(trace: Trace, layer: int, head: int, queries: slice | None = None) -> Tensor:

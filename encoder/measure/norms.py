@@ -1,4 +1,4 @@
-"""What the norms of an encoder do to a sentence: means and standard deviations, gains and biases, outlier dimensions.
+"""The LayerNorms of an encoder on a sentence: means, standard deviations, gains, biases, outlier dimensions.
 
 Shapes: N norms in the order in which they act, T tokens, D d_model.
 """
@@ -17,7 +17,7 @@ from torch import Tensor
 from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
-#: A component is an outlier where it is this many times as large as chance alone would make one.
+#: A component is an outlier where it exceeds this many times the size that chance alone explains.
 TIMES_CHANCE = 2.0
 
 
@@ -25,7 +25,7 @@ TIMES_CHANCE = 2.0
 class NormStatistics(Sized):
     """names of the norms; before, after: (mean, population standard deviation), each [N, T] float32.
 
-    rounding: means up to this share of the largest standard deviation are 0 but for the rounding of the number type.
+    rounding: smaller means, relative to the largest standard deviation, are rounding errors of the number type.
     """
 
     names: tuple[str, ...]
@@ -72,7 +72,7 @@ class Parameters:
     """The gain and the bias of a norm in a few numbers.
 
     gain, bias: ((component, smallest), (component, largest)), bias None where the norm has none; mean_gain; plain:
-    every gain is 1 and every bias 0, so that they change nothing.
+    every gain is 1 and every bias 0.
     """
 
     gain: tuple[tuple[int, float], tuple[int, float]]
@@ -101,10 +101,10 @@ def _ends(x: Tensor) -> tuple[tuple[int, float], tuple[int, float]]:
 
 @dataclass(frozen=True, eq=False)
 class Extremes(Sized):
-    """How large each component of the vectors before one norm becomes.
+    """The size of each component of the vectors before one norm.
 
     largest [D]: the largest |x| of the component at any real token; token [D]: at which; median: of |x| over all tokens
-    and components; chance: the ratio to the median that the largest of as many normally distributed numbers reaches.
+    and components; chance: the ratio to the median of the largest of as many normally distributed numbers.
     """
 
     name: str
@@ -131,8 +131,8 @@ class Extremes(Sized):
 
 @dataclass(frozen=True, eq=False)
 class OutlierDimensions(Sized):
-    """The outlier dimensions of a sentence before every norm: a few components of the stream, the same at many tokens,
-    that are far larger than all others (Kovaleva et al. 2021; Timkey and van Schijndel 2021; Sun et al. 2024).
+    """Outlier dimensions before every norm: a few components of the residual stream, the same at many tokens, that are
+    far larger than all others (Kovaleva et al. 2021; Timkey and van Schijndel 2021; Sun et al. 2024).
 
     by_norm: the norms in the order in which they act.
     """
@@ -144,7 +144,7 @@ class OutlierDimensions(Sized):
         return next(extremes for extremes in self.by_norm if extremes.name == name)
 
     def across(self, name: str, most: int = 12) -> tuple[tuple[str, ...], tuple[int, ...], np.ndarray]:
-        """(names [N'], components [C], ratios [N', C]) of the norms that are as wide as `name`.
+        """(names [N'], components [C], ratios [N', C]) of the norms of the same width as `name`.
 
         The components: every norm's two largest and its outliers; of these up to `most`, the largest first.
         """
@@ -164,7 +164,7 @@ class OutlierDimensions(Sized):
 
 @torch.no_grad()
 def outlier_dimensions(trace: Trace) -> OutlierDimensions:
-    """How large each component becomes before each norm; one norm at a time in memory."""
+    """The size of each component before each norm; one norm at a time in memory."""
     return OutlierDimensions(
         tuple(_extremes(name, norm.input[: trace.n_real].float().abs()) for name, norm in trace.norms.items())
     )

@@ -1,4 +1,4 @@
-"""What padding does in a padded run: it fills rows and columns of every map, and changes nothing for real tokens.
+"""The effect of padding: it fills rows and columns of every map, and changes real tokens by rounding at most.
 
 Shapes: L layers, H heads, T tokens of the batch (queries i, keys j), n real ones, D d_model.
 """
@@ -16,9 +16,9 @@ from encoder.trace import Trace
 class PaddingEffect:
     """n_real, n_padding: tokens of either kind.
 
-    leaked: the largest weight that a real token gives to padding; row_sums: the least and the largest sum of the rows
-    of padding's own queries, in which the softmax is taken as in any row; difference: the largest difference of any
-    number of a real token's output from the text run alone; largest: the largest of these numbers, by absolute value.
+    leaked: the largest weight that a real token gives to padding; row_sums: the smallest and the largest sum of a row
+    of a padding query, which has a softmax like any row; difference: the largest difference of a number of a real
+    token's output from the text without padding; largest: the largest of these numbers, by absolute value.
     """
 
     n_real: int
@@ -30,9 +30,9 @@ class PaddingEffect:
 
 
 def padding_effect(padded: Trace, alone: Trace, head: tuple[int, int] | None = None) -> PaddingEffect:
-    """What padding does in `padded`, beside the same text run `alone`; weights are those of all heads, or of `head`.
+    """Compare a padded trace with the same text without padding; weights are those of all heads, or of `head`.
 
-    head: (layer, head). Walks through the attention once, in bounded memory. Raises EncoderError for traces of
+    head: (layer, head). One pass over the attention, in bounded memory. Raises EncoderError for traces of
     different texts, or where nothing is padded.
     """
     real = padded.n_real

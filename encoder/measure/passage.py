@@ -1,4 +1,4 @@
-"""A traced text in pieces: what each token or word stands for, the spaces between, how strongly each is attended to.
+"""A traced text in pieces: its tokens or words, the spaces between them, and the weight that each one receives.
 
 A unit is a token, or with `words` a word of several tokens.
 """
@@ -14,25 +14,24 @@ from encoder.measure import aggregate, tokens
 from encoder.measure.head_map import HeadMap
 from encoder.trace import Trace
 
-#: Text and the unit that it stands for; -1: no unit, like the space between two.
+#: Text and its unit; -1: no unit, like the space between two units.
 Piece = tuple[str, int]
-#: "to": selected units are queries, shades say what they attend to; "from": keys, shades say who attends to them.
+#: "to": selected units are queries, shades show what they attend to; "from": keys, shades show what attends to them.
 Direction = Literal["to", "from"]
-#: Characters before the first token or after the last that are not shown: the text was cut there.
+#: Longer rests of text before the first token or after the last one are replaced by "…": the text was cut there.
 LONG_REST = 40
 
 
 @dataclass(frozen=True)
 class Passage:
-    """paragraphs: one a sentence, pieces of text with the unit that each stands for, -1: none; special: units that are
-    no part of the text."""
+    """paragraphs: for each sentence, pieces of text with their units; special: units that are no part of the text."""
 
     paragraphs: tuple[tuple[Piece, ...], ...]
     special: tuple[int, ...]
 
 
 def passage(trace: Trace, units: Sequence[tuple[int, ...]]) -> Passage:
-    """The text of a trace with its special tokens at their places. units: the tokens that each unit stands for.
+    """The text of a trace, with its special tokens. units: the tokens of each unit.
 
     Every unit occurs once, in order, and the pieces of a sentence together are the sentence as it was typed.
     """
@@ -64,15 +63,14 @@ def passage(trace: Trace, units: Sequence[tuple[int, ...]]) -> Passage:
 
 
 def _parted(text: str, start: int) -> tuple[str, str]:
-    """What stands before a unit and the unit itself; spaces before it are no part of it, as in byte-level tokens."""
+    """The text before a unit and the unit itself, whose leading spaces (of byte-level tokens) belong to the former."""
     before, own = text[: max(0, start)], text[max(0, start) :]
     spaces = len(own) - len(own.lstrip())
     return before + own[:spaces], own[spaces:]
 
 
 def _finish(pieces: list[Piece], rest: str, special: list[int]) -> None:
-    """What follows the last token of a sentence stands before the special tokens that close it; "…" where it is long:
-    the text was cut."""
+    """Insert the text after the last token before the closing special tokens; "…" for a long rest, which was cut."""
     if not pieces or not rest:
         return
     place = len(pieces)
@@ -83,10 +81,10 @@ def _finish(pieces: list[Piece], rest: str, special: list[int]) -> None:
 
 @dataclass(frozen=True)
 class Shades:
-    """One weight a unit, for U units of a text.
+    """One weight for each unit of a text.
 
-    units: the tokens that each stands for; labels: their names; rows, columns: their places in the map, -1 where a unit
-    is none; values: the weight of each, NaN where it is none that could have one; held: the selected units.
+    units: the tokens of each; labels: their names; rows, columns: their places in the map, -1 where the map lacks a
+    unit; values: the weight of each, NaN where it has none; held: the selected units.
     """
 
     units: tuple[tuple[int, ...], ...]
@@ -107,17 +105,17 @@ def shades(
     words: bool = False,
     padding: bool = False,
 ) -> Shades:
-    """How strongly each unit of a text is attended to by the selected tokens, summed; or attends to them.
+    """The weight that the selected tokens give to each unit of a text, summed; or that each unit gives to them.
 
     Nothing selected: the mean weight that each unit receives, over all rows. shown: a map with the same `words` and
-    `padding`; selected: token positions, those that the map does not show left out.
+    `padding`; selected: token positions; those that the map does not show are left out.
     """
     units, _ = aggregate.token_groups(trace, words=words, padding=padding)
     rows = tuple(_place(shown.row_of(group[0])) for group in units)
     columns = tuple(_place(shown.column_of(group[0])) for group in units)
     sources, targets = (rows, columns) if direction == "to" else (columns, rows)
     place = shown.row_of if direction == "to" else shown.column_of
-    chosen = sorted({place(token) for token in selected} - {None})
+    chosen = sorted({at for token in selected if (at := place(token)) is not None})
     if not chosen:
         weights, targets = shown.received(), columns
     else:

@@ -1,4 +1,4 @@
-"""What tells an encoder where a token stands, for any number of positions; and what that does to a sentence.
+"""Position information of an encoder, for any number of positions, and its effect on a sentence.
 
 Shapes: N positions, T tokens, D d_model, E width of the tables, K width of a head, H heads.
 """
@@ -23,7 +23,7 @@ from encoder.trace import Trace
 
 @torch.no_grad()
 def added(encoder: Encoder, n_positions: int) -> np.ndarray | None:
-    """[N, E] float32: what the model adds at positions 0 .. N-1; None where it adds nothing (rotary, none).
+    """[N, E] float32: the vectors that the model adds at positions 0 .. N-1; None where it adds none (rotary, none).
 
     Raises EncoderError for more positions than the model has.
     """
@@ -43,7 +43,7 @@ def sines(n_positions: int, width: int) -> np.ndarray:
 
 
 def turns(config: EncoderConfig, layer: int, n_positions: int) -> tuple[np.ndarray, np.ndarray]:
-    """cos, sin [N, K/2] float32 of the angle by which pair c of a layer's queries and keys is turned at each position.
+    """cos, sin [N, K/2] float32 of the angle that rotates pair c of a layer's queries and keys at each position.
 
     Raises EncoderError where positions are not rotary.
     """
@@ -53,26 +53,27 @@ def turns(config: EncoderConfig, layer: int, n_positions: int) -> tuple[np.ndarr
 
 
 def turned_apart(cos: np.ndarray) -> np.ndarray:
-    """cos [N, K/2] of `turns` -> [N]: dot product of two equal unit vectors, turned as at positions so far apart.
+    """cos [N, K/2] of `turns` -> [N]: dot product of two equal unit vectors, rotated as at positions so far apart.
 
-    Each pair contributes the cosine of the angle between the two positions, so the distance alone counts; the vector
-    has the same length in every pair.
+    The vector has the same norm in every pair, and each pair contributes the cosine of the angle between the two
+    positions. For equal vectors the sign of the offset does not matter; for a query and a key it does.
     """
-    return cos.astype(np.float64).mean(axis=1)
+    mean: np.ndarray = cos.astype(np.float64).mean(axis=1)
+    return mean
 
 
 @torch.no_grad()
 def turned_products(
     trace: Trace, layer: int, head: int, query: int, key: int, farthest: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(distances j - i, q . k there): the dot product of two tokens' query and key, were they so far apart.
+    """(signed offsets j - i, q . k there): the dot product of two tokens' query and key at each offset.
 
-    Both are turned back to position 0, then the key is turned by each distance, -farthest .. farthest. At the distance
-    that they have, it is the product that the scores are made of. Raises EncoderError where positions are not rotary.
+    Both are rotated back to position 0, then the key is rotated by each offset, -farthest .. farthest. At the tokens'
+    own offset, this is the product in the scores. Raises EncoderError where positions are not rotary.
     """
     q, k, _ = trace.layer_qkv(layer)
     cos, sin = _rotation(trace.config, layer, torch.tensor([query, key]))
-    # The opposite angle turns back.
+    # The opposite angle rotates back.
     q0, k0 = (
         attend.rotate(vector.float().cpu(), cos[row : row + 1], -sin[row : row + 1])
         for row, vector in enumerate((q[head, query : query + 1], k[head, key : key + 1]))
@@ -85,13 +86,13 @@ def turned_products(
 def _rotation(config: EncoderConfig, layer: int, positions: Tensor) -> tuple[Tensor, Tensor]:
     """cos, sin [N, K] of the angles at any positions, negative ones too."""
     if config.position != "rotary":
-        raise EncoderError(f"The positions of this model are {config.position}: no query or key is turned.")
+        raise EncoderError(f"The positions of this model are {config.position}: no query or key is rotated.")
     return attend.rotary_angles(positions, config.d_head, config.rotary_base_of_layer(layer))
 
 
 @torch.no_grad()
 def distance_biases(encoder: Encoder, farthest: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """(distances j - i, [H, 2 farthest + 1]: what is added to the scores of each head there); None where nothing is."""
+    """(signed offsets j - i, [H, 2 farthest + 1]: the bias of each head's scores there); None without such a bias."""
     if encoder.relative_bias is None:
         return None
     distances = torch.arange(-farthest, farthest + 1)
@@ -104,8 +105,7 @@ def distance_biases(encoder: Encoder, farthest: int) -> tuple[np.ndarray, np.nda
 
 @torch.no_grad()
 def lengths(trace: Trace) -> tuple[float, float] | None:
-    """Mean lengths over the real tokens of the vectors of (position, token) that the embedding adds up; None where it
-    adds no position."""
+    """Mean norms of the (position, token) vectors that the embedding adds, over real tokens; None without positions."""
     if trace.position is None:
         return None
     both = (trace.position, trace.values["embedding.tokens"])
@@ -115,10 +115,10 @@ def lengths(trace: Trace) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, eq=False)
 class OrderEffect(Sized):
-    """The same tokens, those of each sentence in reverse order; special tokens stay where they are.
+    """The effect of reversing the tokens of each sentence; special tokens keep their positions.
 
-    moved [T] bool: which tokens stand somewhere else then; cosine [T]: of every token's output with what it was;
-    difference: the largest change of an output vector, as a share of its length; same: that is nothing but rounding.
+    moved [T] bool: the tokens with another position; cosine [T]: of every token's output with its output before;
+    difference: the largest change of an output vector, relative to its norm; same: the change is only rounding.
     """
 
     moved: np.ndarray
@@ -129,9 +129,9 @@ class OrderEffect(Sized):
 
 @torch.no_grad()
 def order_effect(trace: Trace) -> OrderEffect:
-    """What becomes of every token when the words of its sentence come in reverse order: one forward pass.
+    """Run each sentence's tokens in reverse order and compare every token's output: one forward pass.
 
-    An encoder without positions gives the same vectors in another order (Vaswani et al. 2017, 3.5), but for rounding.
+    Without positions an encoder gives the same vectors in another order, but for rounding (Vaswani et al. 2017, 3.5).
     """
     device = trace.encoder.device
     order = torch.tensor(_reversed(trace))  # position p now holds token order[p]
@@ -155,7 +155,7 @@ def order_effect(trace: Trace) -> OrderEffect:
 
 
 def _reversed(trace: Trace) -> list[int]:
-    """[T]: for each position the token that stands there when every sentence is reversed."""
+    """[T]: for each position its token when every sentence is reversed."""
     order = list(range(trace.n_tokens))
     sentence, content = tokens.sentences(trace), tokens.is_content(trace)
     for number in set(sentence):

@@ -1,10 +1,10 @@
-"""Queries and keys of a head as points of one plane, scaled so that near means attended to (Yeh et al. 2023).
+"""Queries and keys of a head as points of one plane, scaled so that near points have large scores (Yeh et al. 2023).
 
-Two changes leave every attention weight as it is, and Yeh et al. (AttentionViz) use both. The same vector
-added to all keys adds q_i . t to all scores of a query, which its softmax does not see: keys are moved onto the middle
-of the queries. And queries times c, keys divided by c have the same products: c is chosen so that distances and dot
-products correlate as strongly, and as negatively, as they can, where near pairs count most (here by 1 / distance^2). A
-principal component analysis of queries and keys together then gives the plane.
+Yeh et al. (AttentionViz) use two changes that keep every attention weight. The same vector t added to all keys adds
+q_i . t to all scores of a query, which its softmax ignores: so the keys get the mean of the queries. And queries times
+c with keys divided by c have the same products: c is the one for which distances and dot products have the most
+negative correlation, where near pairs count most (here by 1 / distance^2). A principal component analysis of queries
+and keys together then gives the plane.
 
 Shapes: T tokens, K width of the head, P pairs of a query and a key.
 """
@@ -19,10 +19,10 @@ import torch
 from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
-#: c is sought within this factor of the one that makes queries and keys equally long on average, at so many steps:
-#: far from there one kind falls into a point, whatever the correlation. (MiniLM's heads lie between 0.6 and 1.9.)
+#: c is searched within this factor of the one that gives queries and keys the same mean norm, in so many steps: far
+#: from there one kind shrinks to a point, whatever the correlation. (MiniLM's heads have 0.6 to 1.9.)
 WITHIN, STEPS = 2.5, 41
-#: Tokens whose pairs the correlation is measured on, at most, evenly spaced; and those that are drawn.
+#: The most tokens, evenly spaced, whose pairs the correlation is measured on.
 MOST_PAIRED = 256
 
 
@@ -53,8 +53,8 @@ class QKSpace(Sized):
 def qk_space(trace: Trace, layer: int, head: int) -> QKSpace:
     """Queries and keys of one head in one plane, and each query's strongest key.
 
-    The strongest key comes from the attention itself, so masks and a bias by distance count there, while the plane
-    knows queries and keys alone. Raises EncoderError for a layer or head that the model does not have.
+    The strongest key comes from the attention itself, so it includes masks and a bias by distance; the plane does
+    not. Raises EncoderError for a layer or head that the model does not have.
     """
     strongest, weights = strongest_keys(trace, layer, head)
     n = trace.n_real
@@ -84,8 +84,9 @@ def strongest_keys(trace: Trace, layer: int, head: int) -> tuple[np.ndarray, np.
 
 
 def centre_keys(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """k [n, K] moved as a whole so that its middle is that of q [n, K]. No attention weight changes."""
-    return k + (q.mean(axis=0) - k.mean(axis=0))
+    """k [n, K] plus one vector, so that its mean is that of q [n, K]. No attention weight changes."""
+    centred: np.ndarray = k + (q.mean(axis=0) - k.mean(axis=0))
+    return centred
 
 
 def best_scale(q: np.ndarray, k: np.ndarray) -> tuple[float, float]:
@@ -103,7 +104,7 @@ def best_scale(q: np.ndarray, k: np.ndarray) -> tuple[float, float]:
 def joint_plane(q: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(queries [n, 2], keys [m, 2], share of variance [2]): principal components of both together, by a float64 SVD.
 
-    Each axis is turned so that its largest loading is positive: the same vectors give the same picture.
+    Each axis has the sign that makes its largest loading positive: the same vectors give the same picture.
     """
     both = np.concatenate((q, k))
     centred = both - both.mean(axis=0)
@@ -126,7 +127,8 @@ def _sample(vectors: np.ndarray) -> np.ndarray:
 def _distances(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Euclidean distances of all pairs, [n x m]."""
     squared = (q**2).sum(1)[:, None] + (k**2).sum(1) - 2 * q @ k.T
-    return np.sqrt(squared.clip(min=0)).ravel()
+    distances: np.ndarray = np.sqrt(squared.clip(min=0)).ravel()
+    return distances
 
 
 def _correlation(distances: np.ndarray, products: np.ndarray) -> float:

@@ -1,9 +1,9 @@
-"""Attention rollout: attention of all layers up to one multiplied up, the residual counted in (Abnar and Zuidema 2020).
+"""Attention rollout: the attention of all layers up to one, multiplied, with the residual (Abnar and Zuidema 2020).
 
-A_l, the mean over the heads of layer l, becomes (A_l + I) / 2 with its rows brought to sum 1 (section 3.1): half of
-what a token hands on is itself. The rollout of layer l is the product of these matrices from layer l down to 0; row i
-says how much of each input token is counted into token i. It takes the residual and the update for equally strong, and
-knows neither values nor feed-forward layers.
+A_l, the mean over the heads of layer l, becomes (A_l + I) / 2 with its rows scaled to sum 1 (section 3.1): half for the
+residual connection. The rollout of layer l is the product of these matrices from layer l down to 0; row i estimates
+how much each input token contributes to token i. It is a heuristic: it gives residual connection and attention equal
+weight, and leaves out values, LayerNorm and the feed-forward layers.
 
 Shapes: L layers, H heads, T tokens (queries i, keys j), R query rows.
 """
@@ -18,7 +18,7 @@ from torch import Tensor
 from encoder.errors import EncoderError
 from encoder.trace import Trace
 
-#: The longest text, in tokens, whose rollout is made as a whole [T, T]: beyond, T^3 products a layer take minutes.
+#: The longest text, in tokens, whose rollout is computed as a whole: beyond, T^3 products a layer take minutes.
 LONGEST_WHOLE = 1024
 
 
@@ -28,7 +28,7 @@ def rollout(trace: Trace, layer: int, queries: slice | None = None) -> Tensor:
     A few rows cost L x T^2 and never hold [T, T], as the product is taken from the left. Raises EncoderError for a
     layer that the model does not have, and for more than LONGEST_WHOLE rows of a text longer than that.
     """
-    trace.scores(layer, 0, slice(0, 1))  # raises for a layer that is not there
+    trace.scores(layer, 0, slice(0, 1))  # raises for a layer that does not exist
     wanted = range(trace.n_tokens)[queries or slice(None)]
     if len(wanted) > LONGEST_WHOLE:
         raise EncoderError(
@@ -43,10 +43,10 @@ def rollout(trace: Trace, layer: int, queries: slice | None = None) -> Tensor:
 
 
 def rollouts(trace: Trace, progress: Callable[[float], None] | None = None) -> Tensor:
-    """[L, T, T]: the rollout of every layer, from a single walk. Up to LONGEST_WHOLE tokens; EncoderError beyond."""
+    """[L, T, T]: the rollout of every layer, in one pass. Up to LONGEST_WHOLE tokens; EncoderError beyond."""
     if trace.n_tokens > LONGEST_WHOLE:
         raise EncoderError(
-            f"This text is {trace.n_tokens:,} tokens; whole rollouts are made up to {LONGEST_WHOLE:,}. Take "
+            f"This text is {trace.n_tokens:,} tokens; whole rollouts are computed up to {LONGEST_WHOLE:,}. Use "
             "rollout(trace, layer, queries) for a few rows."
         )
     made: list[Tensor] = []
@@ -59,7 +59,7 @@ def rollouts(trace: Trace, progress: Callable[[float], None] | None = None) -> T
 
 
 def kept(rollouts: Tensor) -> list[float]:
-    """[L, T, T] -> how much of each token is still counted to itself after each layer, averaged over tokens."""
+    """[L, T, T] -> the mean rollout from a token to itself after each layer."""
     return rollouts.diagonal(dim1=1, dim2=2).mean(dim=1).tolist()
 
 

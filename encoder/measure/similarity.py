@@ -1,4 +1,4 @@
-"""How alike two heads are: the Jensen-Shannon divergence of their attention, and heads as points in a plane by it.
+"""Head similarity: the Jensen-Shannon divergence of two heads' attention, and heads as points of a plane.
 
 Shapes: N = L x H heads, layer by layer; T tokens (keys j), R query rows.
 """
@@ -16,10 +16,10 @@ from torch import Tensor
 from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
-#: Numbers that are computed, (pairs of heads + a few for each head) x rows x keys: with more, only some of the rows are
-#: taken. A few seconds.
+#: The most numbers to compute, (pairs of heads + a few for each head) x rows x keys, in a few seconds; with more, only
+#: some of the rows are compared.
 MOST_NUMBERS = 1_000_000_000
-#: Numbers of a mixture that are held at a time: few enough to stay in the processor's cache.
+#: Numbers of a mixture in memory at a time: few enough for the processor's cache.
 CHUNK_NUMBERS = 250_000
 
 
@@ -27,7 +27,7 @@ CHUNK_NUMBERS = 250_000
 class HeadSimilarity(Sized):
     """divergence [N, N] float64: mean over rows of the Jensen-Shannon divergence of two heads, in nats, 0 to ln 2.
 
-    n_heads: H, so that head (l, h) is number l H + h; n_rows: query rows that were compared, of `n_tokens`.
+    n_heads: H; head (l, h) has the number l H + h; n_rows: the compared query rows, of `n_tokens`.
     """
 
     divergence: np.ndarray
@@ -40,7 +40,7 @@ class HeadSimilarity(Sized):
         return float(self.divergence[self._number(one), self._number(other)])
 
     def nearest(self, layer: int, head: int, k: int = 3) -> list[tuple[int, int, float]]:
-        """The k heads most like this one as (layer, head, divergence), the nearest first."""
+        """The k heads with the smallest divergence from this one: (layer, head, divergence), the smallest first."""
         own = self._number((layer, head))
         order = [int(other) for other in np.argsort(self.divergence[own], kind="stable") if other != own]
         return [(*divmod(other, self.n_heads), float(self.divergence[own, other])) for other in order[:k]]
@@ -69,7 +69,7 @@ def head_similarity(
     """
     n_layers, n_heads, n_real = trace.config.n_layers, trace.config.n_heads, trace.n_real
     n = n_layers * n_heads
-    work = n * (n - 1) // 2 + 4 * n  # a head's own attention costs about as much as four comparisons
+    work = n * (n - 1) // 2 + 4 * n  # the attention of a head costs about as much as four comparisons
     step = max(1, math.ceil(work * n_real * n_real / most_numbers))
     rows = range(0, n_real, step)
     at_once = max(1, CHUNK_NUMBERS // n_real // 8)
@@ -105,10 +105,10 @@ def _entropies(weights: Tensor) -> Tensor:
 
 
 def head_plane(similarity: HeadSimilarity) -> HeadPlane:
-    """Heads as points whose distances are as near to their divergences as a plane allows.
+    """Heads as points whose distances approximate their divergences.
 
-    Metric multidimensional scaling by scikit-learn (SMACOF), begun at classical scaling, so that the same divergences
-    give the same picture. Mirrored so that the first head lies on the left and below.
+    Metric multidimensional scaling by scikit-learn (SMACOF), started from classical scaling, so that the same
+    divergences give the same picture. Mirrored so that the first head is at the lower left.
     """
     divergence = similarity.divergence
     if len(divergence) == 1 or not divergence.any():

@@ -1,6 +1,6 @@
-"""The residual stream through the layers: how long its vectors are, what each sublayer adds, what each norm does to it.
+"""The residual stream through the layers: the norms of its vectors, the sublayers' updates and the LayerNorms' inputs.
 
-Made for two placements of the norms side by side; every number is defined for both. Means are over the real tokens.
+Every number is defined for both norm placements, to compare them. Means are over the real tokens.
 
 Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, N norms.
 """
@@ -17,17 +17,18 @@ from torch import Tensor
 
 from encoder.errors import EncoderError
 from encoder.map_pooling import pooling_block
+from encoder.measure.map_comparison import total_variation
 from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
 class StreamMeasures:
-    """One sentence's stream, layer by layer; float64 throughout.
+    """The residual stream of one sentence, layer by layer, in float64.
 
-    length [L + 1]: mean Euclidean length of a token's vector, after the embeddings and then after each layer;
-    attention_update, ffn_update [L]: mean over tokens of |f(x)| / |x|, what the sublayer adds against the stream that
-    it adds to; cosine [L]: mean cosine between a token's vector after a layer and before it;
+    length [L + 1]: mean norm of a token's vector, after the embeddings and then after each layer;
+    attention_update, ffn_update [L]: mean over tokens of |f(x)| / |x|, the norm of the sublayer's update over that of
+    its residual stream; cosine [L]: mean cosine between a token's vector after a layer and before it;
     norms [N]: their names; norm_mean, norm_std [N]: mean over tokens of a vector's mean and standard deviation before
     the norm; gain [N], gain_spread [N]: mean and standard deviation of the gain over its D components.
     """
@@ -44,16 +45,16 @@ class StreamMeasures:
 
     @property
     def growth(self) -> float:
-        """Length of the stream after the last layer over that after the embeddings."""
+        """Norm of the residual stream after the last layer over that after the embeddings."""
         return float(self.length[-1] / self.length[0])
 
 
 @torch.no_grad()
 def measure(trace: Trace) -> StreamMeasures:
-    """All of it from what the trace holds; nothing is run again."""
+    """All measures, from the trace alone."""
     n_layers, real = trace.config.n_layers, trace.mask
     streams = [trace.values["embedding"], *(trace.values[f"layers.{layer}.after_ffn"] for layer in range(n_layers))]
-    updates = {"attention": [], "ffn": []}
+    updates: dict[str, list[float]] = {"attention": [], "ffn": []}
     for layer in range(n_layers):
         for sublayer, before, update in sublayer_updates(trace, layer):
             updates[sublayer].append(_mean(_lengths(update) / _lengths(before), real))
@@ -74,7 +75,7 @@ def measure(trace: Trace) -> StreamMeasures:
 
 
 def sublayer_updates(trace: Trace, layer: int) -> Iterator[tuple[str, Tensor, Tensor]]:
-    """("attention" or "ffn", the stream x before it [T, D], its update f(x) [T, D]), in the order in which they act.
+    """("attention" or "ffn", the residual stream x before it [T, D], its update f(x) [T, D]), in their order.
 
     Post-norm hands on norm(x + f(x)), so f(x) is taken from the norm's input; pre-norm hands on x + f(norm(x)) itself.
     """
@@ -98,15 +99,14 @@ def layer_entropy(trace: Trace, layer: int) -> np.ndarray:
 
 
 def head_differences(one: Trace, other: Trace, layer: int) -> np.ndarray:
-    """[H]: share of a row's attention that lies elsewhere in the other map, mean over real queries: 0 same, 1 disjoint.
+    """[H]: `total_variation` of each head's rows in the two traces, mean over real queries: 0 same, 1 disjoint.
 
-    This is the total variation distance, half the sum over j of |A_ij - B_ij|. Raises EncoderError where the two traces
-    have other tokens or heads.
+    Raises EncoderError where the two traces have different tokens or heads.
     """
     _check_alike(one, other)
     total = torch.zeros(one.config.n_heads, dtype=torch.float64)
     for (rows, _, a), (_, _, b) in zip(one.attention_chunks(layer), other.attention_chunks(layer), strict=True):
-        apart = (a - b).abs().sum(-1) / 2  # [H, rows]
+        apart = total_variation(a, b)  # [H, rows]
         total += (apart * one.mask[rows]).sum(-1).double().cpu()
     return (total / one.n_real).numpy()
 
@@ -155,17 +155,19 @@ def _check_alike(one: Trace, other: Trace) -> None:
         ("width", one.config.d_model, other.config.d_model),
     ):
         if a != b:
-            raise EncoderError(f"The two encoders have other {what}: their maps cannot be laid on one another.")
+            raise EncoderError(f"The two encoders differ in {what}, so their maps cannot be compared.")
 
 
 def _lengths(x: Tensor) -> Tensor:
     """[T, D] -> [T]"""
-    return x.double().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)
+    lengths: Tensor = x.double().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)
+    return lengths
 
 
 def _cosine(a: Tensor, b: Tensor) -> Tensor:
-    """[T, D] twice -> [T]"""
-    return (a.double() * b.double()).sum(-1) / (_lengths(a) * _lengths(b))
+    """[T, D] twice -> [T]: 1 for the same direction, 0 for orthogonal vectors, -1 for opposite ones."""
+    cosine: Tensor = (a.double() * b.double()).sum(-1) / (_lengths(a) * _lengths(b))
+    return cosine
 
 
 def _mean(values: Tensor, real: Tensor) -> float:

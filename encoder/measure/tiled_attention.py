@@ -1,4 +1,4 @@
-"""A part of one head's attention map, with special tokens treated as asked, in memory that does not grow with T^2.
+"""A part of one head's attention map, with options for special tokens, in memory that does not grow with T^2.
 
 Where layer or head is None, the map is averaged over it, as in `aggregate.mean_attention`.
 
@@ -28,15 +28,11 @@ def attention_rows(
     queries: slice | None = None,
 ) -> Tensor:
     """[Ti, T]: the rows of some queries; special tokens as in `aggregate.special_tokens`."""
-    if layer is None or head is None:
-        rows = aggregate.mean_attention(trace, layer, head, queries)
-    else:
-        rows = trace.attention(layer, head, queries)
-    return aggregate.special_tokens(rows, trace, special, queries)
+    return aggregate.special_tokens(aggregate.mean_attention(trace, layer, head, queries), trace, special, queries)
 
 
 def attention_column(trace: Trace, layer: int | None, head: int | None, special: SpecialTokens, key: int) -> Tensor:
-    """[T]: what each query gives to one key."""
+    """[T]: the weight of each query on one key."""
     rows = range(trace.n_tokens)
     return torch.cat([chunk[:, key] for _, chunk in _chunks(trace, layer, head, special, rows, 1)])
 
@@ -62,7 +58,7 @@ def pooled_window(
 
 @dataclass(frozen=True, eq=False)
 class Overview(Sized):
-    """What one walk through a whole map leaves of it.
+    """A summary of a whole map.
 
     pooled [S, S]: the largest weight of each block; block: its side in tokens; received [T]: the mean weight that each
     key receives from the real queries. Of several heads, [H, S, S] and [H, T].
@@ -115,13 +111,13 @@ def strongest_pairs(
 ) -> list[tuple[int, int, float]]:
     """The k strongest cells of a head as (query, key, weight), strongest first; padding never counts.
 
-    They lie in the k blocks with the largest weights, so only the rows of these are looked at cell by cell.
-    seen: the map's overview, where it is at hand.
+    They lie in the k blocks with the largest weights, so only the rows of these blocks are computed.
+    seen: the map's overview, where the caller has it.
     """
     seen = seen or overview(trace, layer, head, special)
-    n_real = trace.n_real  # padding stands at the end, as query and as key
+    n_real = trace.n_real  # padding comes last, as query and as key
     pooled, block = seen.pooled, seen.block
-    if n_real < trace.n_tokens:  # a block may hold both: there a largest weight may be padding's
+    if n_real < trace.n_tokens:  # a block may hold both, and its largest weight be padding's
         pooled, block = pooled_window(trace, layer, head, special, len(pooled), slice(0, n_real), slice(0, n_real))
     places = pooled.flatten().topk(min(k, pooled.numel())).indices.tolist()
     best: list[tuple[float, int, int]] = []

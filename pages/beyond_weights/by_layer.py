@@ -10,7 +10,7 @@ from encoder.figures.norm_weighted import shares_by_layer, shares_by_token
 from encoder.measure import norm_weighted
 from encoder.measure.norm_weighted import LayerShares
 from pages.components import on_click, plot
-from pages.core import cache, sidebar, token_rows
+from pages.core import sidebar, token_rows
 from pages.core.view import View, ViewParams, state
 
 #: Texts of more tokens get a progress bar.
@@ -69,13 +69,7 @@ def show(view: View) -> dict[str, go.Figure]:
 
 def shares(view: View, layer: int) -> LayerShares:
     """Attention and norm-weighted attention on every token of a layer, kept for all sessions."""
-    return cache.derived(
-        view.model,
-        view.text,
-        view.pair,
-        ("layer shares", layer),
-        lambda trace: norm_weighted.layer_shares(trace, layer),
-    )
+    return view.derived(("layer shares", layer), lambda trace: norm_weighted.layer_shares(trace, layer))
 
 
 def _every_layer(view: View) -> list[LayerShares]:

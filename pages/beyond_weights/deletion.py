@@ -12,7 +12,7 @@ from encoder.measure.deletion import LONGEST, Deletion, deletion_test
 from encoder.trace import Trace
 from pages.beyond_weights.params import Params
 from pages.components import plot
-from pages.core import cache, token_names
+from pages.core import token_names
 from pages.core.view import View, state
 
 #: Up to this many tokens the test runs without being asked.
@@ -89,7 +89,7 @@ def _run(view: View, params: Params) -> Deletion | None:
 
     what = ("deletion", layer, head, params.scope, params.candidates)
     try:
-        return cache.derived(view.model, view.text, view.pair, what, make)
+        return view.derived(what, make)
     finally:
         bar.empty()
 

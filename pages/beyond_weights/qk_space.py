@@ -8,7 +8,7 @@ import streamlit as st
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 from encoder.measure.qk_space import QKSpace, qk_space
 from pages.components import PlotEvent, on_click, plot
-from pages.core import cache, sidebar, token_names, token_rows
+from pages.core import sidebar, token_names, token_rows
 from pages.core.view import View, ViewParams, state
 
 
@@ -21,9 +21,7 @@ def show(view: View) -> tuple[QKSpace, dict[str, go.Figure]]:
         "Near points tend to have large scores, so groups show which tokens attend to which."
     )
     with st.spinner("Placing queries and keys …", show_time=False):
-        space: QKSpace = cache.derived(
-            view.model, view.text, view.pair, ("qk space", layer, head), lambda one: qk_space(one, layer, head)
-        )
+        space: QKSpace = view.derived(("qk space", layer, head), lambda one: qk_space(one, layer, head))
     part = token_rows.part(trace.n_real, view.i if view.i is not None else view.j, "plane")
     figure = qk_plane(
         space.queries[part],

@@ -10,7 +10,7 @@ from encoder.figures.norm_weighted import weighted_heatmap
 from encoder.measure import ranking
 from encoder.measure import rollout as measure
 from pages.components import plot
-from pages.core import cache, formulas, sidebar, token_names, token_rows
+from pages.core import formulas, sidebar, token_names, token_rows
 from pages.core.url_state import controlled
 from pages.core.view import MapParams, View, ViewParams, state
 
@@ -52,7 +52,7 @@ def _layer_slider(view: View) -> None:
 def _map(view: View) -> go.Figure:
     trace = view.trace
     with st.spinner("Multiplying the layers …", show_time=False):
-        made = cache.derived(view.model, view.text, view.pair, ("rollouts",), lambda one: measure.rollouts(one).cpu())
+        made = view.derived("rollouts", lambda trace: measure.rollouts(trace).cpu())
     part = token_rows.part(trace.n_tokens, view.i, "rollout")
     values = made[view.layer, part]
     left, right = st.columns([6, 5], gap="medium")
@@ -98,10 +98,10 @@ def _one_row(view: View) -> None:
         icon=":material/content_cut:",
     )
     with st.spinner(f"Following token {query} through {view.layer + 1} layers …", show_time=True):
-        row = cache.derived(
-            view.model, view.text, view.pair, ("rollout row", view.layer, query),
-            lambda one: measure.rollout(one, view.layer, slice(query, query + 1))[0].cpu(),
-        )  # fmt: skip
+        row = view.derived(
+            ("rollout row", view.layer, query),
+            lambda trace: measure.rollout(trace, view.layer, slice(query, query + 1))[0].cpu(),
+        )
     _row(view, query, row)
 
 

@@ -11,7 +11,6 @@ from encoder.measure import head_types
 from encoder.measure.head_types import HEAD_TYPES, Finding, Thresholds
 from encoder.measure.heads import STRONG, HeadMeasures, head_measures
 from encoder.measure.tokens import Queries
-from pages.core import cache
 from pages.core.params import Param, choice, number
 from pages.core.url_state import state
 from pages.core.view import View
@@ -42,9 +41,7 @@ def measures(view: View, queries: Queries = "all") -> HeadMeasures:
     what = ("measures", queries, strong)
 
     def measured() -> HeadMeasures:
-        return cache.derived(
-            view.model, view.text, view.pair, what, lambda trace: head_measures(trace, queries=queries, strong=strong)
-        )
+        return view.derived(what, lambda trace: head_measures(trace, queries=queries, strong=strong))
 
     if view.trace.n_tokens < LONG_TEXT:
         return measured()

@@ -8,7 +8,7 @@ import streamlit as st
 from encoder.figures.heads import head_points
 from encoder.measure.similarity import HeadPlane, HeadSimilarity, head_plane, head_similarity
 from pages.components import PlotEvent, on_click, plot
-from pages.core import cache, sidebar
+from pages.core import sidebar
 from pages.core.view import View, state
 from pages.head_types.heads import Heads
 from pages.head_types.params import COLOURINGS, Params
@@ -26,7 +26,7 @@ def divergences(view: View) -> HeadSimilarity:
         return head_similarity(trace, progress=bar and (lambda share: bar.progress(share, doing)))
 
     try:
-        return cache.derived(view.model, view.text, view.pair, ("similarity",), make)
+        return view.derived("similarity", make)
     finally:
         if bar is not None:
             bar.empty()
@@ -39,9 +39,7 @@ def draw(view: View, found: Heads) -> tuple[go.Figure, HeadPlane]:
     )
     similarity = divergences(view)
     with st.spinner("Placing the heads …", show_time=False):
-        plane: HeadPlane = cache.derived(
-            view.model, view.text, view.pair, ("plane of heads",), lambda _: head_plane(similarity)
-        )
+        plane: HeadPlane = view.derived("plane of heads", lambda _: head_plane(similarity))
     types = {one.title: found.with_type(one.name) for one in found.types_present()}
     drawn = head_points(
         plane.xy,

@@ -109,7 +109,7 @@ def test_same_output_agrees_and_other_tokens_are_refused() -> None:
     pre, post = built("pre"), built("post")
     assert stream.output_agreement(pre.trace(TEXT), pre.trace(TEXT)) == pytest.approx(1.0)
     assert stream.output_agreement(pre.trace(TEXT), post.trace(TEXT)) < 1.0
-    with pytest.raises(EncoderError, match="other tokens"):
+    with pytest.raises(EncoderError, match="differ in tokens"):
         stream.head_differences(pre.trace(TEXT), post.trace("1 2"), 0)
 
 

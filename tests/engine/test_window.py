@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import encoder
 from encoder import trace as trace_module
@@ -45,6 +47,24 @@ def test_strongest_pairs(trace: Trace, chunk: int, monkeypatch: pytest.MonkeyPat
     assert [weight for *_, weight in found] == pytest.approx(whole.flatten().sort(descending=True).values[:4].tolist())
     for query, key, weight in found:
         assert float(whole[query, key]) == pytest.approx(weight)
+
+
+def slices(end: int) -> st.SearchStrategy[slice]:
+    ends = st.tuples(st.integers(0, end - 1), st.integers(1, end))
+    return ends.map(lambda cut: slice(cut[0], max(cut[0] + 1, cut[1])))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 6), st.integers(1, 8), slices(12), slices(12), st.sampled_from(["show", "zero", "renormalise"]))
+def test_any_window_equals_that_part_of_the_whole(
+    trace: Trace, chunk: int, size: int, queries: slice, keys: slice, special: str
+) -> None:
+    whole = aggregate.special_tokens(trace.attention(2, 3), trace, special)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiled_attention, "CHUNK_NUMBERS", chunk * trace.n_tokens)
+        pooled, block = tiled_attention.pooled_window(trace, 2, 3, special, size, queries, keys)
+    assert max(pooled.shape) <= size
+    torch.testing.assert_close(pooled, block_max(whole[None, queries, keys], block)[0])
 
 
 def test_padding_is_never_among_the_strongest() -> None:
