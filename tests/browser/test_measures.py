@@ -1,4 +1,4 @@
-"""Find heads and Beyond the weight in a real Chromium: what is clicked is what is looked at."""
+"""Head types and Beyond attention weights in a real Chromium: a click selects what it points at."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page
     wait_for_query(page, "head", "4")
     page.get_by_role("heading", name="L0 H4").wait_for()
 
-    page.get_by_text("Map of heads").click()
+    page.get_by_text("Head similarity", exact=True).click()
     wait_for_query(page, "find", "map")
     click_point(page, "heads as points", 0, 12 + 8)
     wait_for_query(page, "layer", "1")
     assert query(page)["head"] == "8"
     page.get_by_text("Next-token head").wait_for()
     page.get_by_role("button", name="Thresholds").click()  # first opened several runs after the page came
-    expect(page.locator('input[aria-label="Broad: entropy above, nats"]')).to_have_value("3.80")
+    expect(page.locator("input[aria-label^=Broad]")).to_have_value("0.80")
     page.keyboard.press("Escape")
 
-    page.get_by_role("button", name="Open on the Heads page").click()
+    page.get_by_role("button", name="Open in Attention heads").click()
     page.wait_for_function("() => location.pathname === '/'")
     settle(page)
     page.get_by_role("heading", name="L1 H8").first.wait_for()
@@ -74,7 +74,7 @@ def test_layers_tokens_queries_and_keys_are_chosen_by_a_click(visit: Callable[..
     click_point(page, "Two bars for each token", 0, 0, bar=True)
     wait_for_query(page, "j", "0")
 
-    page.get_by_text("Queries and keys", exact=True).click()
+    page.get_by_text("Q-K space", exact=True).click()
     wait_for_query(page, "beyond", "plane")
     click_point(page, "Queries and keys of layer 4", 1, 3)
     wait_for_query(page, "i", "3")
