@@ -17,7 +17,7 @@ from encoder.measure.head_types import BY_NAME as HEAD_TYPES
 from encoder.measure.heads import HeadMeasures
 from pages.components import head_grid
 from pages.components.events import GridEvent
-from pages.core import cache, head_measures, sidebar, small_maps
+from pages.core import head_measures, sidebar, small_maps
 from pages.core.head_measures import HeadTypeParams
 from pages.core.params import Head
 from pages.core.url_state import controlled, state
@@ -34,10 +34,7 @@ def thumbnails(view: View, options: Options) -> np.ndarray:
     def draw(layer: int) -> np.ndarray:
         if options.cells == AS_COMPUTED.cells or not is_whole(view):
             return small_maps.of_layer(view.model, view.text, view.pair, layer)
-        return cache.derived(
-            view.model,
-            view.text,
-            view.pair,
+        return view.derived(
             ("small maps", layer, *options.cells.values()),
             lambda trace: aggregate.to_uint8(head_map.small_maps(trace, layer, small_maps.SIDE, **options.cells)),
         )

@@ -8,7 +8,7 @@ from encoder.measure import head_map, tiled_attention
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
 from encoder.measure.tiled_attention import Overview
-from pages.core import cache, small_maps
+from pages.core import small_maps
 from pages.core.params import Head
 from pages.core.view import View
 from pages.heads.selection import selected
@@ -45,10 +45,7 @@ def weights_of(view: View, options: Options, layer: int | None, head: int | None
     if not is_whole(view):
         special = options.special
         return LongMap(view.trace, layer, head, special, lambda: overview(view, layer, head, special))
-    return cache.derived(
-        view.model,
-        view.text,
-        view.pair,
+    return view.derived(
         ("head map", layer, head, *options.cells.values()),
         lambda trace: head_map.dense_map(trace, layer, head, **options.cells),
     )
@@ -60,10 +57,7 @@ def overview(view: View, layer: int | None, head: int | None, special: SpecialTo
         known = small_maps.known_overview(view.model, view.text, view.pair, layer)
         if known is not None:
             return known.of(head)
-    return cache.derived(
-        view.model,
-        view.text,
-        view.pair,
+    return view.derived(
         ("overview", layer, head, special),
         lambda trace: tiled_attention.overview(trace, layer, head, special),
     )

@@ -66,12 +66,10 @@ def _why_not(view: View, length: int) -> str:
 def _effect(view: View) -> PaddingEffect:
     """What padding changes, in all heads or, of a long text, in the open one."""
     assert view.model.pad is not None
-    padded = dataclasses.replace(view.model, padding=True)
+    padded = dataclasses.replace(view, model=dataclasses.replace(view.model, padding=True))
     head = None if view.model.pad <= EVERY_HEAD_TOKENS else (view.layer, view.head)
     alone = cache.trace(dataclasses.replace(view.model, pad=None, padding=False), view.text, view.pair)
-    return cache.derived(
-        padded, view.text, view.pair, ("padding", head), lambda trace: padding_effect(trace, alone, head)
-    )
+    return padded.derived(("padding", head), lambda trace: padding_effect(trace, alone, head))
 
 
 def _description(view: View, effect: PaddingEffect) -> str:

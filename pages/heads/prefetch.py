@@ -16,7 +16,7 @@ from encoder.measure import head_map
 from encoder.trace import Trace
 from pages.components import events
 from pages.components.store import store
-from pages.core import cache, model_access
+from pages.core import model_access
 from pages.core.view import View
 
 #: Largest size of all maps of a text in bytes: 72 heads at 64 tokens. Visitors of a shared server, who may share one
@@ -50,7 +50,7 @@ def send(view: View, head: Map) -> None:
         return np.stack([layer.cpu().numpy() for layer in layers])
 
     what = ("prefetched maps", *head.options.cells.values())
-    store({"maps": cache.derived(view.model, view.text, view.pair, what, maps)}, key=MAPS, digest=_digest(view, head))
+    store({"maps": view.derived(what, maps)}, key=MAPS, digest=_digest(view, head))
 
 
 def _is_short(view: View) -> bool:

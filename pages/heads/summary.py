@@ -12,7 +12,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, sinks
 from encoder.measure.sinks import Sink
 from encoder.trace import Trace
-from pages.core import cache, head_measures, selection, token_names
+from pages.core import head_measures, selection, token_names
 from pages.core.view import View
 from pages.heads.head_maps import is_whole, overview, single
 from pages.heads.selection import Selection, select, selected
@@ -139,4 +139,4 @@ def _sink(view: View) -> Sink | None:
         received = None if is_whole(view) else overview(view, layer, head).received
         return sinks.sink(trace, layer, head, threshold, received)
 
-    return cache.derived(view.model, view.text, view.pair, ("sink", layer, head, threshold), find)
+    return view.derived(("sink", layer, head, threshold), find)

@@ -48,7 +48,7 @@ def shown(page: Page) -> dict[str, str]:
         "sentence": page.get_by_role("textbox", name="Sentence", exact=True).input_value(),
         "head": page.get_by_role("heading", name=re.compile(r"^L\d+ H\d+$")).inner_text(),
         "layer": page.get_by_role("spinbutton", name="Layer").input_value(),
-        "words": page.locator(".stMain p", has_text=re.compile(r"attends to .+ with \d")).first.inner_text(),
+        "words": page.locator(".stMain p", has_text=re.compile(r"attends to .+ Weight: \d")).first.inner_text(),
         "map": page.locator(MAP).first.get_attribute("aria-label") or "",
     }
 
@@ -87,7 +87,7 @@ def test_type_open_a_head_select_a_cell_and_send_the_link(visit: Callable[..., P
     wait_for_query(page, "j", "6")
     assert query(page)["i"] == "2"
     here = shown(page)
-    assert re.search(r"cat attends to mat with \d\.\d{3}", here["words"])
+    assert re.search(r"cat.* attends to mat.* \d\.\d{3}", here["words"])
 
     elsewhere = visit(page.url[page.url.index("/", 8) :])
     assert shown(elsewhere) == here
@@ -121,7 +121,7 @@ def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
     page.go_back()  # a page that was chosen is one step
-    page.wait_for_function("() => location.pathname === '/norms' && location.search")
+    page.wait_for_function("() => location.pathname === '/layernorm' && location.search")
     settle(page)
     page.go_back()
     page.wait_for_function("() => location.pathname === '/'")
