@@ -157,10 +157,11 @@ def one_map(group: RunGroup, name: str, view: RunView, step: int, params: Params
         figures.attention_heatmap(maps[layer, head], labels), key=f"training-map-{name}", height=380,
         alt=f"Attention of L{layer} H{head} of the run {name} after {frame.step} steps.",
     )  # fmt: skip
-    caption = f"This sequence: {answers.right} of {len(answers.shown)} answers are right."
+    total = len(answers.shown)
+    caption = f"Right answers in this sequence: {answers.right} of {total}."
     rows = task_inspection.right_rows(run, frame, layer, head)
     if rows is not None:
-        caption += f" In {rows} rows L{layer} H{head} attends most to the token with the answer."
+        caption += f" Rows where L{layer} H{head} attends most to the token with the answer: {rows} of {total}."
     st.caption(caption)
     return answers
 
