@@ -44,10 +44,6 @@ class Formula:
     symbols: str
     numbers: str
 
-    def for_theme(self, dark: bool) -> Formula:
-        """The same formula in the colours of one theme."""
-        return Formula(for_theme(self.symbols, dark), for_theme(self.numbers, dark))
-
 
 def coloured(role: str, body: str) -> str:
     """`body` in the colour of "q", "k" or "v"; any other role stays as it is."""
@@ -156,11 +152,6 @@ def calculation(*parts: tuple[str, Sequence[str]]) -> str:
     # KaTeX puts lines of an aligned block so close that fractions touch.
     rows = [rf"{left} " + r" \\[6pt] ".join(f"&= {value}" for value in values) for left, values in parts]
     return r"\begin{aligned} " + r" \\[10pt] ".join(rows) + r" \end{aligned}"
-
-
-def vector(values: Sequence[float], digits: int = 2) -> str:
-    """A short row vector, every number shown."""
-    return r"\begin{bmatrix} " + " & ".join(number(value, digits) for value in values) + r" \end{bmatrix}"
 
 
 def matrix(rows: Sequence[Sequence[float]], digits: int = 2) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
 from encoder.explain.comparison import Check, compare
 from encoder.explain.float64_reference import Recomputation
@@ -124,11 +123,6 @@ def output_projection(trace: Trace, place: Place) -> OutputProjection:
         norms=np.linalg.norm(contributions, axis=1),
         formula=_heads_formula(place, contributions, shift, result),
     )
-
-
-def concatenated(heads: OutputProjection) -> Floats:
-    """[1, H x K]: the z of all heads side by side, the input of W_O."""
-    return arithmetic.join_heads(heads.z[:, None])
 
 
 def _sum_formula(place: Place, weights: Floats, values: Floats, z: Floats) -> Formula:

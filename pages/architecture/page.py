@@ -16,6 +16,12 @@ from pages.core.url_state import controlled
 from pages.core.view import View, ViewParams, state
 
 PARTS = {"diagram": "Diagram", "cost": "Cost"}
+OPENINGS = {
+    "diagram": "Look for the violet lines, the residual connections around each sublayer. Click a block to open it.  \n"
+    "Every block is a computation on your sentence, with its shape and its cost.",
+    "cost": "Look for the parts with n²: their work grows fastest with the length of the text.  \n"
+    "The cost decides which texts and models fit a machine.",
+}
 CONTENTS = {"shape": "Shape", "parameters": "Parameters", "flops": "FLOPs", "memory": "Memory"}
 
 
@@ -24,16 +30,15 @@ def main() -> None:
     view = current_view()
     config, bytes_each = view.loaded.config, BYTES.get(str(view.loaded.encoder.dtype), 4)
     drawn = architecture(config, view.trace.n_tokens, bytes_each)
-    st.markdown(
-        f"You see **{view.loaded.name}**: {config.n_layers} layers, {config.norm_placement}-norm, "
-        f"{drawn.n_parameters:,} parameters.  \n"
-        "Look for the violet lines, the residual connections around each sublayer. Click a block to open it.  \n"
-        "Every block is a computation on your sentence, with its shape and its cost."
-    )
+    opening = st.container()
     part = state.bound(
         st.segmented_control, Params.part, "Part of the page", list(PARTS), required=True, format_func=PARTS.get,
         label_visibility="collapsed",
     )  # fmt: skip
+    opening.markdown(
+        f"You see **{view.loaded.name}**: {config.n_layers} layers, {config.norm_placement}-norm, "
+        f"{drawn.n_parameters:,} parameters.  \n{OPENINGS[part]}"
+    )
     if part == "cost":
         export_cost(view, cost.show(view, bytes_each), bytes_each)
     else:

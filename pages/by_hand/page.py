@@ -14,16 +14,20 @@ from pages.core.frame import heading, next_page
 from pages.core.view import state
 
 PARTS = {"calculation": "Calculation", "notes": "Spot the mistakes"}
+OPENINGS = {
+    "calculation": "You see “The cat sat” in one encoder layer with one head and vectors of four numbers.  \n"
+    "Change a number in a table and look for the results that change.  \n"
+    "You can check the layer with a pocket calculator; a real layer does the same with more numbers.",
+    "notes": "You see statements of teaching notes, each beside the computed result of its own formula.  \n"
+    "Try to find the mistake before you read the reason.  \n"
+    "Small examples are easy to check, and published ones contain mistakes too.",
+}
 POSITIONS = {"formula": "formula", "notes": "from the notes", "own": "your own"}
 
 
 def main() -> None:
     heading()
-    st.markdown(
-        "You see “The cat sat” in one encoder layer with one head and vectors of four numbers.  \n"
-        "Change a number in a table and look for the results that change.  \n"
-        "The layer is small enough to check with a pocket calculator; a real layer does the same with more numbers."
-    )
+    opening = st.container()
     st.caption(
         "The embeddings and W_Q are from an example in teaching notes; the other numbers are chosen freely. This page "
         "does not use the model in the sidebar."
@@ -32,6 +36,7 @@ def main() -> None:
         st.segmented_control, Params.part, "Part of the page", list(PARTS), required=True, format_func=PARTS.get,
         label_visibility="collapsed",
     )  # fmt: skip
+    opening.markdown(OPENINGS[part])
     if part == "notes":
         mistakes.show()
         export_claims()

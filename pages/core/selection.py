@@ -12,7 +12,7 @@ import streamlit as st
 from encoder import figures
 from encoder.explain import Check, Place, Recomputation
 from pages.components import PlotEvent, on_click
-from pages.core import cache, sidebar, token_names, token_rows
+from pages.core import sidebar, token_names, token_rows
 from pages.core.params import Param, choice, flag, string, whole_number
 from pages.core.url_state import controlled, state
 from pages.core.view import View, ViewParams
@@ -111,7 +111,7 @@ def second_texts() -> tuple[str, ...]:
 
 def recomputation(view: View) -> Recomputation:
     """The view's sentence in float64, computed once for all sessions."""
-    return cache.derived(view.model, view.text, view.pair, ("float64",), Recomputation)
+    return view.derived(("float64",), Recomputation)
 
 
 def check_toggle(view: View, make: Callable[[Recomputation], Sequence[Check]]) -> None:

@@ -11,7 +11,7 @@ from encoder import explain
 from encoder.config import EncoderConfig
 from encoder.explain.ffn import NEAR_ZERO
 from encoder.figures.steps import term_bars, token_bars, usual_limit
-from pages.core import cache, formulas, selection, token_rows
+from pages.core import formulas, selection, token_rows
 from pages.core.selection import PlaceParams
 from pages.core.view import View, ViewParams, state
 from pages.forward_pass.params import Params
@@ -121,13 +121,7 @@ def _strongest(view: View, step: explain.FeedForwardStep) -> None:
 
 
 def _tokens_of_neuron(view: View, place: explain.Place) -> None:
-    layer = cache.derived(
-        view.model,
-        view.text,
-        view.pair,
-        ("hidden", place.layer),
-        partial(explain.hidden_activations, layer=place.layer),
-    )
+    layer = view.derived(("hidden", place.layer), partial(explain.hidden_activations, layer=place.layer))
     names = ", ".join(
         f"**{selection.token(view, int(token))}** ({formulas.number(float(layer.hidden[token, place.neuron]))})"
         for token in layer.tokens_by_activation(place.neuron)[:3]

@@ -74,10 +74,7 @@ def _rows(step: explain.AddNorm, name: str) -> dict[str, object]:
 
 def _three_norms(view: View, place: explain.Place, name: str) -> None:
     texts = selection.second_texts()
-    comparison = cache.derived(
-        view.model,
-        view.text,
-        view.pair,
+    comparison = view.derived(
         ("three norms", name, texts),
         lambda trace: explain.compare_norms([trace, *(cache.trace(view.model, text) for text in texts)], name),
     )

@@ -77,7 +77,7 @@ def stage_name(name: str) -> str:
 
 
 def _plane(view: View, place: explain.Place, stages: list[str], asked: int | None) -> None:
-    found = cache.derived(view.model, view.text, view.pair, ("plane",), explain.plane)
+    found = view.derived(("plane",), explain.plane)
     stage = _stage_slider(len(stages) - 1, asked)
     left, right = st.columns([6, 5], gap="medium")
     with left:
@@ -181,7 +181,7 @@ def _chain(view: View) -> None:
     if not st.button("Compute the whole chain", icon=":material/link:", key="chain"):
         return
     with st.spinner("Computing every layer …", show_time=False):
-        found = cache.derived(view.model, view.text, view.pair, ("chain",), explain.chain)
+        found = view.derived(("chain",), explain.chain)
     st.dataframe(
         {
             "Stage of the residual stream": list(found.values),

@@ -261,10 +261,11 @@ def test_colours_say_which_vector_it_is():
     assert green in formulas["v"].numbers
     assert {blue, red} <= set(re.findall(r"\\textcolor\{(#\w+)\}", formulas["score"].symbols))
     assert green in formulas["mixing"].symbols
-    dark = formulas["score"].for_theme(dark=True)
-    assert blue not in dark.symbols
-    assert latex.COLOURS["q"][1] in dark.symbols
-    assert dark.for_theme(dark=False) == formulas["score"]
+    score = formulas["score"].symbols
+    dark = latex.for_theme(score, dark=True)
+    assert blue not in dark
+    assert latex.COLOURS["q"][1] in dark
+    assert latex.for_theme(dark, dark=False) == score
 
 
 @pytest.mark.parametrize(
