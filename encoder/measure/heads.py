@@ -167,22 +167,22 @@ class _Layer:
 
     def add(self, rows: slice, scores: Tensor, attention: Tensor, pairs: dict[str, Tensor], strong: float) -> None:
         """One chunk, both [H, R, T]. Overwrites `scores`."""
-        own = slice(rows.start, min(rows.stop, self._around.n_real))
-        n_rows = own.stop - own.start
+        real_rows = slice(rows.start, min(rows.stop, self._around.n_real))
+        n_rows = real_rows.stop - real_rows.start
         if n_rows <= 0:
             return
         scores, attention = scores[:, :n_rows], attention[:, :n_rows]  # padding's rows do not count
-        largest, top, product, above = self._rows[:, :, own]
+        largest, top, product, above = self._rows[:, :, real_rows]
         torch.amax(attention, -1, out=largest)
         torch.amax(scores, -1, out=top)
         torch.sum(scores.mul_(attention), -1, out=product)
         torch.sum(torch.gt(attention, strong, out=scores), -1, out=above)
         for weights, offset in zip(self._offsets, OFFSETS.values(), strict=True):
-            first, last = max(0, -own.start - offset), min(n_rows, self._n_tokens - own.start - offset)
+            first, last = max(0, -real_rows.start - offset), min(n_rows, self._n_tokens - real_rows.start - offset)
             if last > first:
-                here = slice(own.start + first, own.start + last)
-                weights[:, here] = attention[:, first:last].diagonal(own.start + first + offset, 1, 2)
-        counts = self._around.counts[own].expand(len(attention), 1, -1)  # [H, 1, R]
+                here = slice(real_rows.start + first, real_rows.start + last)
+                weights[:, here] = attention[:, first:last].diagonal(real_rows.start + first + offset, 1, 2)
+        counts = self._around.counts[real_rows].expand(len(attention), 1, -1)  # [H, 1, R]
         self._received.baddbmm_(counts, attention)
         flat = attention.flatten(1)  # [H, R x T]
         for name, pair in pairs.items():
@@ -224,8 +224,8 @@ def _pair_factors(rows: slice, around: _Around) -> dict[str, Tensor]:
     """
     counts = around.counts[rows.start : min(rows.stop, around.n_real)].unsqueeze(-1)  # [R, 1]
     places = torch.arange(len(around.counts), device=counts.device, dtype=counts.dtype)
-    own = places[rows.start : rows.start + len(counts)].unsqueeze(-1)
-    factors = {"distance": (own - places).abs_().mul_(counts).flatten()}
+    queries = places[rows.start : rows.start + len(counts)].unsqueeze(-1)
+    factors = {"distance": (queries - places).abs_().mul_(counts).flatten()}
     for name, like in around.like.items():
         factors[name] = _alike(rows.start, counts, around.labels[name], like)
     return factors
@@ -234,13 +234,13 @@ def _pair_factors(rows: slice, around: _Around) -> dict[str, Tensor]:
 def _alike(start: int, counts: Tensor, labels: Tensor, like: Tensor) -> Tensor:
     """One of the factors: 1 where two tokens have the same label.
 
-    like: places of the tokens whose label is not theirs alone; only these are compared with each other.
+    like: places of the tokens whose label occurs again; only these are compared.
     """
-    own = like[(like >= start) & (like < start + len(counts))]  # [r]
-    same = labels[own].unsqueeze(-1) == labels[like]  # [r, S]
-    same &= (own.unsqueeze(-1) != like) & (counts[own - start] > 0)
+    queries = like[(like >= start) & (like < start + len(counts))]  # [r]
+    same = labels[queries].unsqueeze(-1) == labels[like]  # [r, S]
+    same &= (queries.unsqueeze(-1) != like) & (counts[queries - start] > 0)
     row, column = same.nonzero(as_tuple=True)
-    flat = (own[row] - start) * len(labels) + like[column]
+    flat = (queries[row] - start) * len(labels) + like[column]
     if len(flat) * SPARSE < len(counts) * len(labels):
         return flat
     return counts.new_zeros(len(counts) * len(labels)).index_fill_(0, flat, 1.0)

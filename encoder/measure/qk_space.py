@@ -59,9 +59,9 @@ def qk_space(trace: Trace, layer: int, head: int) -> QKSpace:
     strongest, weights = strongest_keys(trace, layer, head)
     n = trace.n_real
     q, k = (vectors[head, :n].cpu().double().numpy() for vectors in trace.layer_qkv(layer)[:2])
-    moved = centre_keys(q, k)
-    scale, correlation = best_scale(q, moved)
-    queries, keys, explained = joint_plane(q * scale, moved / scale)
+    centred = centre_keys(q, k)
+    scale, correlation = best_scale(q, centred)
+    queries, keys, explained = joint_plane(q * scale, centred / scale)
     return QKSpace(
         queries=queries,
         keys=keys,

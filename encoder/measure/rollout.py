@@ -72,7 +72,7 @@ def with_residual(attention: Tensor, first: int = 0) -> Tensor:
 
 
 def _times_layer(rows: Tensor, trace: Trace, layer: int) -> Tensor:
-    """rows [R, T] times (A_l + I) / 2 [T, T], of which a few rows are held at a time."""
+    """rows [R, T] times (A_l + I) / 2 [T, T], a few rows at a time."""
     out = torch.zeros_like(rows)
     for start, part in _mean_heads(trace, layer):
         out += rows[:, start : start + len(part)] @ with_residual(part, start)

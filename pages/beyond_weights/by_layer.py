@@ -11,6 +11,7 @@ from encoder.measure import norm_weighted
 from encoder.measure.norm_weighted import LayerShares
 from pages.components import on_click, plot
 from pages.core import sidebar, token_rows
+from pages.core.markdown import plain
 from pages.core.view import View, ViewParams, state
 
 #: Texts of more tokens get a progress bar.
@@ -42,7 +43,7 @@ def show(view: View) -> dict[str, go.Figure]:
                 height=330,
                 on_event=on_click(point=lambda event: state.put(ViewParams.layer, event["point"])),
             )
-            st.markdown(_about_layers(opening, word, sidebar.plain(name)))
+            st.markdown(_about_layers(opening, word, plain(name)))
     with right:
         st.subheader(f"Layer {view.layer}, all heads", anchor=False)
         part = token_rows.part(view.trace.n_real, view.j, "moves")
@@ -107,7 +108,7 @@ def _about_layer(view: View, here: LayerShares) -> str:
     if word is None:
         return "This text has no word to compare the special tokens with."
     text = (
-        f"**{sidebar.plain(view.trace.labels[here.opening])}**, averaged over queries: attention **{opening[0]:.1%}**, "
+        f"**{plain(view.trace.labels[here.opening])}**, averaged over queries: attention **{opening[0]:.1%}**, "
         f"norm-weighted **{opening[1]:.1%}**. An average word: attention {word[0]:.1%}, norm-weighted {word[1]:.1%}."
     )
     if word[1]:

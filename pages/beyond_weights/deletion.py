@@ -26,7 +26,7 @@ def show(view: View) -> tuple[Deletion, go.Figure] | None:
     """The whole part of the page. Returns the test and its figure; None where it did not run."""
     st.markdown(
         "You see a test: hide the *k* tokens that this head attends to most, or *k* random ones.  \n"
-        "Look where the blue curve lies above the grey band: there the most attended tokens matter more.  \n"
+        "Look where the blue curve lies above the grey band: there these tokens matter more than random ones.  \n"
         "Whether attention explains a model is disputed, so test it instead of assuming it."
     )
     _controls()

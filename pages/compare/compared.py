@@ -11,8 +11,8 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import align, map_comparison
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.map_comparison import Cell, Comparison
-from pages.core import sidebar
 from pages.core.comparison import Side, Sides
+from pages.core.markdown import plain
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Compared:
 
     def bold(self, step: int) -> str:
         """The token of a step inside Markdown, in quotation marks: it may be a comma."""
-        return f"**“{sidebar.plain(self.names[step])}”**"
+        return f"**“{plain(self.names[step])}”**"
 
     def described(self, side: Side) -> str:
         """The head of a side, and what else differs from the other side: its sentence or its model."""

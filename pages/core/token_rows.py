@@ -1,4 +1,4 @@
-"""Maps with one row or column a token: of a long text a part is drawn, the one with the selected token in it."""
+"""Maps with one row or column for each token: of a long text only a part is drawn."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import streamlit as st
 from encoder.measure import ranking
 from pages.core.view import View
 
-#: More tokens than these are drawn in parts.
+#: Texts of more tokens are drawn in parts.
 AT_ONCE = 256
 
 
 def pair(view: View) -> tuple[int, int]:
-    """The selected query and key token; where none is selected, the first word and what it attends to most."""
+    """The selected query and key token; by default the first word and its strongest key."""
     query = view.i if view.i is not None else min(1, view.trace.n_tokens - 1)
     if view.j is not None:
         return query, view.j
@@ -21,12 +21,12 @@ def pair(view: View) -> tuple[int, int]:
 
 
 def part(n_tokens: int, selected: int | None, key: str, label: str = "Tokens") -> slice:
-    """Which tokens are drawn: all, or the part that a slider names; at first the one with the selected token in it."""
+    """The tokens to draw: all, or the part that a slider selects; by default the part with the selected token."""
     if n_tokens <= AT_ONCE:
         return slice(0, n_tokens)
     starts = part_starts(n_tokens)
     home = max(start for start in starts if start <= (selected or 0))
-    # One slider for each home: a newly selected token brings its own part.
+    # One slider for each home: selecting another token selects its part.
     start = st.select_slider(
         label,
         starts,
@@ -45,14 +45,14 @@ def part_starts(n_tokens: int) -> list[int]:
 
 
 def which(rows: slice, n_tokens: int, selected: int | None = None) -> str:
-    """Which tokens of a long text are drawn, and whether the selected one is among them; "" where all are."""
+    """A sentence on the drawn tokens of a long text, and on a selected token outside them; "" where all are drawn."""
     if rows.stop - rows.start == n_tokens:
         return ""
     said = f" Tokens {rows.start:,} to {rows.stop - 1:,} of {n_tokens:,} are drawn"
     inside = selected is None or rows.start <= selected < rows.stop
-    return said + ("." if inside else f"; token {selected:,}, which is looked at, is not among them.")
+    return said + ("." if inside else f"; the selected token {selected:,} is not among them.")
 
 
 def height(n_rows: int, pitch: int = 22, frame: int = 130, most: int = 560) -> int:
-    """Pixels for a map of so many rows: each as high as its label, as long as it fits on a projector."""
+    """The height in pixels of a map of so many rows: each as high as its label, within what a projector shows."""
     return min(most, frame + pitch * n_rows)

@@ -43,5 +43,5 @@ with left:
         table.draw(view, found)
 with right:
     selected.draw(view, found)
-st.page_link("pages/beyond_weights/page.py", label="Next: Beyond attention weights", icon=":material/arrow_forward:")
 export_head_types(view, found, params, drawn)
+st.page_link("pages/beyond_weights/page.py", label="Next: Beyond attention weights", icon=":material/arrow_forward:")

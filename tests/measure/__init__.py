@@ -1,1 +1,1 @@
-"""Similarity of heads, what attention moves, rollout, the plane of queries and keys, deletion."""
+"""Similarity of heads, norm-weighted attention, rollout, the plane of queries and keys, deletion."""

@@ -42,11 +42,11 @@ def test_a_comparison_is_what_its_cells_are(pair: tuple[encoder.Trace, encoder.T
     assert found.first.numpy() == pytest.approx(ours, abs=1e-6, nan_ok=True)
     assert found.second.numpy() == pytest.approx(theirs, abs=1e-6, nan_ok=True)
     assert found.difference.numpy() == pytest.approx(theirs - ours, abs=1e-6, nan_ok=True)
-    moved = np.abs(np.nan_to_num(theirs) - np.nan_to_num(ours)).sum(axis=1) / 2
+    distance = np.abs(np.nan_to_num(theirs) - np.nan_to_num(ours)).sum(axis=1) / 2
     both = [kind in ("same", "replaced") for kind in steps.kinds]
-    assert found.distance.numpy()[both] == pytest.approx(moved[both], abs=1e-6)
+    assert found.distance.numpy()[both] == pytest.approx(distance[both], abs=1e-6)
     assert torch.isnan(found.distance[[not one for one in both]]).all()
-    assert found.mean_distance == pytest.approx(moved[both].mean(), abs=1e-6)
+    assert found.mean_distance == pytest.approx(distance[both].mean(), abs=1e-6)
     order = np.sort(np.abs((theirs - ours)[~np.isnan(theirs - ours)]))[::-1]
     assert [abs(cell.difference) for cell in found.largest] == pytest.approx(order[: len(found.largest)], abs=1e-6)
     cell = found.largest[0]
