@@ -1,4 +1,4 @@
-"""The engine against itself without a trace, against transformers, and against TransformerLens: time and memory."""
+"""Time and memory of the engine, compared with its plain forward pass, transformers and TransformerLens."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from encoder.measure.heads import survey
 
 LENGTHS = (16, 64, 128, 256, 512)
 LONG = (2048, 8192)
-#: Written-out attention keeps layers x heads x T^2 numbers: 19 GB at 8192 tokens. Beyond this length it is not run.
+#: Eager attention keeps layers x heads x T^2 numbers, 19 GB at 8192 tokens, so it runs only up to this length.
 LONGEST_EAGER = 2048
-#: A trace is to take at most this much in all at 8192 tokens, interpreter and libraries included.
+#: Goal for a trace of 8192 tokens: resident memory of the whole process, with interpreter and libraries.
 LONG_TRACE_BYTES = 2_000_000_000
 
 
@@ -31,9 +31,9 @@ def run(
     clock: str = "wall",
     imports: int = 7,
 ) -> Iterator[Figure]:
-    """All figures of this part, one by one as they are measured.
+    """All figures of this part, each as soon as it is measured.
 
-    seconds: for each length, spread over its contestants; imports: how often each import is timed.
+    seconds: for all contestants of one length; imports: how often each import is timed.
     """
     for pair, n_tokens in [(subjects.minilm, n) for n in lengths] + [(subjects.rotary, n) for n in long]:
         yield from times(pair(), n_tokens, seconds, clock)
@@ -48,9 +48,9 @@ def run(
 
 
 def times(pair: Pair, n_tokens: int, seconds: float, clock: str) -> Iterator[Figure]:
-    """Forward, trace, and trace with pictures and measures; ours and transformers', all in one series of rounds."""
+    """Forward pass, trace, and trace with small maps and measures, beside transformers, in the same rounds."""
     calls = contestants(pair, n_tokens)
-    if n_tokens > LONGEST_EAGER:  # nothing stands beside it there, and one walk through all maps takes half a minute
+    if n_tokens > LONGEST_EAGER:  # it has no rival there, and all maps take half a minute
         del calls["survey"]
     measured = timing.in_turn(calls, seconds=seconds, least=3 if n_tokens > 2000 else 7, clock=clock)
     small = pair.name == "MiniLM"
@@ -71,7 +71,7 @@ def times(pair: Pair, n_tokens: int, seconds: float, clock: str) -> Iterator[Fig
 
 
 def contestants(pair: Pair, n_tokens: int) -> dict[str, Callable[[], Any]]:
-    """What is timed: name -> call."""
+    """The calls to time, by name."""
     found = pair.sentence(n_tokens)
     ids = subjects.ids(found)
     model = pair.ours
@@ -96,7 +96,7 @@ def contestants(pair: Pair, n_tokens: int) -> dict[str, Callable[[], Any]]:
 
 
 def peaks(pair: Pair, n_tokens: int) -> Iterator[Figure]:
-    """Peak memory of a trace against that of transformers with everything that a trace can show."""
+    """Peak memory of a trace, compared with transformers when it returns attention and hidden states."""
     found = pair.sentence(n_tokens)
     ids = subjects.ids(found)
 
@@ -114,11 +114,11 @@ def peaks(pair: Pair, n_tokens: int) -> Iterator[Figure]:
 
 
 def against_transformer_lens(lengths: tuple[int, ...], seconds: float, clock: str) -> Iterator[Figure]:
-    """Memory and time of `run_with_cache` over the same weights, where TransformerLens is installed."""
+    """Memory and time of `run_with_cache` on the same weights, if TransformerLens is installed."""
     try:
         lens = transformer_lens()
     except ImportError:
-        note = "TransformerLens is not installed; 240 MB is what its cache holds at T=512, measured once with 4.3.0."
+        note = "TransformerLens is not installed; its cache was measured once, with 4.3.0: 240 MB at T=512."
         if 512 in lengths:
             found = subjects.minilm().sentence(512)
             peak, _ = memory.tensor_bytes(lambda: subjects.minilm().ours.trace_tokens(found))
@@ -160,7 +160,7 @@ def against_transformer_lens(lengths: tuple[int, ...], seconds: float, clock: st
 
 
 def transformer_lens() -> Any:
-    """TransformerLens around MiniLM's weights. It takes BERT with a masked-word head, so that head is random here."""
+    """TransformerLens with MiniLM's weights. It needs a masked-word head, so that head is random here."""
     import logging
 
     from transformer_lens.model_bridge import TransformerBridge
@@ -181,7 +181,7 @@ def transformer_lens() -> Any:
 
 
 def storage_bytes(cache: Any) -> int:
-    """Bytes that the tensors of a mapping hold, each storage counted once."""
+    """Bytes of the tensors in a mapping, each storage counted once."""
     storages = {
         value.untyped_storage().data_ptr(): value.untyped_storage().nbytes()
         for value in cache.values()
@@ -191,20 +191,8 @@ def storage_bytes(cache: Any) -> int:
 
 
 def longest_trace(n_tokens: int) -> Figure:
-    """Resident memory, in all, of a process that traces a text of `n_tokens` with the rotary encoder."""
-    program = (
-        "import encoder\n"
-        "from encoder.config import EncoderConfig\n"
-        "from benchmarks import subjects\n"
-        "tokenizer = encoder.load('minilm', device='cpu').tokenizer\n"
-        f"config = EncoderConfig(vocab_size=tokenizer.vocab_size, "
-        f"d_model={subjects.WIDTH}, n_layers={subjects.LAYERS}, "
-        f"n_heads={subjects.HEADS}, d_ffn={4 * subjects.WIDTH}, max_positions={max(n_tokens, 8)}, position='rotary', "
-        "norm_placement='pre')\n"
-        "model = encoder.build(config, tokenizer)\n"
-        f"model.trace_tokens(subjects.sentence(model, {n_tokens}))"
-    )
-    peak = memory.peak_resident(program)
+    """Resident memory of a whole process that traces a text of `n_tokens` with the rotary encoder."""
+    peak = memory.peak_resident(f"from benchmarks import subjects\nsubjects.trace_random_rotary({n_tokens})")
     maps = subjects.LAYERS * subjects.HEADS * n_tokens**2 * 4
     raw = {"in all": report.megabytes(peak), "attention maps alone": report.megabytes(maps)}
     return Figure(
@@ -214,9 +202,9 @@ def longest_trace(n_tokens: int) -> Figure:
 
 
 def import_time(rounds: int, clock: str) -> Figure:
-    """`import encoder` against `import torch`, each in a fresh Python, in turn."""
+    """`import encoder` compared with `import torch`, each in a new process, in turn."""
     series: dict[str, list[float]] = {"encoder": [], "torch": []}
-    for number in range(-1, rounds):  # the first round only brings the files into memory
+    for number in range(-1, rounds):  # the first round only reads the files into memory
         for name, times_of in series.items():
             taken = seconds_to_import(name, clock)
             if number >= 0:
@@ -227,7 +215,7 @@ def import_time(rounds: int, clock: str) -> Figure:
 
 
 def seconds_to_import(module: str, clock: str) -> float:
-    """How long `import module` takes in a fresh Python."""
+    """Seconds of `import module` in a new process."""
     read = {"wall": "time.perf_counter()", "cpu": "time.process_time()"}[clock]
     program = f"import time; began = {read}; import {module}; print({read} - began)"
     command = [sys.executable, "-c", program]

@@ -1,9 +1,9 @@
-"""How many bytes a call takes at its peak, and how many it keeps.
+"""Bytes that a call uses at its peak, and bytes that it keeps.
 
-On a CPU torch has no counter of allocated bytes, and a process's resident size tells the allocator's habits rather than
-the program's needs: freed memory stays, fresh memory is counted page by page. So the profiler's record of every
-allocation and release of a tensor is added up. It repeats to the byte, whatever else the machine does. Not counted:
-what kernels take outside torch's allocator (a matrix product's scratch space), on either side.
+On a CPU, torch does not count allocated bytes, and a process's resident size depends on the allocator: freed memory
+stays, and new memory is counted page by page. So this adds up the profiler's record of every allocation and release of
+a tensor, which is the same to the byte in every run. It leaves out memory outside torch's allocator (the scratch space
+of a matrix product), on both sides.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ ROOT = Path(__file__).parent.parent
 
 
 def tensor_bytes(call: Callable[[], Any]) -> tuple[int, int]:
-    """(peak, kept): bytes of tensors above what there was before, at the worst moment of `call` and after it.
+    """(peak, kept): additional bytes of tensors, at the worst moment of `call` and in its result.
 
-    "Kept" is what the call's result holds. The call runs once before, so that what is made only once is not counted.
+    The call runs once before, so that memory which is allocated only once does not count.
     """
     call()
     with _native_stderr_closed(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
@@ -44,7 +44,7 @@ def tensor_bytes(call: Callable[[], Any]) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def _native_stderr_closed() -> Iterator[None]:
-    """The profiler's library writes a line about each start and stop past Python."""
+    """The profiler's library writes a line at each start and stop, and Python cannot catch it."""
     sys.stderr.flush()
     kept = os.dup(2)
     with open(os.devnull, "wb") as nowhere:
@@ -57,7 +57,7 @@ def _native_stderr_closed() -> Iterator[None]:
 
 
 def peak_resident(program: str, timeout: float = 900) -> int:
-    """Bytes of resident memory that a fresh Python running `program` has at its largest, libraries included."""
+    """Peak bytes of resident memory of a new Python process that runs `program`, libraries included."""
     answer = subprocess.run(
         [sys.executable, "-c", f"{program}\nfrom benchmarks.memory import own_peak\nprint(own_peak())"],
         cwd=ROOT,
@@ -70,9 +70,9 @@ def peak_resident(program: str, timeout: float = 900) -> int:
 
 
 def own_peak() -> int:
-    """Bytes of this process's resident memory at its largest so far."""
+    """Peak bytes of this process's resident memory so far."""
     try:
-        # getrusage would do, but on Linux it starts with the memory of the process that started this one.
+        # On Linux, getrusage starts from the memory of the parent process.
         status = Path("/proc/self/status").read_text(encoding="utf-8")
         return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
     except (OSError, StopIteration):

@@ -1,4 +1,4 @@
-"""What is measured: MiniLM's real weights here and in transformers, a random rotary encoder in both, and texts."""
+"""What is measured: MiniLM and a random rotary encoder, each in this engine and in transformers, and texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import encoder
 from encoder.load.bundled import bundled_folder
 from encoder.text import Tokenized
 
-#: Ordinary prose; it is repeated until a text is long enough.
+#: Ordinary prose, repeated until a text is long enough.
 PROSE = (
     "The harbour was quiet in the early morning, and only the gulls seemed to have anything to say. A woman in a grey "
     "coat walked along the pier with a letter in her hand, which she had read so often that its folds had begun to "
@@ -32,7 +32,7 @@ LAYERS, HEADS, WIDTH, LONGEST = 6, 12, 384, 8192
 
 @dataclass(frozen=True)
 class Pair:
-    """One model twice: ours, and transformers' with fused (SDPA) and with written-out (eager) attention."""
+    """One model in this engine, and in transformers with fused (SDPA) and with eager attention."""
 
     name: str
     ours: encoder.TextEncoder
@@ -50,18 +50,20 @@ def sentence(model: encoder.TextEncoder, n_tokens: int) -> Tokenized:
     found = model.tokenize(text, max_tokens=n_tokens)
     if len(found) != n_tokens:
         takes = model.config.max_tokens
-        raise ValueError(f"{n_tokens} tokens: {model.name} takes {takes}, the text gave {len(found)}.")
+        raise ValueError(
+            f"{model.name} takes {takes} tokens, and the text has {len(found)}: {n_tokens} are not possible."
+        )
     return found
 
 
 def ids(sentence: Tokenized) -> Tensor:
-    """[1, T]: the ids as every model takes them."""
+    """[1, T]: the ids, as every model takes them."""
     return torch.tensor([sentence.ids])
 
 
 @cache
 def minilm() -> Pair:
-    """all-MiniLM-L6-v2, the same weights on both sides."""
+    """all-MiniLM-L6-v2 with the same weights on both sides."""
     from transformers import BertModel
 
     folder = bundled_folder("minilm")
@@ -106,7 +108,7 @@ def rotary_folder(
 
 @cache
 def rotary(layers: int = LAYERS, heads: int = HEADS, width: int = WIDTH, longest: int = LONGEST) -> Pair:
-    """The random rotary encoder, loaded by us and by transformers."""
+    """The random rotary encoder, loaded by this engine and by transformers."""
     from transformers import ModernBertModel
 
     with rotary_folder(layers, heads, width, longest) as folder:
@@ -120,8 +122,25 @@ def rotary(layers: int = LAYERS, heads: int = HEADS, width: int = WIDTH, longest
         )
 
 
+def trace_random_rotary(n_tokens: int) -> None:
+    """Trace a text of `n_tokens` with the random rotary encoder, without transformers."""
+    tokenizer = encoder.load("minilm", device="cpu").tokenizer
+    config = encoder.EncoderConfig(
+        vocab_size=tokenizer.vocab_size,
+        d_model=WIDTH,
+        n_layers=LAYERS,
+        n_heads=HEADS,
+        d_ffn=4 * WIDTH,
+        max_positions=n_tokens,
+        position="rotary",
+        norm_placement="pre",
+    )
+    model = encoder.build(config, tokenizer)
+    model.trace_tokens(sentence(model, n_tokens))
+
+
 def reference(kind: Any, folder: Path, attention: str, **options: Any) -> Any:
-    """A model of transformers, without its progress bar and its report on weights that nobody asked for."""
+    """A model of transformers, without its progress bar and its report on weights."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()
@@ -130,12 +149,14 @@ def reference(kind: Any, folder: Path, attention: str, **options: Any) -> Any:
 
 
 def _checked(pair: Pair) -> Pair:
-    """The pair, if it is one: a comparison of speeds means nothing between models that compute different things."""
+    """The pair itself. Raises ValueError if its sides compute different numbers: then speeds cannot be compared."""
     short = pair.sentence(16)
     with torch.no_grad():
         ours = pair.ours.encoder(ids(short))
         for other in (pair.sdpa, pair.eager):
             difference = (other(input_ids=ids(short)).last_hidden_state - ours).abs().max().item()
             if difference > 1e-4:
-                raise ValueError(f"{pair.name}: the sides differ by {difference:.2g}; their speeds cannot be compared.")
+                raise ValueError(
+                    f"The sides of {pair.name} differ by {difference:.2g}, so their speeds cannot be compared."
+                )
     return pair

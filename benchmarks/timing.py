@@ -1,4 +1,4 @@
-"""Contestants measured in turn, and the ratio of their medians with its uncertainty."""
+"""Times of several calls, measured in turn, and the ratio of their medians with its uncertainty."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-#: "wall": what a person waits. "cpu": what this process's threads work, which a busy machine changes little.
+#: "wall": time that a person waits. "cpu": time that this process computes, which other processes change little.
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """median(ours) / median(theirs), and the middle 95 % of what resampled rounds give."""
+    """median(ours) / median(theirs), with the middle 95 % of resampled rounds."""
 
     value: float
     low: float
@@ -34,8 +34,8 @@ def in_turn(
 ) -> dict[str, list[float]]:
     """Name -> seconds of each call, at least `least` and at most `most` of them, until about `seconds` have passed.
 
-    One round calls each contestant once; the next round starts with another one, so that nobody always runs right
-    after the same rival. One round beforehand is thrown away. Garbage is collected between rounds, never within.
+    One round calls each contestant once. Each round starts with another one, so that no contestant always follows the
+    same one. A first round does not count. Garbage is collected between rounds, never during one.
     """
     read = CLOCKS[clock]
     names = list(contestants)
@@ -61,7 +61,7 @@ def in_turn(
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float], resamples: int = 2000) -> Ratio:
-    """Ratio of medians of two series measured in the same rounds; the interval is a bootstrap over rounds."""
+    """Ratio of medians of two series from the same rounds, with a bootstrap interval over rounds."""
     rounds = np.array([ours, theirs])  # [2, n]
     picks = np.random.default_rng(0).integers(rounds.shape[1], size=(resamples, rounds.shape[1]))
     medians = np.median(rounds[:, picks], axis=-1)  # [2, resamples]
