@@ -83,7 +83,7 @@ class Normed:
 
 
 @dataclass(frozen=True, eq=False)
-class WorkedExample:
+class Calculation:
     """Every intermediate result, [T, D] unless a shape is given.
 
     x: embeddings; position; x_position: their sum X'; attention_input: the input of Q, K and V; q, k, v; dots, scores,
@@ -118,7 +118,7 @@ class WorkedExample:
     output: Array
 
 
-def compute(inputs: Inputs) -> WorkedExample:
+def compute(inputs: Inputs) -> Calculation:
     """One encoder layer, number by number. Raises EncoderError where a matrix has the wrong shape or an empty cell."""
     m = _arrays(inputs)
     pre = inputs.norm_placement == "pre"
@@ -147,7 +147,7 @@ def compute(inputs: Inputs) -> WorkedExample:
     ffn_sum = after_attention + ffn_output
     if not pre:
         ffn_norm = _norm(ffn_sum, m["ffn_gain"], m["ffn_shift"], inputs.eps)
-    return WorkedExample(
+    return Calculation(
         inputs=inputs, x=x, position=position, x_position=stream, attention_norm=norm, attention_input=attention_input,
         q=q, k=k, v=v, dots=dots, scale=scale, scores=scores, exponentials=exponentials, attention=attention, z=z,
         attention_output=attention_output, attention_sum=attention_sum, after_attention=after_attention,

@@ -1,6 +1,6 @@
-"""Numbers and names as LaTeX that KaTeX takes: Q blue, K red, V green.
+"""Numbers and names as LaTeX for KaTeX: Q blue, K red, V green.
 
-The colours are those of the light theme. `for_theme` turns a finished formula into the dark theme's.
+The colours are those of the light theme; `for_theme` replaces them in a finished formula.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 Numbers = Sequence[float] | NDArray[np.floating]
 
-#: role -> (colour on a light ground, colour on a dark ground), the text colours of .streamlit/config.toml.
+#: role -> (colour of the light theme, colour of the dark theme), the text colours of .streamlit/config.toml.
 COLOURS = {"q": ("#1a57ae", "#8bb9ff"), "k": ("#b32836", "#ff979c"), "v": ("#146c3a", "#74d6a0")}
 
-#: Terms of a long sum that are written out before the dots.
+#: Terms of a long sum before the dots.
 SHOWN_TERMS = 3
 
 _ESCAPES = {
@@ -39,14 +39,14 @@ _ESCAPES = {
 
 @dataclass(frozen=True)
 class Formula:
-    """One step as LaTeX. symbols: the rule; numbers: the same with the selected numbers put in."""
+    """The formula of a step as LaTeX. symbols: the rule; numbers: the rule with the selected numbers."""
 
     symbols: str
     numbers: str
 
 
 def coloured(role: str, body: str) -> str:
-    """`body` in the colour of "q", "k" or "v"; any other role stays as it is."""
+    """`body` in the colour of "q", "k" or "v"; unchanged for any other role."""
     return rf"\textcolor{{{COLOURS[role][0]}}}{{{body}}}" if role in COLOURS else body
 
 
@@ -58,8 +58,7 @@ def for_theme(formula: str, dark: bool) -> str:
 
 
 def number(value: float | np.floating, digits: int = 4) -> str:
-    """A number with `digits` decimals; one too small or too large for them in powers of ten; "masked" numbers as
-    -infinity."""
+    """A number with `digits` decimals, in powers of ten if it is very small or large; a masked score as -infinity."""
     value = float(value)
     if value <= -1e30:
         return r"-\infty"
@@ -71,38 +70,38 @@ def number(value: float | np.floating, digits: int = 4) -> str:
 
 
 def divisor(value: float, figures: int = 4) -> str:
-    """A number that others are divided by: as many decimals as it takes to show `figures` digits of it.
+    """A divisor with enough decimals to show `figures` significant digits.
 
-    With fewer a reader who divides by what is printed does not come to the result that is printed: 0.0049 for 0.00487.
+    With fewer, such as 0.0049 for 0.00487, a reader's own division would not give the printed result.
     """
     first = 0 if value == 0.0 else -math.floor(math.log10(abs(value)))
     return number(value, min(max(4, first + figures - 1), 8))
 
 
 def bracketed(value: float, digits: int = 4) -> str:
-    """A number as a factor or a summand: negative ones in brackets."""
+    """A number as a factor or a summand, in brackets if it is negative."""
     text = number(value, digits)
     return f"({text})" if text.startswith("-") else text
 
 
 def text(words: str, fallback: str = "token") -> str:
-    r"""Words inside \text{}: escaped. KaTeX has no metrics for most scripts and complains in the console, so anything
-    beyond ASCII becomes `fallback`; the page names such a token beside the formula."""
+    r"""Escaped words inside \text{}. KaTeX has no metrics for most scripts, so a text beyond ASCII becomes `fallback`;
+    the page names such a token beside the formula."""
     if not words.isascii() or not words.isprintable():
         words = fallback
     return r"\text{" + "".join(_ESCAPES.get(letter, letter) for letter in words) + "}"
 
 
 def written_out(count: int, term: Callable[[int], str], chosen: int = 0) -> list[str]:
-    """Some terms of a sum of `count`, for `long_sum`: the first ones, how many are left out, and the chosen one, which
-    stands behind the dots where it is none of the first."""
+    """Some of the `count` terms of a sum, for `long_sum`: the first ones and the number of the others. The chosen term
+    follows the dots unless it is one of the first."""
     if chosen < SHOWN_TERMS:
         return [term(index) for index in range(min(SHOWN_TERMS, count))] + left_out(count)
     return [term(index) for index in range(SHOWN_TERMS - 1)] + left_out(count) + [term(chosen)]
 
 
 def products(left: Numbers, right: Numbers, roles: tuple[str, str] = ("", ""), chosen: int = 0) -> list[str]:
-    """Some terms of a scalar product, the chosen one among them: for `long_sum`."""
+    """Some terms of a dot product, with the chosen one, for `long_sum`."""
     return written_out(
         len(left),
         lambda k: coloured(roles[0], bracketed(left[k])) + r" \cdot " + coloured(roles[1], bracketed(right[k])),
@@ -111,18 +110,18 @@ def products(left: Numbers, right: Numbers, roles: tuple[str, str] = ("", ""), c
 
 
 def summands(values: Numbers, role: str = "", chosen: int = 0) -> list[str]:
-    """Some terms of a sum, the chosen one among them: for `long_sum`."""
+    """Some terms of a sum, with the chosen one, for `long_sum`."""
     return written_out(len(values), lambda k: coloured(role, bracketed(values[k])), chosen)
 
 
 def left_out(count: int) -> list[str]:
-    """The dots for the terms of a sum beyond those shown; nothing where all are shown."""
+    """The dots for the other terms of a sum; empty if there are none."""
     rest = count - SHOWN_TERMS
     return [rf"\cdots \;\text{{({rest:,} more)}}".replace(",", "{,}")] if rest > 0 else []
 
 
 def long_sum(terms: Sequence[str]) -> str:
-    """A long sum, a line for each term, inside `calculation`."""
+    """A long sum with one term per line, inside `calculation`."""
     return r" \\ &\quad + ".join(terms)
 
 
@@ -137,7 +136,7 @@ def column(first: str, second: str) -> str:
 
 
 def stack(*rows: str) -> str:
-    """Statements below each other, for a narrow screen."""
+    """Statements below each other, to fit a narrow screen."""
     if len(rows) == 1:
         return rows[0]
     body = r" \\[6pt] ".join(rows)
@@ -145,11 +144,11 @@ def stack(*rows: str) -> str:
 
 
 def calculation(*parts: tuple[str, Sequence[str]]) -> str:
-    """Calculations below each other, each (left side, its values in turn), lined up at the equals signs.
+    """Calculations below each other, each (left side, its values), aligned at the equals signs.
 
-    One line a value, so that it fits a narrow screen.
+    One line per value fits a narrow screen.
     """
-    # KaTeX puts lines of an aligned block so close that fractions touch.
+    # Without extra space, fractions in neighbouring lines touch.
     rows = [rf"{left} " + r" \\[6pt] ".join(f"&= {value}" for value in values) for left, values in parts]
     return r"\begin{aligned} " + r" \\[10pt] ".join(rows) + r" \end{aligned}"
 

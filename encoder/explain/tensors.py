@@ -50,7 +50,7 @@ def tensor(trace: Trace, name: str, head: int = 0, rows: slice | None = None, po
         place = Place(layer=int(parts[1]), head=head).checked(trace.config, trace.n_tokens)
         if parts[2] in PER_HEAD:
             return _of_head(trace, place, parts[2], name, rows)
-        derived = _of_layer(trace, place.layer, parts[2], rows)
+        derived = None if name in trace.values else _of_layer(trace, place.layer, parts[2], rows)
         if derived is not None:
             return Opened(name, derived, rows.start, "components", None)
     if name not in trace.values:

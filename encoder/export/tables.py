@@ -191,7 +191,7 @@ def rollout_frame(trace: Trace, layer: int, query: int | None = None) -> pd.Data
 
 
 def step_frame(*found: object) -> pd.DataFrame:
-    """Every number of some steps (of `encoder.explain`, or a `WorkedExample`): a row a number.
+    """Every number of some steps (of `encoder.explain`, or a `Calculation`): a row a number.
 
     what: the field, or for a nested value both names ("norm.mean"); row, column: the place in a matrix; a vector has
     only the column, a single number neither. The ids step gives a row a token.

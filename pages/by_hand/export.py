@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from encoder import figures
-from encoder.explain.by_hand import Inputs, WorkedExample
+from encoder.explain.by_hand import Calculation, Inputs
 from encoder.explain.claims import claims
 from encoder.export import tables
 from pages.core.export import arguments, changes, export_panel
 from pages.core.frame import current_view
 
 
-def export_calculation(inputs: Inputs, example: WorkedExample) -> None:
+def export_calculation(inputs: Inputs, example: Calculation) -> None:
     """Every number of the calculation, and the changed inputs."""
     export_panel(
         current_view(),

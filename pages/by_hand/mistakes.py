@@ -13,8 +13,7 @@ def show() -> None:
     stated = claims()
     numbers = [agrees for claim in stated for row in claim.agreeing for agrees in row]
     st.markdown(
-        "Each box compares a statement of the notes with the result of its own formula. Try to find the mistake "
-        f"first.  \nStatements that agree: {sum(claim.agrees for claim in stated)} of {len(stated)}. "
+        f"Statements that agree: {sum(claim.agrees for claim in stated)} of {len(stated)}. "
         f"Numbers that agree: {sum(numbers)} of {len(numbers)}."
     )
     for claim in stated:

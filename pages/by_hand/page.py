@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.errors import EncoderError
-from encoder.explain.by_hand import Inputs, WorkedExample, compute
+from encoder.explain.by_hand import Calculation, Inputs, compute
 from pages.by_hand import editable_inputs, mistakes
 from pages.by_hand.export import export_calculation, export_claims
 from pages.by_hand.params import Params
@@ -63,7 +63,7 @@ def options(base: Inputs) -> Inputs:
     return base.replace(positions=positions, norm_placement=placement, scaled=scaled)
 
 
-def calculation(base: Inputs, inputs: Inputs) -> tuple[Inputs, WorkedExample | None]:
+def calculation(base: Inputs, inputs: Inputs) -> tuple[Inputs, Calculation | None]:
     """Draw the tables on the left and the results on the right. The tables come first: each result needs those above.
 
     Returns the numbers of the tables and the results, None for tables that do not fit.

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from encoder.explain import latex
-from encoder.explain.by_hand import NOTES_POSITIONS, Inputs, Normed, WorkedExample
+from encoder.explain.by_hand import NOTES_POSITIONS, Calculation, Inputs, Normed
 from pages.core import formulas
 
 WORDS = Inputs().words
@@ -25,12 +25,12 @@ class Section:
     title: str
     text: str
     tables: tuple[tuple[str, str, tuple[str, ...] | None], ...]
-    show: Callable[[WorkedExample], None]
-    in_full: Callable[[WorkedExample], None]
+    show: Callable[[Calculation], None]
+    in_full: Callable[[Calculation], None]
     has_eps: bool = False
 
 
-def _is_pre(example: WorkedExample) -> bool:
+def _is_pre(example: Calculation) -> bool:
     return example.inputs.norm_placement == "pre"
 
 
@@ -53,13 +53,13 @@ def _pairs(left: object, right: object) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b in zip(left, right, strict=True)]  # type: ignore[call-overload]
 
 
-def show_input(example: WorkedExample) -> None:
+def show_input(example: Calculation) -> None:
     formulas.show(r"X' = X + P")
     _matrix("P", example.position, digits=4)
     _matrix("X'", example.x_position, digits=4)
 
 
-def position_in_full(example: WorkedExample) -> None:
+def position_in_full(example: Calculation) -> None:
     if example.inputs.positions != "formula":
         st.caption("This encoding is given. Select “formula” above to compute it.")
         return
@@ -73,7 +73,7 @@ def position_in_full(example: WorkedExample) -> None:
     st.caption(f"The notes give {numbers}. Select “from the notes” above to use their encoding.")
 
 
-def show_projections(example: WorkedExample) -> None:
+def show_projections(example: Calculation) -> None:
     x = r"\mathrm{Norm}(X')" if _is_pre(example) else "X'"
     if _is_pre(example):
         _matrix(x, example.attention_input)
@@ -82,13 +82,13 @@ def show_projections(example: WorkedExample) -> None:
         _matrix(name, rows, role)
 
 
-def query_in_full(example: WorkedExample) -> None:
+def query_in_full(example: Calculation) -> None:
     st.caption("The first number of “cat” in Q:")
     column = [row[0] for row in example.inputs.w_q]
     _sum_in_full(latex.coloured("q", r"Q_{\text{cat},0}"), _pairs(example.attention_input[1], column))
 
 
-def show_scores(example: WorkedExample) -> None:
+def show_scores(example: Calculation) -> None:
     product = f"{Q} {K}^T"
     if not example.inputs.scaled:
         formulas.show(f"S = {product}")
@@ -99,7 +99,7 @@ def show_scores(example: WorkedExample) -> None:
     _matrix("S", example.scores)
 
 
-def score_in_full(example: WorkedExample) -> None:
+def score_in_full(example: Calculation) -> None:
     st.caption("The score of the query “cat” and the key “sat”:")
     _sum_in_full(r"q_{\text{cat}} \cdot k_{\text{sat}}", _pairs(example.q[1], example.k[2]), ("q", "k"))
     if example.inputs.scaled:
@@ -107,14 +107,14 @@ def score_in_full(example: WorkedExample) -> None:
         formulas.show(latex.calculation((r"S_{\text{cat},\text{sat}}", [divided, latex.number(example.scores[1, 2])])))
 
 
-def show_softmax(example: WorkedExample) -> None:
+def show_softmax(example: Calculation) -> None:
     formulas.show(r"A_{i,j} = \frac{e^{S_{i,j} - \max S_i}}{\sum_l e^{S_{i,l} - \max S_i}}")
     _matrix(r"e^{S - \max}", example.exponentials)
     _matrix("A", example.attention, digits=4)
     st.caption("Rows: the queries The, cat, sat. Columns: the keys The, cat, sat. Each row sums to 1.")
 
 
-def weight_in_full(example: WorkedExample) -> None:
+def weight_in_full(example: Calculation) -> None:
     st.caption("The weight of “sat” for “cat”:")
     row = example.exponentials[1]
     below = " + ".join(latex.number(value, 3) for value in row)
@@ -122,13 +122,13 @@ def weight_in_full(example: WorkedExample) -> None:
     formulas.show(latex.calculation((r"A_{\text{cat},\text{sat}}", steps)))
 
 
-def show_weighted_sum(example: WorkedExample) -> None:
+def show_weighted_sum(example: Calculation) -> None:
     formulas.show(rf"Z = A\, {V} \qquad O = Z\, W_O")
     _matrix("Z", example.z)
     _matrix("O", example.attention_output)
 
 
-def weighted_sum_in_full(example: WorkedExample) -> None:
+def weighted_sum_in_full(example: Calculation) -> None:
     st.caption("The first number of “cat” in Z:")
     _sum_in_full(r"Z_{\text{cat},0}", _pairs(example.attention[1], example.v[:, 0]), ("", "v"))
 
@@ -138,7 +138,7 @@ def _norm_statistics(norm: Normed) -> None:
     _matrix(r"(\sigma^2)^T", norm.variance, digits=4)
 
 
-def show_first_norm(example: WorkedExample) -> None:
+def show_first_norm(example: Calculation) -> None:
     if _is_pre(example):
         formulas.show(r"X_1 = X' + O")
         _matrix("X_1", example.after_attention)
@@ -159,17 +159,17 @@ def _norm_in_full(norm: Normed, x: np.ndarray, gain: float, shift: float) -> Non
     formulas.show(latex.calculation((r"y_{\text{cat},0}", [scaled, latex.number(norm.output[1, 0])])))
 
 
-def first_norm_in_full(example: WorkedExample) -> None:
+def first_norm_in_full(example: Calculation) -> None:
     x = example.x_position if _is_pre(example) else example.attention_sum
     _norm_in_full(example.attention_norm, x, example.inputs.attention_gain[0], example.inputs.attention_shift[0])
 
 
-def second_norm_in_full(example: WorkedExample) -> None:
+def second_norm_in_full(example: Calculation) -> None:
     x = example.after_attention if _is_pre(example) else example.ffn_sum
     _norm_in_full(example.ffn_norm, x, example.inputs.ffn_gain[0], example.inputs.ffn_shift[0])
 
 
-def show_ffn(example: WorkedExample) -> None:
+def show_ffn(example: Calculation) -> None:
     x = r"\mathrm{Norm}(X_1)" if _is_pre(example) else "X_1"
     formulas.show(rf"H = \mathrm{{ReLU}}({x}\, W_{{in}} + b_{{in}})", r"G = H\, W_{out} + b_{out}")
     if _is_pre(example):
@@ -179,14 +179,14 @@ def show_ffn(example: WorkedExample) -> None:
     st.caption(f"Activations that are 0: {int((example.hidden == 0).sum())} of {example.hidden.size}.")
 
 
-def neuron_in_full(example: WorkedExample) -> None:
+def neuron_in_full(example: Calculation) -> None:
     st.caption("Neuron 1 of “cat”; the factor 1 belongs to the bias:")
     factors = _pairs(example.ffn_input[1], [row[1] for row in example.inputs.w_in])
     _sum_in_full("a", [*factors, (1.0, example.inputs.b_in[1])])
     formulas.show(rf"\max(0, a) = {latex.number(example.hidden[1, 1])}")
 
 
-def show_output(example: WorkedExample) -> None:
+def show_output(example: Calculation) -> None:
     if _is_pre(example):
         formulas.show("Y = X_1 + G")
     else:
