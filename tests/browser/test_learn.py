@@ -257,7 +257,7 @@ def test_a_number_of_the_calculation_is_changed_by_hand(visit: Callable[..., Pag
     assert after != before
     elsewhere = visit(page.url[page.url.index("/", 8) :])
     assert numbers(elsewhere) == after
-    page.locator(".st-key-reset-numbers button").click()
+    page.locator(".st-key-reset-numbers button").first.click()
     page.wait_for_function("() => !new URL(location).searchParams.has('hand')")
     settle(page)
     assert numbers(page) == before
