@@ -6,6 +6,7 @@ import datetime
 import gzip
 import itertools
 import json
+import re
 import struct
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,8 +18,10 @@ from plotly.offline import get_plotlyjs, get_plotlyjs_version
 from streamlit.testing.v1 import AppTest
 
 from encoder import figures
+from encoder.javascript import joined
 from pages.components import HEAD_COLOURS, assets, events, head_grid, lines, text_shade, wire
 from pages.components.plot import _message
+from tests.conftest import ROOT
 
 # ---- wire ----
 
@@ -240,6 +243,27 @@ def test_a_script_lies_among_the_static_files_under_what_is_in_it(
     (tmp_path / "a file").write_text("where the folder should be")
     monkeypatch.setattr(assets, "_static_folder", lambda: tmp_path / "a file")
     assert assets.script("plot") == whole
+
+
+SCRIPTS = [path for folder in ("pages", "encoder") for path in ROOT.glob(f"{folder}/**/*.js")]
+IMPORTS = re.compile(r"^import \{\s+([^}]*?),?\s+\} from \"(?:[^\"]*/)?(\w+\.js)\";$", re.MULTILINE)
+EXPORT = re.compile(r"^export (?:const|function|async function|class) (\w+)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_imports_what_another_exports(script: Path) -> None:
+    exported = {path.name: set(EXPORT.findall(path.read_text(encoding="utf-8"))) for path in SCRIPTS}
+    for names, file in IMPORTS.findall(script.read_text(encoding="utf-8")):
+        assert set(re.split(r",\s+", names)) <= exported[file]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_joined_scripts_have_no_imports_and_each_name_once(script: Path) -> None:
+    text = joined(script)
+    assert not re.search(r"^(import|export (?!default))", text, re.MULTILINE)
+    parts = [part for part in SCRIPTS if part == script or f'/{part.name}"' in script.read_text(encoding="utf-8")]
+    for name in {name for part in parts for name in EXPORT.findall(part.read_text(encoding="utf-8"))}:
+        assert len(re.findall(rf"^(?:const|function|async function|class) {name}\b", text, re.MULTILINE)) == 1
 
 
 # ---- what the components refuse ----

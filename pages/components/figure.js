@@ -1,4 +1,5 @@
 // Reads a figure before it is drawn: its arrays, theme, cells, and the text of its numbers and labels.
+import { sameBytes } from "./shared.js";
 
 const MAP_TYPES = new Set(["heatmap", "contour", "histogram2d"]);
 
@@ -25,25 +26,16 @@ export function nest(data, shape) {
 
 // A Plotly template for Streamlit's theme; the figure's own settings have priority.
 export function themeTemplate(theme, given) {
-  const axis = {
-    gridcolor: theme.faint,
-    linecolor: theme.border,
-    zerolinecolor: theme.border,
-    tickcolor: theme.border,
-    automargin: true,
-    title: { font: { size: 13 } },
-  };
+  const { border, background, font } = theme;
+  const lines = { gridcolor: theme.faint, linecolor: border, zerolinecolor: border, tickcolor: border };
+  const axis = { ...lines, automargin: true, title: { font: { size: 13 } } };
   const layout = {
-    font: { family: theme.font, size: 12, color: theme.text },
+    font: { family: font, size: 12, color: theme.text },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     xaxis: axis,
     yaxis: axis,
-    hoverlabel: {
-      bgcolor: theme.background,
-      bordercolor: theme.border,
-      font: { family: theme.font, color: theme.text, size: 13 },
-    },
+    hoverlabel: { bgcolor: background, bordercolor: border, font: { family: font, color: theme.text, size: 13 } },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: theme.muted, activecolor: theme.primary },
     margin: { l: 8, r: 8, t: 34, b: 8 },
     title: { font: { size: 15 } },
@@ -51,7 +43,7 @@ export function themeTemplate(theme, given) {
       ? ["#6ea8fe", "#ff7b7b", "#5fd38d", "#ffb454", "#c59cff", "#5fd3d3"]
       : ["#1f6fd6", "#d03b3b", "#1f8a4c", "#b8650a", "#7b4fd0", "#0f8a8a"],
   };
-  const colorbar = { outlinewidth: 0, thickness: 14, tickcolor: theme.border };
+  const colorbar = { outlinewidth: 0, thickness: 14, tickcolor: border };
   const data = Object.fromEntries([...MAP_TYPES].map((type) => [type, [{ colorbar }]]));
   return { layout: merge(layout, given?.layout), data: { ...data, ...given?.data } };
 }

@@ -37,28 +37,16 @@ export function savePicture(kind, name, width, height, ground, draw) {
 export class SvgPen {
   constructor(width, height) {
     this.root = this.element("svg", { viewBox: `0 0 ${width} ${height}`, width, height });
-    this.ruler = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true }); // measures text, and knows every way to write a colour
+    // Measures text, and reads every notation of a colour.
+    this.ruler = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
     this.colours = new Map();
-    this.sources = new Map();
     this.matrix = [1, 0, 0]; // scale, shift to the right, shift downwards
-    Object.assign(this, {
-      fillStyle: "#000",
-      strokeStyle: "#000",
-      globalAlpha: 1,
-      lineWidth: 1,
-      font: "10px sans-serif",
-      textAlign: "start",
-      textBaseline: "alphabetic",
-      direction: "ltr",
-      imageSmoothingEnabled: true,
-      path: "",
-      dash: [],
-    });
+    Object.assign(this, { fillStyle: "#000", strokeStyle: "#000", globalAlpha: 1, lineWidth: 1, path: "", dash: [] });
+    Object.assign(this, { font: "10px sans-serif", textAlign: "start", textBaseline: "alphabetic", direction: "ltr" });
+    this.imageSmoothingEnabled = true;
   }
 
-  text() {
-    return new XMLSerializer().serializeToString(this.root);
-  }
+  text = () => new XMLSerializer().serializeToString(this.root);
 
   element(tag, attributes) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -68,9 +56,7 @@ export class SvgPen {
     return element;
   }
 
-  add(tag, attributes) {
-    return this.root.appendChild(this.element(tag, attributes));
-  }
+  add = (tag, attributes) => this.root.appendChild(this.element(tag, attributes));
 
   // ---- Transform ----
 
@@ -78,27 +64,12 @@ export class SvgPen {
     return this.matrix[0];
   }
 
-  x(value) {
-    return value * this.matrix[0] + this.matrix[1];
-  }
-
-  y(value) {
-    return value * this.matrix[0] + this.matrix[2];
-  }
-
-  translate(x, y) {
-    this.matrix = [this.size, this.x(x), this.y(y)];
-  }
-
-  scale(by) {
-    this.matrix[0] *= by;
-  }
-
-  setTransform(scale, _, __, ___, x, y) {
-    this.matrix = [scale, x, y];
-  }
-
-  clearRect() {}
+  x = (value) => value * this.matrix[0] + this.matrix[1];
+  y = (value) => value * this.matrix[0] + this.matrix[2];
+  translate = (x, y) => void (this.matrix = [this.size, this.x(x), this.y(y)]);
+  scale = (by) => void (this.matrix[0] *= by);
+  setTransform = (scale, _, __, ___, x, y) => void (this.matrix = [scale, x, y]);
+  clearRect = () => {};
 
   // ---- Paint ----
 
@@ -125,25 +96,11 @@ export class SvgPen {
     };
   }
 
-  setLineDash(dash) {
-    this.dash = dash;
-  }
-
-  beginPath() {
-    this.path = "";
-  }
-
-  moveTo(x, y) {
-    this.path += `M${this.number(this.x(x))} ${this.number(this.y(y))}`;
-  }
-
-  lineTo(x, y) {
-    this.path += `L${this.number(this.x(x))} ${this.number(this.y(y))}`;
-  }
-
-  number(value) {
-    return +value.toFixed(2);
-  }
+  setLineDash = (dash) => void (this.dash = dash);
+  beginPath = () => void (this.path = "");
+  moveTo = (x, y) => void (this.path += `M${this.number(this.x(x))} ${this.number(this.y(y))}`);
+  lineTo = (x, y) => void (this.path += `L${this.number(this.x(x))} ${this.number(this.y(y))}`);
+  number = (value) => +value.toFixed(2);
 
   // Whole circles only.
   arc(x, y, radius) {
@@ -154,9 +111,8 @@ export class SvgPen {
   }
 
   roundRect(x, y, width, height, radius) {
-    const [w, h, r] = [width, height, Math.min(radius, width / 2, height / 2)].map((part) =>
-      this.number(part * this.size)
-    );
+    const sizes = [width, height, Math.min(radius, width / 2, height / 2)];
+    const [w, h, r] = sizes.map((part) => this.number(part * this.size));
     this.path +=
       `M${this.number(this.x(x) + r)} ${this.number(this.y(y))}h${w - 2 * r}a${r} ${r} 0 0 1 ${r} ${r}v${h - 2 * r}` +
       `a${r} ${r} 0 0 1 ${-r} ${r}h${2 * r - w}a${r} ${r} 0 0 1 ${-r} ${-r}v${2 * r - h}a${r} ${r} 0 0 1 ${r} ${-r}Z`;
