@@ -19,10 +19,37 @@ from encoder.errors import EncoderError
 
 #: The largest score that can be set: float32 and bfloat16 both end at 3.4e38.
 MAX_SCORE = 3e38
+#: The fields of edits that name a place.
+PLACES = ("layer", "head", "query", "key")
+
+
+class _Placed:
+    """What edits share. `required` names the places that cannot be None; `None` means every layer, head or query."""
+
+    required: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for name in PLACES:
+            value = getattr(self, name, None)
+            if name in self.required or value is not None:
+                object.__setattr__(self, name, _index(self, name, value))
+
+    def check(self, n_layers: int, n_heads: int, n_tokens: int) -> None:
+        """Raise EncoderError where the model or the text has no such layer, head, query or key."""
+        counts = {"layer": n_layers, "head": n_heads, "query": n_tokens, "key": n_tokens}
+        places = [(name, getattr(self, name, None)) for name in PLACES]
+        for name, value in [*places, *(("key", key) for key in getattr(self, "keys", ()))]:
+            if value is not None and value >= counts[name]:
+                where = "text" if name in ("query", "key") else "model"
+                raise EncoderError(f"No {name} {value} in this {where} to edit: choose 0 to {counts[name] - 1}.")
+
+    def touches(self, layer: int) -> bool:
+        """Whether the values of `layer` change."""
+        return getattr(self, "layer", None) in (None, layer)
 
 
 @dataclass(frozen=True)
-class AblateHead:
+class AblateHead(_Placed):
     """Set z of one head to zero, so that it adds nothing to the residual stream.
 
     Raises EncoderError for a layer or head that is not a whole number from 0 on.
@@ -31,18 +58,7 @@ class AblateHead:
     layer: int
     head: int
     hook: ClassVar[str] = "z"
-
-    def __post_init__(self) -> None:
-        _store_indices(self, "layer", "head")
-
-    def check(self, n_layers: int, n_heads: int, n_tokens: int) -> None:
-        """Raise EncoderError where the model has no such layer or head."""
-        _check("layer", self.layer, n_layers)
-        _check("head", self.head, n_heads)
-
-    def touches(self, layer: int) -> bool:
-        """Whether z of `layer` changes."""
-        return self.layer == layer
+    required: ClassVar[tuple[str, ...]] = ("layer", "head")
 
     def apply(self, value: Tensor) -> Tensor:
         """z [B, H, T, K] of the layer -> a new tensor of the same shape."""
@@ -52,7 +68,7 @@ class AblateHead:
 
 
 @dataclass(frozen=True)
-class MaskKeys:
+class MaskKeys(_Placed):
     """Mask keys for a query: their scores become the lowest number. layer, head, query: None means every one.
 
     keys: any sequence of whole numbers. Raises EncoderError for an index that is not a whole number from 0 on.
@@ -68,20 +84,7 @@ class MaskKeys:
         if isinstance(self.keys, str) or not hasattr(self.keys, "__iter__"):
             raise EncoderError(f"MaskKeys needs several keys, not {self.keys!r}: give a tuple such as (3,).")
         object.__setattr__(self, "keys", tuple(_index(self, "key", key) for key in self.keys))
-        given = [name for name in ("layer", "head", "query") if getattr(self, name) is not None]
-        _store_indices(self, *given)
-
-    def check(self, n_layers: int, n_heads: int, n_tokens: int) -> None:
-        """Raise EncoderError where the model or the text has no such layer, head, query or key."""
-        _check("layer", self.layer, n_layers)
-        _check("head", self.head, n_heads)
-        _check("query", self.query, n_tokens)
-        for key in self.keys:
-            _check("key", key, n_tokens)
-
-    def touches(self, layer: int) -> bool:
-        """Whether the scores of `layer` change."""
-        return self.layer is None or self.layer == layer
+        super().__post_init__()
 
     def within(self, heads: range, queries: range) -> MaskKeys | None:
         """The same edit for the scores of these heads and queries alone; None where it leaves them unchanged."""
@@ -99,7 +102,7 @@ class MaskKeys:
 
 
 @dataclass(frozen=True)
-class SetScore:
+class SetScore(_Placed):
     """Replace the score of one query and key, before the softmax.
 
     Raises EncoderError for an index that is not a whole number from 0 on, and for a value that is not a finite number.
@@ -111,26 +114,16 @@ class SetScore:
     key: int
     value: float
     hook: ClassVar[str] = "scores"
+    required: ClassVar[tuple[str, ...]] = PLACES
 
     def __post_init__(self) -> None:
-        _store_indices(self, "layer", "head", "query", "key")
+        super().__post_init__()
         is_number = isinstance(self.value, numbers.Real) and not isinstance(self.value, bool)
         if not is_number or not abs(self.value) <= MAX_SCORE:  # NaN compares as False
             raise EncoderError(
                 f"SetScore cannot set a score to {self.value!r}: give a number from {-MAX_SCORE:g} to {MAX_SCORE:g}."
             )
         object.__setattr__(self, "value", float(self.value))
-
-    def check(self, n_layers: int, n_heads: int, n_tokens: int) -> None:
-        """Raise EncoderError where the model or the text has no such layer, head, query or key."""
-        _check("layer", self.layer, n_layers)
-        _check("head", self.head, n_heads)
-        _check("query", self.query, n_tokens)
-        _check("key", self.key, n_tokens)
-
-    def touches(self, layer: int) -> bool:
-        """Whether the scores of `layer` change."""
-        return self.layer == layer
 
     def within(self, heads: range, queries: range) -> SetScore | None:
         """The same edit for the scores of these heads and queries alone; None where it leaves them unchanged."""
@@ -155,22 +148,11 @@ def check_edits(edits: Sequence[Edit], n_layers: int, n_heads: int, n_tokens: in
         edit.check(n_layers, n_heads, n_tokens)
 
 
-def _index(edit: Edit, name: str, value: object) -> int:
+def _index(edit: object, name: str, value: object) -> int:
     """`value` as an int. numpy's integers are fine; True, 1.5 and "0" are mistakes."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 0:
         raise EncoderError(f"{type(edit).__name__} has {name}={value!r}: give a whole number from 0 on.")
     return int(value)
-
-
-def _store_indices(edit: Edit, *names: str) -> None:
-    for name in names:
-        object.__setattr__(edit, name, _index(edit, name, getattr(edit, name)))
-
-
-def _check(name: str, value: int | None, count: int) -> None:
-    if value is not None and not 0 <= value < count:
-        where = "text" if name in ("query", "key") else "model"
-        raise EncoderError(f"An edit needs {name} {value}, but this {where} has none: choose 0 to {count - 1}.")
 
 
 def _set_scores(scores: Tensor, head: int | None, query: int | None, keys: tuple[int, ...], value: float) -> Tensor:

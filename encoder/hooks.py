@@ -15,19 +15,9 @@ from torch import Tensor, nn
 
 #: The hook points of each layer, in the order of the forward pass (a post-norm layer applies its norms later).
 LAYER_POINTS = (
-    "attention_norm.input",
-    "q",
-    "k",
-    "v",
-    "scores",
-    "z",
-    "attention_out",
-    "after_attention",
-    "ffn_norm.input",
-    "ffn.hidden",
-    "ffn_out",
-    "after_ffn",
-)
+    "attention_norm.input", "q", "k", "v", "scores", "z", "attention_out", "after_attention",
+    "ffn_norm.input", "ffn.hidden", "ffn_out", "after_ffn",
+)  # fmt: skip
 
 
 class Visitor(Protocol):

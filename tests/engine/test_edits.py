@@ -232,7 +232,7 @@ def test_an_edit_outside_is_refused(edit: Edit, n_layers: int, n_heads: int, n_t
         ("key", key) for key in getattr(edit, "keys", ())
     ]
     if any(value is not None and value >= limits[name] for name, value in places):
-        with pytest.raises(EncoderError, match="none: choose"):
+        with pytest.raises(EncoderError, match="to edit: choose"):
             edit.check(n_layers, n_heads, n_tokens)
     else:
         edit.check(n_layers, n_heads, n_tokens)
