@@ -58,7 +58,7 @@ def test_a_comparison_is_clicked_and_taken_away(visit: Callable[..., Page], tmp_
     settle(page)
     assert query(page)["j"] == "0"
     # The selection is one: every map frames it, and the words and the table are about it.
-    page.locator(".stMain p", has_text="differs most:").wait_for()
+    page.get_by_role("button", name="Clear selection").wait_for()
     part = opened(page)
     table = pd.read_csv(fetched(page, part, "CSV").path(), keep_default_na=False)
     assert len(table) == len(steps) ** 2
