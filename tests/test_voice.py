@@ -18,6 +18,13 @@ from tests.conftest import ROOT
 INSTEAD = {
     "what is seen": "say who sees what: 'you see', 'the page shows'",
     "tells? of": "shows, measures",
+    "[Tt]old apart": "distinguished, disambiguated",
+    "one that cannot be": "say what is refused, and what to do",
+    "is seen": "say who sees it: 'you see'",
+    "is looked at|are looked at|looks at": "attends to, selects, shows",
+    "what was typed": "the text, your text",
+    "lives": "is in",
+    "anew": "again",
     "for want of": "without",
     "(take|taken|takes|taking) (it )?away": "export, remove",
     "(stands|stand) beside": "is next to, is compared with",
@@ -37,7 +44,7 @@ INSTEAD = {
     "Heads together": "Output projection W_O",
 }
 #: (file, phrase): where the word is meant literally.
-ALLOWED: set[tuple[str, str]] = set()
+ALLOWED = {("encoder/twins/finish.py", "lives")}
 
 PYTHON = [ROOT / "app.py", *ROOT.glob("encoder/**/*.py"), *ROOT.glob("pages/**/*.py")]
 SCRIPTS = [*ROOT.glob("encoder/**/*.js"), *ROOT.glob("pages/**/*.js")]
@@ -66,7 +73,7 @@ def words() -> dict[str, str]:
 
 @pytest.mark.parametrize("phrase", INSTEAD)
 def test_a_phrase_is_not_used(words: dict[str, str], phrase: str):
-    pattern = re.compile(rf"(?:\S+ ){{0,4}}\b{phrase}\b(?: \S+){{0,3}}")
+    pattern = re.compile(rf"(?:\S+ ){{0,4}}\b(?:{phrase})\b(?: \S+){{0,3}}")
     found = [
         f"{name}: ...{match.group()}..."
         for name, text in words.items()

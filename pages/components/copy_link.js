@@ -34,7 +34,7 @@ class LinkView {
     this.whole.addEventListener("click", () => this.copy(this.address([]), "The link is copied."));
     this.bare.addEventListener(
       "click",
-      () => this.copy(this.address(this.header.typed), "The link is copied, without what was typed."),
+      () => this.copy(this.address(this.header.typed), "The link is copied, without your text."),
     );
   }
 

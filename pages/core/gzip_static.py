@@ -1,6 +1,6 @@
 """Streamlit's own scripts and styles, compressed once and kept: a class that opens the app at once shares them.
 
-Streamlit leaves compression to a proxy, as it would compress anew for every visitor. A classroom has no proxy: without
+Streamlit leaves compression to a proxy, as it would compress again for every visitor. A classroom has no proxy: without
 this a first visit takes 6.3 MB instead of 3.2, and half of the server's work for it is reading a hundred files.
 """
 

@@ -48,7 +48,7 @@ MOST_SELECTED = 64
 @state.register
 @dataclass(frozen=True)
 class ViewParams:
-    """What every page looks at: the text, the model, the place in it."""
+    """What every page shows: the text, the model, the place in it."""
 
     text: Param[str] = string(FIRST_SENTENCE)
     pair: Param[str] = string()

@@ -221,7 +221,7 @@ def test_the_link_is_copied_with_and_without_the_text(visit: Callable[..., Page]
     paste = page.locator("#paste")
     copies = [
         ("Copy link", "The link is copied.", whole),
-        ("Copy without the text", "The link is copied, without what was typed.", whole.replace("text=a+secret&", "")),
+        ("Copy without the text", "The link is copied, without your text.", whole.replace("text=a+secret&", "")),
     ]
     for number, (name, said, expected) in enumerate(copies * 2):
         if number == len(copies):
