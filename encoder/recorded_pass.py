@@ -138,7 +138,7 @@ class RecordedPass:
 
     @property
     def q(self) -> Tensor:
-        """[L, H, T, K]: queries as the scores use them, rotated where positions are rotary. Each call stacks them again."""
+        """[L, H, T, K]: queries as the scores use them, rotated where positions are rotary. A new stack per call."""
         return self._stack("q")
 
     @property
