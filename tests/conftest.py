@@ -1,4 +1,4 @@
-"""What every test may use: CUDA tests skip themselves, the app on a port of its own, a Chromium to see it."""
+"""Fixtures for all tests: CUDA tests that skip themselves, the app on its own port, and a Chromium."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ settings.register_profile("same", deadline=None, derandomize=True, database=None
 settings.load_profile("same")
 
 ROOT = Path(__file__).parent.parent
-#: Milliseconds until a test gives a page up: a machine with two busy cores is slow, and only a failure waits so long.
+#: Milliseconds until a test fails: a machine with two busy cores is slow, and only a failure waits so long.
 PATIENCE = 120_000
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -38,7 +38,7 @@ CHROMIUM_FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-START_SECONDS = 120  # patience for a server's start on a busy machine, not a claim about speed
+START_SECONDS = 120  # for a server's start on a busy machine, not a claim about speed
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Server:
-    """The app, served for tests: `url`, and `log()`, all that the server has written so far."""
+    """The app, served for tests: `url`, and `log()`, all output of the server."""
 
     def __init__(self, process: subprocess.Popen, url: str, log_file: Path) -> None:
         self.process = process
@@ -106,7 +106,7 @@ def serve(
                     **os.environ,
                     "HOME": str(folder),
                     **environment,
-                },  # no settings of the person who runs this
+                },  # not the user's settings
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -146,7 +146,7 @@ def chromium() -> str:
 
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
-    """A headless Chromium. For one module only: while it lives, Playwright's loop runs in this thread."""
+    """A headless Chromium. For one module only: Playwright's loop runs in this thread until it closes."""
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=PATIENCE)
@@ -160,8 +160,8 @@ def browser(chromium: str) -> Iterator[Browser]:
 def visit(browser: Browser, app: Server) -> Iterator[Callable[..., Page]]:
     """`page = visit("/?layer=3", width=390, height=844, dark=True)`: a page of a fresh visitor, settled.
 
-    After the test the visit must have been quiet: no warning or error in the browser's console, no line in
-    the server's log, no request to any other machine.
+    The test fails if there is a warning or an error in the browser's console, a line in the server's log, or a
+    request to another machine.
     """
     complaints: list[str] = []
     contexts = []
@@ -186,9 +186,9 @@ def visit(browser: Browser, app: Server) -> Iterator[Callable[..., Page]]:
     assert not written, f"the server's log:\n{written}"
 
 
-def collect_complaints(page: Page, own: str, complaints: list[str]) -> None:
-    """Append to `complaints` each warning, error, and request beyond the address `own` that `page` makes."""
-    allowed = (own, own.replace("http", "ws", 1), "data:", "blob:")
+def collect_complaints(page: Page, server: str, complaints: list[str]) -> None:
+    """Append to `complaints` each warning and error of `page`, and each request to another address than `server`."""
+    allowed = (server, server.replace("http", "ws", 1), "data:", "blob:")
 
     def console(message) -> None:
         # At a page's own address Streamlit's client looks for the server below it first: two answers of 404.
@@ -206,8 +206,8 @@ def collect_complaints(page: Page, own: str, complaints: list[str]) -> None:
     page.on("pageerror", lambda error: complaints.append(f"uncaught in the page: {error}"))
 
 
-#: The page's script runs no more, nothing on the page is a remnant of an earlier run, and for 60 ms nothing has been
-#: added, removed or written anew: the end of a run is known to the page before all of its elements are drawn.
+#: The page's script has ended, nothing is left from an earlier run, and nothing has changed for 60 ms: a run ends before
+#: the browser has drawn all of its elements.
 SETTLED = """() => {
   if (!window.lastChange) {
     window.lastChange = performance.now();
@@ -222,7 +222,7 @@ SETTLED = """() => {
 
 
 def settle(page: Page, timeout: float = PATIENCE) -> None:
-    """Wait until the page's script has run to its end and what it drew is in place."""
+    """Wait until the page's script has ended and all is drawn."""
     page.wait_for_function(SETTLED, timeout=timeout)
 
 

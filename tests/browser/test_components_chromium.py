@@ -1,4 +1,4 @@
-"""The drawing components in a real Chromium: what a click, a key and the theme do, and what Python hears of it."""
+"""The drawing components in a real Chromium: clicks, keys, the theme, and the events that Python gets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def install(folder: Path, static: bool) -> Path:
-    """The harness in a folder of its own: what it writes beside itself stays out of the checkout."""
+    """The test app in its own folder: its static files stay out of the checkout."""
     for source in (APP, Path(components_tokens.__file__)):
         shutil.copy(source, folder)
     (folder / "static").mkdir()
@@ -47,19 +47,19 @@ def install(folder: Path, static: bool) -> Path:
 
 @pytest.fixture(scope="module")
 def app(serve: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The harness in place of the app, for `visit`."""
+    """The test app instead of the app, for `visit`."""
     with serve(app=install(tmp_path_factory.mktemp("components"), True), PYTHONPATH=str(ROOT)) as server:
         yield server
 
 
 def told(page: Page) -> dict[str, Any]:
-    """What Python says: the event of its last run, all that the callback heard, and the numbers that were drawn."""
+    """Python's state: the event of its last run, all events of the callback, and the drawn numbers."""
     settle(page)
     return json.loads(page.get_by_test_id("stCode").inner_text())
 
 
 def wait_heard(page: Page, count: int) -> list[dict[str, Any]]:
-    """The events that the callback has heard, once there are `count`; and no more than that."""
+    """The events of the callback, once there are exactly `count`."""
     page.wait_for_function(
         "count => JSON.parse(document.querySelector('[data-testid=stCode]').innerText).heard.length >= count", arg=count
     )
@@ -177,7 +177,7 @@ def test_the_keyboard_alone_selects_a_cell_and_says_where_it_is(visit: Callable[
     expect(page.locator(".enc-cursor")).not_to_be_visible()
 
 
-def test_a_zoom_is_told_and_outlasts_a_selection(visit: Callable[..., Page]) -> None:
+def test_a_zoom_is_sent_and_survives_a_selection(visit: Callable[..., Page]) -> None:
     page = visit("/?show=plot")
     plot = drawn_map(page)
     whole = page.locator(".enc-plot .xtick").count()
@@ -234,7 +234,7 @@ def test_a_point_of_another_trace(visit: Callable[..., Page]) -> None:
     assert wait_heard(page, 2)[-1] == expected | {"point": 2, "x": 2, "y": 1}
 
 
-def test_the_picture_can_be_taken_away(visit: Callable[..., Page], tmp_path: Path) -> None:
+def test_the_picture_is_exported(visit: Callable[..., Page], tmp_path: Path) -> None:
     page = visit("/?show=plot", accept_downloads=True)
     drawn_map(page).hover()
     starts = {"PNG": b"\x89PNG\r\n", "SVG": b"<svg"}
@@ -277,7 +277,7 @@ def test_without_static_files_plotly_comes_as_a_media_file(
 
 
 def grid_cell(page: Page, name: str) -> tuple[float, float]:
-    """A place in the window on the map of this head ("L1 H2"), found by looking at the label that hovering shows."""
+    """A place in the window on the map of this head ("L1 H2"), found by the label that hovering shows."""
     page.locator('canvas[aria-roledescription="grid of attention maps"]').wait_for()
     place = page.evaluate(
         """name => {
@@ -363,7 +363,7 @@ def test_a_sorted_grid_is_walked_in_its_order(visit: Callable[..., Page]) -> Non
 
 
 @pytest.mark.parametrize("show", ["grid", "lines", "text"])
-def test_a_drawing_can_be_taken_away(visit: Callable[..., Page], show: str, tmp_path: Path) -> None:
+def test_a_drawing_is_exported(visit: Callable[..., Page], show: str, tmp_path: Path) -> None:
     page = visit(f"/?show={show}", accept_downloads=True)
     page.locator(DRAWN[show]).first.wait_for()
     for kind in ("png", "svg"):
@@ -401,7 +401,7 @@ def numbers(page: Page, side: str) -> list[float]:
     return [float(text) for text in page.locator(f".enc-lines-{side} u").all_text_contents()]
 
 
-def test_held_tokens_are_summed_and_told(visit: Callable[..., Page]) -> None:
+def test_selected_tokens_are_summed_and_sent(visit: Callable[..., Page]) -> None:
     page = visit("/?show=lines")
     weights = told(page)["weights"]
     row(page, "from", 2).click()
@@ -409,7 +409,7 @@ def test_held_tokens_are_summed_and_told(visit: Callable[..., Page]) -> None:
     row(page, "from", 5).click(modifiers=["Shift"])
     assert wait_heard(page, 2)[-1] == {"event": "select", "queries": [2, 5], "keys": []}
     page.mouse.move(1, 1)
-    # This page's Python keeps no selection, so what is held ends with its answer; hovering still counts.
+    # This page's Python keeps no selection, so its answer clears it; hovering still works.
     row(page, "to", 3).hover()
     page.wait_for_function("() => document.querySelector('.enc-lines-from u').textContent !== ''")
     expected = [sum(head[i][3] for head in weights) / len(weights) for i in range(N)]
@@ -417,7 +417,7 @@ def test_held_tokens_are_summed_and_told(visit: Callable[..., Page]) -> None:
     assert page.locator(".enc-lines-from .enc-lines-token b").all_text_contents() == TOKENS
 
 
-def test_what_is_held_shows_at_once(visit: Callable[..., Page]) -> None:
+def test_a_selection_shows_at_once(visit: Callable[..., Page]) -> None:
     page = visit("/?show=lines")
     weights = told(page)["weights"]
     sums = page.evaluate(
@@ -480,7 +480,7 @@ def ranks(values: list[float]) -> list[int]:
     return sorted(range(len(values)), key=lambda k: values[k])
 
 
-def test_a_text_is_shaded_by_what_is_pointed_at_or_held(visit: Callable[..., Page]) -> None:
+def test_a_text_is_shaded_by_the_unit_under_the_pointer_or_the_selected_ones(visit: Callable[..., Page]) -> None:
     page = visit("/?show=text")
     weights = told(page)["weights"]
     unit = page.locator(".enc-text-unit")
@@ -539,7 +539,7 @@ DRAWN = {
 
 
 def look(page: Page) -> str:
-    """What the theme decides about the drawing: of a plot and of lines a colour, of a grid the picture."""
+    """What depends on the theme: a colour of a plot and of lines, the picture of a grid."""
     return page.evaluate(
         """() => {
           const text = document.querySelector('.enc-plot .xtick text');
@@ -585,11 +585,11 @@ def test_it_follows_theme_and_window_and_leaves_nothing_behind(visit: Callable[.
     assert look(page) != light
     for width in (390, 1280, 800):
         check_fit(page, width)
-    page.get_by_text("Take it away").click()
+    page.get_by_text("Remove the drawing").click()
     page.locator(".enc-root").wait_for(state="detached")
     expect(page.locator(".enc-tip")).to_have_count(0)
     page.set_viewport_size({"width": 900, "height": 600})
-    page.get_by_text("Take it away").click()
+    page.get_by_text("Remove the drawing").click()
     page.locator(DRAWN[show]).first.wait_for()
 
 

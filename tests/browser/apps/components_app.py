@@ -1,4 +1,4 @@
-"""One drawing component a page, chosen by `?show=`, and under it as JSON what Python has heard of it."""
+"""One drawing component, selected by `?show=`, and below it, as JSON, its events in Python."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def points() -> go.Figure:
 
 
 event, state = None, {}
-if st.checkbox("Take it away"):
+if st.checkbox("Remove the drawing"):
     pass
 elif show == "plot":
     selected = st.session_state.get("selected")
@@ -74,12 +74,12 @@ elif show == "grid":
 elif show == "text":
     words = TOKENS
     pieces = [piece for k, word in enumerate(words) for piece in ((word, k), (" ", -1))]
-    held = heard[-1]["units"] if heard else []
+    selected = heard[-1]["units"] if heard else []
     square = weights[0, 0]
     event = components.text_shade(
         [pieces[:-4], pieces[-4:]],  # the second begins with right-to-left letters
         labels=words,
-        values=square[held].sum(0) if held else square.mean(0),
+        values=square[selected].sum(0) if selected else square.mean(0),
         rows=range(N),
         columns=range(N),
         weights=square,
@@ -87,7 +87,7 @@ elif show == "text":
         alt="A text.",
         title="attention weight",
         direction="to",
-        selected=held,
+        selected=selected,
         special=[0, N - 1],
         on_event=heard.append,
     )
