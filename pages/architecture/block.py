@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -14,7 +12,6 @@ from encoder.figures.steps import score_map, stacked_rows, usual_limit
 from pages.architecture.units import percent, shape_words, short
 from pages.components import plot
 from pages.core import selection, sidebar, token_rows
-from pages.core.params import Param
 from pages.core.selection import PlaceParams
 from pages.core.view import View, ViewParams, state
 
@@ -44,15 +41,13 @@ def show(view: View, block: ArchitectureBlock, token: int) -> None:
     if block.step is not None and st.button(
         "Explain it number by number", icon=":material/calculate:", type="primary", key="explain"
     ):
-        for name, value in step_values(block, token).items():
-            state.put(name, value)
+        state.put_named(**step_values(block, token))
         st.switch_page("pages/forward_pass/page.py")
 
 
-def step_values(block: ArchitectureBlock, token: int) -> dict[Param[Any] | str, object]:
-    """Values for the page “Forward pass, step by step”, whose own parameters go by their names in the address."""
-    position = ViewParams.j if block.kind in ("k", "v") else ViewParams.i
-    values: dict[Param[Any] | str, object] = {"step": block.step, position: token}
+def step_values(block: ArchitectureBlock, token: int) -> dict[str, object]:
+    """Values for the page “Forward pass, step by step”, by their names in the address."""
+    values: dict[str, object] = {"step": block.step, "j" if block.kind in ("k", "v") else "i": token}
     if block.step == "qkv":
         values["vector"] = block.kind
     if block.step == "norm" and block.group in ("attention", "ffn"):

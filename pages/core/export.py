@@ -113,14 +113,14 @@ def query() -> dict[str, str]:
     """The values in the link of this run: those that differ from their defaults."""
     said = {}
     for name, param in state.params.items():
-        value = state.get(name)
-        if value is not None and value != param.default and not state.too_long_for_url(name):
+        value = state.get(param)
+        if value is not None and value != param.default and not state.too_long_for_url(param):
             said[name] = param.format(value)
     return said
 
 
 def _note() -> str:
-    long = [name for name in TYPED if name in state.params and state.too_long_for_url(name)]
+    long = any(state.too_long_for_url(state.params[name]) for name in TYPED if name in state.params)
     return f"The text is too long for a link ({LONGEST_IN_URL:,} characters), so the link has none." if long else ""
 
 
@@ -148,7 +148,7 @@ def origin(key: cache.ModelKey, source: str = "source") -> tuple[cache.ModelKey,
     if key.source.startswith(cache.TRAINED):
         return dataclasses.replace(key, source=SAVED), "# A model that you trained here: save it on its page first.\n"
     if key.scratch is None and models_root() is not None and key.source not in BUNDLED:
-        typed = str(state.get(source)).strip() or SAVED
+        typed = str(state.get(state.params[source])).strip() or SAVED
         return dataclasses.replace(key, source=typed), "# A server folder: give the path of your copy.\n"
     return key, ""
 

@@ -80,11 +80,6 @@ def select(values: Mapping[Param[Any], object]) -> None:
         state.put(param, value)
 
 
-def go(step: str) -> None:
-    """Set the step of the page “Forward pass, step by step”, before that page opens."""
-    state.put("step", step)
-
-
 def on_cell(row: Param[Any] | None = None, column: Param[Any] | None = None) -> Callable[[PlotEvent], None]:
     """What a click on a map sets: the value of its rows and the value of its columns."""
     return on_click(

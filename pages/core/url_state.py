@@ -61,8 +61,8 @@ class UrlState:
         return owner
 
     def read(self, owner: type[P]) -> P:
-        """The values of this session as an object of a registered dataclass."""
-        return owner(**{name: self.get(param) for name, param in declared(owner).items()})
+        """The newest values of this session as an object of a registered dataclass."""
+        return owner(**{name: self.newest(param) for name, param in declared(owner).items()})
 
     def begin(self) -> None:
         """Read the URL, before any widget is drawn: on the first run, and after Back or Forward."""
@@ -83,7 +83,7 @@ class UrlState:
             if raw is not None and raw != written.get(name):
                 self._adopt(param, raw)
             elif raw is None and name in written and st.query_params:
-                self.put(name, param.default)  # Back led to a link without this value
+                self.put(param, param.default)  # Back led to a link without this value
         unknown = sorted(set(st.query_params) - set(self.params) - {"embed", "embed_options"}) if first_run else []
         for name in unknown:
             self.note(f"Unknown value in the link: {name!r}. It is ignored.")
@@ -97,9 +97,9 @@ class UrlState:
         touched = st.session_state.get(_TOUCHED, False)
         unconfirmed = st.session_state.setdefault(_UNCONFIRMED, {})
         for name, entry in list(unconfirmed.items()):
-            content = st.session_state.get(self.key(name), values[name])
+            content = st.session_state.get(_key(name), values[name])
             if content != values[name] and content in entry.old and (touched or not entry.drawn):
-                st.session_state[self.key(name)] = values[name]
+                st.session_state[_key(name)] = values[name]
             elif entry.drawn or content != values[name]:
                 del unconfirmed[name]
 
@@ -107,13 +107,12 @@ class UrlState:
         """Whether a widget or a callback caused this run, not the address."""
         by_callback = st.session_state.pop(_TOUCHED, False)
         return by_callback or any(
-            self.key(name) in st.session_state and st.session_state[self.key(name)] != value
-            for name, value in values.items()
+            _key(name) in st.session_state and st.session_state[_key(name)] != value for name, value in values.items()
         )
 
     def _adopt(self, param: Param, raw: str) -> None:
         try:
-            self.put(param.name, param.parse(raw))
+            self.put(param, param.parse(raw))
         except ValueError as error:
             usual = "" if param.default is None else param.format(param.default)
             shown = param.shown or usual or "none"
@@ -135,38 +134,42 @@ class UrlState:
         for entry in st.session_state.get(_UNCONFIRMED, {}).values():
             entry.drawn = True
 
-    def get(self, param: Param[T] | str) -> T:
+    def get(self, param: Param[T]) -> T:
         """Value of a Param in this session."""
-        return st.session_state[_VALUES][_name(param)]
+        return st.session_state[_VALUES][param.name]
 
-    def newest(self, param: Param[Any] | str) -> Any:
+    def newest(self, param: Param[Any]) -> Any:
         """Value of a Param whose widget is drawn later in this run: the widget's content is newer."""
         return st.session_state.get(self.key(param), self.get(param))
 
-    def put(self, param: Param[Any] | str, value: Any) -> None:
+    def put(self, param: Param[Any], value: Any) -> None:
         """Set a value from code: before its widget is drawn in this run, or in a callback."""
-        name = _name(param)
+        name = param.name
         unconfirmed = st.session_state.setdefault(_UNCONFIRMED, {})
         older = unconfirmed[name].old[-7:] if name in unconfirmed else []
-        unconfirmed[name] = _Unconfirmed([*older, st.session_state.get(self.key(name), value)])
+        unconfirmed[name] = _Unconfirmed([*older, st.session_state.get(_key(name), value)])
         st.session_state[_VALUES][name] = value
-        st.session_state[self.key(name)] = value
+        st.session_state[_key(name)] = value
         if not st.session_state.get(_RUNNING):
             st.session_state[_TOUCHED] = True
 
-    def key(self, param: Param[Any] | str) -> str:
-        """Key of the widget that shows a Param."""
-        return f"view:{_name(param)}"
+    def put_named(self, **values: Any) -> None:
+        """Set values of another page by their names in the address, before that page opens."""
+        for name, value in values.items():
+            self.put(self.params[name], value)
 
-    def bound(self, widget: Callable[..., Any], param: Param[Any] | str, *args: Any, **kwargs: Any) -> Any:
+    def key(self, param: Param[Any]) -> str:
+        """Key of the widget that shows a Param."""
+        return _key(param.name)
+
+    def bound(self, widget: Callable[..., Any], param: Param[Any], *args: Any, **kwargs: Any) -> Any:
         """Draw `widget` for a Param and return its value, which outlasts the page, unlike a bare widget's."""
-        name = _name(param)
-        key = self.key(name)
+        name, key = param.name, self.key(param)
         context = get_script_run_ctx()
         page = None if context is None else context.page_script_hash
         drawn_on = st.session_state.setdefault(_DRAWN_ON, {})
         if key not in st.session_state:
-            st.session_state[key] = self.get(name)
+            st.session_state[key] = self.get(param)
         elif drawn_on.get(name) != page:
             # Streamlit takes a widget on another page for a new one, despite its key, and must be given the value.
             st.session_state[key] = st.session_state[key]
@@ -175,15 +178,14 @@ class UrlState:
         st.session_state[_VALUES][name] = value
         return value
 
-    def limit(self, param: Param[Any] | str, low: int, high: int, what: str) -> int:
+    def limit(self, param: Param[Any], low: int, high: int, what: str) -> int:
         """Clamp a whole number to `low` ... `high`, with a note if it was outside. Call before its widget is drawn."""
-        name = _name(param)
-        value = self.newest(name)
+        value = self.newest(param)
         if not low <= value <= high:
             nearest = min(max(value, low), high)
-            if value != self.params[name].default:
-                self.note(f"{name}={value}: {what} {low} to {high}. Shown: {nearest}.")
-            self.put(name, nearest)
+            if value != param.default:
+                self.note(f"{param.name}={value}: {what} {low} to {high}. Shown: {nearest}.")
+            self.put(param, nearest)
             return nearest
         return value
 
@@ -195,13 +197,13 @@ class UrlState:
         """The notes of this run."""
         return tuple(st.session_state.get(_NOTES, ()))
 
-    def too_long_for_url(self, param: Param[Any] | str) -> bool:
+    def too_long_for_url(self, param: Param[Any]) -> bool:
         """Whether a value is too long for the link, which then leaves it out."""
-        return len(quote(self.params[_name(param)].format(self.get(param)))) > LONGEST_IN_URL
+        return len(quote(param.format(self.get(param)))) > LONGEST_IN_URL
 
 
-def _name(param: Param[Any] | str) -> str:
-    return param if isinstance(param, str) else param.name
+def _key(name: str) -> str:
+    return f"view:{name}"
 
 
 def controlled(

@@ -12,7 +12,8 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, sinks
 from encoder.measure.sinks import Sink
 from encoder.trace import Trace
-from pages.core import head_measures, selection, token_names
+from pages.core import head_measures, token_names
+from pages.core.url_state import state
 from pages.core.view import View
 from pages.heads.head_maps import is_whole, overview, single
 from pages.heads.selection import Selection, select, selected
@@ -72,7 +73,7 @@ def _buttons(view: View, head: Map, chosen: Selection) -> None:
     computed = single(head) is not None and not head.options.words and head.options.special == "show"
     offered = one_cell and real and computed
     if offered and st.button("How this weight is computed", key="open-softmax", icon=":material/calculate:"):
-        selection.go("softmax")
+        state.put_named(step="softmax")
         st.switch_page("pages/forward_pass/page.py")
     if chosen.queries or chosen.keys:
         st.button(

@@ -275,7 +275,7 @@ def test_the_link_says_what_differs_from_the_defaults(monkeypatch: pytest.Monkey
 
 def test_a_shared_server_never_tells_its_folders(monkeypatch: pytest.MonkeyPatch, tmp_path):
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
-    monkeypatch.setattr(export.state, "get", lambda name: "small" if name == "source" else None)
+    monkeypatch.setattr(export.state, "get", lambda param: "small" if param.name == "source" else None)
     key, remark = export.origin(cache.ModelKey(source=str(tmp_path / "small")))
     assert key.source == "small"
     assert remark.startswith("# ")

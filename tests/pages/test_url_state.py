@@ -145,6 +145,8 @@ class Browser:
         class Values:
             layer: params.Param[int] = params.whole_number(0)
 
+        self.layer = Values.layer
+
         self.run(sends=None)
 
     def run(self, sends: int | None, by: Callable[[], None] | None = None, whole: bool = True) -> int:
@@ -154,9 +156,9 @@ class Browser:
         if by is not None:
             by()
         self.state.begin()
-        shown = self.state.get("layer")
+        shown = self.state.get(self.layer)
         if whole:
-            shown = self.state.bound(lambda key: self.session[key], "layer")
+            shown = self.state.bound(lambda key: self.session[key], self.layer)
             self.state.end()
         return shown
 
@@ -165,7 +167,7 @@ def test_a_value_set_by_a_click_outlives_an_event_that_the_browser_sent_before_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     browser = Browser(monkeypatch)
-    click = lambda: browser.state.put("layer", 4)  # noqa: E731
+    click = lambda: browser.state.put(browser.layer, 4)  # noqa: E731
     browser.run(sends=0, by=click, whole=False)  # a click, and its run is stopped by the next event
     assert browser.run(sends=0) == 4, "the next event still brings what the widget held before the click"
     assert browser.run(sends=4) == 4
@@ -174,7 +176,7 @@ def test_a_value_set_by_a_click_outlives_an_event_that_the_browser_sent_before_i
 
 def test_a_late_event_of_a_component_does_not_undo_a_click(monkeypatch: pytest.MonkeyPatch) -> None:
     browser = Browser(monkeypatch)
-    browser.run(sends=0, by=lambda: browser.state.put("layer", 4))
+    browser.run(sends=0, by=lambda: browser.state.put(browser.layer, 4))
     assert browser.run(sends=0, by=url_state.touch) == 4, "sent before the answer to the click had arrived"
     assert browser.run(sends=4) == 4
     assert browser.run(sends=0, by=url_state.touch) == 0
@@ -182,13 +184,13 @@ def test_a_late_event_of_a_component_does_not_undo_a_click(monkeypatch: pytest.M
 
 def test_two_clicks_in_a_row_end_with_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
     browser = Browser(monkeypatch)
-    browser.run(sends=0, by=lambda: browser.state.put("layer", 4), whole=False)
-    browser.run(sends=0, by=lambda: browser.state.put("layer", 5), whole=False)
+    browser.run(sends=0, by=lambda: browser.state.put(browser.layer, 4), whole=False)
+    browser.run(sends=0, by=lambda: browser.state.put(browser.layer, 5), whole=False)
     assert browser.run(sends=0) == 5
     assert browser.run(sends=5) == 5
 
 
 def test_a_person_may_set_a_value_back_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     browser = Browser(monkeypatch)
-    browser.run(sends=0, by=lambda: browser.state.put("layer", 4))
+    browser.run(sends=0, by=lambda: browser.state.put(browser.layer, 4))
     assert browser.run(sends=0) == 0
