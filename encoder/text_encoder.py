@@ -129,12 +129,7 @@ class TextEncoder(NamedEncoder):
         return self._trace([self.tokenize(text) for text in texts], None, edits, request)
 
     def trace_tokens(
-        self,
-        sentence: Tokenized,
-        *,
-        pad_to: int | None = None,
-        edits: Sequence[Edit] = (),
-        request: Sequence[str] = (),
+        self, sentence: Tokenized, *, pad_to: int | None = None, edits: Sequence[Edit] = (), request: Sequence[str] = ()
     ) -> Trace:
         """Like `trace`, for a tokenized text."""
         if pad_to is not None:

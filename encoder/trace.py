@@ -165,12 +165,7 @@ class Trace(RecordedPass):
         return scores
 
     def _pool(
-        self,
-        layers: Sequence[int],
-        heads: slice,
-        size: int,
-        queries: slice = slice(None),
-        keys: slice = slice(None),
+        self, layers: Sequence[int], heads: slice, size: int, queries: slice = slice(None), keys: slice = slice(None)
     ) -> Tensor:
         """[layers, h, S, S']: block-wise maximum."""
         rows, columns = (range(self.n_tokens)[window] for window in (queries, keys))

@@ -9,7 +9,7 @@ import torch
 from encoder.errors import LoadError
 from encoder.image_encoder import ImageEncoder
 from encoder.load.checkpoint import LoadedWeights, read_checkpoint
-from encoder.load.families import family_of
+from encoder.load.families import Fields, family_of
 from encoder.load.native import is_native, load_native
 from encoder.load.pixels import read_preparation
 from encoder.load.sentence import read_dense, read_steps
@@ -28,7 +28,7 @@ def load_folder(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
     if is_native(folder):
         return load_native(folder, device, dtype)
     steps = read_steps(folder)
-    fields = read_json(steps.folder / "config.json")
+    fields = Fields(read_json(steps.folder / "config.json"))
     family = family_of(fields)
     read = read_checkpoint(WeightFiles(steps.folder), fields, family, device, dtype)
     name = folder.resolve().name

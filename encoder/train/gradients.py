@@ -139,9 +139,7 @@ def _squared_norm(values: dict[str, Tensor], layer: int, placement: NormPlacemen
 
 
 def measure_all(
-    depths: Sequence[int] = DEPTHS,
-    seeds: Iterable[int] = (0, 1, 2),
-    setting: Setting | None = None,
+    depths: Sequence[int] = DEPTHS, seeds: Iterable[int] = (0, 1, 2), setting: Setting | None = None
 ) -> Iterator[Measurement]:
     """Yield every depth, seed and placement, the cheapest first. Raises EncoderError for a depth below 1."""
     wrong = [depth for depth in depths if depth < 1]

@@ -72,10 +72,7 @@ def new_optimiser(model: nn.Module, recipe: TrainingRecipe) -> torch.optim.AdamW
     """AdamW (Loshchilov and Hutter 2019); weights of linear maps and tables decay, biases and norms do not."""
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     vectors = [p for p in model.parameters() if p.dim() < 2]
-    groups = [
-        {"params": matrices, "weight_decay": recipe.weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
+    groups = [{"params": matrices, "weight_decay": recipe.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.98), eps=1e-8, fused=True)
 
 

@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from encoder.config import EncoderConfig
 from encoder.load.families.bert import EMBEDDING_NAMES, bert_fields
-from encoder.load.families.family import (
-    HEADS_DROPPED,
-    OLD_NORMS,
-    Family,
-    Fields,
-    HeadNames,
-    activation,
-    both,
-    integer,
-    number,
-    only,
-    tied,
-    unsupported,
-)
+from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, Family, Fields, HeadNames, both, unsupported
 from encoder.mlm import MLMHeadConfig
 
 LAYER = "encoder.albert_layer_groups.{l}.albert_layers.0"
@@ -25,29 +12,26 @@ LAYER = "encoder.albert_layer_groups.{l}.albert_layers.0"
 
 def albert_config(fields: Fields) -> EncoderConfig:
     """ALBERT's config.json."""
-    only(fields, "inner_group_num", 1, "choose a model whose groups repeat a single layer")
-    width = integer(fields, "embedding_size", 128)
-    if width == integer(fields, "hidden_size"):
+    fields.only("inner_group_num", 1, "choose a model whose groups repeat a single layer")
+    width = fields.integer("embedding_size", 128)
+    if width == fields.integer("hidden_size"):
         raise unsupported("embedding_size", width, "choose a width that differs from hidden_size")
     return EncoderConfig(
         **bert_fields(fields)
         | {
-            "activation": activation(fields, "hidden_act", "gelu_new"),
-            "dropout": number(fields, "hidden_dropout_prob", 0.0),
-            "attention_dropout": number(fields, "attention_probs_dropout_prob", 0.0),
+            "activation": fields.activation("hidden_act", "gelu_new"),
+            "dropout": fields.number("hidden_dropout_prob", 0.0),
+            "attention_dropout": fields.number("attention_probs_dropout_prob", 0.0),
         },
         embedding_width=width,
-        layer_groups=integer(fields, "num_hidden_groups", 1),
+        layer_groups=fields.integer("num_hidden_groups", 1),
     )
 
 
 def albert_head(fields: Fields) -> MLMHeadConfig:
     """Its head has the encoder's activation."""
-    return MLMHeadConfig(
-        activation=activation(fields, "hidden_act", "gelu_new"),
-        norm_eps=number(fields, "layer_norm_eps", 1e-12),
-        tied=tied(fields),
-    )
+    chosen = fields.activation("hidden_act", "gelu_new")
+    return MLMHeadConfig(chosen, fields.number("layer_norm_eps", 1e-12), tied=fields.tied)
 
 
 ALBERT = Family(

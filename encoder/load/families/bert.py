@@ -1,84 +1,48 @@
-"""BERT (Devlin et al. 2019) and the families that kept its names.
-
-RoBERTa (XLM-RoBERTa and CamemBERT are RoBERTas too), RoBERTa-PreLayerNorm, ELECTRA.
-"""
+"""BERT (Devlin et al. 2019) and the families that kept its names: RoBERTa, RoBERTa-PreLayerNorm, ELECTRA."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from encoder.config import EncoderConfig
-from encoder.load.families.family import (
-    HEADS_DROPPED,
-    OLD_NORMS,
-    Family,
-    Fields,
-    HeadNames,
-    activation,
-    both,
-    check_is_encoder,
-    integer,
-    layers,
-    number,
-    pad_id,
-    tied,
-)
+from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, Family, Fields, HeadNames, both
 from encoder.mlm import MLMHeadConfig
 
 
 def bert_fields(fields: Fields) -> dict[str, Any]:
     """The fields that all of them share. type_vocab_size is 2 by default."""
-    check_is_encoder(fields)
+    fields.check_is_encoder()
     return {
-        "vocab_size": integer(fields, "vocab_size"),
-        "d_model": integer(fields, "hidden_size"),
-        "n_layers": layers(fields),
-        "n_heads": integer(fields, "num_attention_heads"),
-        "d_ffn": integer(fields, "intermediate_size"),
-        "max_positions": integer(fields, "max_position_embeddings"),
-        "n_segments": integer(fields, "type_vocab_size", 2),
-        "norm_eps": number(fields, "layer_norm_eps", 1e-12),
-        "activation": activation(fields, "hidden_act"),
-        "dropout": number(fields, "hidden_dropout_prob", 0.1),
-        "attention_dropout": number(fields, "attention_probs_dropout_prob", 0.1),
-        "pad_id": pad_id(fields),
+        "vocab_size": fields.integer("vocab_size"),
+        "d_model": fields.integer("hidden_size"),
+        "n_layers": fields.layers(),
+        "n_heads": fields.integer("num_attention_heads"),
+        "d_ffn": fields.integer("intermediate_size"),
+        "max_positions": fields.integer("max_position_embeddings"),
+        "n_segments": fields.integer("type_vocab_size", 2),
+        "norm_eps": fields.number("layer_norm_eps", 1e-12),
+        "activation": fields.activation("hidden_act"),
+        "dropout": fields.number("hidden_dropout_prob", 0.1),
+        "attention_dropout": fields.number("attention_probs_dropout_prob", 0.1),
+        "pad_id": fields.pad_id(),
     }
-
-
-def bert_config(fields: Fields) -> EncoderConfig:
-    """BERT's config.json."""
-    return EncoderConfig(**bert_fields(fields))
 
 
 def roberta_fields(fields: Fields) -> dict[str, Any]:
     """RoBERTa (Liu et al. 2019): positions count from the row after that of padding."""
-    pad = pad_id(fields, default=1)
+    pad = fields.pad_id(default=1)
     return bert_fields(fields) | {"pad_id": pad, "position_offset": pad + 1, "pad_position": pad}
-
-
-def roberta_config(fields: Fields) -> EncoderConfig:
-    """RoBERTa's config.json; XLM-RoBERTa's and CamemBERT's too."""
-    return EncoderConfig(**roberta_fields(fields))
-
-
-def prelayernorm_config(fields: Fields) -> EncoderConfig:
-    """RoBERTa-PreLayerNorm's config.json (Wettig et al. 2022): norms before the sublayers, and a final norm."""
-    return EncoderConfig(**roberta_fields(fields), norm_placement="pre", final_norm=True)
-
-
-def electra_config(fields: Fields) -> EncoderConfig:
-    """ELECTRA's config.json (Clark et al. 2020): tables of another width, with a projection."""
-    return EncoderConfig(**bert_fields(fields), embedding_width=integer(fields, "embedding_size", 128))
 
 
 def bert_head(fields: Fields) -> MLMHeadConfig:
     """BERT's head has the encoder's activation."""
-    return MLMHeadConfig(activation(fields, "hidden_act"), number(fields, "layer_norm_eps", 1e-12), tied=tied(fields))
+    return MLMHeadConfig(fields.activation("hidden_act"), fields.number("layer_norm_eps", 1e-12), tied=fields.tied)
 
 
 def gelu_head(fields: Fields) -> MLMHeadConfig:
     """RoBERTa's and ELECTRA's head: GELU, whatever the encoder's activation is."""
-    return MLMHeadConfig("gelu", number(fields, "layer_norm_eps", 1e-12), tied=tied(fields))
+    return MLMHeadConfig("gelu", fields.number("layer_norm_eps", 1e-12), tied=fields.tied)
 
 
 EMBEDDING_NAMES = {
@@ -121,7 +85,7 @@ LM_HEAD = HeadNames(
 )
 
 BERT = Family(
-    config=bert_config,
+    config=lambda fields: EncoderConfig(**bert_fields(fields)),
     names=BERT_NAMES,
     prefixes=("bert.", ""),
     head=HeadNames(
@@ -135,8 +99,9 @@ BERT = Family(
     renamed=OLD_NORMS,
 )
 
+#: XLM-RoBERTa's and CamemBERT's too.
 ROBERTA = Family(
-    config=roberta_config,
+    config=lambda fields: EncoderConfig(**roberta_fields(fields)),
     names=BERT_NAMES,
     prefixes=("roberta.", ""),
     head=LM_HEAD,
@@ -144,17 +109,17 @@ ROBERTA = Family(
     renamed=OLD_NORMS,
 )
 
-ROBERTA_PRELAYERNORM = Family(
-    config=prelayernorm_config,
+#: Wettig et al. 2022: norms before the sublayers, and a final norm.
+ROBERTA_PRELAYERNORM = dataclasses.replace(
+    ROBERTA,
+    config=lambda fields: EncoderConfig(**roberta_fields(fields), norm_placement="pre", final_norm=True),
     names=EMBEDDING_NAMES | LAYER_NAMES | PRE_NORMS | POOLER,
     prefixes=("roberta_prelayernorm.", ""),
-    head=LM_HEAD,
-    dropped=HEADS_DROPPED,
-    renamed=OLD_NORMS,
 )
 
+#: Clark et al. 2020: tables of another width, with a projection.
 ELECTRA = Family(
-    config=electra_config,
+    config=lambda fields: EncoderConfig(**bert_fields(fields), embedding_width=fields.integer("embedding_size", 128)),
     names=EMBEDDING_NAMES | LAYER_NAMES | POST_NORMS | both("embedding.projection", "embeddings_project"),
     prefixes=("electra.", ""),
     head=HeadNames(

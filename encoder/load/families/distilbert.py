@@ -3,21 +3,7 @@
 from __future__ import annotations
 
 from encoder.config import EncoderConfig
-from encoder.load.families.family import (
-    HEADS_DROPPED,
-    OLD_NORMS,
-    Family,
-    Fields,
-    HeadNames,
-    activation,
-    both,
-    check_is_encoder,
-    integer,
-    layers,
-    number,
-    pad_id,
-    tied,
-)
+from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, Family, Fields, HeadNames, both
 from encoder.mlm import MLMHeadConfig
 
 #: config.json does not say it: all models have the same.
@@ -26,25 +12,25 @@ NORM_EPS = 1e-12
 
 def distilbert_config(fields: Fields) -> EncoderConfig:
     """DistilBERT's config.json. Sinusoidal positions, where it has them, are in the table on disk."""
-    check_is_encoder(fields)
+    fields.check_is_encoder()
     return EncoderConfig(
-        vocab_size=integer(fields, "vocab_size"),
-        d_model=integer(fields, "dim"),
-        n_layers=layers(fields, "n_layers"),
-        n_heads=integer(fields, "n_heads"),
-        d_ffn=integer(fields, "hidden_dim"),
-        max_positions=integer(fields, "max_position_embeddings"),
+        vocab_size=fields.integer("vocab_size"),
+        d_model=fields.integer("dim"),
+        n_layers=fields.layers("n_layers"),
+        n_heads=fields.integer("n_heads"),
+        d_ffn=fields.integer("hidden_dim"),
+        max_positions=fields.integer("max_position_embeddings"),
         norm_eps=NORM_EPS,
-        activation=activation(fields, "activation"),
-        dropout=number(fields, "dropout", 0.1),
-        attention_dropout=number(fields, "attention_dropout", 0.1),
-        pad_id=pad_id(fields),
+        activation=fields.activation("activation"),
+        dropout=fields.number("dropout", 0.1),
+        attention_dropout=fields.number("attention_dropout", 0.1),
+        pad_id=fields.pad_id(),
     )
 
 
 def distilbert_head(fields: Fields) -> MLMHeadConfig:
     """Its head takes the encoder's activation."""
-    return MLMHeadConfig(activation(fields, "activation"), NORM_EPS, tied=tied(fields))
+    return MLMHeadConfig(fields.activation("activation"), NORM_EPS, tied=fields.tied)
 
 
 DISTILBERT = Family(

@@ -14,8 +14,6 @@ from encoder.config import EncoderConfig
 from encoder.errors import LoadError
 from encoder.mlm import MLMHeadConfig
 
-Fields = Mapping[str, Any]
-
 #: Names of activation functions in config.json -> ours. GELU's tanh forms differ only in how they are computed.
 ACTIVATIONS = {
     "relu": "relu",
@@ -28,6 +26,79 @@ ACTIVATIONS = {
     "silu": "silu",
     "swish": "silu",
 }
+
+
+MAX_LAYERS = 1024
+
+
+class Fields(dict[str, Any]):
+    """config.json. Each method raises LoadError for a value of another kind."""
+
+    def integer(self, key: str, default: int | None = None) -> int:
+        """A whole number. Raises LoadError for a missing field without a default, too."""
+        value = self.get(key, default)
+        if value is None:
+            raise LoadError(f"config.json has no {key}, which an encoder needs: add it.")
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise unsupported(key, value, "give a whole number")
+        return value
+
+    def layers(self, key: str = "num_hidden_layers") -> int:
+        """The number of layers. Raises LoadError for more than MAX_LAYERS, which would take forever to build."""
+        value = self.integer(key)
+        if not 1 <= value <= MAX_LAYERS:
+            raise unsupported(key, value, f"choose 1 to {MAX_LAYERS} layers")
+        return value
+
+    def number(self, key: str, default: float) -> float:
+        """A number."""
+        value = self.get(key, default)
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise unsupported(key, value, "give a number")
+        return float(value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false."""
+        value = self.get(key, default)
+        if not isinstance(value, bool):
+            raise unsupported(key, value, "give true or false")
+        return value
+
+    def activation(self, key: str, default: str = "gelu") -> Any:
+        """Our name of an activation function."""
+        value = self.get(key, default)
+        if not isinstance(value, str) or value not in ACTIVATIONS:
+            raise unsupported(key, value, f"choose one of {', '.join(ACTIVATIONS)}")
+        return ACTIVATIONS[value]
+
+    def only(self, key: str, wanted: Any, why: str) -> None:
+        """Raise LoadError unless the field is missing, null or `wanted`."""
+        value = self.get(key)
+        if value is not None and value != wanted:
+            raise unsupported(key, value, why)
+
+    def check_is_encoder(self) -> None:
+        """Raise LoadError for a decoder, a pruned or a quantised model."""
+        self.only("is_decoder", False, "this is a decoder; choose an encoder")
+        self.only("is_encoder_decoder", False, "this model has a decoder; choose an encoder")
+        self.only("add_cross_attention", False, "this model has cross-attention; choose an encoder")
+        self.only("pruned_heads", {}, "its layers differ in their number of heads; choose a model that is not pruned")
+        self.only("quantization_config", None, "its weights are quantised; choose the checkpoint in float32 or float16")
+        self.only("position_embedding_type", "absolute", "choose a BERT with absolute positions")
+
+    def pad_id(self, default: int = 0) -> int:
+        """Id of the padding token; null means the default."""
+        return self.integer("pad_token_id", default) if self.get("pad_token_id") is not None else default
+
+    @property
+    def tied(self) -> bool:
+        """Whether the masked-word head uses the encoder's token table."""
+        return self.flag("tie_word_embeddings", True)
+
+
+def unsupported(key: str, value: Any, why: str) -> LoadError:
+    """The error for a field of config.json that is not supported."""
+    return LoadError(f"This checkpoint is not supported because of config.json's {key}={value!r}: {why}.")
 
 
 @dataclass(frozen=True)
@@ -97,93 +168,12 @@ def blocks(ours: tuple[str, ...], theirs: str) -> dict[str, str | Part]:
     }
 
 
-MAX_LAYERS = 1024
-
 #: TensorFlow's spellings.
 OLD_NORMS = ((r"(.*LayerNorm)\.gamma", r"\1.weight"), (r"(.*LayerNorm)\.beta", r"\1.bias"))
 
-CLASSIFICATION = "a classification head"
-QUESTIONS = "a question-answering head"
 #: Heads of many families.
 HEADS_DROPPED = {
-    r"classifier\.(dense\.|out_proj\.)?(weight|bias)": CLASSIFICATION,
-    r"qa_outputs\.(weight|bias)": QUESTIONS,
+    r"classifier\.(dense\.|out_proj\.)?(weight|bias)": "a classification head",
+    r"qa_outputs\.(weight|bias)": "a question-answering head",
     r"embeddings\.(position_ids|token_type_ids)": "",
 }
-
-
-# --- reading config.json ---------------------------------------------------------------------------------------------
-
-
-def unsupported(key: str, value: Any, why: str) -> LoadError:
-    """The error for a field of config.json that is not supported."""
-    return LoadError(f"This checkpoint is not supported because of config.json's {key}={value!r}: {why}.")
-
-
-def integer(fields: Fields, key: str, default: int | None = None) -> int:
-    """A whole number. Raises LoadError for another value, or for a missing field without a default."""
-    value = fields.get(key, default)
-    if value is None:
-        raise LoadError(f"config.json has no {key}, which an encoder needs: add it.")
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise unsupported(key, value, "give a whole number")
-    return value
-
-
-def layers(fields: Fields, key: str = "num_hidden_layers") -> int:
-    """The number of layers. Raises LoadError for more than MAX_LAYERS, which would take forever to build."""
-    value = integer(fields, key)
-    if not 1 <= value <= MAX_LAYERS:
-        raise unsupported(key, value, f"choose 1 to {MAX_LAYERS} layers")
-    return value
-
-
-def number(fields: Fields, key: str, default: float) -> float:
-    """A number. Raises LoadError for another value."""
-    value = fields.get(key, default)
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise unsupported(key, value, "give a number")
-    return float(value)
-
-
-def flag(fields: Fields, key: str, default: bool) -> bool:
-    """True or false. Raises LoadError for another value."""
-    value = fields.get(key, default)
-    if not isinstance(value, bool):
-        raise unsupported(key, value, "give true or false")
-    return value
-
-
-def activation(fields: Fields, key: str, default: str = "gelu") -> Any:
-    """Our name of an activation function. Raises LoadError for an unknown one."""
-    value = fields.get(key, default)
-    if not isinstance(value, str) or value not in ACTIVATIONS:
-        raise unsupported(key, value, f"choose one of {', '.join(ACTIVATIONS)}")
-    return ACTIVATIONS[value]
-
-
-def only(fields: Fields, key: str, wanted: Any, why: str) -> None:
-    """Raise LoadError unless the field is missing, null or `wanted`."""
-    value = fields.get(key)
-    if value is not None and value != wanted:
-        raise unsupported(key, value, why)
-
-
-def check_is_encoder(fields: Fields) -> None:
-    """Raise LoadError for a decoder, a pruned or a quantised model."""
-    only(fields, "is_decoder", False, "this is a decoder; choose an encoder")
-    only(fields, "is_encoder_decoder", False, "this model has a decoder; choose an encoder")
-    only(fields, "add_cross_attention", False, "this model has cross-attention; choose an encoder")
-    only(fields, "pruned_heads", {}, "its layers differ in their number of heads; choose a model that is not pruned")
-    only(fields, "quantization_config", None, "its weights are quantised; choose the checkpoint in float32 or float16")
-    only(fields, "position_embedding_type", "absolute", "choose a BERT with absolute positions")
-
-
-def pad_id(fields: Fields, default: int = 0) -> int:
-    """Id of the padding token; null means the default."""
-    return integer(fields, "pad_token_id", default) if fields.get("pad_token_id") is not None else default
-
-
-def tied(fields: Fields) -> bool:
-    """Whether the masked-word head uses the encoder's token table."""
-    return flag(fields, "tie_word_embeddings", True)

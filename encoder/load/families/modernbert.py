@@ -5,22 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from encoder.config import EncoderConfig
-from encoder.load.families.family import (
-    Family,
-    Fields,
-    HeadNames,
-    activation,
-    blocks,
-    both,
-    check_is_encoder,
-    flag,
-    integer,
-    layers,
-    number,
-    pad_id,
-    tied,
-    unsupported,
-)
+from encoder.load.families.family import Family, Fields, HeadNames, blocks, both, unsupported
 from encoder.mlm import MLMHeadConfig
 
 GLOBAL, LOCAL = "full_attention", "sliding_attention"
@@ -30,42 +15,42 @@ BASES = {GLOBAL: ("global_rope_theta", 160_000.0), LOCAL: ("local_rope_theta", 1
 
 def modernbert_config(fields: Fields) -> EncoderConfig:
     """ModernBERT's config.json, of transformers 4 (global_attn_every_n_layers) and of 5 (layer_types)."""
-    check_is_encoder(fields)
+    fields.check_is_encoder()
     kinds = layer_kinds(fields)
     bases = {kind: rotary_base(fields, kind) for kind in BASES}
     # local_attention counts both sides of the token.
-    window = integer(fields, "local_attention", 128) // 2
+    window = fields.integer("local_attention", 128) // 2
     return EncoderConfig(
-        vocab_size=integer(fields, "vocab_size"),
-        d_model=integer(fields, "hidden_size"),
-        n_layers=layers(fields),
-        n_heads=integer(fields, "num_attention_heads"),
-        d_ffn=integer(fields, "intermediate_size"),
-        max_positions=integer(fields, "max_position_embeddings", 8192),
+        vocab_size=fields.integer("vocab_size"),
+        d_model=fields.integer("hidden_size"),
+        n_layers=fields.layers(),
+        n_heads=fields.integer("num_attention_heads"),
+        d_ffn=fields.integer("intermediate_size"),
+        max_positions=fields.integer("max_position_embeddings", 8192),
         norm_placement="pre",
         first_norm=False,
         final_norm=True,
-        norm_eps=number(fields, "norm_eps", 1e-5),
-        norm_bias=flag(fields, "norm_bias", False),
+        norm_eps=fields.number("norm_eps", 1e-5),
+        norm_bias=fields.flag("norm_bias", False),
         position="rotary",
         rotary_base=tuple(bases[kind] for kind in kinds),
         attention_window=tuple(window if kind == LOCAL else None for kind in kinds),
-        activation=activation(fields, "hidden_activation"),
+        activation=fields.activation("hidden_activation"),
         gated=True,
-        attention_bias=flag(fields, "attention_bias", False),
-        ffn_bias=flag(fields, "mlp_bias", False),
-        dropout=number(fields, "mlp_dropout", 0.0),
-        attention_dropout=number(fields, "attention_dropout", 0.0),
-        pad_id=pad_id(fields, default=50_283),
+        attention_bias=fields.flag("attention_bias", False),
+        ffn_bias=fields.flag("mlp_bias", False),
+        dropout=fields.number("mlp_dropout", 0.0),
+        attention_dropout=fields.number("attention_dropout", 0.0),
+        pad_id=fields.pad_id(default=50_283),
     )
 
 
 def layer_kinds(fields: Fields) -> list[str]:
     """Global or local, for every layer. Raises LoadError for an unknown kind."""
-    n_layers = layers(fields)
+    n_layers = fields.layers()
     kinds: Any = fields.get("layer_types")
     if kinds is None:
-        every = integer(fields, "global_attn_every_n_layers", 3)
+        every = fields.integer("global_attn_every_n_layers", 3)
         return [LOCAL if layer % every else GLOBAL for layer in range(n_layers)]
     if not isinstance(kinds, list) or len(kinds) != n_layers or not set(kinds) <= {GLOBAL, LOCAL}:
         raise unsupported("layer_types", kinds, f"give {GLOBAL} or {LOCAL} for each of {n_layers} layers")
@@ -83,20 +68,20 @@ def rotary_base(fields: Fields, kind: str) -> float:
         if not isinstance(settings, dict) or settings.get("rope_type", settings.get("type", "default")) != "default":
             raise unsupported(key, rope, "choose a model whose rotary positions are not scaled")
         if "rope_theta" in settings:
-            return number(settings, "rope_theta", default)
+            return Fields(settings).number("rope_theta", default)
     base = fields.get(older)
-    return default if base is None else number(fields, older, default)
+    return default if base is None else fields.number(older, default)
 
 
 def modernbert_head(fields: Fields) -> MLMHeadConfig:
     """ModernBERT's masked-word head."""
     return MLMHeadConfig(
-        activation=activation(fields, "classifier_activation"),
-        norm_eps=number(fields, "norm_eps", 1e-5),
-        norm_bias=flag(fields, "norm_bias", False),
-        dense_bias=flag(fields, "classifier_bias", False),
-        decoder_bias=flag(fields, "decoder_bias", True),
-        tied=tied(fields),
+        activation=fields.activation("classifier_activation"),
+        norm_eps=fields.number("norm_eps", 1e-5),
+        norm_bias=fields.flag("norm_bias", False),
+        dense_bias=fields.flag("classifier_bias", False),
+        decoder_bias=fields.flag("decoder_bias", True),
+        tied=fields.tied,
     )
 
 
@@ -117,11 +102,7 @@ MODERNBERT = Family(
     },
     prefixes=("model.", ""),
     head=HeadNames(
-        config=modernbert_head,
-        dense="head.dense",
-        norm="head.norm",
-        bias=("decoder.bias",),
-        table="decoder.weight",
+        config=modernbert_head, dense="head.dense", norm="head.norm", bias=("decoder.bias",), table="decoder.weight"
     ),
     # Its classifiers share the dense map and norm of the masked-word head.
     dropped={

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from encoder.config import EncoderConfig
-from encoder.load.families.bert import LM_HEAD, POOLER, bert_fields
-from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, Family, Fields, both, integer, only
+from encoder.load.families.bert import POOLER, ROBERTA, bert_fields
+from encoder.load.families.family import Fields, both
 
 #: The reference ignores config.json here.
 PAD_POSITION = 1
 BUCKETS = 32
-MAX_DISTANCE = 128
 
 
 def mpnet_config(fields: Fields) -> EncoderConfig:
     """MPNet's config.json."""
-    only(fields, "relative_attention_num_buckets", BUCKETS, f"choose {BUCKETS}, as in the reference")
+    fields.only("relative_attention_num_buckets", BUCKETS, f"choose {BUCKETS}, as in the reference")
     return EncoderConfig(
         **bert_fields(fields)
         | {"n_segments": 0, "pad_id": PAD_POSITION, "position_offset": PAD_POSITION + 1, "pad_position": PAD_POSITION},
-        relative_buckets=integer(fields, "relative_attention_num_buckets", BUCKETS),
-        relative_max_distance=MAX_DISTANCE,
+        relative_buckets=fields.integer("relative_attention_num_buckets", BUCKETS),
+        relative_max_distance=128,
     )
 
 
-MPNET = Family(
+MPNET = dataclasses.replace(
+    ROBERTA,
     config=mpnet_config,
     names={
         "embedding.tokens.weight": "embeddings.word_embeddings.weight",
@@ -41,7 +43,4 @@ MPNET = Family(
         **POOLER,
     },
     prefixes=("mpnet.", ""),
-    head=LM_HEAD,
-    dropped=HEADS_DROPPED,
-    renamed=OLD_NORMS,
 )

@@ -3,47 +3,34 @@
 from __future__ import annotations
 
 from encoder.config import EncoderConfig, Patches
-from encoder.load.families.family import (
-    Family,
-    Fields,
-    Part,
-    activation,
-    both,
-    check_is_encoder,
-    flag,
-    integer,
-    layers,
-    number,
-    only,
-    unsupported,
-)
+from encoder.load.families.family import Family, Fields, Part, both, unsupported
 
 
 def vit_config(fields: Fields) -> EncoderConfig:
     """ViT's config.json."""
-    check_is_encoder(fields)
-    only(fields, "pooler_act", "tanh", "choose a pooler with tanh")
-    width = integer(fields, "hidden_size")
-    only(fields, "pooler_output_size", width, "choose a pooler of the model's width")
+    fields.check_is_encoder()
+    fields.only("pooler_act", "tanh", "choose a pooler with tanh")
+    width = fields.integer("hidden_size")
+    fields.only("pooler_output_size", width, "choose a pooler of the model's width")
     image_size, patch_size = square(fields, "image_size", 224), square(fields, "patch_size", 16)
     if not 0 < patch_size <= image_size:
         raise unsupported("patch_size", patch_size, f"choose 1 to {image_size}, the pixels of an image")
-    patches = Patches(image_size, patch_size, integer(fields, "num_channels", 3))
+    patches = Patches(image_size, patch_size, fields.integer("num_channels", 3))
     return EncoderConfig(
         vocab_size=0,
         d_model=width,
-        n_layers=layers(fields),
-        n_heads=integer(fields, "num_attention_heads"),
-        d_ffn=integer(fields, "intermediate_size"),
+        n_layers=fields.layers(),
+        n_heads=fields.integer("num_attention_heads"),
+        d_ffn=fields.integer("intermediate_size"),
         max_positions=patches.count + 1,
         norm_placement="pre",
         embedding_norm=False,
         final_norm=True,
-        norm_eps=number(fields, "layer_norm_eps", 1e-12),
-        qkv_bias=flag(fields, "qkv_bias", True),
-        activation=activation(fields, "hidden_act"),
-        dropout=number(fields, "hidden_dropout_prob", 0.0),
-        attention_dropout=number(fields, "attention_probs_dropout_prob", 0.0),
+        norm_eps=fields.number("layer_norm_eps", 1e-12),
+        qkv_bias=fields.flag("qkv_bias", True),
+        activation=fields.activation("hidden_act"),
+        dropout=fields.number("hidden_dropout_prob", 0.0),
+        attention_dropout=fields.number("attention_probs_dropout_prob", 0.0),
         patches=patches,
     )
 
@@ -55,7 +42,7 @@ def square(fields: Fields, key: str, default: int) -> int:
         value = value[0]
     if isinstance(value, list):
         raise unsupported(key, value, "choose square images and patches")
-    return integer({key: value}, key)
+    return Fields({key: value}).integer(key)
 
 
 VIT = Family(
