@@ -7,49 +7,37 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from benchmarks import report, serving
-from benchmarks.protocol import Run, Session, Template, link
+from benchmarks.protocol import Run, Session, Template
 from benchmarks.report import Figure
 from benchmarks.visitor import Visitor, words
 
-VISITORS, THINKING, ACTIONS = 30, 5.0, 12
+VISITORS, THINKING, ACTIONS, CORES = 30, 5.0, 12, 2
 P95_SECONDS = 0.3
 #: A visitor's actions and their probabilities.
 HABITS = {"another head": 0.7, "a cell": 0.2, "another sentence": 0.1}
 LAYERS, HEADS, TOKENS = 6, 12, 24
 
 
-def run(*, visitors: int = VISITORS, thinking: float = THINKING, actions: int = ACTIONS, cores: int = 2,
-        around: Callable[[serving.App], Any] | None = None) -> Iterator[Figure]:  # fmt: skip
-    """Figures of a class. Each visitor opens the app and then acts `actions` times; `around` may observe the server."""
-    with serving.app() as app, limited_to(app, cores):
-        template = observed(app)
-        watching = around(app) if around else None
-        series = asyncio.run(lesson(app, template, visitors, thinking, actions))
-        if watching is not None:
-            watching()
+def run(*, visitors: int = VISITORS, thinking: float = THINKING, actions: int = ACTIONS) -> Iterator[Figure]:
+    """Figures of a class. Each visitor opens the app and then acts `actions` times."""
+    with serving.app() as app:
+        limit(app, CORES)
+        series = asyncio.run(lesson(app, observed(app), visitors, thinking, actions))
         yield from figures(series, visitors, thinking)
         if app.log():
             raise RuntimeError(f"the app's log is not empty:\n{app.log()}")
 
 
-class limited_to:
-    """A context in which the server runs on this many cores, if the system supports that."""
-
-    def __init__(self, app: serving.App, cores: int) -> None:
-        self.app, self.cores = app, cores
-
-    def __enter__(self) -> None:
-        if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(self.app.process.pid, sorted(os.sched_getaffinity(0))[: self.cores])
-
-    def __exit__(self, *_: object) -> None:
-        return None
+def limit(app: serving.App, cores: int) -> None:
+    """Let the server run on this many cores only, if the system supports that."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(app.process.pid, sorted(os.sched_getaffinity(0))[:cores])
 
 
 def observed(app: serving.App) -> Template:
@@ -94,7 +82,7 @@ async def lesson(app: serving.App, template: Template, visitors: int, thinking: 
     async def one(number: int) -> None:
         chance = random.Random(number)
         head = {"layer": chance.randrange(LAYERS), "head": chance.randrange(HEADS)}
-        query = link(text=words(TOKENS, seed=1000 + number), **head)
+        query = urlencode({"text": words(TOKENS, seed=1000 + number), **head})
         await asyncio.sleep(number * 0.25)
         async with Session(app.url, template, query) as session:
             series.opened.append(await session.open())
@@ -139,18 +127,16 @@ def figures(series: Series, visitors: int, thinking: float) -> Iterator[Figure]:
     """The 95th percentile of all actions, and details of it."""
     every = [run.seconds for run in series.all()]
     what = f"{visitors} visitors, {thinking:g} s of thinking"
-    raw = {name: report.seconds(value) for name, value in spread(every).items()}
     note = (
         "The visitors are sessions of Streamlit's protocol, not browsers: each time is from a request to the end of "
         "the script with all that it sends. The program of the visitors runs on the same machine."
     )
     worst = percentile(every, 95)
-    yield Figure("load", f"{what}: 95th percentile", "", worst, TOKENS, "s", P95_SECONDS, raw=raw, note=note)
+    yield Figure("load", f"{what}: 95th percentile", "", worst, TOKENS, "s", P95_SECONDS, raw=spread(every), note=note)
     for name, runs in series.runs.items():
         if runs:
             taken = [run.seconds for run in runs]
-            raw = {key: report.seconds(value) for key, value in spread(taken).items()}
-            raw["received"] = report.megabytes(statistics.mean(run.received for run in runs))
+            raw = spread(taken) | {"received": report.megabytes(statistics.mean(run.received for run in runs))}
             yield Figure("load", f"{what}: {name}", "", percentile(taken, 95), TOKENS, "s", None, raw=raw)
     raw = {
         "share of one core": f"{series.server_cpu / series.seconds:.0%}",
@@ -160,9 +146,8 @@ def figures(series: Series, visitors: int, thinking: float) -> Iterator[Figure]:
     work = 1000 * series.server_cpu / len(every)
     yield Figure("load", "server's work for one action", "", work, TOKENS, "ms", None, raw=raw)
     opened = [run.seconds for run in series.opened]
-    raw = {name: report.seconds(value) for name, value in spread(opened).items()}
     what = f"{visitors} visitors arrive, four a second"
-    yield Figure("load", what, "", percentile(opened, 95), TOKENS, "s", None, raw=raw)
+    yield Figure("load", what, "", percentile(opened, 95), TOKENS, "s", None, raw=spread(opened))
 
 
 def percentile(values: Sequence[float], share: int) -> float:
@@ -171,6 +156,7 @@ def percentile(values: Sequence[float], share: int) -> float:
     return ordered[max(0, -(-share * len(ordered) // 100) - 1)]
 
 
-def spread(values: Sequence[float]) -> dict[str, float]:
-    """Median, 95th percentile and largest."""
-    return {"median": statistics.median(values), "p95": percentile(values, 95), "worst": max(values)}
+def spread(values: Sequence[float]) -> dict[str, str]:
+    """Median, 95th percentile and largest, for the table."""
+    found = {"median": statistics.median(values), "p95": percentile(values, 95), "worst": max(values)}
+    return {name: report.seconds(value) for name, value in found.items()}

@@ -14,13 +14,15 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 #: The frontend forgets a cached message after this many runs without it.
 KEPT_RUNS = 3
+#: The longest run.
+RUN_SECONDS = 120
 #: The id under which the events of a component arrive.
 EVENTS = re.compile(r"\$\$STREAMLIT_INTERNAL_KEY_(.+)__events")
 
@@ -37,11 +39,7 @@ class Template:
 
     @classmethod
     def from_frames(cls, frames: list[bytes]) -> Template:
-        """Of the frames that a browser sent, the one that knew most widgets.
-
-        Raises:
-            ValueError: none of them asks for a run.
-        """
+        """Of the frames that a browser sent, the one with most widgets. Raises ValueError if none asks for a run."""
         runs, components = [], {}
         for frame in frames:
             message = BackMsg.FromString(frame)
@@ -68,13 +66,10 @@ class Template:
 
 @dataclass(frozen=True)
 class Run:
-    """The answer to one action: seconds to the first message and to the end of the script, bytes, messages."""
+    """The answer to one action: seconds to the end of the script, and bytes."""
 
     seconds: float
-    first: float
     received: int
-    messages: int
-    references: int
 
 
 class Session:
@@ -89,7 +84,6 @@ class Session:
         self.widgets: dict[str, Any] = {}
         self.known: dict[str, int] = {}  # hash of a kept message -> the run that last used it
         self.runs = 0
-        self.script_hash = ""
 
     async def __aenter__(self) -> Session:
         from websockets.asyncio.client import connect
@@ -107,12 +101,12 @@ class Session:
     async def __aexit__(self, *_: object) -> None:
         await self.socket.close()
 
-    async def open(self, timeout: float = 120) -> Run:
+    async def open(self) -> Run:
         """The first run, as a browser asks for it before it has any widget."""
         message = self.template.request()
         del message.rerun_script.widget_states.widgets[:]
         message.rerun_script.query_string = self.query
-        run = await self._send(message, timeout)
+        run = await self._send(message)
         for widget in self.template.request().rerun_script.widget_states.widgets:
             self.widgets[widget.id] = widget
         # This visitor's link has other values than the template's browser.
@@ -120,20 +114,20 @@ class Session:
             self._put(name, values[0])
         return run
 
-    async def type_text(self, text: str, timeout: float = 120) -> Run:
+    async def type_text(self, text: str) -> Run:
         """Another sentence, as Enter in its box sends it."""
         self._put("text", text)
-        return await self._rerun(None, timeout)
+        return await self._rerun(None)
 
-    async def open_head(self, layer: int, head: int, timeout: float = 120) -> Run:
+    async def open_head(self, layer: int, head: int) -> Run:
         """A click on a head in the grid."""
         event = {"event": "open", "layer": layer, "head": head, "shift": False, "id": time.time_ns() // 1_000_000}
-        return await self._trigger("grid", {"event": "grid", "value": event}, timeout)
+        return await self._trigger("grid", {"event": "grid", "value": event})
 
-    async def select_cell(self, i: int, j: int, timeout: float = 120) -> Run:
+    async def select_cell(self, i: int, j: int) -> Run:
         """A click on a cell of the large map."""
         value = {"axis": "cell", "i": i, "j": j, "trace": 0, "shift": False, "id": time.time_ns() // 1_000_000}
-        return await self._trigger("map", {"event": "click", "value": value}, timeout)
+        return await self._trigger("map", {"event": "click", "value": value})
 
     def _put(self, name: str, value: str) -> None:
         for widget_id, widget in self.widgets.items():
@@ -141,13 +135,13 @@ class Session:
                 kind = widget.WhichOneof("value")
                 setattr(widget, kind, type(getattr(widget, kind))(value))
 
-    async def _trigger(self, key: str, payload: dict[str, Any], timeout: float) -> Run:
+    async def _trigger(self, key: str, payload: dict[str, Any]) -> Run:
         base = self.template.components.get(key)
         if base is None:
             raise LookupError(f"the browser sent no event of the component {key!r}")
-        return await self._rerun((f"$$STREAMLIT_INTERNAL_KEY_{base}__events", json.dumps([payload])), timeout)
+        return await self._rerun((f"$$STREAMLIT_INTERNAL_KEY_{base}__events", json.dumps([payload])))
 
-    async def _rerun(self, trigger: tuple[str, str] | None, timeout: float) -> Run:
+    async def _rerun(self, trigger: tuple[str, str] | None) -> Run:
         message = self.template.request()
         state = message.rerun_script
         del state.widget_states.widgets[:]
@@ -156,30 +150,24 @@ class Session:
             state.widget_states.widgets.add(id=trigger[0], json_trigger_value=trigger[1])
         state.query_string = self.query
         state.cached_message_hashes.extend(self.known)
-        return await self._send(message, timeout)
+        return await self._send(message)
 
-    async def _send(self, message: BackMsg, timeout: float) -> Run:
+    async def _send(self, message: BackMsg) -> Run:
         """Send, and read up to the end of the run.
 
-        Raises:
-            RuntimeError: the run ended with an exception on the page.
-            TimeoutError: no end within `timeout` seconds.
+        Raises RuntimeError for an exception on the page, and TimeoutError for no end within RUN_SECONDS.
         """
         self.runs += 1
         began = time.perf_counter()
         await self.socket.send(message.SerializeToString())
-        first = 0.0
-        received = messages = references = 0
-        async with asyncio.timeout(timeout):
+        received = 0
+        async with asyncio.timeout(RUN_SECONDS):
             while True:
                 frame = await self.socket.recv()
-                first = first or time.perf_counter() - began
                 received += len(frame)
-                messages += 1
                 answer = ForwardMsg.FromString(frame)
                 kind = answer.WhichOneof("type")
                 if kind == "ref_hash":
-                    references += 1
                     self.known[answer.ref_hash] = self.runs
                 elif answer.metadata.cacheable:
                     self.known[answer.hash] = self.runs
@@ -190,9 +178,4 @@ class Session:
                 elif kind == "script_finished" and answer.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                     break
         self.known = {name: run for name, run in self.known.items() if run > self.runs - KEPT_RUNS}
-        return Run(time.perf_counter() - began, first, received, messages, references)
-
-
-def link(**values: Any) -> str:
-    """The query of a link to a view."""
-    return urlencode(values)
+        return Run(time.perf_counter() - began, received)

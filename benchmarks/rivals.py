@@ -91,11 +91,7 @@ def fits(n_tokens: int, budget: int | None = None) -> bool:
 
 
 def scripts() -> dict[str, bytes]:
-    """Address -> script, fetched once: from the address itself, or where that is out of reach, through npm.
-
-    Raises:
-        OSError: neither way works.
-    """
+    """Address -> script, fetched once: from the address itself, or through npm. Raises OSError if neither works."""
     folder = report.RESULTS / "scripts"
     folder.mkdir(parents=True, exist_ok=True)
     found = {}

@@ -96,11 +96,7 @@ def _wait(served: App) -> None:
 
 @contextlib.contextmanager
 def chromium() -> Iterator[Any]:
-    """A headless Chromium (a Playwright Browser).
-
-    Raises:
-        FileNotFoundError: there is none.
-    """
+    """A headless Chromium (a Playwright Browser). Raises FileNotFoundError if there is none."""
     from playwright.sync_api import sync_playwright
 
     from tests import ensure_chromium

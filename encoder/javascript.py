@@ -16,10 +16,7 @@ def joined(script: Path) -> str:
     """A module and all that it imports, each once and before its first use.
 
     An import is found by its file's name beside the script, else in `SHARED`. All modules share one scope, so no two of
-    them use the same name at top level. `export default` stays.
-
-    Raises:
-        OSError: a module is missing.
+    them use the same name at top level. `export default` stays. Raises OSError if one is missing.
     """
     found: dict[str, str] = {}
     _collect(script, found)

@@ -143,8 +143,8 @@ def test_percentiles_are_values_that_were_measured(share: int, value: int):
 
 
 def test_a_class_is_summed_up():
-    series = load.Series(opened=[Run(1.0, 0.5, 10, 3, 0)], seconds=10.0, server_cpu=2.0, own_cpu=1.0, resident=5)
-    series.runs["another head"] = [Run(0.1 * k, 0.05, 1000, 3, 1) for k in range(1, 21)]
+    series = load.Series(opened=[Run(1.0, 10)], seconds=10.0, server_cpu=2.0, own_cpu=1.0, resident=5)
+    series.runs["another head"] = [Run(0.1 * k, 1000) for k in range(1, 21)]
     found = {figure.what: figure for figure in load.figures(series, 30, 5.0)}
     assert found["30 visitors, 5 s of thinking: 95th percentile"].value == pytest.approx(1.9)
     assert found["30 visitors, 5 s of thinking: 95th percentile"].verdict == "MISSED"

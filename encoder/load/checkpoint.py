@@ -35,6 +35,7 @@ class Disk:
     def __init__(self, files: WeightFiles, family: Family) -> None:
         self.files = files
         self._names: dict[str, str] = {}  # standard name -> name on disk
+        self.untaken = set(files)  # names on disk
         for name in files:
             standard = standard_name(name, family)
             if standard in self._names:
@@ -42,7 +43,6 @@ class Disk:
                     f"The checkpoint has {standard} twice, as {self._names[standard]} and as {name}: save it again."
                 )
             self._names[standard] = name
-        self._taken: set[str] = set()
         self.prefix = self._find_prefix(family)
 
     def _find_prefix(self, family: Family) -> str:
@@ -61,12 +61,8 @@ class Disk:
         """The name on disk of a needed weight. Raises LoadError if it is missing."""
         if name not in self._names:
             raise LoadError(f"The checkpoint lacks the weight {name}: download it again, or correct config.json.")
-        self._taken.add(name)
+        self.untaken.discard(self._names[name])
         return self._names[name]
-
-    def untaken(self) -> list[str]:
-        """Names on disk of the weights that were not taken."""
-        return sorted(self._names[name] for name in self._names.keys() - self._taken)
 
 
 @dataclass(frozen=True)
@@ -227,19 +223,12 @@ def names_of_head(disk: Disk, names: HeadNames, head: MLMHeadConfig) -> dict[str
 def explain_rest(disk: Disk, family: Family) -> tuple[str, ...]:
     """Sentences about the weights that are not used. Raises LoadError for an unknown weight."""
     meanings = set()
-    for name in disk.untaken():
-        meaning = meaning_of(name.removeprefix(disk.prefix), family)
+    for name in sorted(disk.untaken):
+        plain = name.removeprefix(disk.prefix)
+        meaning = next((said for pattern, said in family.dropped.items() if re.fullmatch(pattern, plain)), None)
         if meaning is None:
             raise LoadError(
                 f"The checkpoint has the weight {name}, which config.json does not describe: correct config.json."
             )
         meanings.add(meaning)
     return tuple(f"Left out: {meaning}, which is no part of the encoder." for meaning in sorted(meanings - {""}))
-
-
-def meaning_of(name: str, family: Family) -> str | None:
-    """What an unneeded weight is for, or None if it is unknown."""
-    for pattern, meaning in family.dropped.items():
-        if re.fullmatch(pattern, name):
-            return meaning
-    return None

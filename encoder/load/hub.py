@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from encoder.errors import LoadError
 
@@ -53,26 +54,24 @@ def download(name: str) -> Path:
     except Exception as error:  # no network, offline mode, a proxy, the Hub: each library layer has its own error
         return cached(name, error)
     try:
-        found = huggingface_hub.snapshot_download(
-            name, allow_patterns=WANTED, ignore_patterns=UNWANTED, etag_timeout=PATIENCE_SECONDS
-        )
+        return snapshot(name, etag_timeout=PATIENCE_SECONDS)
     except Exception as error:
         raise LoadError(
             f"The download of {name} from the Hub is incomplete ({type(error).__name__}: {error}): try again."
         ) from error
-    return Path(found)
+
+
+def snapshot(name: str, **options: Any) -> Path:
+    """The files of a Hub id that a checkpoint needs, as a folder."""
+    import huggingface_hub
+
+    return Path(huggingface_hub.snapshot_download(name, allow_patterns=WANTED, ignore_patterns=UNWANTED, **options))
 
 
 def cached(name: str, why: Exception) -> Path:
     """The folder of an earlier download. Raises LoadError if there is none; `why` is the network's error."""
-    import huggingface_hub
-
     try:
-        return Path(
-            huggingface_hub.snapshot_download(
-                name, allow_patterns=WANTED, ignore_patterns=UNWANTED, local_files_only=True
-            )
-        )
+        return snapshot(name, local_files_only=True)
     except Exception:  # it is missing or incomplete
         raise LoadError(
             f"The Hub cannot be reached to download {name}: download the folder on a machine with a network, copy it "

@@ -48,7 +48,8 @@ def read_tokenizer(folder: Path, model_type: str) -> Tokenizer:
 
 def built(folder: Path, build: Any, defaults: dict[str, str]) -> Tokenizer:
     """A tokenizer from vocabulary files. Raises LoadError for files that do not fit together."""
-    settings = read_settings(folder)
+    path = folder / "tokenizer_config.json"
+    settings = read_json(path) if path.is_file() else {}
     special = defaults | read_special_tokens(folder)
     try:
         backend = build(folder, settings, special)
@@ -59,12 +60,6 @@ def built(folder: Path, build: Any, defaults: dict[str, str]) -> Tokenizer:
             f"The vocabulary of {folder.name} does not make a tokenizer ({error}): download it again."
         ) from error
     return Tokenizer(backend, special)
-
-
-def read_settings(folder: Path) -> dict[str, Any]:
-    """tokenizer_config.json, or {} if there is none."""
-    path = folder / "tokenizer_config.json"
-    return read_json(path) if path.is_file() else {}
 
 
 def check_class(settings: dict[str, Any], known: tuple[str, ...]) -> None:
