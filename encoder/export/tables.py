@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from encoder.measure import aggregate, norm_weighted, norms, positions, rollout, stream
 from encoder.measure.map_comparison import Cell, Comparison
 from encoder.trace import Trace
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from encoder.explain.blocks import Architecture
     from encoder.explain.claims import Claim
     from encoder.explain.cost import Cost
@@ -34,30 +33,32 @@ def attention_frame(
     block: as in `figures.attention_heatmap`. The columns of a pooled map are query_first, query_last, key_first,
     key_last (token positions, both included) and largest_weight.
     """
-    import pandas as pd
-
     array = np.asarray(weights, dtype=np.float32)
-    rows, columns = (block * places.ravel() for places in np.indices(array.shape))
-    keys = labels if key_labels is None else key_labels
+    axes = (("query", labels, array.shape[0]), ("key", labels if key_labels is None else key_labels, array.shape[1]))
     if block == 1:
-        return pd.DataFrame(
-            {
-                "query": rows,
-                "query_token": np.array(labels, dtype=object)[rows],
-                "key": columns,
-                "key_token": np.array(keys, dtype=object)[columns],
-                "weight": array.ravel(),
-            }
-        )
-    return pd.DataFrame(
-        {
-            "query_first": rows,
-            "query_last": np.minimum(rows + block, len(labels)) - 1,
-            "key_first": columns,
-            "key_last": np.minimum(columns + block, len(keys)) - 1,
-            "largest_weight": array.ravel(),
-        }
-    )
+        queries, keys = ({name: np.arange(n), f"{name}_token": _objects(names)[:n]} for name, names, n in axes)
+        return cells_of(queries, keys, {"weight": array})
+    queries, keys = (_blocks(name, block * np.arange(n), block, len(names)) for name, names, n in axes)
+    return cells_of(queries, keys, {"largest_weight": array})
+
+
+def cells_of(
+    rows: Mapping[str, np.ndarray], columns: Mapping[str, np.ndarray], numbers: Mapping[str, np.ndarray]
+) -> pd.DataFrame:
+    """A row a cell of some matrices [R, C]: what `rows` [R] and `columns` [C] say of its place, and its numbers."""
+    n_rows, n_columns = next(iter(numbers.values())).shape
+    down = {name: np.repeat(values, n_columns) for name, values in rows.items()}
+    across = {name: np.tile(values, n_rows) for name, values in columns.items()}
+    return pd.DataFrame(down | across | {name: part.ravel() for name, part in numbers.items()})
+
+
+def _objects(labels: Sequence[str]) -> np.ndarray:
+    return np.array(labels, dtype=object)
+
+
+def _blocks(name: str, starts: np.ndarray, block: int, count: int) -> dict[str, np.ndarray]:
+    """First and last place of each block among `count` places."""
+    return {f"{name}_first": starts, f"{name}_last": np.minimum(starts + block, count) - 1}
 
 
 def comparison_frame(found: Comparison, first: Sequence[str], second: Sequence[str]) -> pd.DataFrame:
@@ -66,72 +67,38 @@ def comparison_frame(found: Comparison, first: Sequence[str], second: Sequence[s
     row, column: the cell's place in all three maps, from 0; a row or column is a token of A, of B, or of both. query_a,
     key_b, ...: the token of a side, "–" if the side has no such token. first, second [A]: these names, for each step.
     """
-    import pandas as pd
-
-    shape = found.difference.shape
-    rows, columns = (found.block * part.ravel() for part in np.indices(shape))
-    parts = {"a": found.first, "b": found.second, "difference": found.difference}
-    weights = {name: part.numpy().ravel() for name, part in parts.items()}
-    names = {"a": np.array(first, dtype=object), "b": np.array(second, dtype=object)}
-    places: dict[str, np.ndarray] = {}
-    for place, axis, steps in (("row", "query", rows), ("column", "key", columns)):
+    places = []
+    for place, axis, count in zip(("row", "column"), ("query", "key"), found.difference.shape, strict=True):
+        steps = found.block * np.arange(count)
         if found.block == 1:
-            places |= {place: steps} | {f"{axis}_{side}": told[steps] for side, told in names.items()}
+            names = {f"{axis}_a": _objects(first)[steps], f"{axis}_b": _objects(second)[steps]}
+            places.append({place: steps, **names})
         else:
-            places |= {f"{place}_first": steps, f"{place}_last": np.minimum(steps + found.block, len(first)) - 1}
-    return pd.DataFrame(places | weights)
+            places.append(_blocks(place, steps, found.block, len(first)))
+    weights = {"a": found.first, "b": found.second, "difference": found.difference}
+    return cells_of(*places, {name: part.numpy() for name, part in weights.items()})
 
 
 def cells_frame(cells: Sequence[Cell], labels: Sequence[str]) -> pd.DataFrame:
     """The cells in which two maps differ most, as a table. labels: of the steps."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "query": [labels[cell.query] for cell in cells],
-            "key": [labels[cell.key] for cell in cells],
-            "A": [cell.first for cell in cells],
-            "B": [cell.second for cell in cells],
-            "B - A": [cell.difference for cell in cells],
-        }
-    )
+    rows = [(labels[cell.query], labels[cell.key], cell.first, cell.second, cell.difference) for cell in cells]
+    return pd.DataFrame(rows, columns=["query", "key", "A", "B", "B - A"])
 
 
 def vectors_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:
     """q, k and v of one head: a row a token and component, T x K of them."""
-    import pandas as pd
-
     q, k, v = (part[head].float().cpu().numpy() for part in trace.layer_qkv(layer))  # [T, K]
-    n_tokens, width = q.shape
-    return pd.DataFrame(
-        {
-            "position": np.repeat(np.arange(n_tokens), width),
-            "token": np.repeat(np.array(trace.labels, dtype=object), width),
-            "component": np.tile(np.arange(width), n_tokens),
-            "q": q.ravel(),
-            "k": k.ravel(),
-            "v": v.ravel(),
-        }
-    )
+    tokens = {"position": np.arange(len(q)), "token": _objects(trace.labels)}
+    return cells_of(tokens, {"component": np.arange(q.shape[1])}, {"q": q, "k": k, "v": v})
 
 
 def norms_frame(trace: Trace) -> pd.DataFrame:
     """Mean and population standard deviation of every token before and after every norm: a row a norm and token."""
-    import pandas as pd
-
     found = norms.statistics(trace)
-    n_tokens = trace.n_tokens
-    return pd.DataFrame(
-        {
-            "norm": np.repeat(np.array(found.names, dtype=object), n_tokens),
-            "position": np.tile(np.arange(n_tokens), len(found.names)),
-            "token": list(trace.labels) * len(found.names),
-            "mean_before": found.before[0].ravel(),
-            "std_before": found.before[1].ravel(),
-            "mean_after": found.after[0].ravel(),
-            "std_after": found.after[1].ravel(),
-        }
-    )
+    tokens = {"position": np.arange(trace.n_tokens), "token": _objects(trace.labels)}
+    columns = ("mean_before", "std_before", "mean_after", "std_after")
+    numbers = dict(zip(columns, (*found.before, *found.after), strict=True))
+    return cells_of({"norm": _objects(found.names)}, tokens, numbers)
 
 
 def positions_frame(trace: Trace, layer: int) -> pd.DataFrame:
@@ -140,20 +107,16 @@ def positions_frame(trace: Trace, layer: int) -> pd.DataFrame:
     With rotary positions: cosine and sine of the angle by which a layer rotates each pair of components. Without
     positions: an empty table.
     """
-    import pandas as pd
-
     added = trace.position
     if added is not None:
-        numbers = {"value": added.float().cpu().numpy()}
-        count = "component"
+        numbers, count = {"value": added.float().cpu().numpy()}, "component"
     elif trace.config.position == "rotary":
         cos, sin = positions.turns(trace.config, layer, trace.n_tokens)
         numbers, count = {"cos": cos, "sin": sin}, "pair"
     else:
         return pd.DataFrame({"position": [], "component": [], "value": []})
     n_tokens, width = next(iter(numbers.values())).shape
-    places = {"position": np.repeat(np.arange(n_tokens), width), count: np.tile(np.arange(width), n_tokens)}
-    return pd.DataFrame(places | {name: part.ravel() for name, part in numbers.items()})
+    return cells_of({"position": np.arange(n_tokens)}, {count: np.arange(width)}, numbers)
 
 
 def norm_weighted_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:
@@ -161,8 +124,6 @@ def norm_weighted_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:
 
     Of more than EXACT_TOKENS tokens a row a key: mean weight on it, its norm ||f(x_j)||, mean weight x norm.
     """
-    import pandas as pd
-
     if trace.n_tokens > EXACT_TOKENS:
         found = norm_weighted.layer_shares(trace, layer)
         return pd.DataFrame(
@@ -196,8 +157,6 @@ def step_frame(*found: object) -> pd.DataFrame:
     what: the field, or for a nested value both names ("norm.mean"); row, column: the place in a matrix; a vector has
     only the column, a single number neither. The ids step gives a row a token.
     """
-    import pandas as pd
-
     if len(found) == 1 and hasattr(found[0], "tokens"):
         return pd.DataFrame([dataclasses.asdict(token) for token in found[0].tokens])
     parts = [part for one in found for name, array in numbers_of(one) for part in _long(name, array)]
@@ -234,41 +193,25 @@ def _long(name: str, array: np.ndarray) -> Iterator[tuple[str, int | None, int |
 
 def architecture_frame(drawn: Architecture) -> pd.DataFrame:
     """A row a block: its layer, output shape, parameters with their share, FLOPs and bytes."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "block": [block.key for block in drawn.blocks],
-            "title": [block.title for block in drawn.blocks],
-            "layer": pd.array([block.layer for block in drawn.blocks], dtype="Int64"),
-            "shape": [" × ".join(str(size) for _, size in block.outputs) for block in drawn.blocks],
-            "parameters": [block.parameters for block in drawn.blocks],
-            "share": [block.share for block in drawn.blocks],
-            "flops": [block.flops for block in drawn.blocks],
-            "memory_bytes": [block.memory for block in drawn.blocks],
-        }
-    )
+    columns = ["block", "title", "layer", "shape", "parameters", "share", "flops", "memory_bytes"]
+    rows = [
+        (
+            block.key, block.title, block.layer, " × ".join(str(size) for _, size in block.outputs),
+            block.parameters, block.share, block.flops, block.memory,
+        )
+        for block in drawn.blocks
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns).astype({"layer": "Int64"})
 
 
 def cost_frame(found: Cost) -> pd.DataFrame:
     """A row a part of one layer: FLOPs and bytes for the text, and their formulas in LaTeX."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "part": [part.title for part in found.parts],
-            "flops": [part.flops for part in found.parts],
-            "bytes": [part.bytes for part in found.parts],
-            "flops_formula": [part.work.symbols for part in found.parts],
-            "bytes_formula": [part.memory.symbols for part in found.parts],
-        }
-    )
+    rows = [(part.title, part.flops, part.bytes, part.work.symbols, part.memory.symbols) for part in found.parts]
+    return pd.DataFrame(rows, columns=["part", "flops", "bytes", "flops_formula", "bytes_formula"])
 
 
 def claims_frame(stated: Sequence[Claim]) -> pd.DataFrame:
     """The numbers of teaching notes beside the computed ones: a row a number."""
-    import pandas as pd
-
     rows = [
         (claim.title, row, column, said, claim.computed[row][column], claim.agreeing[row][column])
         for claim in stated
@@ -283,8 +226,6 @@ def stream_frame(traces: Mapping[str, Trace]) -> pd.DataFrame:
 
     at: the layer that a number belongs to; of "length" 0 is the embeddings, and l + 1 after layer l; of norms the name.
     """
-    import pandas as pd
-
     rows = []
     for name, trace in traces.items():
         found = stream.measure(trace)

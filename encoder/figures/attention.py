@@ -29,7 +29,9 @@ LOG_DECADES = 4
 SQUARE_UP_TO = 40
 #: Above this many tokens a cell is a few pixels wide: a thin frame does not hide its neighbours.
 THIN_ABOVE = 100
-
+#: Added to both axes so that cells are squares at the upper left.
+SQUARE_ACROSS = {"constrain": "domain", "constraintoward": "left"}
+SQUARE_DOWN = {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
 
 Scale = Literal["fixed", "head"] | float
 #: One selected token, several, or none.
@@ -95,58 +97,19 @@ def attention_cells(
 
 def block_names(labels: Sequence[str], block: int) -> list[str]:
     """The labels themselves, or for blocks of tokens which they are: "32–63"; a block cut short says so."""
-    if block == 1:
-        return list(labels)
-    starts = range(0, len(labels), block)
-    ends = [min(start + block, len(labels)) - 1 for start in starts]
+    return list(labels) if block == 1 else spans(0, len(labels), block)
+
+
+def spans(first: int, last: int, block: int) -> list[str]:
+    """ "32–63" for each block from token `first` up to `last`, which is not included."""
+    starts = range(first, last, block)
+    ends = [min(start + block, last) - 1 for start in starts]
     return [f"{start}–{end}" if end > start else str(start) for start, end in zip(starts, ends, strict=True)]
 
 
-def attention_heatmap(
-    attention: object,
-    labels: Sequence[str],
-    *,
-    key_labels: Sequence[str] | None = None,
-    title: str | None = None,
-    scale: Scale = "fixed",
-    log: bool = False,
-    colours: str = "viridis",
-    selected: tuple[Positions, Positions] | None = None,
-    block: int = 1,
-    row_offset: int = 0,
-    column_offset: int = 0,
-    square: bool = True,
-    places: Places | None = None,
-) -> go.Figure:
-    """An attention map as an interactive heatmap: row i shows what query token i attends to.
-
-    Args:
-        attention: [Ti, Tj], the weights (or block-wise maxima of them), as an array or a tensor on the CPU.
-        labels: one for every query token of the text, also for those outside the window that is drawn.
-        key_labels: the same for keys, if they are other tokens.
-        title: the line above the map.
-        scale: colours run from 0 to 1 ("fixed", comparable between heads), to the largest weight ("head"), or to a
-            number that several maps share.
-        log: colours follow log10 of the weight, over four decades; labels still show the weight itself.
-        colours: the theme, one of `colours.THEMES`.
-        selected: (query token i, key token j), each may be None or several: rows, columns and cells are framed.
-        block: a cell is the largest weight among block x block pairs of tokens.
-        row_offset, column_offset: the query and key token of cell (0, 0), when a window of a longer text is drawn.
-        square: cells of short texts are squares; otherwise the map fills its space.
-        places: positions of the queries and the keys in the text, if they differ from the places in the labels, as for
-            words or for one sentence of a pair. Hover labels add them to repeated tokens.
-
-    Returns:
-        A figure in which the cell of query i and key j lies at y = i, x = j (divided by `block` where that is not 1).
-
-    Raises:
-        ValueError: shapes, labels or options that do not fit.
-    """
-    spec = attention_spec(
-        attention, labels, key_labels=key_labels, title=title, scale=scale, log=log, colours=colours, selected=selected,
-        block=block, row_offset=row_offset, column_offset=column_offset, square=square, places=places,
-    )  # fmt: skip
-    return go.Figure(spec)
+def attention_heatmap(attention: object, labels: Sequence[str], **options: Any) -> go.Figure:
+    """An attention map as an interactive heatmap; the arguments and errors are those of `attention_spec`."""
+    return go.Figure(attention_spec(attention, labels, **options))
 
 
 def attention_spec(
@@ -165,19 +128,34 @@ def attention_spec(
     square: bool = True,
     places: Places | None = None,
 ) -> dict[str, Any]:
-    """`attention_heatmap` as plain dictionaries {"data", "layout"}, without the checks of Plotly's classes.
+    """An attention map as plain dictionaries {"data", "layout"}: row i shows what query token i attends to.
 
-    A page draws such a map with every click, and the checks take a quarter of the page's time.
+    A page draws such a map with every click, and the checks of Plotly's classes take a quarter of the page's time.
+
+    Args:
+        attention: [Ti, Tj], the weights (or block-wise maxima of them), as an array or a tensor on the CPU.
+        labels: one for every query token of the text, also for those outside the window that is drawn.
+        key_labels: the same for keys, if they are other tokens.
+        title: the line above the map.
+        scale: colours run from 0 to 1 ("fixed", comparable between heads), to the largest weight ("head"), or to a
+            number that several maps share.
+        log: colours follow log10 of the weight, over four decades; labels still show the weight itself.
+        colours: the theme, one of `colours.THEMES`.
+        selected: (query token i, key token j), each may be None or several: rows, columns and cells are framed.
+        block: a cell is the largest weight among block x block pairs of tokens.
+        row_offset, column_offset: the query and key token of cell (0, 0), when a window of a longer text is drawn.
+        square: cells of short texts are squares; otherwise the map fills its space.
+        places: positions of the queries and the keys in the text, if they differ from the places in the labels, as for
+            words or for one sentence of a pair. Hover labels add them to repeated tokens.
+
+    Returns:
+        The cell of query i and key j lies at y = i, x = j (divided by `block` where that is not 1).
+
+    Raises:
+        ValueError: shapes, labels or options that do not fit.
     """
-    cells = attention_cells(
-        attention,
-        labels,
-        key_labels=key_labels,
-        scale=scale,
-        block=block,
-        row_offset=row_offset,
-        column_offset=column_offset,
-    )
+    offsets = {"row_offset": row_offset, "column_offset": column_offset}
+    cells = attention_cells(attention, labels, key_labels=key_labels, scale=scale, block=block, **offsets)
     unit = "" if block == 1 else f", {block} tokens a cell"
     n_rows, n_columns = cells.weights.shape
     from_names, to_names = (None, None) if block > 1 else names_of_cells(cells.query_names, cells.key_names, places)
@@ -185,8 +163,7 @@ def attention_spec(
     across = token_axis(cells.key_names, int(cells.columns[0]), n_columns, title=title_to, names=to_names)
     down = token_axis(cells.query_names, int(cells.rows[0]), n_rows, title=title_from, downwards=True, names=from_names)
     if square and max(n_rows, n_columns) <= SQUARE_UP_TO:
-        across |= {"constrain": "domain", "constraintoward": "left"}
-        down |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
+        across, down = across | SQUARE_ACROSS, down | SQUARE_DOWN
     shapes, pills = _marks(cells, selected or (None, None), upright=across["tickangle"] != 0)
     layout = neutral_layout(
         margin=margin(90 if title else 60),

@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.attention import SQUARE_UP_TO, THIN_ABOVE, block_names
+from encoder.figures.attention import SQUARE_ACROSS, SQUARE_DOWN, SQUARE_UP_TO, THIN_ABOVE, block_names
 from encoder.figures.axes import (
     as_array,
     check_labels,
@@ -72,8 +72,7 @@ def attention_difference(
     across = token_axis(ticks, 0, n_columns, title="attends to (key)" + unit, names=names_of_steps)
     down = token_axis(ticks, 0, n_rows, title="attends from (query)" + unit, downwards=True, names=names_of_steps)
     if max(values.shape) <= SQUARE_UP_TO:
-        across |= {"constrain": "domain", "constraintoward": "left"}
-        down |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
+        across, down = across | SQUARE_ACROSS, down | SQUARE_DOWN
     first, second = (shown_label(name) for name in names)
     hover = f"%{{y}} to %{{x}}: {second} − {first} = %{{z:+.3g}}"
     cells = signed_heatmap(values, "signed", limit, hover, f"{first} more ← → {second} more")

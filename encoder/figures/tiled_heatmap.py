@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.attention import Positions, Scale, attention_cells, map_traces, positions
+from encoder.figures.attention import Positions, Scale, attention_cells, map_traces, positions, spans
 from encoder.figures.axes import as_array, disambiguate, margin, neutral_layout, shown_label, shown_name
 from encoder.figures.marks import band
 
@@ -18,35 +18,9 @@ from encoder.figures.marks import band
 LABELLED_TOKENS = 40
 
 
-def attention_window(
-    attention: object,
-    labels: Sequence[str],
-    *,
-    block: int,
-    row_offset: int = 0,
-    column_offset: int = 0,
-    scale: Scale = "fixed",
-    log: bool = False,
-    colours: str = "viridis",
-    selected: tuple[Positions, Positions] | None = None,
-) -> go.Figure:
-    """Part of the attention map of a long text, exact or in blocks, on axes of all its tokens.
-
-    Args:
-        attention: [rows, columns], the weights of the window, or their block-wise maxima.
-        labels: of all T tokens of the text.
-        block: cell (r, c) stands for query tokens row_offset + r x block onwards, and as many key tokens.
-        row_offset, column_offset: first query and key token of the window.
-        scale, log, colours, selected: as in `attention_heatmap`.
-
-    Returns:
-        A figure whose axes run over all T tokens; zooming in it survives the next window of the same text.
-    """
-    spec = window_spec(
-        attention, labels, block=block, row_offset=row_offset, column_offset=column_offset, scale=scale, log=log,
-        colours=colours, selected=selected,
-    )  # fmt: skip
-    return go.Figure(spec)
+def attention_window(attention: object, labels: Sequence[str], **options: Any) -> go.Figure:
+    """Part of the attention map of a long text as a figure; the arguments are those of `window_spec`."""
+    return go.Figure(window_spec(attention, labels, **options))
 
 
 def window_spec(
@@ -61,7 +35,19 @@ def window_spec(
     colours: str = "viridis",
     selected: tuple[Positions, Positions] | None = None,
 ) -> dict[str, Any]:
-    """`attention_window` as plain dictionaries {"data", "layout"}, as in `attention_spec`."""
+    """Part of the attention map of a long text, exact or in blocks, on axes of all its tokens.
+
+    Args:
+        attention: [rows, columns], the weights of the window, or their block-wise maxima.
+        labels: of all T tokens of the text.
+        block: cell (r, c) stands for query tokens row_offset + r x block onwards, and as many key tokens.
+        row_offset, column_offset: first query and key token of the window.
+        scale, log, colours, selected: as in `attention_spec`.
+
+    Returns:
+        Plain dictionaries {"data", "layout"}. The axes run over all T tokens, so a zoom survives
+        the next window of the same text.
+    """
     weights = as_array(attention, name="attention", ndim=2)
     cells = attention_cells(weights, [""] * (max(weights.shape) * block), scale=scale, block=block)
     n_rows, n_columns = weights.shape
@@ -90,7 +76,7 @@ def _axis(
     first = round(float(centres[0]) - (block - 1) / 2)
     last = min(first + block * len(centres), len(labels))
     named = block == 1 and last - first <= LABELLED_TOKENS
-    texts = [shown_label(label) for label in labels[first:last]] if block == 1 else _spans(first, last, block)
+    texts = [shown_label(label) for label in labels[first:last]] if block == 1 else spans(first, last, block)
     told = texts
     if block == 1:
         told = [shown_name(*both) for both in zip(labels[first:last], disambiguate(labels)[first:last], strict=True)]
@@ -119,10 +105,3 @@ def _axis(
             "tickangle": 0 if downwards else -90,
         }
     return axis
-
-
-def _spans(first: int, last: int, block: int) -> list[str]:
-    """ "32–63" for each block from token `first` up to `last`."""
-    starts = range(first, last, block)
-    ends = [min(start + block, last) - 1 for start in starts]
-    return [f"{start}–{end}" if end > start else str(start) for start, end in zip(starts, ends, strict=True)]
