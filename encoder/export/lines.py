@@ -8,23 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from encoder.errors import EncoderError
 from encoder.export.document import Section
 from encoder.export.lines_picture import LineCells, attention_lines, line_cells, live_lines
 from encoder.export.options import AS_COMPUTED, Options, Place
 from encoder.export.picture import Picture
-from encoder.export.view import STRONGEST, HeadView, named, places_in, view_code
+from encoder.export.view import STRONGEST, HeadView, named, places_in, selected_tokens, view_code
 from encoder.figures.numbers import three_digits
 from encoder.measure import head_map
 from encoder.measure.head_map import WHOLE_TOKENS, DenseMap
 from encoder.trace import Trace
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Heads that readers can tell apart by colour.
 MOST_HEADS = 12
@@ -56,20 +54,18 @@ class Lines(HeadView):
 
         query, key: position of the first token that a row or column of the maps stands for.
         """
-        import pandas as pd
-
         cells = self._cells(most=None)
         order = np.lexsort((cells.columns, cells.rows, cells.heads))
         heads, rows, columns = (part[order] for part in (cells.heads, cells.rows, cells.columns))
-        first = self.maps[0]
+        first, (queries, keys) = self.maps[0], self.maps[0].places
         names = [tuple("mean" if at is None else at for at in place) for place in self.heads]
         return pd.DataFrame(
             {
                 "layer": [names[head][0] for head in heads],
                 "head": [names[head][1] for head in heads],
-                "query": [first.query_tokens(row)[0] for row in rows],
+                "query": [queries[row] for row in rows],
                 "query_token": [first.query_labels[row] for row in rows],
-                "key": [first.key_tokens(column)[0] for column in columns],
+                "key": [keys[column] for column in columns],
                 "key_token": [first.key_labels[column] for column in columns],
                 "weight": cells.weights[order],
             }
@@ -77,38 +73,28 @@ class Lines(HeadView):
 
     def picture(self) -> Picture:
         """The lines, as HTML that a notebook shows."""
-        first = self.maps[0]
-        return attention_lines(
-            self.weights,
-            first.query_labels,
-            key_tokens=first.key_labels,
-            labels=self.names,
-            threshold=self.threshold,
-            queries=self.queries,
-            keys=self.keys,
-            places=first.places,
-        )
+        return attention_lines(self.weights, queries=self.queries, keys=self.keys, **self._drawn)
 
     def live(self) -> dict[str, object]:
         """Data for the script that makes the picture interactive in a report."""
+        return live_lines(self.weights, **self._drawn)
+
+    @property
+    def _drawn(self) -> dict[str, Any]:
+        """What the picture and its script both draw."""
         first = self.maps[0]
-        return live_lines(
-            self.weights,
-            first.query_labels,
-            key_tokens=first.key_labels,
-            labels=self.names,
-            threshold=self.threshold,
-            places=first.places,
-        )
+        tokens = {"tokens": first.query_labels, "key_tokens": first.key_labels, "places": first.places}
+        return {**tokens, "labels": self.names, "threshold": self.threshold}
 
     @property
     def _selected(self) -> tuple[str, str]:
         """The selected queries, and the selected keys, as text."""
-        first = self.maps[0]
-        return (
-            named(first.query_labels, [(row, first.query_tokens(row)[0]) for row in self.queries]),
-            named(first.key_labels, [(column, first.key_tokens(column)[0]) for column in self.keys]),
-        )
+        return self._named(self.queries, self.keys)
+
+    def _named(self, rows: Sequence[int], columns: Sequence[int]) -> tuple[str, str]:
+        """Some queries, and some keys, as text."""
+        first, (queries, keys) = self.maps[0], self.maps[0].places
+        return named(first.query_labels, rows, queries), named(first.key_labels, columns, keys)
 
     def sentences(self) -> list[str]:
         said = [
@@ -133,9 +119,7 @@ class Lines(HeadView):
         counted = f"The strongest of {every:,} weights"
         if self.threshold:
             counted = f"{cells.among:,} of {every:,} weights are {least} or more; the strongest"
-        first, row, column = self.maps[0], int(cells.rows[0]), int(cells.columns[0])
-        query = named(first.query_labels, [(row, first.query_tokens(row)[0])])
-        key = named(first.key_labels, [(column, first.key_tokens(column)[0])])
+        query, key = self._named([int(cells.rows[0])], [int(cells.columns[0])])
         head = self.names[int(cells.heads[0])]
         return f"{counted} is {three_digits(float(cells.weights[0]))}, from {query} to {key} in {head}."
 
@@ -163,21 +147,15 @@ class Lines(HeadView):
 
     def _sums(self, sums: np.ndarray, labels: Sequence[str], positions: Sequence[int]) -> pd.DataFrame:
         """The numbers beside the tokens of a side, largest first: a column a head, and their mean. sums: [N, tokens]"""
-        import pandas as pd
-
-        order = np.argsort(-sums.mean(0), kind="stable")[:STRONGEST].tolist()
-        table: dict[str, object] = {
-            "position": [positions[place] for place in order],
-            "token": [labels[place] for place in order],
-        }
-        table |= {name: row[order] for name, row in zip(self.names, sums, strict=True)}
+        order = np.argsort(-sums.mean(0), kind="stable")[:STRONGEST]
+        table = pd.DataFrame({"position": positions, "token": labels} | dict(zip(self.names, sums, strict=True)))
         if len(sums) > 1:
-            table["mean"] = sums.mean(0)[order]
-        return pd.DataFrame(table)
+            table["mean"] = sums.mean(0)
+        return table.iloc[order]
 
     def facts(self) -> dict[str, str]:
         first, *more = self.names
-        said = {"View": "lines", "Map" if None in self.heads[0] else "Head": first}
+        said = {"View": "lines", self.kind: first}
         if more:
             said["Overlaid heads"] = ", ".join(more)
         if self.threshold:
@@ -185,12 +163,7 @@ class Lines(HeadView):
         return said | self.options.facts()
 
     def code(self) -> str:
-        first = self.maps[0]
-        arguments = {
-            "threshold": self.threshold,
-            "queries": [first.query_tokens(row)[0] for row in self.queries],
-            "keys": [first.key_tokens(column)[0] for column in self.keys],
-        }
+        arguments = {"threshold": self.threshold, **selected_tokens(self.maps[0], self.queries, self.keys)}
         return view_code(f"lines(trace, {list(self.heads)}", arguments, self.options)
 
 
@@ -227,12 +200,5 @@ def lines(
         raise EncoderError(f"{len(heads)} heads over one another: choose 1 to {MOST_HEADS}.")
     if maps is None:
         maps = [head_map.dense_map(trace, layer, head, **options.cells) for layer, head in heads]
-    return Lines(
-        trace=trace,
-        heads=tuple(heads),
-        options=options,
-        maps=tuple(maps),
-        threshold=threshold,
-        queries=places_in(queries, maps[0].row_of),
-        keys=places_in(keys, maps[0].column_of),
-    )
+    rows, columns = places_in(queries, maps[0].row_of), places_in(keys, maps[0].column_of)
+    return Lines(trace, tuple(heads), options, tuple(maps), threshold, rows, columns)

@@ -126,22 +126,17 @@ def attention_lines(
 
 
 def live_lines(
-    weights: object,
+    weights: np.ndarray,
     tokens: Sequence[str],
-    *,
-    key_tokens: Sequence[str] | None = None,
-    labels: Sequence[str] = ("",),
-    threshold: float = 0.0,
-    places: Places | None = None,
+    key_tokens: Sequence[str],
+    places: Places,
+    labels: Sequence[str],
+    threshold: float,
 ) -> dict[str, object]:
     """The data of `document.Section.live` for `attention_lines` of the same arguments."""
-    array = _heads(weights)
-    names = names_of_cells(list(tokens), list(key_tokens or tokens), places)
-    told = [[isolated(name) for name in side] for side in names]
-    colours = list(HEADS[: len(labels)])
-    return packed(array) | {
-        "kind": "lines", "heads": list(labels), "colours": colours, "names": told, "least": float(threshold),
-    }  # fmt: skip
+    names = [[isolated(name) for name in side] for side in names_of_cells(list(tokens), list(key_tokens), places)]
+    heads = {"heads": list(labels), "colours": list(HEADS[: len(labels)])}
+    return packed(weights) | {"kind": "lines", **heads, "names": names, "least": float(threshold)}
 
 
 def _heads(weights: object) -> np.ndarray:

@@ -8,22 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from torch import Tensor
 
 from encoder.export.document import Section
 from encoder.export.options import AS_COMPUTED, Options
 from encoder.export.tables import EXACT_TOKENS, attention_frame
-from encoder.export.view import STRONGEST, HeadView, load_map, named, places_in, view_code
+from encoder.export.view import STRONGEST, HeadView, load_map, named, places_in, selected_tokens, view_code
 from encoder.figures import attention_heatmap
 from encoder.measure import ranking
 from encoder.measure.head_map import HeadMap
 from encoder.trace import Trace
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import plotly.graph_objects as go
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Map(HeadView):
     @cached_property
     def cells(self) -> tuple[np.ndarray, int]:
         """(float32 [rows, columns], tokens along the side of a cell)."""
-        rows, columns = (slice(0, len(labels)) for labels in (self.shown.query_labels, self.shown.key_labels))
+        rows, columns = (slice(0, len(places)) for places in self.shown.places)
         size = max(rows.stop, columns.stop) if self.is_exact else EXACT_TOKENS
         weights, block = self.shown.pooled(size, rows, columns)
         return weights.cpu().numpy(), block
@@ -95,44 +93,21 @@ class Map(HeadView):
 
     def strongest(self) -> pd.DataFrame:
         """The strongest weights, strongest first; of a long text single weights, too."""
-        import pandas as pd
-
-        cells = self.shown.strongest(STRONGEST)
-        return pd.DataFrame(
-            {
-                "query": [self.shown.query_tokens(row)[0] for row, _, _ in cells],
-                "from": [self.shown.query_labels[row] for row, _, _ in cells],
-                "key": [self.shown.key_tokens(column)[0] for _, column, _ in cells],
-                "to": [self.shown.key_labels[column] for _, column, _ in cells],
-                "weight": [weight for _, _, weight in cells],
-            }
-        )
+        shown, (queries, keys) = self.shown, self.shown.places
+        rows = [
+            (queries[row], shown.query_labels[row], keys[column], shown.key_labels[column], weight)
+            for row, column, weight in shown.strongest(STRONGEST)
+        ]
+        return pd.DataFrame(rows, columns=["query", "from", "key", "to", "weight"])
 
     def attended(self) -> pd.DataFrame:
         """What the selected queries attend to, summed, strongest first."""
-        import pandas as pd
-
-        found = ranking.strongest(self.shown.from_rows(self.queries), STRONGEST)
-        return pd.DataFrame(
-            {
-                "key": [self.shown.key_tokens(column)[0] for column, _ in found],
-                "to": [self.shown.key_labels[column] for column, _ in found],
-                "weight": [weight for _, weight in found],
-            }
-        )
+        return _sums(self.shown.from_rows(self.queries), self.shown.places[1], self.shown.key_labels, ["key", "to"])
 
     def attending(self) -> pd.DataFrame:
         """Which queries attend to the selected keys, summed, strongest first."""
-        import pandas as pd
-
-        found = ranking.strongest(self.shown.to_columns(self.keys), STRONGEST)
-        return pd.DataFrame(
-            {
-                "query": [self.shown.query_tokens(row)[0] for row, _ in found],
-                "from": [self.shown.query_labels[row] for row, _ in found],
-                "weight": [weight for _, weight in found],
-            }
-        )
+        shown = self.shown
+        return _sums(shown.to_columns(self.keys), shown.places[0], shown.query_labels, ["query", "from"])
 
     def sections(self) -> list[Section]:
         parts = [
@@ -140,25 +115,29 @@ class Map(HeadView):
             Section("The strongest weights of this map", table=self.strongest()),
         ]
         if self.queries:
-            tokens = named(self.shown.query_labels, [(row, self.shown.query_tokens(row)[0]) for row in self.queries])
+            tokens = named(self.shown.query_labels, self.queries, self.shown.places[0])
             parts.append(Section(f"What {tokens} attends to", table=self.attended()))
         if self.keys:
-            tokens = named(self.shown.key_labels, [(at, self.shown.key_tokens(at)[0]) for at in self.keys])
+            tokens = named(self.shown.key_labels, self.keys, self.shown.places[1])
             parts.append(Section(f"What attends to {tokens}", table=self.attending()))
         return parts
 
     def facts(self) -> dict[str, str]:
-        kind = "Map" if None in self.heads[0] else "Head"
-        return {"View": "map", kind: self.name} | self.options.facts() | {"Colours": self.options.colours}
+        return {"View": "map", self.kind: self.name} | self.options.facts() | {"Colours": self.options.colours}
 
     def code(self) -> str:
         layer, head = self.heads[0]
         arguments = {
-            "queries": [self.shown.query_tokens(row)[0] for row in self.queries],
-            "keys": [self.shown.key_tokens(column)[0] for column in self.keys],
+            **selected_tokens(self.shown, self.queries, self.keys),
             "colours": "" if self.colours == "viridis" else self.colours,
         }
         return view_code(f"map(trace, {layer}, {head}", arguments, self.options, draw="figure")
+
+
+def _sums(weights: Tensor, places: Sequence[int], labels: Sequence[str], names: list[str]) -> pd.DataFrame:
+    """The largest of some summed weights, largest first; names: of the columns with the position and the label."""
+    rows = [(places[at], labels[at], weight) for at, weight in ranking.strongest(weights, STRONGEST)]
+    return pd.DataFrame(rows, columns=[*names, "weight"])
 
 
 def map(

@@ -76,7 +76,7 @@ def comparison_frame(found: Comparison, first: Sequence[str], second: Sequence[s
         else:
             places.append(_blocks(place, steps, found.block, len(first)))
     weights = {"a": found.first, "b": found.second, "difference": found.difference}
-    return cells_of(*places, {name: part.numpy() for name, part in weights.items()})
+    return cells_of(places[0], places[1], {name: part.numpy() for name, part in weights.items()})
 
 
 def cells_frame(cells: Sequence[Cell], labels: Sequence[str]) -> pd.DataFrame:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from encoder.export.document import Section
 from encoder.export.options import AS_COMPUTED, Options
@@ -22,9 +23,6 @@ from encoder.figures.numbers import three_digits
 from encoder.measure.head_map import DenseMap, HeadMap
 from encoder.measure.passage import Direction, Shades, passage, shades
 from encoder.trace import Trace
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -51,17 +49,20 @@ class Text(HeadView):
 
     @property
     def _selected(self) -> str:
-        units = [(unit, self.shades.units[unit][0]) for unit in self.shades.held]
-        return named(self.shades.labels, units) if len(units) <= 4 else f"{len(units)} tokens"
+        units = self.shades.held
+        return named(self.shades.labels, units, self._positions) if len(units) <= 4 else f"{len(units)} tokens"
+
+    @property
+    def _positions(self) -> list[int]:
+        """The position of the first token of each unit."""
+        return [tokens[0] for tokens in self.shades.units]
 
     def frame(self) -> pd.DataFrame:
         """A row a token or word: position, label, whether it is selected, and weight (empty: not shown)."""
-        import pandas as pd
-
         found = self.shades
         return pd.DataFrame(
             {
-                "position": [group[0] for group in found.units],
+                "position": self._positions,
                 "token": list(found.labels),
                 "selected": [unit in found.held for unit in range(len(found.units))],
                 "weight": np.array(found.values, dtype=np.float32),
@@ -70,38 +71,26 @@ class Text(HeadView):
 
     def picture(self) -> Picture:
         """The shaded text, as HTML that a notebook shows."""
-        text = passage(self.trace, self.shades.units)
-        return shaded_text(
-            text.paragraphs,
-            self.shades.values,
-            labels=self._labels,
-            direction=self.shades.direction,
-            held=self.shades.held,
-            special=frozenset(text.special),
-            scale_to_max=self.options.scale_to_max,
-            log=self.options.log,
-        )
+        text, found = passage(self.trace, self.shades.units), self.shades
+        special = frozenset(text.special)
+        return shaded_text(text.paragraphs, found.values, held=found.held, special=special, **self._drawn)
 
     @property
-    def _labels(self) -> list[str]:
-        """The name of each unit, with its position where its text occurs more than once."""
-        return disambiguate(self.shades.labels, [group[0] for group in self.shades.units])
+    def _drawn(self) -> dict[str, Any]:
+        """What the picture and its script both need. A label has its position where its text occurs more than once."""
+        return {
+            "labels": disambiguate(self.shades.labels, self._positions),
+            "direction": self.direction,
+            "scale_to_max": self.options.scale_to_max,
+            "log": self.options.log,
+        }
 
     def live(self) -> dict[str, object] | None:
         """Data for the script that makes the picture interactive in a report; None for a long text."""
         if not isinstance(self.shown, DenseMap):
             return None
-        found = self.shades
-        return live_text(
-            passage(self.trace, found.units).paragraphs,
-            self.shown.weights,
-            labels=self._labels,
-            rows=found.rows,
-            columns=found.columns,
-            direction=self.direction,
-            scale_to_max=self.options.scale_to_max,
-            log=self.options.log,
-        )
+        paragraphs, places = passage(self.trace, self.shades.units).paragraphs, (self.shades.rows, self.shades.columns)
+        return live_text(paragraphs, self.shown.weights, places, **self._drawn)
 
     def sentences(self) -> list[str]:
         found, unit = self.shades, "word" if self.options.words else "token"
@@ -115,7 +104,7 @@ class Text(HeadView):
         values = np.nan_to_num(np.array(found.values), nan=0.0)
         most = int(values.argmax())
         if values[most] > 0:
-            strongest = named(found.labels, [(most, found.units[most][0])])
+            strongest = named(found.labels, [most], self._positions)
             said += f" The strongest is {strongest}: {three_digits(float(values[most]))}."
             said += f" Point at a {unit} for its number."
         else:
@@ -139,8 +128,7 @@ class Text(HeadView):
             shaded = "what the selected tokens attend to"
         elif self.selected:
             shaded = "what attends to the selected tokens"
-        kind = "Map" if None in self.heads[0] else "Head"
-        said = {"View": "text", kind: self.name, "Shaded by": shaded, "Shades": self.options.colours}
+        said = {"View": "text", self.kind: self.name, "Shaded by": shaded, "Shades": self.options.colours}
         return said | self.options.facts()
 
     def code(self) -> str:

@@ -80,17 +80,16 @@ def shaded_text(
 def live_text(
     paragraphs: Sequence[Sequence[tuple[str, int]]],
     weights: object,
+    places: tuple[Sequence[int], Sequence[int]],
     *,
     labels: Sequence[str],
-    rows: Sequence[int],
-    columns: Sequence[int],
-    direction: Literal["to", "from"] = "to",
-    scale_to_max: bool = False,
-    log: bool = False,
+    direction: Literal["to", "from"],
+    **options: bool,
 ) -> dict[str, object]:
     """The data of `document.Section.live` for `shaded_text` of the same arguments.
 
-    weights: the map [R, C]; rows, columns [U]: the place of each unit in it, -1: none.
+    weights: the map [R, C]; places: the row [U] and the column [U] of each unit in it, -1: none; options: scale_to_max
+    and log.
     """
     target = "key" if direction == "to" else "query"
     steps = (inks(step / 100, target) for step in range(101))
@@ -98,11 +97,10 @@ def live_text(
         "kind": "text",
         "names": [isolated(label) for label in labels],
         "order": [unit for paragraph in paragraphs for _, unit in paragraph if unit >= 0],
-        "rows": list(rows),
-        "columns": list(columns),
+        "rows": list(places[0]),
+        "columns": list(places[1]),
         "direction": direction,
-        "scale_to_max": scale_to_max,
-        "log": log,
+        **options,
         "inks": [" ".join(f"{theme}{ink}" for theme, ink in zip("ld", pair, strict=True) if ink) for pair in steps],
     }
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
@@ -15,9 +16,6 @@ from encoder.figures import isolated
 from encoder.measure import head_map
 from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
 from encoder.trace import Trace
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Rows of a table of the strongest weights.
 STRONGEST = 20
@@ -41,6 +39,11 @@ class HeadView(ABC):
         """The name of the head, or of the heads."""
         first, *more = self.names
         return " + ".join(self.names) if len(more) <= 3 else f"{first} and {len(more)} more heads"
+
+    @property
+    def kind(self) -> str:
+        """What a report calls the first map: of one head, or an average."""
+        return "Map" if None in self.heads[0] else "Head"
 
     @property
     @abstractmethod
@@ -104,9 +107,15 @@ def places_in(tokens: Sequence[int], place: Callable[[int], int | None]) -> tupl
     return tuple(sorted({found for token in tokens if (found := place(token)) is not None}))
 
 
-def named(labels: Sequence[str], places: Sequence[tuple[int, int]]) -> str:
-    """Tokens with their positions, as text. places: (index of the label, position) of each."""
-    return ", ".join(f"{isolated(labels[place])} ({position})" for place, position in places)
+def named(labels: Sequence[str], chosen: Sequence[int], places: Sequence[int]) -> str:
+    """Some rows or columns as text, with the positions of their tokens. places: the position of each label."""
+    return ", ".join(f"{isolated(labels[at])} ({places[at]})" for at in chosen)
+
+
+def selected_tokens(shown: HeadMap, queries: Sequence[int], keys: Sequence[int]) -> dict[str, object]:
+    """The token positions of selected rows and columns, as `view_code` takes them."""
+    rows, columns = shown.places
+    return {"queries": [rows[row] for row in queries], "keys": [columns[column] for column in keys]}
 
 
 def view_code(call: str, arguments: Mapping[str, object], options: Options, draw: str = "picture") -> str:
