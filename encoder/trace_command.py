@@ -123,24 +123,13 @@ def add_trace(subparsers: Subparsers) -> None:
         metavar="MODEL",
         help="minilm, twin-pre, twin-post, a folder or a Hub id (default: %(default)s)",
     )
-    trace.add_argument(
-        "--norm",
-        choices=("trained", "pre", "post"),
-        default="trained",
-        help="placement of the LayerNorms (default: as trained; pre and post move them without retraining)",
-    )
-    trace.add_argument(
-        "--special",
-        choices=("show", "zero", "renormalise"),
-        default="show",
-        help="special tokens such as [CLS]: shown, set to 0, or left out with rows scaled to sum to 1",
-    )
-    trace.add_argument(
-        "--view",
-        choices=("map", "lines", "text"),
-        default="map",
-        help="a map, lines from token to token, or the shaded text (default: %(default)s)",
-    )
+    norms = "placement of the LayerNorms (default: as trained; pre and post move them without retraining)"
+    special = "special tokens such as [CLS]: shown, set to 0, or left out with rows scaled to sum to 1"
+    views = "a map, lines from token to token, or the shaded text (default: %(default)s)"
+    devices = "device of the model (default: %(default)s)"
+    _add_choice(trace, "--norm", ("trained", "pre", "post"), norms)
+    _add_choice(trace, "--special", ("show", "zero", "renormalise"), special)
+    _add_choice(trace, "--view", ("map", "lines", "text"), views)
     trace.add_argument(
         "--select",
         "--hold",
@@ -165,13 +154,13 @@ def add_trace(subparsers: Subparsers) -> None:
         choices=("to", "from"),
         help="text: shade it by what the selected tokens attend to, or by what attends to them (default: to)",
     )
-    trace.add_argument(
-        "--device",
-        choices=("auto", "cpu", "cuda", "mps"),
-        default="auto",
-        help="device of the model (default: %(default)s)",
-    )
+    _add_choice(trace, "--device", ("auto", "cpu", "cuda", "mps"), devices)
     trace.set_defaults(run=trace_sentence)
+
+
+def _add_choice(parser: argparse.ArgumentParser, name: str, choices: tuple[str, ...], text: str) -> None:
+    """An option whose default is the first of its choices."""
+    parser.add_argument(name, choices=choices, default=choices[0], help=text)
 
 
 def _numbers(text: str) -> list[int]:

@@ -78,7 +78,9 @@ def document(
         scripts.append(joined(HERE / "interactive_report.js"))
     body = [f"<h1>{escape(title)}</h1>"]
     body += [f'<blockquote dir="auto">{escape(text)}</blockquote>'] if text else []
-    body += [_facts(facts)] if facts else []
+    if facts:
+        rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
+        body.append(f"<dl>{rows}</dl>")
     body += [_section(section, number) for number, section in enumerate(sections)]
     if code:
         body.append(f"<section><h2>The same in Python</h2><pre><code>{escape(code)}</code></pre></section>")
@@ -114,11 +116,6 @@ def _policy(scripts: Sequence[str]) -> str:
         "default-src &#39;none&#39;; img-src data: blob:; style-src &#39;unsafe-inline&#39;; "
         f"script-src {allowed}; base-uri &#39;none&#39;; form-action &#39;none&#39;"
     )
-
-
-def _facts(facts: Mapping[str, object]) -> str:
-    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
-    return f"<dl>{rows}</dl>"
 
 
 def _section(section: Section, number: int) -> str:

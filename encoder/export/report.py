@@ -6,7 +6,8 @@ The command line and every page of the app use these functions, so the same view
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from encoder.errors import EncoderError
 from encoder.export.document import Section, document, grid_picture
@@ -15,9 +16,6 @@ from encoder.export.view import HeadView
 from encoder.measure import aggregate
 from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Side of the small maps, in cells.
 SMALL = 64
@@ -40,14 +38,8 @@ def file(suffix: str, model: TextEncoder, origin: Origin, view: HeadView) -> byt
     source, code = trace.source, ""
     if source is not None:
         code = python_lines(origin, source.text, source.pair, view.code(), padded=trace)
-    return document(
-        f"{view.name} of {model.name}",
-        sections(view),
-        text=typed(trace),
-        facts=said,
-        code=code,
-        footer=footer(),
-    ).encode()
+    title = f"{view.name} of {model.name}"
+    return document(title, sections(view), text=typed(trace), facts=said, code=code, footer=footer()).encode()
 
 
 def as_csv(frame: pd.DataFrame) -> bytes:
@@ -73,7 +65,7 @@ def sections(view: HeadView, colours: str = "viridis") -> list[Section]:
 
 
 def facts(model: TextEncoder, trace: Trace, **more: object) -> dict[str, str]:
-    """What a report states about model and text; `more` follows."""
+    """What a report states about model and text; `more` follows, special_tokens as "Special tokens"."""
     config = model.config
     said = {
         "Model": f"{model.name}: {model.n_parameters:,} parameters, {config.n_layers} layers × {config.n_heads} heads, "
@@ -93,12 +85,7 @@ def facts(model: TextEncoder, trace: Trace, **more: object) -> dict[str, str]:
         said["Tokens"] += f", padded to {length:,} as in a batch{hidden}"
     if model.notes:
         said["Note"] = " ".join(model.notes)
-    return said | {_heading(name): str(value) for name, value in more.items()}
-
-
-def _heading(name: str) -> str:
-    """ "special_tokens" -> "Special tokens"."""
-    return name[:1].upper() + name[1:].replace("_", " ")
+    return said | {name[:1].upper() + name[1:].replace("_", " "): str(value) for name, value in more.items()}
 
 
 def typed(trace: Trace) -> str:

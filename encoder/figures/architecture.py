@@ -129,6 +129,7 @@ def _bars(
     """The blocks themselves, and the points for the keyboard."""
     boxes = [places[block.key] for block in drawn]
     shades = [SHADES.get(block.kind, colour.NEUTRAL) for block in drawn]
+    frames = [colour.EMPHASIS if block.key == selected else SHADES.get(block.kind, colour.NEUTRAL) for block in drawn]
     words = [_hover(block) for block in drawn]
     figure.add_bar(
         orientation="h",
@@ -138,13 +139,7 @@ def _bars(
         width=[place.bottom - place.top for place in boxes],
         marker={
             "color": [colour.faded(shade, 0.18) for shade in shades],
-            "line": {
-                "color": [
-                    colour.EMPHASIS if block.key == selected else shade
-                    for block, shade in zip(drawn, shades, strict=True)
-                ],
-                "width": [3 if block.key == selected else 1.2 for block in drawn],
-            },
+            "line": {"color": frames, "width": [3 if block.key == selected else 1.2 for block in drawn]},
             "cornerradius": 5,
         },
         customdata=words,
@@ -237,10 +232,7 @@ def _arrow(figure: go.Figure, source: Rectangle, target: Rectangle) -> None:
     wide = source if source.right - source.left > target.right - target.left else target
     narrow = target if wide is source else source
     x = narrow.middle[0] if low <= narrow.middle[0] <= high else (low + high) / 2
-    figure.add_annotation(
-        x=x, y=target.top - 0.5, ax=x, ay=source.bottom + 0.5, xref="x", yref="y", axref="x", ayref="y", text="",
-        showarrow=True, arrowhead=2, arrowsize=0.9, arrowwidth=1.2, arrowcolor=colour.NEUTRAL, standoff=0,
-    )  # fmt: skip
+    _arrow_head(figure, (x, source.bottom + 0.5), (x, target.top - 0.5), colour.NEUTRAL, 1.2)
 
 
 def _residual(figure: go.Figure, source: Rectangle, target: Rectangle) -> None:
@@ -249,9 +241,15 @@ def _residual(figure: go.Figure, source: Rectangle, target: Rectangle) -> None:
     line = {"color": colour.EMPHASIS, "width": 1.6}
     path = f"M {MIDDLE},{start} L {LINE},{start} L {LINE},{end} L {target.left - 1},{end}"
     figure.add_shape(type="path", path=path, line=line, layer="below", fillcolor=CLEAR)
+    _arrow_head(figure, (target.left - 3, end), (target.left, end), colour.EMPHASIS, 1.6)
+
+
+def _arrow_head(
+    figure: go.Figure, start: tuple[float, float], end: tuple[float, float], shade: str, width: float
+) -> None:
     figure.add_annotation(
-        x=target.left, y=end, ax=target.left - 3, ay=end, xref="x", yref="y", axref="x", ayref="y", text="",
-        showarrow=True, arrowhead=2, arrowsize=0.9, arrowwidth=1.6, arrowcolor=colour.EMPHASIS,
+        x=end[0], y=end[1], ax=start[0], ay=start[1], xref="x", yref="y", axref="x", ayref="y", text="",
+        showarrow=True, arrowhead=2, arrowsize=0.9, arrowwidth=width, arrowcolor=shade,
     )  # fmt: skip
 
 

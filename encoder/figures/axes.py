@@ -28,6 +28,8 @@ LONGEST_LABEL = 28
 ABOVE = 0.9999
 #: Up to so many tokens a part of a long text labels each; of more tokens, about so many.
 ALL_LABELS_UP_TO, LABELS_OF_A_PART = 48, 20
+#: An axis of cells: labels without lines.
+BARE = {"showgrid": False, "zeroline": False, "ticks": "", "automargin": True}
 
 
 def as_array(x: object, *, name: str, ndim: int) -> np.ndarray:
@@ -118,10 +120,7 @@ def token_axis(
         "tickvals": np.array(positions, dtype=np.int32),
         "ticktext": texts,
         "title": {"text": title, "standoff": 10},
-        "showgrid": False,
-        "zeroline": False,
-        "ticks": "",
-        "automargin": True,
+        **BARE,
     }
     if axis["tickmode"] != "array":
         axis["labelalias"] = {str(position): name for position, name in zip(positions, told, strict=True)}
@@ -157,10 +156,7 @@ def component_axis(count: int, *, title: str, downwards: bool = False) -> dict[s
         **ticks,
         "tickangle": 0,
         "title": {"text": title, "standoff": 6},
-        "showgrid": False,
-        "zeroline": False,
-        "ticks": "",
-        "automargin": True,
+        **BARE,
     }
 
 

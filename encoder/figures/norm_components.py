@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from plotly.subplots import make_subplots
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, component_axis, margin, neutral_layout, plain_axis
-from encoder.figures.traces import LEGEND
+from encoder.figures.traces import LEGEND, bars
 from encoder.figures.vectors import signed_bars
 
 #: Components farther than this many standard deviations from the mean of all components count as outliers.
@@ -19,12 +20,7 @@ OUTLIER = 4.0
 
 
 def component_sizes(
-    ratio: object,
-    *,
-    threshold: float,
-    chance: float,
-    named: Sequence[int] = (),
-    selected: int | None = None,
+    ratio: object, *, threshold: float, chance: float, named: Sequence[int] = (), selected: int | None = None
 ) -> go.Figure:
     """The largest |x| of each component over all tokens, in units of the median: a bar a component, logarithmic.
 
@@ -40,14 +36,8 @@ def component_sizes(
         ("outlier", values > threshold, colour.EMPHASIS),
         ("other", values <= threshold, colour.NEUTRAL),
     ):
-        figure.add_bar(
-            x=places[chosen],
-            y=values[chosen],
-            name=name,
-            width=1,
-            marker={"color": shade, "line": {"width": 0}},
-            hovertemplate="component %{x}: %{y:.3g} × the median<extra></extra>",
-        )
+        hover = "component %{x}: %{y:.3g} × the median"
+        figure.add_trace(bars(places[chosen], values[chosen], name, shade, hover, width=1))
     figure.update_layout(
         xaxis=component_axis(len(values), title="component"),
         yaxis=plain_axis("largest |x| / median") | {"type": "log", "dtick": ticks},
@@ -57,14 +47,7 @@ def component_sizes(
     figure.add_hline(y=chance, line={"color": colour.NEUTRAL, "width": 1.5, "dash": "dot"})
     for component in named:
         # On a logarithmic axis an annotation's place is the exponent.
-        figure.add_annotation(
-            text=str(component),
-            x=component,
-            y=float(np.log10(values[component])),
-            showarrow=False,
-            yanchor="bottom",
-            font={"size": 11},
-        )
+        figure.add_annotation(component_name(component, float(np.log10(values[component])), yanchor="bottom"))
     if selected is not None:
         figure.add_vline(x=selected, line={"color": colour.EMPHASIS, "width": 1.5})
     return figure
@@ -118,9 +101,9 @@ def _component_rows(rows: list[tuple[str, np.ndarray, float]], selected: int | N
     figure.update_layout(neutral_layout(margin=margin(30), barmode="overlay", showlegend=False))
     figure.update_annotations(x=0, xanchor="left", xref="paper", font={"size": 13})
     for number, (_, values, base) in enumerate(rows, start=1):
-        hover = "component %{x}: %{customdata:.4g}<extra></extra>"
-        bars = signed_bars(values, "residual", customdata=values, hovertemplate=hover, base=base)
-        figure.add_traces(bars, rows=number, cols=1)
+        hover = "component %{x}: %{customdata:.4g}"
+        shown = signed_bars(values, "residual", customdata=values, hover=hover, base=base)
+        figure.add_traces(shown, rows=number, cols=1)
         across = component_axis(n_components, title="component" if number == len(rows) else "")
         figure.update_xaxes(across | {"showticklabels": number == len(rows)}, row=number, col=1)
         figure.update_yaxes(plain_axis(""), row=number, col=1)
@@ -133,19 +116,14 @@ def _component_rows(rows: list[tuple[str, np.ndarray, float]], selected: int | N
 
 def _name_outliers(figure: go.Figure, values: np.ndarray, row: int, most: int = 4) -> None:
     for component in outliers(values)[:most]:
-        above = values[component] > values.mean()
-        figure.add_annotation(
-            text=str(int(component)),
-            x=int(component),
-            y=float(values[component]),
-            showarrow=False,
-            xanchor="left",
-            xshift=3,
-            yanchor="top" if above else "bottom",
-            font={"size": 11},
-            row=row,
-            col=1,
-        )
+        side = "top" if values[component] > values.mean() else "bottom"
+        name = component_name(int(component), float(values[component]), yanchor=side, xanchor="left", xshift=3)
+        figure.add_annotation(name, row=row, col=1)
+
+
+def component_name(component: int, y: float, **place: Any) -> dict[str, Any]:
+    """The number of a component as an annotation at its bar."""
+    return {"text": str(component), "x": component, "y": y, "showarrow": False, "font": {"size": 11}, **place}
 
 
 def token_steps(

@@ -13,7 +13,7 @@ from encoder.figures.attention import LOG_DECADES, attention_heatmap
 from encoder.figures.axes import as_array, check_labels, logarithmic_bar, margin, neutral_layout, plain_axis, token_axis
 from encoder.figures.marks import pill
 from encoder.figures.tiled_heatmap import attention_window
-from encoder.figures.traces import LEGEND, curve
+from encoder.figures.traces import LEGEND, bars, curve
 
 #: The series of the charts: attention, norm-weighted attention, an average word.
 ATTENTION, NORM_WEIGHTED, WORD = colour.SERIES[0], colour.SERIES[1], colour.NEUTRAL
@@ -105,12 +105,7 @@ def shares_by_layer(
 
 
 def shares_by_token(
-    attention: object,
-    weighted: object,
-    labels: Sequence[str],
-    *,
-    first: int = 0,
-    selected: int | None = None,
+    attention: object, weighted: object, labels: Sequence[str], *, first: int = 0, selected: int | None = None
 ) -> go.Figure:
     """Two bars a token: its share of a layer's attention and norm-weighted attention, [T] each.
 
@@ -124,13 +119,8 @@ def shares_by_token(
     labels = check_labels(labels, first + count, "labels")
     figure = go.Figure(layout=neutral_layout(margin=margin(54)))
     for name, values, shade in pairs:
-        figure.add_bar(
-            x=first + np.arange(count, dtype=np.int32),
-            y=values,
-            name=name,
-            marker={"color": shade, "line": {"width": 0}},
-            hovertemplate=f"%{{x}}, share of {name}: %{{y:.1%}}<extra></extra>",
-        )
+        places = first + np.arange(count, dtype=np.int32)
+        figure.add_trace(bars(places, values, name, shade, f"%{{x}}, share of {name}: %{{y:.1%}}"))
     across = token_axis(labels, first, count, title="key token")
     figure.update_layout(
         barmode="group",

@@ -65,15 +65,7 @@ def layer_curves(
             # Not clipped: the highest point lies on the plot's upper edge.
             figure.add_trace(placement_curve(x, array, placement, f"{name}, %{{x}}", name, cliponaxis=False, **look))
     names = list(ticks) if ticks is not None else [str(place) for place in range(n_places)]
-    every = -(-len(names) // 16)
-    figure.update_xaxes(
-        plain_axis(across),
-        range=[-0.3, n_places - 0.7],
-        tickvals=list(range(0, n_places, every)),
-        ticktext=names[:n_places:every],
-        showgrid=False,
-        zeroline=False,
-    )
+    figure.update_xaxes(_named_axis(across, names, n_places), range=[-0.3, n_places - 0.7])
     figure.update_yaxes(log_axis(title, log))
     if floor is not None and not log:
         figure.update_yaxes(range=[floor, None], autorangeoptions={"include": floor})
@@ -98,13 +90,16 @@ def norm_curves(
         bars = None if spread is None else {"type": "data", "array": as_array(spread, name="spread", ndim=1)}
         x, hover = np.array(places, dtype=np.int32), f"{PLACEMENT_NAMES[placement]}, %{{customdata}}"
         figure.add_trace(placement_curve(x, array, placement, hover, error_y=bars, customdata=list(names)))
-    every = -(-len(order) // 16)
-    figure.update_xaxes(
-        plain_axis("norm"), tickvals=list(range(0, len(order), every)), ticktext=order[::every], showgrid=False,
-        zeroline=False,
-    )  # fmt: skip
+    figure.update_xaxes(_named_axis("norm", order, len(order)))
     figure.update_yaxes(log_axis(title, log))
     return figure
+
+
+def _named_axis(title: str, names: Sequence[str], count: int) -> dict[str, Any]:
+    """An axis of `count` named places with at most 16 names on it."""
+    every = -(-len(names) // 16)
+    ticks = {"tickvals": list(range(0, count, every)), "ticktext": names[:count:every]}
+    return plain_axis(title) | ticks | {"showgrid": False, "zeroline": False}
 
 
 def recorded_curves(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
+from encoder.figures.attention import SQUARE_ACROSS, SQUARE_DOWN
 from encoder.figures.axes import (
     as_array,
     check_labels,
@@ -23,7 +23,7 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import band
-from encoder.figures.traces import LEGEND, curve, heatmap, signed_heatmap
+from encoder.figures.traces import LEGEND, bars, curve, heatmap, signed_heatmap
 from encoder.figures.vectors import robust_limit
 
 
@@ -36,11 +36,8 @@ def position_heatmap(
     """
     values = as_array(encoding, name="encoding", ndim=2)
     limit = robust_limit(values) if limit is None else float(limit)
-    figure = _position_map(
-        component_axis(values.shape[1], title="component"),
-        signed_heatmap(values, "position", limit, "position %{y}, component %{x}: %{z:.3f}"),
-    )
-    return _finish(figure, title, selected, values.shape[0])
+    cells = signed_heatmap(values, "position", limit, "position %{y}, component %{x}: %{z:.3f}")
+    return _position_map("component", cells, title, selected)
 
 
 def position_products(encoding: object, *, cosine: bool = False) -> np.ndarray:
@@ -83,14 +80,8 @@ def position_dot_products(
     matrix = as_array(products, name="products", ndim=2)
     limit = 1.0 if cosine else robust_limit(matrix)
     name = "cosine" if cosine else "dot product"
-    figure = _position_map(
-        component_axis(matrix.shape[1], title="position"),
-        signed_heatmap(matrix, "position", limit, f"positions %{{y}} and %{{x}}: {name} %{{z:.3f}}", name),
-    )
-    # Square, and at the left edge, where the colour bar is.
-    figure.update_xaxes(constrain="domain", constraintoward="left")
-    figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain", constraintoward="top")
-    return _finish(figure, title, selected, len(matrix))
+    cells = signed_heatmap(matrix, "position", limit, f"positions %{{y}} and %{{x}}: {name} %{{z:.3f}}", name)
+    return _position_map("position", cells, title, selected).update_layout(xaxis=SQUARE_ACROSS, yaxis=SQUARE_DOWN)
 
 
 def distance_curve(
@@ -130,11 +121,7 @@ def distance_curve(
             marker={"color": colour.EMPHASIS, "size": 11, "line": {"color": "#ffffff", "width": 1.5}},
             hovertemplate=f"{name}, distance %{{x}}: %{{y:.3f}}<extra></extra>",
         )
-    figure.update_layout(
-        legend=LEGEND,
-        showlegend=len(curves) > 1 or mark is not None,
-        hovermode="closest",
-    )
+    figure.update_layout(legend=LEGEND, showlegend=len(curves) > 1 or mark is not None, hovermode="closest")
     return figure
 
 
@@ -171,14 +158,8 @@ def order_bars(
         ("position changed", elsewhere, colour.SERIES[0]),
         ("same position", ~elsewhere, colour.faded(colour.NEUTRAL, 0.6)),
     ):
-        figure.add_bar(
-            x=places[chosen],
-            y=values[chosen],
-            name=name,
-            width=0.85,
-            marker={"color": shade, "line": {"width": 0}},
-            hovertemplate="%{x}: cosine %{y:.4f}<extra></extra>",
-        )
+        hover = "%{x}: cosine %{y:.4f}"
+        figure.add_trace(bars(places[chosen], values[chosen], name, shade, hover, width=0.85))
     figure.update_layout(
         neutral_layout(
             xaxis=token_axis(labels, first, len(values), title="token"),
@@ -205,29 +186,21 @@ def rotary_angles(angle: object, *, title: str | None = None, selected: int | No
     values = np.mod(as_array(angle, name="angle", ndim=2), np.float32(2 * np.pi))
     hover = "position %{y}, pair %{x}: rotated by %{z:.3f} rad"
     turns = {"tickvals": np.linspace(0, 2 * np.pi, 5), "ticktext": ["0", "π/2", "π", "3π/2", "2π"]}
-    figure = _position_map(
-        component_axis(values.shape[1], title="pair of components"),
-        heatmap(values, (0, 2 * np.pi), colour.cyclic(), colour_bar("angle", **turns), hover),
-    )
-    return _finish(figure, title, selected, values.shape[0])
+    cells = heatmap(values, (0, 2 * np.pi), colour.cyclic(), colour_bar("angle", **turns), hover)
+    return _position_map("pair of components", cells, title, selected)
 
 
-def _position_map(across: dict[str, Any], cells: go.Heatmap) -> go.Figure:
-    """Cells with positions downwards. across: the other axis."""
+def _position_map(across: str, cells: go.Heatmap, title: str | None, selected: int | None) -> go.Figure:
+    """Cells with positions downwards, the selected one marked. across: what the other axis counts."""
     n_rows, n_columns = cells.z.shape
     layout = neutral_layout(
-        margin=margin(60),
-        xaxis=across,
+        margin=margin(90 if title else 60),
+        xaxis=component_axis(n_columns, title=across),
         yaxis=component_axis(n_rows, title="position", downwards=True),
+        annotations=[heading(title)] if title else [],
         uirevision=f"{n_rows}x{n_columns}",
     )
-    return go.Figure(cells, layout)
-
-
-def _finish(figure: go.Figure, title: str | None, selected: int | None, n_rows: int) -> go.Figure:
-    if title:
-        figure.add_annotation(heading(title))
-        figure.update_layout(margin={"t": 90})
+    figure = go.Figure(cells, layout)
     if selected is not None and 0 <= selected < n_rows:
         figure.add_hline(y=selected, line={"color": colour.EMPHASIS, "width": 1.5})
     return figure

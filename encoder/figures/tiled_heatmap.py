@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.attention import Positions, Scale, attention_cells, map_traces, positions, spans
-from encoder.figures.axes import as_array, disambiguate, margin, neutral_layout, shown_label, shown_name
+from encoder.figures.axes import BARE, as_array, disambiguate, margin, neutral_layout, shown_label, shown_name
 from encoder.figures.marks import band
 
 #: Up to this many tokens across, each one's label is written on the axis.
@@ -91,10 +91,7 @@ def _axis(
         "tickvals": centres.astype(np.float32),
         "ticktext": texts if named else told,  # where ticks are numbers, only hover labels use this
         "title": {"text": title, "standoff": 10},
-        "showgrid": False,
-        "zeroline": False,
-        "ticks": "",
-        "automargin": True,
+        **BARE,
     }
     if named:
         axis |= {

@@ -73,6 +73,12 @@ def curve(
     )
 
 
+def bars(x: object, y: object, name: str | None, shade: str | list[str], hover: str, **more: Any) -> go.Bar:
+    """Bars without an outline. shade: the colour of all bars, or of each."""
+    marker = {"color": shade, "line": {"width": 0}}
+    return go.Bar(x=x, y=y, name=name, marker=marker, hovertemplate=f"{hover}<extra></extra>", **more)
+
+
 def log_axis(title: str, log: bool) -> dict[str, Any]:
     """An axis of numbers, logarithmic where `log`."""
     return plain_axis(title) | {"type": "log" if log else "linear"}

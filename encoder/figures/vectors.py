@@ -22,7 +22,7 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import band, mark
-from encoder.figures.traces import LEGEND, signed_heatmap
+from encoder.figures.traces import LEGEND, bars, signed_heatmap
 
 #: kind -> what a row of the map belongs to, and the colour that marks a selected one.
 _ROWS = {
@@ -100,15 +100,8 @@ def dot_product_terms(q: object, k: object) -> pd.DataFrame:
     if len(queries) != len(keys):
         raise ValueError(f"q has {len(queries)} components and k has {len(keys)}: give as many of both.")
     products = queries.astype(np.float64) * keys
-    return pd.DataFrame(
-        {
-            "component": np.arange(len(products)),
-            "q": queries,
-            "k": keys,
-            "product": products,
-            "running_sum": products.cumsum(),
-        }
-    )
+    sums = {"product": products, "running_sum": products.cumsum()}
+    return pd.DataFrame({"component": np.arange(len(products)), "q": queries, "k": keys, **sums})
 
 
 @dataclass(frozen=True)
@@ -141,11 +134,7 @@ def dot_product_summary(terms: pd.DataFrame) -> DotProduct:
 
 
 def dot_product_bars(
-    q: object,
-    k: object,
-    *,
-    scale: float | None = None,
-    order: Literal["component", "size"] = "component",
+    q: object, k: object, *, scale: float | None = None, order: Literal["component", "size"] = "component"
 ) -> go.Figure:
     """The K products of a query and a key as bars, and their running sum as a line that ends at q . k.
 
@@ -168,12 +157,7 @@ def dot_product_bars(
         across = component_axis(len(terms), title="component, largest product first") | {"labelalias": names}
     total = float(terms["running_sum"].iloc[-1])
     figure = go.Figure(_product_traces(terms, scale), neutral_layout(xaxis=across, yaxis=plain_axis("product, sum")))
-    figure.update_layout(
-        barmode="overlay",
-        legend=LEGEND,
-        uirevision=f"{len(terms)}",
-        hovermode="closest",
-    )
+    figure.update_layout(barmode="overlay", legend=LEGEND, uirevision=f"{len(terms)}", hovermode="closest")
     figure.add_hline(y=total, line={"color": colour.EMPHASIS, "width": 1, "dash": "dot"})
     return figure
 
@@ -183,14 +167,13 @@ def _product_traces(terms: pd.DataFrame, scale: float | None) -> list[go.Bar | g
     total = float(terms["running_sum"].iloc[-1])
     scaled = "" if scale is None else f"; × {scale:.4f} = {signed(total * scale)}"
     places = np.arange(len(terms), dtype=np.int32)
-    bars = signed_bars(
+    products = signed_bars(
         terms["product"].to_numpy(),
         "signed",
         customdata=terms[["component", "q", "k"]].to_numpy(),
         names=("product below 0", "product above 0"),
         width=0.85,
-        hovertemplate="component %{customdata[0]:d}: "
-        "%{customdata[1]:.3f} × %{customdata[2]:.3f} = %{y:.3f}<extra></extra>",
+        hover="component %{customdata[0]:d}: %{customdata[1]:.3f} × %{customdata[2]:.3f} = %{y:.3f}",
     )
     line = go.Scatter(
         x=places,
@@ -200,7 +183,7 @@ def _product_traces(terms: pd.DataFrame, scale: float | None) -> list[go.Bar | g
         line={"color": colour.NEUTRAL, "width": 2, "shape": "hv"},
         hovertemplate="running sum: %{y:.3f}<extra></extra>",
     )
-    return [*bars, line]
+    return [*products, line]
 
 
 def signed(value: float) -> str:
@@ -213,7 +196,7 @@ def signed_bars(
     kind: str,
     *,
     customdata: np.ndarray,
-    hovertemplate: str,
+    hover: str,
     names: tuple[str, str] = ("negative", "positive"),
     base: float = 0.0,
     width: float = 1.0,
@@ -225,15 +208,9 @@ def signed_bars(
     below = values < base
     places = np.arange(len(values), dtype=np.int32)
     return [
-        go.Bar(
-            x=places[chosen],
-            y=(values - values.dtype.type(base))[chosen],
-            base=base,
-            width=width,
-            name=name,
+        bars(
+            places[chosen], (values - values.dtype.type(base))[chosen], name, shade, hover, base=base, width=width,
             customdata=customdata[chosen],
-            marker={"color": shade, "line": {"width": 0}},
-            hovertemplate=hovertemplate,
         )
         for chosen, name, shade in zip((below, ~below), names, colour.SIGNED[kind], strict=True)
-    ]
+    ]  # fmt: skip

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, check_labels, margin, neutral_layout, plain_axis, shown_label, token_axis
-from encoder.figures.traces import LEGEND
+from encoder.figures.traces import LEGEND, bars
 
 #: role -> colour of the bars that belong to it.
 ROLES = {"q": colour.QUERY, "k": colour.KEY, "v": colour.VALUE, "other": colour.NEUTRAL, "chosen": colour.EMPHASIS}
@@ -58,15 +58,8 @@ def token_bars(
     places = first + np.arange(count, dtype=np.int32)
     shades = [ROLES[role] for role in roles] or list(colour.SERIES)
     names = np.array([shown_label(labels[place]) for place in places], dtype=object)
-    bars = [
-        go.Bar(
-            x=places,
-            y=values,
-            name=name,
-            marker={"color": shade, "line": {"width": 0}},
-            customdata=names,
-            hovertemplate=f"%{{customdata}}: {name} %{{y:.4f}}<extra></extra>",
-        )
+    drawn = [
+        bars(places, values, name, shade, f"%{{customdata}}: {name} %{{y:.4f}}", customdata=names)
         for (name, values), shade in zip(arrays.items(), shades, strict=False)
     ]
     layout = neutral_layout(
@@ -78,7 +71,7 @@ def token_bars(
         showlegend=len(arrays) > 1,
         hovermode="closest",
     )
-    figure = go.Figure(bars, layout)
+    figure = go.Figure(drawn, layout)
     if chosen is not None and first <= chosen < first + count:
         figure.add_vrect(x0=chosen - 0.5, x1=chosen + 0.5, line={"color": colour.KEY_LABEL, "width": 1.5})
     return figure
@@ -98,14 +91,8 @@ def _bars(values: np.ndarray, names: Sequence[str], *, height_of: str, title: st
     places = np.arange(len(values), dtype=np.int32)
     texts = [shown_label(name) for name in names]
     below, above = colour.SIGNED["residual"]
-    bars = go.Bar(
-        x=places,
-        y=values,
-        width=0.8,
-        marker={"color": [below if value < 0 else above for value in values], "line": {"width": 0}},
-        customdata=np.array(texts, dtype=object),
-        hovertemplate="%{customdata}: %{y:.4f}<extra></extra>",
-    )
+    shades = [below if value < 0 else above for value in values]
+    drawn = bars(places, values, None, shades, "%{customdata}: %{y:.4f}", customdata=np.array(texts, dtype=object))
     across = plain_axis(title) | {
         "range": [-0.6, len(values) - 0.4],
         "tickvals": places,
@@ -114,7 +101,8 @@ def _bars(values: np.ndarray, names: Sequence[str], *, height_of: str, title: st
         "showgrid": False,
     }
     look = {"margin": margin(12), "showlegend": False, "hovermode": "closest"}
-    return go.Figure(bars, neutral_layout(xaxis=across, yaxis=plain_axis(height_of), **look))
+    drawn.width = 0.8
+    return go.Figure(drawn, neutral_layout(xaxis=across, yaxis=plain_axis(height_of), **look))
 
 
 def _outline(figure: go.Figure, place: int) -> None:
