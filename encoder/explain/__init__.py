@@ -8,8 +8,6 @@
 A step is a frozen dataclass with float32 arrays, labels and its formula as LaTeX. `chain` runs all steps in order.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from encoder.explain.chain import Chain, chain

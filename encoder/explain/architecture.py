@@ -6,8 +6,6 @@ Shapes: T tokens, L layers, H heads, D d_model, K width of a head, F width of th
 vocabulary.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

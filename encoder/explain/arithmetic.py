@@ -5,8 +5,6 @@ It shares no code with the model; the tests compare the two.
 Shapes: H heads, T tokens (queries i, keys j), D d_model, K width of a head, F width of the FFN.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

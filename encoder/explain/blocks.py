@@ -3,8 +3,6 @@
 Shapes as in `encoder.explain.architecture`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from encoder.config import EncoderConfig

@@ -3,8 +3,6 @@
 Shapes: H heads, T tokens (queries i, keys j), D d_model, K width of a head, F width of the FFN.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

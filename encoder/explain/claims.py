@@ -3,8 +3,6 @@
 for claim in claims(): ...            # the notes' numbers, the computed ones, and why they differ
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A number on the screen beside its float64 recomputation: their difference and the verdict."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

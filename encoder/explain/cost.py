@@ -6,8 +6,6 @@ element-wise operations by the convention in ELEMENTWISE.
 Shapes: n tokens, L layers, H heads, D d_model, K width of a head, F width of the FFN, E width of the tables.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

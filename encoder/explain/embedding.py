@@ -3,8 +3,6 @@
 Shapes: T tokens, V vocabulary, E width of the tables (D unless they are factorised), D d_model.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 Shapes: T tokens, D d_model, F width of the FFN.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ Each is written differently from `arithmetic`: rotations as complex numbers, the
 Shapes: H heads, T tokens, K width of a head.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

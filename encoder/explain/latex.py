@@ -3,8 +3,6 @@
 The colours are those of the light theme; `for_theme` replaces them in a finished formula.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

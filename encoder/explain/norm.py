@@ -3,8 +3,6 @@
 Shapes: T tokens, N tokens of several sentences, D d_model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

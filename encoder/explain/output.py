@@ -3,8 +3,6 @@
 Shapes: L layers, T tokens, S = L + 1 stages of the residual stream (S = L + 2 with a final norm), D d_model.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

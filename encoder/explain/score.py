@@ -3,8 +3,6 @@
 Shapes: T tokens (queries i, keys j), K width of a head.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

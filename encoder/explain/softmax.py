@@ -3,8 +3,6 @@
 Shapes: T tokens (queries i, keys j).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 Shapes: T tokens, D d_model, H heads, K width of a head.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

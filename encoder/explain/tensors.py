@@ -3,8 +3,6 @@
 Shapes: T tokens, D d_model, K width of a head, F width of the FFN.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

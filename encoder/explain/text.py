@@ -3,8 +3,6 @@
 Shapes: B sentences, T tokens, V vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The time of one layer at several lengths, measured on this machine, beside the formula of `encoder.explain.cost`."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

@@ -4,8 +4,6 @@ each head's share in the result.
 Shapes: T tokens (query i, keys j), H heads, K width of a head, D d_model.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

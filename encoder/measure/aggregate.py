@@ -5,8 +5,6 @@ Every function takes maps and returns new ones; none changes what the model comp
 Shapes: L layers, H heads, T tokens (queries i, keys j), W words.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -3,8 +3,6 @@
 Shapes: A steps of the alignment.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence

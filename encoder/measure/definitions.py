@@ -4,8 +4,6 @@ In the formulas A is the attention map, i a query, j a key, n the number of real
 is the token at j, w_j its word. Padding is neither a query nor a key.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

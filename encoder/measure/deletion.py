@@ -9,8 +9,6 @@ still counts in the pooling. One text and a few random draws are no statistical 
 Shapes: T tokens, S seeds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal

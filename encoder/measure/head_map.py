@@ -5,8 +5,6 @@ A row stands for a query token or word, a column for a key. Where layer or head 
 Shapes: T tokens, R rows, C columns.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Shapes: A steps of the alignment (queries down, keys across); S <= A cells of a pooled map; L layers, H heads.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

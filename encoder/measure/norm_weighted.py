@@ -9,8 +9,6 @@ holds more than a few rows of T x T.
 Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, K width of a head.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 Shapes: N norms in the order in which they act, T tokens, D d_model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 Shapes: L layers, H heads, T tokens of the batch (queries i, keys j), n real ones, D d_model.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

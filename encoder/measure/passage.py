@@ -3,8 +3,6 @@
 A unit is a token, or with `words` a word of several tokens.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

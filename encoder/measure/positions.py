@@ -3,8 +3,6 @@
 Shapes: N positions, T tokens, D d_model, E width of the tables, K width of a head, H heads.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

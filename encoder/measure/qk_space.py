@@ -9,8 +9,6 @@ and keys together then gives the plane.
 Shapes: T tokens, K width of the head, P pairs of a query and a key.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 Shapes: T tokens.
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
 

@@ -8,8 +8,6 @@ weight, and leaves out values, LayerNorm and the feed-forward layers.
 Shapes: L layers, H heads, T tokens (queries i, keys j), R query rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import torch

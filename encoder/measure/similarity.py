@@ -3,8 +3,6 @@
 Shapes: N = L x H heads, layer by layer; T tokens (keys j), R query rows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

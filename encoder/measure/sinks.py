@@ -6,8 +6,6 @@ heads attend much to [SEP], and suggest a no-op for queries to which the head's 
 Shapes: T tokens (queries i, keys j).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """What a measured result needs in memory: the app's cache asks each result for its `nbytes`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 

@@ -5,8 +5,6 @@ Every number is defined for both norm placements, to compare them. Means are ove
 Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, N norms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise

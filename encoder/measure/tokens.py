@@ -3,8 +3,6 @@
 Shapes: T tokens, padding included.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The open block with its tensor, and the table of all blocks."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """The cost of a forward pass: formulas with numbers, the crossover of n and n², and measured times."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """The diagram of the architecture: its contents, and the block that is open."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

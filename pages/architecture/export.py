@@ -1,7 +1,5 @@
 """What the page “Architecture” exports."""
 
-from __future__ import annotations
-
 from encoder.explain.blocks import Architecture
 from encoder.explain.cost import Cost
 from encoder.export import tables

@@ -1,7 +1,5 @@
 """Architecture: the encoder as a diagram of blocks, the tensor of each block, and the cost of a forward pass."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder.explain.architecture import architecture

@@ -1,7 +1,5 @@
 """The values of the page “Architecture” in the address."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.core.params import Param, choice, string

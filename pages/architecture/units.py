@@ -1,7 +1,5 @@
 """Numbers and shapes of blocks as text."""
 
-from __future__ import annotations
-
 from encoder.figures.architecture import shape_text
 
 

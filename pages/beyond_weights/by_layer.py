@@ -1,7 +1,5 @@
 """Attention and norm-weighted attention of whole layers: the opening token against an average word."""
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st

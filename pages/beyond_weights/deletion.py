@@ -1,7 +1,5 @@
 """Does attention explain? A deletion test on the current sentence: hide the most attended tokens, or random ones."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """What can be exported from the page “Beyond attention weights”."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Norm-weighted attention of a head beside its attention; and of a whole layer, in `by_layer`."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import streamlit as st
 

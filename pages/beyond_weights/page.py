@@ -1,7 +1,5 @@
 """Beyond attention weights: norm-weighted attention, attention rollout, Q-K space, and a deletion test."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.beyond_weights import deletion, norm_weighted, qk_space, rollout

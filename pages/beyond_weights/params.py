@@ -1,7 +1,5 @@
 """The values of the page “Beyond attention weights” in the address."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from encoder.measure.deletion import CANDIDATES, SCOPES

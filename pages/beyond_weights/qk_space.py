@@ -1,7 +1,5 @@
 """Q-K space: queries and keys of a head in one plane, with lines to the strongest keys."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import streamlit as st
 

@@ -4,8 +4,6 @@ A table widget stores its edits, so it keeps the numbers that it started from. I
 only when the address has others: from a link, the browser's back button or the reset button.
 """
 
-from __future__ import annotations
-
 import json
 import math
 

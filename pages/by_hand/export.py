@@ -1,7 +1,5 @@
 """What the page “By hand” exports."""
 
-from __future__ import annotations
-
 from encoder import figures
 from encoder.explain.by_hand import Calculation, Inputs
 from encoder.explain.claims import claims

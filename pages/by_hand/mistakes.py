@@ -1,7 +1,5 @@
 """Spot the mistakes: statements of teaching notes beside the results of their own formulas."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder.explain.claims import Claim, claims

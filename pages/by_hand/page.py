@@ -1,7 +1,5 @@
 """By hand: one small encoder layer with editable numbers, and the mistakes of teaching notes beside it."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder.errors import EncoderError

@@ -1,7 +1,5 @@
 """The sections of the calculation: their tables, their results as formulas, and one number of each in full."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

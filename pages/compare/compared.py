@@ -1,7 +1,5 @@
 """A finished comparison with its labels and selection: what the maps, sentences and tables of the page show."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

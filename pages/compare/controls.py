@@ -1,7 +1,5 @@
 """The widgets of the page “Compare”: what to compare, side B, and how the maps are drawn."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder.errors import EncoderError

@@ -1,7 +1,5 @@
 """Below the maps: the pairs of tokens that differ most, and every head by how much it differs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

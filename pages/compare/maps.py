@@ -1,7 +1,5 @@
 """The maps of A and B and their difference, over the same steps."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator

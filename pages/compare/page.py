@@ -1,7 +1,5 @@
 """Compare: two heads, two sentences or two models, their maps side by side and their difference."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import streamlit as st
 

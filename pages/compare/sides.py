@@ -1,7 +1,5 @@
 """The two sides of the page “Compare”, and the selection that their maps share."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Step 2: a row of the table, the segment, the position, their sum, the norm."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import explain, figures

@@ -1,7 +1,5 @@
 """What the page “Forward pass, step by step” exports."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Step 8: D -> F -> D, neuron by neuron."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Step 7: the residual sum and the norm; LayerNorm beside RMSNorm and BatchNorm."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import explain, figures

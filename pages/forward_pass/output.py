@@ -1,7 +1,5 @@
 """Step 9: the change of each token across layers, one plane, one vector for the sentence, and its similarity."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import explain

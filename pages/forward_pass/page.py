@@ -1,7 +1,5 @@
 """Forward pass, step by step: every number from the text to the output vector, with its formula."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder.explain import STEPS

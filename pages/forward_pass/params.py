@@ -1,7 +1,5 @@
 """The values of the page “Forward pass, step by step” in the address."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from encoder.explain import STEPS

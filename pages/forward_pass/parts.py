@@ -1,7 +1,5 @@
 """Parts that several steps share: vectors as rows, maps of tokens, attention weights, buttons to other steps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Step 3: x W + b for the selected token and head."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import explain

@@ -1,7 +1,5 @@
 """Step 4: q_i . k_j term by term, the scale, the mask."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import explain, figures

@@ -1,7 +1,5 @@
 """Step 5: exponentials, their sum, the row of weights; the temperature."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import explain

@@ -1,7 +1,5 @@
 """Step 1: the words, their pieces, their ids; a padded batch."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import explain

@@ -1,7 +1,5 @@
 """Step 6: weights times values, their sum; the heads side by side; W_O."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import streamlit as st

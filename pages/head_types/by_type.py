@@ -1,7 +1,5 @@
 """For each head type the small maps of its heads."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

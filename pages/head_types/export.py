@@ -1,7 +1,5 @@
 """What can be exported from the page “Head types”: the table of measures, the heads by type, or the head similarity."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Head types: the measures of every head as a table, heads by type, and heads as points by their similarity."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.core.frame import current_view, heading

@@ -1,7 +1,5 @@
 """The selected head: its types, its map, and links to other pages."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import figures

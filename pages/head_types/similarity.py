@@ -1,7 +1,5 @@
 """Head similarity: heads as points, close together where their attention is similar."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import streamlit as st
 
