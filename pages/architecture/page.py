@@ -29,10 +29,7 @@ def main() -> None:
     config, bytes_each = view.loaded.config, BYTES.get(str(view.loaded.encoder.dtype), 4)
     drawn = architecture(config, view.trace.n_tokens, bytes_each)
     opening = st.container()
-    part = state.bound(
-        st.segmented_control, Params.part, "Part of the page", list(PARTS), required=True, format_func=PARTS.get,
-        label_visibility="collapsed",
-    )  # fmt: skip
+    part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
     opening.markdown(
         f"You see **{view.loaded.name}**: {config.n_layers} layers, {config.norm_placement}-norm, "
         f"{drawn.n_parameters:,} parameters.  \n{OPENINGS[part]}"
@@ -50,8 +47,8 @@ def show_diagram(view: View, drawn: Architecture) -> None:
     place = selection.selected_place(view)
     contents, layer, follow = st.columns([7, 4, 4], gap="medium")
     with contents:
-        state.bound(
-            st.segmented_control, Params.says, "In each block", list(CONTENTS), required=True, format_func=CONTENTS.get,
+        state.segmented(
+            Params.says, "In each block", CONTENTS,
             help="A multiplication and an addition count as two FLOPs. Memory: bytes of the block's output.",
         )  # fmt: skip
     with layer:

@@ -56,13 +56,12 @@ def show(view: View) -> tuple[Deletion, go.Figure] | None:
 
 def _controls() -> None:
     with st.container(horizontal=True, gap="medium"):
-        state.bound(
-            st.segmented_control, Params.scope, "Hidden", list(SCOPES), required=True, format_func=SCOPES.get,
+        state.segmented(
+            Params.scope, "Hidden", SCOPES,
             help="Hidden: no query of these heads may attend to the token. Its own vector stays.",
         )  # fmt: skip
-        state.bound(
-            st.segmented_control, Params.candidates, "Among", list(CANDIDATES), required=True,
-            format_func=CANDIDATES.get,
+        state.segmented(
+            Params.candidates, "Among", CANDIDATES,
             help="Attention sinks like [CLS] receive much attention in many heads. Hiding one moves that attention to "
             "all other tokens.",
         )  # fmt: skip

@@ -60,24 +60,18 @@ def show(view: View) -> dict[str, go.Figure]:
 
 def _controls() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        state.bound(
-            st.segmented_control,
+        state.segmented(
             Params.weighted,
             "Right map",
-            ["share", "length"],
-            required=True,
-            format_func={"share": "Shares of a row", "length": "Weight × norm"}.get,
+            {"share": "Shares of a row", "length": "Weight × norm"},
             help="Shares: each row is divided by its sum, so both maps have rows of sum 1 and the same colours. "
             "Weight × norm: the numbers themselves.",
         )
-        state.bound(st.segmented_control, MapParams.scale, "Colour", ["linear", "log"], required=True)
-        state.bound(
-            st.segmented_control,
+        state.segmented(MapParams.scale, "Colour", ["linear", "log"])
+        state.segmented(
             MapParams.range,
             "Range",
-            ["fixed", "head"],
-            required=True,
-            format_func={"fixed": "0 to 1", "head": "Fit to map"}.get,
+            {"fixed": "0 to 1", "head": "Fit to map"},
             help="0 to 1: colours of different heads compare; weight × norm then ends at the layer's largest norm. Fit "
             "to map: colours end at the map's largest number.",
         )

@@ -11,15 +11,7 @@ from pages.core.url_state import state
 view = current_view()
 
 heading()
-state.bound(
-    st.segmented_control,
-    Params.part,
-    "Method",
-    list(PARTS),
-    required=True,
-    format_func=PARTS.get,
-    label_visibility="collapsed",
-)
+state.segmented(Params.part, "Method", PARTS, label_visibility="collapsed")
 params = state.read(Params)
 if params.part == "moves":
     export_norm_weighted(view, norm_weighted.show(view))

@@ -59,7 +59,7 @@ def _map(view: View) -> go.Figure:
         with layers:
             _layer_slider(view)
         with colour:
-            scale = state.bound(st.segmented_control, MapParams.scale, "Colour", ["linear", "log"], required=True)
+            scale = state.segmented(MapParams.scale, "Colour", ["linear", "log"])
     options = {"log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
     figure = weighted_heatmap(values, trace.labels, "rollout", row_offset=part.start, **options)
     with left:

@@ -30,10 +30,7 @@ def main() -> None:
         "The embeddings and W_Q are from an example in teaching notes; the other numbers are chosen freely. This page "
         "does not use the model in the sidebar."
     )
-    part = state.bound(
-        st.segmented_control, Params.part, "Part of the page", list(PARTS), required=True, format_func=PARTS.get,
-        label_visibility="collapsed",
-    )  # fmt: skip
+    part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
     opening.markdown(OPENINGS[part])
     if part == "notes":
         mistakes.show()

@@ -13,10 +13,7 @@ from pages.core.view import MapParams, View, state
 def draw(view: View) -> None:
     """All controls. Side A is the sidebar's sentence, model and head."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        state.bound(
-            st.segmented_control, Params.what, "What to compare", list(WHAT), required=True, format_func=WHAT.get,
-            label_visibility="collapsed", width="content",
-        )  # fmt: skip
+        state.segmented(Params.what, "What to compare", WHAT, label_visibility="collapsed", width="content")
         st.selectbox(
             "Example", list(EXAMPLES), index=None, key="compare:example", placeholder="Try an example …",
             label_visibility="collapsed", on_change=_use_example, width=300,
@@ -35,14 +32,12 @@ def _use_example() -> None:
 
 
 def _options() -> None:
-    state.bound(
-        st.segmented_control, MapParams.special, "Special tokens", ["show", "zero", "renormalise"], required=True,
-        format_func={"show": "Shown", "zero": "Zeroed", "renormalise": "Left out, rows to 1"}.get,
+    state.segmented(
+        MapParams.special, "Special tokens", {"show": "Shown", "zero": "Zeroed", "renormalise": "Left out, rows to 1"},
         help="[CLS] and [SEP] receive much of the attention in many heads, which hides differences between words.",
     )  # fmt: skip
-    state.bound(
-        st.segmented_control, MapParams.range, "Range", ["fixed", "head"], required=True,
-        format_func={"fixed": "0 to 1", "head": "Fit to maps"}.get,
+    state.segmented(
+        MapParams.range, "Range", {"fixed": "0 to 1", "head": "Fit to maps"},
         help="Both maps have the same colours: from 0 to 1, or to the largest weight in either map.",
     )  # fmt: skip
 

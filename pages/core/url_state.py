@@ -7,7 +7,7 @@ written after the last. An invalid value gets a note and its default, and a page
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -177,6 +177,12 @@ class UrlState:
         value = widget(*args, key=key, **kwargs)
         st.session_state[_VALUES][name] = value
         return value
+
+    def segmented(self, param: Param[T], label: str, options: Mapping[T, str] | Iterable[T], **more: Any) -> T:
+        """Draw a segmented control with one choice for a Param and return its value. options: value -> title."""
+        titles = options.get if isinstance(options, Mapping) else str
+        more = {"required": True, "format_func": titles} | more
+        return self.bound(st.segmented_control, param, label, list(options), **more)
 
     def limit(self, param: Param[Any], low: int, high: int, what: str) -> int:
         """Clamp a whole number to `low` ... `high`, with a note if it was outside. Call before its widget is drawn."""

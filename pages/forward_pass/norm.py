@@ -17,9 +17,7 @@ def show(view: View, params: Params) -> None:
     """Sum and norm of one token in the order of the model, then the same numbers through three norms."""
     config = view.loaded.config
     place = selection.selected_place(view, config.d_model)
-    part = state.bound(
-        st.segmented_control, Params.part, "Sublayer", list(SUBLAYERS), required=True, format_func=SUBLAYERS.get
-    )
+    part = state.segmented(Params.part, "Sublayer", SUBLAYERS)
     step = explain.add_norm(view.trace, place, part)
     name = SUBLAYERS[part]
     st.markdown(_order(step, name))

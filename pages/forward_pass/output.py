@@ -33,9 +33,7 @@ def show(view: View, params: Params) -> None:
     st.subheader("All layers in one plane", anchor=False)
     _plane(view, place, stages, params.stage)
     st.subheader("One vector for the sentence", anchor=False)
-    kind = state.bound(
-        st.segmented_control, PlaceParams.pooling, "Pooling", list(POOLINGS), required=True, format_func=POOLINGS.get
-    )
+    kind = state.segmented(PlaceParams.pooling, "Pooling", POOLINGS)
     _pooling(view, explain.pooled(view.trace, kind, place))
     st.subheader("Similarity with a second sentence", anchor=False)
     _similarity(view, kind)

@@ -22,15 +22,7 @@ def main() -> None:
         "Each result is the input of the next step, so you can follow one number from the text to the output."
     )
     view = current_view()
-    chosen = state.bound(
-        st.segmented_control,
-        Params.step,
-        "Step",
-        list(NUMBERED),
-        required=True,
-        format_func=NUMBERED.get,
-        label_visibility="collapsed",
-    )
+    chosen = state.segmented(Params.step, "Step", NUMBERED, label_visibility="collapsed")
     place = [step.key for step in STEPS].index(chosen)
     st.subheader(STEPS[place].question, anchor=False)
     SHOW[chosen](view, state.read(Params))

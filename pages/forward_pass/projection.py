@@ -23,14 +23,8 @@ def show(view: View, params: Params) -> None:
         "its :blue[query] (W_Q), its :red[key] (W_K) and its :green[value] (W_V). Each component is a sum of "
         f"{config.d_model} products."
     )
-    which = state.bound(
-        st.segmented_control,
-        Params.vector,
-        "Vector",
-        list(TITLES),
-        required=True,
-        format_func={"q": ":blue[query]", "k": ":red[key]", "v": ":green[value]"}.get,
-    )
+    coloured = {"q": ":blue[query]", "k": ":red[key]", "v": ":green[value]"}
+    which = state.segmented(Params.vector, "Vector", coloured)
     step = explain.projection(view.trace, place, which)
     label = {"query": "Token i"} if which == "q" else {"key": "Token j"}
     selection.place_bar(view, place, component=config.d_head, **label)

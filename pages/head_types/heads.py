@@ -74,9 +74,7 @@ class Heads:
 def type_filter() -> None:
     """Only heads of one type."""
     titles = {"": "Any type"} | {one.name: one.title for one in HEAD_TYPES}
-    state.bound(
-        st.selectbox, HeadTypeParams.head_type, "Head type", list(titles), format_func=titles.get, width=260
-    )  # fmt: skip
+    state.bound(st.selectbox, HeadTypeParams.head_type, "Head type", list(titles), format_func=titles.get, width=260)
 
 
 _THRESHOLDS = {
@@ -104,20 +102,18 @@ _THRESHOLDS = {
 
 def threshold_controls(place: DeltaGenerator) -> None:
     """The thresholds of the types, and the queries that count."""
-    for param, (label, source) in _THRESHOLDS.items():
-        state.bound(
-            place.number_input, param, label, min_value=0.0, max_value=1.0, step=0.05, format="%.2f", help=source
-        )  # fmt: skip
-    state.bound(
-        place.segmented_control,
-        Params.queries,
-        "Averaged over",
-        ["all", "content"],
-        required=True,
-        format_func={"all": "All tokens", "content": "Words only"}.get,
-        help="The queries that count: all real tokens, as in Clark et al. (2019), or without [CLS] and [SEP].",
-    )
-    place.button("Defaults", icon=":material/restart_alt:", on_click=_defaults)
+    with place:
+        for param, (label, source) in _THRESHOLDS.items():
+            state.bound(
+                st.number_input, param, label, min_value=0.0, max_value=1.0, step=0.05, format="%.2f", help=source
+            )
+        state.segmented(
+            Params.queries,
+            "Averaged over",
+            {"all": "All tokens", "content": "Words only"},
+            help="The queries that count: all real tokens, as in Clark et al. (2019), or without [CLS] and [SEP].",
+        )
+        st.button("Defaults", icon=":material/restart_alt:", on_click=_defaults)
 
 
 def _defaults() -> None:

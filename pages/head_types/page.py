@@ -20,9 +20,7 @@ st.markdown(
     "Such patterns show what a head may be for. Another sentence can show other types."
 )
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-    state.bound(
-        st.segmented_control, Params.part, "Show", list(PARTS), required=True, format_func=PARTS.get
-    )  # fmt: skip
+    state.segmented(Params.part, "Show", PARTS)
     type_filter()
     thresholds = popover("Thresholds", "thresholds", icon=":material/tune:")
     if thresholds is not None:

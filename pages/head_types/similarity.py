@@ -32,9 +32,7 @@ def divergences(view: View) -> HeadSimilarity:
 
 def draw(view: View, found: Heads) -> tuple[go.Figure, HeadPlane]:
     """The points; a click opens a head. Returns the figure and the points."""
-    colouring = state.bound(
-        st.segmented_control, Params.points, "Colour", list(COLOURINGS), required=True, format_func=COLOURINGS.get
-    )
+    colouring = state.segmented(Params.points, "Colour", COLOURINGS)
     similarity = divergences(view)
     with st.spinner("Placing the heads …", show_time=False):
         plane: HeadPlane = view.derived("plane of heads", lambda _: head_plane(similarity))
