@@ -14,6 +14,7 @@ from encoder.explain import arithmetic, source
 from encoder.explain.arithmetic import Floats
 from encoder.explain.embedding import embedded
 from encoder.explain.ffn import hidden_of
+from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 #: Scores that are computed at once; the rows of queries are taken in parts, so that [H, T, T] never exists.
@@ -21,7 +22,7 @@ CHUNK_NUMBERS = 8_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class Chain(Sized):
     """values: hook point -> its value by the steps, [T, D], in order; difference: the largest difference to the model's
     value over the real tokens. Rows of padding have no meaning, and rounding grows in them."""
 
@@ -32,11 +33,6 @@ class Chain:
     def output(self) -> Floats:
         """[T, D]"""
         return self.values["output"]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all stages."""
-        return sum(stage.nbytes for stage in self.values.values())
 
     @property
     def largest(self) -> float:

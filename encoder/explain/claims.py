@@ -59,7 +59,16 @@ def claims() -> tuple[Claim, ...]:
     """Every statement of the notes, beside the computed result of its own formula."""
     with_notes = compute(Inputs(positions="notes"))
     return (
-        _position_claim(),
+        Claim(
+            "positions", "Positional encoding", "The encodings of the positions 1 (cat) and 2 (sat).",
+            NOTES_POSITIONS[1:], _rows(encoding(3, 4)[1:]), 2,
+            "With D = 4 the angles of the second pair are 10000^(2/4) = 100 times smaller: sin(1/100) = 0.0100 and "
+            "sin(2/100) = 0.0200, not 0.08 and 0.16. cos(2) = -0.4161 is negative, since 2 radians are more than a "
+            "quarter turn; the notes' 0.43 also has the wrong size. 0.9093 and 0.9999 round to 0.91 and 1.00; the "
+            "notes cut them off to 0.90 and 0.99.",
+            r"\begin{aligned} P_{p,2i} &= \sin\frac{p}{10000^{2i/D}} \\[6pt] P_{p,2i+1} &= \cos\frac{p}{10000^{2i/D}} "
+            r"\end{aligned}", ("cat", "sat"),
+        ),
         Claim(
             "sum", "Embedding plus position", "X' with the notes' encoding.",
             ((0.2, 1.4, 0.8, 1.6), (1.34, 0.64, 0.98, 1.69), (1.2, 1.23, 0.36, 1.39)),
@@ -75,20 +84,13 @@ def claims() -> tuple[Claim, ...]:
         ),
         *_score_claims(),
         *_sigmoid_claims(),
-        _size_claim(),
-    )  # fmt: skip
-
-
-def _position_claim() -> Claim:
-    return Claim(
-        "positions", "Positional encoding", "The encodings of the positions 1 (cat) and 2 (sat).",
-        NOTES_POSITIONS[1:], _rows(encoding(3, 4)[1:]), 2,
-        "With D = 4 the angles of the second pair are 10000^(2/4) = 100 times smaller: sin(1/100) = 0.0100 and "
-        "sin(2/100) = 0.0200, not 0.08 and 0.16. cos(2) = -0.4161 is negative, since 2 radians are more than a "
-        "quarter turn; the notes' 0.43 also has the wrong size. 0.9093 and 0.9999 round to 0.91 and 1.00; the notes "
-        "cut them off to 0.90 and 0.99.",
-        r"\begin{aligned} P_{p,2i} &= \sin\frac{p}{10000^{2i/D}} \\[6pt] P_{p,2i+1} &= \cos\frac{p}{10000^{2i/D}} "
-        r"\end{aligned}", ("cat", "sat"),
+        Claim(
+            "sizes", "The sizes of BERT", "BERT-base has 6 layers, BERT-large 12, both of width 512.",
+            ((6, 512), (12, 512)), ((12, 768), (24, 1024)), 0,
+            "BERT-base has 12 layers of width 768, BERT-large 24 of width 1024 (Devlin et al. 2019). 6 layers and "
+            "width 512 are those of the original Transformer's encoder (Vaswani et al. 2017).",
+            labels=("BERT-base", "BERT-large"), columns=("layers", "width"),
+        ),
     )  # fmt: skip
 
 
@@ -130,16 +132,6 @@ def _sigmoid_claims() -> tuple[Claim, ...]:
             "sigmoid of 0.625. The sigmoid maps one number to 0 … 1; the softmax divides 1 among several numbers.",
             r"\begin{gathered} \frac{e^{s}}{e^{s}} = 1 \\[6pt] \sigma(s) = \frac{1}{1 + e^{-s}} \end{gathered}",
         ),
-    )  # fmt: skip
-
-
-def _size_claim() -> Claim:
-    return Claim(
-        "sizes", "The sizes of BERT", "BERT-base has 6 layers, BERT-large 12, both of width 512.",
-        ((6, 512), (12, 512)), ((12, 768), (24, 1024)), 0,
-        "BERT-base has 12 layers of width 768, BERT-large 24 of width 1024 (Devlin et al. 2019). 6 layers and "
-        "width 512 are those of the original Transformer's encoder (Vaswani et al. 2017).",
-        labels=("BERT-base", "BERT-large"), columns=("layers", "width"),
     )  # fmt: skip
 
 

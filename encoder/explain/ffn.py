@@ -15,6 +15,7 @@ from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, long_sum, number, products, stack
 from encoder.explain.place import Place
 from encoder.explain.source import Affine, apply, bias, label, sublayer_input, weight
+from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 #: GELU and SiLU are never exactly 0; a smaller activation counts as off. GELU is that small for x < -1.5.
@@ -66,7 +67,7 @@ class FeedForwardStep:
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenActivations:
+class HiddenActivations(Sized):
     """The hidden activations of all tokens, [T, F].
 
     exactly_zero: True for ReLU, where off means 0; off [T, F]; off_share: of all numbers; off_by_token [T]; never [F]:
@@ -77,11 +78,6 @@ class HiddenActivations:
     exactly_zero: bool
     threshold: float
     off: NDArray[np.bool_]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.hidden.nbytes + self.off.nbytes
 
     @property
     def off_share(self) -> float:

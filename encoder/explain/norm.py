@@ -19,6 +19,7 @@ from encoder.explain.latex import Formula, bracketed, calculation, divisor, frac
 from encoder.explain.place import Place
 from encoder.explain.source import array, label, sublayer, value
 from encoder.explain.weighted_sum import output_projection
+from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 Part = Literal["attention", "ffn"]
@@ -124,22 +125,16 @@ def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Norma
     if name not in norms:
         raise EncoderError(f"This model has no norm {name!r}: choose one of {', '.join(norms)}.")
     norm = norms[name]
+    x, gain = array(norm.input[token]), array(norm.gain)
     shift = None if norm.bias is None else array(norm.bias)
-    return layer_norm_of(name, array(norm.input[token]), array(norm.gain), shift, norm.eps, token, component)
-
-
-def layer_norm_of(
-    name: str, x: Floats, gain: Floats, shift: Floats | None, eps: float, token: int, component: int
-) -> Normalised:
-    """LayerNorm of one vector x [D], step by step."""
-    mean, variance, plain = arithmetic.normalise(x, eps)
+    mean, variance, plain = arithmetic.normalise(x, norm.eps)
     output = plain * gain if shift is None else plain * gain + shift
     return Normalised(
         name=name,
         input=x,
         mean=float(mean),
         variance=float(variance),
-        eps=eps,
+        eps=norm.eps,
         normalised=plain,
         gain=gain,
         bias=shift,
@@ -209,7 +204,7 @@ def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:
 
 
 @dataclass(frozen=True, eq=False)
-class NormMoments:
+class NormMoments(Sized):
     """`NormComparison` of one sentence without its vectors, small enough for the cache.
 
     moments: "input", "layer", "rms", "batch" -> (mean [T], standard deviation [T]) of every real token; apart: largest
@@ -218,11 +213,6 @@ class NormMoments:
 
     moments: dict[str, tuple[Floats, Floats]]
     apart: dict[str, float]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(array.nbytes for pair in self.moments.values() for array in pair)
 
 
 def norm_moments(trace: Trace, neighbour: Trace, name: str) -> NormMoments:

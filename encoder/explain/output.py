@@ -141,6 +141,7 @@ def journey(trace: Trace, place: Place) -> Journey:
     selected = x[:, i]
     to_start = arithmetic.cosine(x, x[:1])
     last = len(x) - 1
+    reached = number(to_start[last, i])
     return Journey(
         place=place,
         stages=stages(trace),
@@ -152,10 +153,7 @@ def journey(trace: Trace, place: Place) -> Journey:
         formula=Formula(
             symbols=r"\cos(x_i^0, x_i^s) = \frac{x_i^0 \cdot x_i^s}{\lVert x_i^0 \rVert\, \lVert x_i^s \rVert}",
             numbers=calculation(
-                (
-                    rf"\cos(x_{{{i}}}^0, x_{{{i}}}^{{{last}}})",
-                    [_quotient(selected[0], selected[last]), number(to_start[last, i])],
-                )
+                (rf"\cos(x_{{{i}}}^0, x_{{{i}}}^{{{last}}})", [_quotient(selected[0], selected[last]), reached])
             ),
         ),
     )
@@ -245,6 +243,8 @@ def similarity(first: Trace, second: Trace, kind: PoolingKind = "mean") -> Simil
     a, b = (rows.sum(axis=0) for rows in weighted)
     lengths = float(np.linalg.norm(a) * np.linalg.norm(b)) or 1.0
     pairs = weighted[0] @ weighted[1].T / lengths
+    rule = r"\frac{e \cdot e'}{\lVert e \rVert \lVert e' \rVert}"
+    over_pairs = r"\sum_{i,j} \frac{a_i\, a'_j\; x_i \cdot x'_j}{\lVert e \rVert \lVert e' \rVert}"
     return Similarity(
         kind=kind,
         labels_a=first.labels[: first.n_real],
@@ -254,15 +254,7 @@ def similarity(first: Trace, second: Trace, kind: PoolingKind = "mean") -> Simil
         shares_b=pairs.sum(axis=0),
         cosine=float(a @ b) / lengths,
         formula=Formula(
-            symbols=calculation(
-                (
-                    r"\cos(e, e')",
-                    [
-                        r"\frac{e \cdot e'}{\lVert e \rVert \lVert e' \rVert}",
-                        r"\sum_{i,j} \frac{a_i\, a'_j\; x_i \cdot x'_j}{\lVert e \rVert \lVert e' \rVert}",
-                    ],
-                )
-            ),
+            symbols=calculation((r"\cos(e, e')", [rule, over_pairs])),
             numbers=calculation((r"\cos(e, e')", [_quotient(a, b), number(float(a @ b) / lengths)])),
         ),
     )

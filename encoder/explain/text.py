@@ -153,25 +153,21 @@ class PaddedBatch:
 def padded_batch(model: TextEncoder, texts: Sequence[str]) -> PaddedBatch:
     """Run the texts as one padded batch, each alone, and as a batch without the mask."""
     batch = model.trace_batch(texts)
-    alone = [model.trace(text) for text in texts]
-    unmasked = _without_mask(model, batch)
-    lengths = [trace.n_real for trace in batch]
-    single = [array(trace.output) for trace in alone]
+    alone = [array(model.trace(text).output) for text in texts]
     return PaddedBatch(
         labels=tuple(trace.labels for trace in batch),
         ids=np.array([trace.ids for trace in batch]),
         mask=np.stack([mask(trace) for trace in batch]),
-        difference=np.array(
-            [_apart(array(t.output), one, n) for t, one, n in zip(batch, single, lengths, strict=True)]
-        ),
+        difference=_differences([array(trace.output) for trace in batch], alone),
         leaked=np.array([leaked(trace) for trace in batch]),
-        unmasked=np.array([_apart(out, one, n) for out, one, n in zip(unmasked, single, lengths, strict=True)]),
+        unmasked=_differences(_without_mask(model, batch), alone),
         pad=model.tokenizer.pad_token,
     )
 
 
-def _apart(one: Floats, other: Floats, n_real: int) -> float:
-    return float(np.abs(one[:n_real] - other[:n_real]).max())
+def _differences(padded: Sequence[Floats] | Floats, alone: Sequence[Floats]) -> Floats:
+    """padded: B x [T, D]; alone: each output without padding -> [B]: the largest difference over the real tokens."""
+    return np.array([np.abs(one[: len(other)] - other).max() for one, other in zip(padded, alone, strict=True)])
 
 
 def _without_mask(model: TextEncoder, batch: Sequence[Trace]) -> Floats:

@@ -59,7 +59,8 @@ def token_map(
     """attention [T, T] of `trace` -> what the options leave of it, in this order.
 
     special: as in `special_tokens`; pairs: from which sentence to which, special tokens counted to the sentence before
-    them; words: as in `whole_words`; padding: keep padding's rows and columns.
+    them; words: weights to the pieces of a word are summed and weights from them averaged, so each row still sums to 1
+    (Clark et al. 2019, section 4.1); a special token is a word of its own; padding: keep padding's rows and columns.
     """
     weights = special_tokens(attention, trace, special)
     queries, keys = token_groups(trace, pairs=pairs, words=words, padding=padding)
@@ -104,15 +105,6 @@ def rows_to_one(weights: Tensor) -> Tensor:
     """[..., T] -> the same, each row divided by its sum; a row of zeros stays as it is."""
     total = weights.sum(dim=-1, keepdim=True)
     return torch.where(total > 0, weights / total.clamp(min=torch.finfo(weights.dtype).tiny), weights)
-
-
-def whole_words(attention: Tensor, trace: Trace) -> TokenMap:
-    """attention [T, T] -> [W, W]: weights to the pieces of a word are summed, weights from them averaged.
-
-    So each row still sums to 1 (Clark et al. 2019, section 4.1). A special token is a word of its own; padding is
-    left out.
-    """
-    return token_map(attention, trace, words=True)
 
 
 def _grouped(trace: Trace, chosen: list[int], by_word: bool) -> tuple[tuple[int, ...], ...]:

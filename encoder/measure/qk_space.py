@@ -60,15 +60,7 @@ def qk_space(trace: Trace, layer: int, head: int) -> QKSpace:
     centred = centre_keys(q, k)
     scale, correlation = best_scale(q, centred)
     queries, keys, explained = joint_plane(q * scale, centred / scale)
-    return QKSpace(
-        queries=queries,
-        keys=keys,
-        explained=explained,
-        scale=scale,
-        correlation=correlation,
-        strongest=strongest,
-        weights=weights,
-    )
+    return QKSpace(queries, keys, explained, scale, correlation, strongest, weights)
 
 
 def strongest_keys(trace: Trace, layer: int, head: int) -> tuple[np.ndarray, np.ndarray]:

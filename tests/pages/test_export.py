@@ -131,7 +131,7 @@ def test_lines_of_a_long_text_leave_the_map_to_take_away(files: dict[str, Callab
 def test_words_keep_the_positions_of_their_tokens(files: dict[str, Callable[[], bytes]], minilm: encoder.TextEncoder):
     visit(text=TEXT, words="1", layer="1", head="2")
     trace = minilm.trace(TEXT)
-    words = aggregate.whole_words(trace.attention(1, 2), trace)
+    words = aggregate.token_map(trace.attention(1, 2), trace, words=True)
     table = csv(files)
     assert tuple(table["key_token"][: len(words.key_labels)]) == words.key_labels
     assert list(table["key"][: len(words.keys)]) == [group[0] for group in words.keys]
