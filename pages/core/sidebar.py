@@ -117,14 +117,11 @@ def long_text_controls(key: cache.ModelKey, model: encoder.TextEncoder) -> cache
         return key
     if len(cache.window_spans(key, text, pair)) == 1:
         return key
-    chosen = state.bound(
-        st.segmented_control,
+    chosen = state.segmented(
         ViewParams.long,
         "Text longer than the model takes",
-        ["cut", "windows"],
-        required=True,
+        {"cut": "Cut", "windows": "Sliding windows"},
         width="stretch",
-        format_func={"cut": "Cut", "windows": "Sliding windows"}.get,
         help="Cut: the model reads the beginning only. Sliding windows: it reads overlapping parts, each by itself. "
         "For a pair, windows slide over the longer sentence and keep the other one.",
     )

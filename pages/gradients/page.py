@@ -45,12 +45,12 @@ def main() -> None:
 def controls() -> None:
     """What to measure."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = state.bound(
-            st.segmented_control, Params.setting, "Setting", list(SETTINGS), required=True, format_func=SETTINGS.get,
+        kind = state.segmented(
+            Params.setting, "Setting", SETTINGS,
             help="As in the theory: one head with uniform attention, an FFN as wide as the residual stream, ReLU. "
             "As in real encoders: random attention weights, an FFN four times as wide, GELU, any number of heads.",
         )  # fmt: skip
-        state.bound(st.segmented_control, Params.width, "Width d", WIDTHS, required=True)
+        state.segmented(Params.width, "Width d", WIDTHS)
         state.bound(st.number_input, Params.seeds, "Seeds", min_value=1, max_value=MOST_SEEDS, width=110)
         if kind == "real":
             state.bound(st.number_input, Params.heads, "Heads", min_value=1, max_value=MOST_HEADS, width=110)

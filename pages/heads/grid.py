@@ -111,9 +111,8 @@ def _controls() -> tuple[str, str]:
 
 
 def _sort_control(definition: Definition) -> str:
-    return state.bound(
-        st.segmented_control, Params.sort, definition.title, ["place", "falling", "rising"], required=True,
-        format_func={"place": "By layer", "falling": "↓", "rising": "↑"}.get,
+    return state.segmented(
+        Params.sort, definition.title, {"place": "By layer", "falling": "↓", "rising": "↑"},
         help=f"{definition.sentence}\n\n$${definition.formula}$$\n\n{definition.source}.",
     )  # fmt: skip
 

@@ -24,35 +24,28 @@ _AVERAGE = {"none": "None", "heads": "Heads", "layers": "Layers", "both": "Both"
 def controls(view: View) -> None:
     """Draw the widgets. Options that this text is too long for are disabled, and a caption says so."""
     n_tokens, whole = view.trace.n_tokens, is_whole(view)
-    state.bound(
-        st.segmented_control, MapParams.special, "Special tokens", list(_SPECIAL), required=True,
-        format_func=_SPECIAL.get,
+    state.segmented(
+        MapParams.special, "Special tokens", _SPECIAL,
         help="In many heads, [CLS] and [SEP] receive most of the attention. **Set to 0** clears their rows and "
         "columns. **Leave out** also rescales each other row to sum to 1. The model itself attends to them.",
     )  # fmt: skip
     left, right = st.columns(2, gap="small")
     with left:
-        state.bound(
-            st.segmented_control, MapParams.scale, "Colour scale", ["linear", "log"], required=True,
-            format_func=str.title,
-        )  # fmt: skip
+        state.segmented(MapParams.scale, "Colour scale", ["linear", "log"], format_func=str.title)
     with right:
-        state.bound(
-            st.segmented_control, MapParams.range, "Colour range", ["fixed", "head"], required=True,
-            format_func={"fixed": "0 to 1", "head": "Fit to map"}.get,
+        state.segmented(
+            MapParams.range, "Colour range", {"fixed": "0 to 1", "head": "Fit to map"},
             help="**0 to 1** lets you compare heads. **Fit to map** shows faint patterns: the colours end at the "
             "largest weight of this map.",
         )  # fmt: skip
-    state.bound(
-        st.segmented_control, Params.average, "Average over", list(_AVERAGE), required=True,
-        format_func=_AVERAGE.get, disabled=n_tokens > AVERAGED_TOKENS,
+    state.segmented(
+        Params.average, "Average over", _AVERAGE, disabled=n_tokens > AVERAGED_TOKENS,
         help="**Heads**: the mean of all heads of this layer. **Layers**: the mean of the heads with this number in "
         "all layers; only their number links them. **Both**: the mean of all heads.",
     )  # fmt: skip
     if view.pair is not None:
-        state.bound(
-            st.segmented_control, Params.between, "Between sentences", list(_BETWEEN), required=True,
-            format_func=_BETWEEN.get, disabled=not whole,
+        state.segmented(
+            Params.between, "Between sentences", _BETWEEN, disabled=not whole,
             help="A is the first sentence, B the second. A special token belongs to the sentence before it.",
         )  # fmt: skip
     left, right = st.columns(2, gap="small")

@@ -46,10 +46,9 @@ with head_side:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader(head.name, anchor=False, width="content")
         with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
-            kind = state.bound(
-                st.segmented_control, Params.view, "View", VIEWS, required=True, width="content",
-                label_visibility="collapsed", format_func=str.title,
-            )  # fmt: skip
+            kind = state.segmented(
+                Params.view, "View", VIEWS, width="content", label_visibility="collapsed", format_func=str.title
+            )
             pinned = (view.layer, view.head) in state.get(Params.pins)
             st.button(
                 f"{'Unpin' if pinned else 'Pin'} L{view.layer} H{view.head}", key="pin",

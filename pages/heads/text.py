@@ -19,11 +19,8 @@ from pages.heads.selection import select, selected
 
 def draw_text(view: View, head: Map) -> Text:
     """Draw the text and return it, shaded by what the selected tokens attend to, or by what attends to them."""
-    direction = state.bound(
-        st.segmented_control, Params.direction, "Shaded by", ["to", "from"], required=True,
-        label_visibility="collapsed",
-        format_func={"to": "What it attends to", "from": "What attends to it"}.get,
-    )  # fmt: skip
+    directions = {"to": "What it attends to", "from": "What attends to it"}
+    direction = state.segmented(Params.direction, "Shaded by", directions, label_visibility="collapsed")
     chosen = selected(view)
     drawn = export.text(
         view.trace,

@@ -25,12 +25,10 @@ def overview(selected: Selected) -> Figures:
     view, statistics = selected.view, selected.statistics
     names, labels = statistics.names, view.trace.labels
     part = token_rows.part(len(labels), view.i, "norms")
-    scale = state.bound(
-        st.segmented_control,
+    scale = state.segmented(
         MapParams.scale,
         "Colour scale of the standard deviations",
         ["linear", "log"],
-        required=True,
         help="Log: small values stay visible beside an outlier.",
     )
     place = {"selected": (names.index(selected.norm), view.i), "first": part.start}

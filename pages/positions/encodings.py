@@ -85,13 +85,10 @@ def how_to_read(view: View, kind: str) -> str:
 def similarity(view: View, tables: Tables) -> None:
     """The similarity of each two positions, as maps and as curves by distance."""
     st.subheader("How similar are two positions?", anchor=False)
-    unit = state.bound(
-        st.segmented_control,
+    unit = state.segmented(
         Params.product,
         "Similarity",
-        ["cosine", "dot"],
-        required=True,
-        format_func={"dot": "dot product", "cosine": "cosine"}.get,
+        {"cosine": "cosine", "dot": "dot product"},
         help="Cosine: the dot product divided by both norms. 1: same direction; 0: orthogonal; −1: opposite.",
     )
     cosine = unit == "cosine"

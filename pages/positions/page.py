@@ -123,9 +123,7 @@ def chosen_positions() -> int:
     of_sentence = min(trace.n_tokens, longest)
     every = "all" if longest == config.max_tokens else "the first"
     names = {"sentence": f"this sentence: {of_sentence}", "all": f"{every} {longest}"}
-    choice = state.bound(
-        st.segmented_control, Params.rows, "Positions", list(names), required=True, format_func=names.get
-    )
+    choice = state.segmented(Params.rows, "Positions", names)
     return of_sentence if choice == "sentence" else longest
 
 

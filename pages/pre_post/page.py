@@ -13,7 +13,7 @@ from pages.core.norm_pair import PairTraces
 from pages.core.view import state
 from pages.pre_post import recorded
 from pages.pre_post.attention import attention
-from pages.pre_post.params import SIDES, Params
+from pages.pre_post.params import Params
 from pages.pre_post.residual_stream import residual_stream
 
 TITLES = {"heads": "Attention", "stream": "Residual stream", "curves": "Recorded training"}
@@ -28,10 +28,7 @@ def main() -> None:
     heading()
     traces = PairTraces(norm_pair.pair_of(view), view.text, view.pair)
     opening = st.container()
-    part = state.bound(
-        st.segmented_control, Params.sides, "What to compare", SIDES, required=True, format_func=TITLES.get,
-        label_visibility="collapsed",
-    )  # fmt: skip
+    part = state.segmented(Params.sides, "What to compare", TITLES, label_visibility="collapsed")
     if part == "curves":
         opening.markdown(recorded.INTRODUCTION)
         recorded.recorded_training()

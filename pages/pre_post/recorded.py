@@ -43,8 +43,8 @@ def recorded_training() -> None:
         )
         depth = "all"
         if len(depths) > 1:
-            depth = state.bound(
-                st.segmented_control, Params.depth, "Depth", list(shown), required=True,
+            depth = state.segmented(
+                Params.depth, "Depth", list(shown),
                 format_func=lambda name: "All" if name == "all" else f"{shown[name][0]} layers",
             )  # fmt: skip
         across = "seconds" if state.bound(st.toggle, Params.clock, "Seconds instead of steps") else "step"

@@ -127,14 +127,8 @@ def pair_in_words(query: int, key: int, score: explain.Score, softmax: explain.S
 
 def product_bars(score: explain.Score, query: int, key: int) -> None:
     """The products of all components as bars, in words and as a table."""
-    order = state.bound(
-        st.segmented_control,
-        Params.order,
-        "Order of the products",
-        ["component", "size"],
-        required=True,
-        format_func={"component": "by component", "size": "largest first"}.get,
-    )
+    orders = {"component": "by component", "size": "largest first"}
+    order = state.segmented(Params.order, "Order of the products", orders)
     st.plotly_chart(
         figures.dot_product_bars(score.q, score.k, scale=score.scale, order=order),
         height=300,
