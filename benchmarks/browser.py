@@ -15,8 +15,6 @@ from benchmarks import report, rivals, serving, subjects
 from benchmarks.report import Figure
 from benchmarks.visitor import PATIENCE_MS, WAIT_MS, Chosen, Visitor, words
 
-LENGTHS = (16, 64, 128, 256, 512)
-LONG = (2048, 8192)
 #: The lengths of text that each rival opens. Longer ones take Chromium minutes and many GB: bertviz took over 83 s and
 #: 9 GB for 256 tokens, and stayed blank with 512.
 PAINTED = {"bertviz model_view": (16, 64, 128), "bertviz head_view": (64, 128), "attnview": (64, 256, 512)}
@@ -37,9 +35,7 @@ PUBLISHED = "published, not measured here"
 SENTENCE_SECONDS, SWITCH_SECONDS = 2.0, 0.5
 
 
-def run(
-    *, lengths: Sequence[int] = LENGTHS, long: Sequence[int] = LONG, repeats: int = 7, rounds: int = 3
-) -> Iterator[Figure]:
+def run(*, lengths: Sequence[int], long: Sequence[int], repeats: int, rounds: int) -> Iterator[Figure]:
     """All figures of this part.
 
     repeats: the number of measurements of each of our actions; rounds: of each rival's page, in turn with ours.
@@ -98,7 +94,7 @@ def byte_figures(n_tokens: int, sent: int) -> Iterator[Figure]:
     """Bytes sent for one sentence, and the size of bertviz' page."""
     note = ""
     if n_tokens <= LONGEST_PAGE and rivals.can_run("bertviz model_view", n_tokens):
-        theirs = len(rivals.bertviz_model_view(subjects.minilm().sentence(n_tokens)).encode())
+        theirs = len(rivals.RIVALS["bertviz model_view"](subjects.minilm().sentence(n_tokens)).encode())
     elif n_tokens in PUBLISHED_MB:
         theirs, note = PUBLISHED_MB[n_tokens] * 1_000_000, PUBLISHED
     else:

@@ -15,8 +15,6 @@ from benchmarks.report import Figure
 from benchmarks.subjects import Pair
 from encoder.measure.heads import survey
 
-LENGTHS = (16, 64, 128, 256, 512)
-LONG = (2048, 8192)
 #: Eager attention keeps layers x heads x T^2 numbers, 19 GB at 8192 tokens, so it runs only up to this length.
 LONGEST_EAGER = 2048
 #: Goal for a trace of 8192 tokens: resident memory of the whole process, with interpreter and libraries.
@@ -24,12 +22,7 @@ LONG_TRACE_BYTES = 2_000_000_000
 
 
 def run(
-    *,
-    lengths: tuple[int, ...] = LENGTHS,
-    long: tuple[int, ...] = LONG,
-    seconds: float = 20.0,
-    clock: str = "wall",
-    imports: int = 7,
+    *, lengths: tuple[int, ...], long: tuple[int, ...], seconds: float, clock: str, imports: int
 ) -> Iterator[Figure]:
     """All figures of this part, each as soon as it is measured.
 
@@ -76,16 +69,12 @@ def contestants(pair: Pair, n_tokens: int) -> dict[str, Callable[[], Any]]:
     ids = subjects.ids(found)
     model = pair.ours
 
-    def plain() -> Any:
-        with torch.no_grad():
-            return model.encoder(ids)
-
+    @torch.no_grad()
     def reference(other: Any, **options: Any) -> Any:
-        with torch.no_grad():
-            return other(input_ids=ids, **options)
+        return other(input_ids=ids, **options)
 
     calls = {
-        "plain": plain,
+        "plain": torch.no_grad()(lambda: model.encoder(ids)),
         "trace": lambda: model.trace_tokens(found),
         "survey": lambda: survey(model.trace_tokens(found)),
         "transformers": lambda: reference(pair.sdpa),
@@ -100,9 +89,9 @@ def peaks(pair: Pair, n_tokens: int) -> Iterator[Figure]:
     found = pair.sentence(n_tokens)
     ids = subjects.ids(found)
 
+    @torch.no_grad()
     def eager() -> Any:
-        with torch.no_grad():
-            return pair.eager(input_ids=ids, output_attentions=True, output_hidden_states=True)
+        return pair.eager(input_ids=ids, output_attentions=True, output_hidden_states=True)
 
     ours, _ = memory.tensor_bytes(lambda: pair.ours.trace_tokens(found))
     theirs, _ = memory.tensor_bytes(eager)
@@ -133,16 +122,12 @@ def against_transformer_lens(lengths: tuple[int, ...], seconds: float, clock: st
         found = pair.sentence(n_tokens)
         ids = subjects.ids(found)
 
-        def cached(ids: torch.Tensor = ids) -> Any:
-            with torch.no_grad():
-                return lens.run_with_cache(ids)
-
-        def plain(ids: torch.Tensor = ids) -> Any:
-            with torch.no_grad():
-                return lens(ids)
-
+        calls = {
+            "cached": torch.no_grad()(lambda ids=ids: lens.run_with_cache(ids)),
+            "plain": torch.no_grad()(lambda ids=ids: lens(ids)),
+        }
         peak, _ = memory.tensor_bytes(lambda found=found: pair.ours.trace_tokens(found))
-        held = storage_bytes(cached()[1])
+        held = storage_bytes(calls["cached"]()[1])
         logits = n_tokens * pair.ours.tokenizer.vocab_size * 4
         for against, theirs, target in (
             ("TransformerLens' cache", held, 0.2 if n_tokens == 512 else None),
@@ -150,7 +135,7 @@ def against_transformer_lens(lengths: tuple[int, ...], seconds: float, clock: st
         ):
             raw = {"ours": report.megabytes(peak), "theirs": report.megabytes(theirs)}
             yield Figure("engine", "peak memory of a trace", against, peak / theirs, n_tokens, "", target, raw=raw)
-        measured = timing.in_turn({"cached": cached, "plain": plain}, seconds=seconds / 3, clock=clock)
+        measured = timing.in_turn(calls, seconds=seconds / 3, clock=clock)
         ratio = timing.ratio(measured["cached"], measured["plain"])
         raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
         yield Figure(

@@ -7,6 +7,7 @@ import tarfile
 import tempfile
 import urllib.request
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -35,18 +36,12 @@ def attentions(sentence: Tokenized) -> tuple[torch.Tensor, ...]:
         return subjects.minilm().eager(input_ids=subjects.ids(sentence), output_attentions=True).attentions
 
 
-def bertviz_model_view(sentence: Tokenized) -> str:
-    """All heads as small line drawings."""
-    from bertviz import model_view
+def bertviz(view: str, sentence: Tokenized) -> str:
+    """All heads as small line drawings ("model_view"), or one layer's on top of each other ("head_view")."""
+    import bertviz
 
-    return page(model_view(attentions(sentence), list(sentence.tokens), html_action="return").data)
-
-
-def bertviz_head_view(sentence: Tokenized) -> str:
-    """All heads of one layer on top of each other, with a choice of layers."""
-    from bertviz import head_view
-
-    return page(head_view(attentions(sentence), list(sentence.tokens), html_action="return").data)
+    drawn = getattr(bertviz, view)(attentions(sentence), list(sentence.tokens), html_action="return")
+    return f'<!doctype html><html><head><meta charset="utf-8"></head><body>{drawn.data}</body></html>'
 
 
 def attnview(sentence: Tokenized) -> str:
@@ -58,15 +53,10 @@ def attnview(sentence: Tokenized) -> str:
 
 
 RIVALS: dict[str, Callable[[Tokenized], str]] = {
-    "bertviz model_view": bertviz_model_view,
-    "bertviz head_view": bertviz_head_view,
+    "bertviz model_view": partial(bertviz, "model_view"),
+    "bertviz head_view": partial(bertviz, "head_view"),
     "attnview": attnview,
 }
-
-
-def page(body: str) -> str:
-    """A notebook's output as a page of its own."""
-    return f'<!doctype html><html><head><meta charset="utf-8"></head><body>{body}</body></html>'
 
 
 PACKAGES = ("bertviz", "attnview", "transformer_lens")

@@ -66,21 +66,11 @@ def minilm() -> Pair:
     """all-MiniLM-L6-v2 with the same weights on both sides."""
     from transformers import BertModel
 
-    folder = bundled_folder("minilm")
-    return _checked(
-        Pair(
-            "MiniLM",
-            encoder.load("minilm", device="cpu"),
-            reference(BertModel, folder, "sdpa", add_pooling_layer=False),
-            reference(BertModel, folder, "eager", add_pooling_layer=False),
-        )
-    )
+    return checked_pair("MiniLM", "minilm", BertModel, bundled_folder("minilm"), add_pooling_layer=False)
 
 
 @contextlib.contextmanager
-def rotary_folder(
-    layers: int = LAYERS, heads: int = HEADS, width: int = WIDTH, longest: int = LONGEST
-) -> Iterator[Path]:
+def rotary_folder() -> Iterator[Path]:
     """A checkpoint of a random ModernBERT-shaped encoder, saved by transformers: rotary, pre-norm, no windows."""
     from transformers import ModernBertConfig, ModernBertModel
     from transformers.utils import logging
@@ -89,11 +79,11 @@ def rotary_folder(
     tokenizer = encoder.load("minilm", device="cpu").tokenizer
     config = ModernBertConfig(
         vocab_size=tokenizer.vocab_size,
-        hidden_size=width,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        intermediate_size=4 * width,
-        max_position_embeddings=longest,
+        hidden_size=WIDTH,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        intermediate_size=4 * WIDTH,
+        max_position_embeddings=LONGEST,
         global_attn_every_n_layers=1,
         pad_token_id=tokenizer.pad_id,
         **dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")),
@@ -107,19 +97,12 @@ def rotary_folder(
 
 
 @cache
-def rotary(layers: int = LAYERS, heads: int = HEADS, width: int = WIDTH, longest: int = LONGEST) -> Pair:
+def rotary() -> Pair:
     """The random rotary encoder, loaded by this engine and by transformers."""
     from transformers import ModernBertModel
 
-    with rotary_folder(layers, heads, width, longest) as folder:
-        return _checked(
-            Pair(
-                f"rotary, {layers} layers of width {width}",
-                encoder.load(str(folder), device="cpu"),
-                reference(ModernBertModel, folder, "sdpa"),
-                reference(ModernBertModel, folder, "eager"),
-            )
-        )
+    with rotary_folder() as folder:
+        return checked_pair(f"rotary, {LAYERS} layers of width {WIDTH}", str(folder), ModernBertModel, folder)
 
 
 def trace_random_rotary(n_tokens: int) -> None:
@@ -148,8 +131,13 @@ def reference(kind: Any, folder: Path, attention: str, **options: Any) -> Any:
     return kind.from_pretrained(folder, attn_implementation=attention, **options).eval()
 
 
-def _checked(pair: Pair) -> Pair:
-    """The pair itself. Raises ValueError if its sides compute different numbers: then speeds cannot be compared."""
+def checked_pair(name: str, source: str, kind: Any, folder: Path, **options: Any) -> Pair:
+    """One model on both sides. source: for this engine; kind, folder, options: for transformers.
+
+    Raises ValueError if the sides compute different numbers: then speeds cannot be compared.
+    """
+    sdpa, eager = (reference(kind, folder, attention, **options) for attention in ("sdpa", "eager"))
+    pair = Pair(name, encoder.load(source, device="cpu"), sdpa, eager)
     short = pair.sentence(16)
     with torch.no_grad():
         ours = pair.ours.encoder(ids(short))

@@ -135,11 +135,8 @@ class EncoderConfig:
             raise ConfigError(f"norm_eps={self.norm_eps} is out of range: choose a finite number from 0 on.")
 
     def _check_choices(self) -> None:
-        for name, allowed in (
-            ("norm_placement", NORM_PLACEMENTS),
-            ("position", POSITION_KINDS),
-            ("activation", ACTIVATIONS),
-        ):
+        choices = {"norm_placement": NORM_PLACEMENTS, "position": POSITION_KINDS, "activation": ACTIVATIONS}
+        for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(allowed)}.")
         if self.position == "rotary" and self.d_head % 2:

@@ -116,7 +116,7 @@ def unfilled() -> Iterator[None]:
 
 
 @torch.no_grad()
-def initialise(encoder: Encoder, seed: int, scheme: Initialisation = "xavier") -> None:
+def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier") -> None:
     """Draw the weights from `seed`, in place, with a generator on the CPU.
 
     "xavier": linear maps N(0, 2 / (fan in + fan out)) (Glorot and Bengio 2010; the setting of Xiong et al. 2020),
@@ -128,7 +128,7 @@ def initialise(encoder: Encoder, seed: int, scheme: Initialisation = "xavier") -
     def fill(weight: Tensor, std: float) -> None:
         weight.copy_(torch.empty(weight.shape).normal_(0.0, std, generator=generator))
 
-    for module in encoder.modules():
+    for module in model.modules():
         if isinstance(module, nn.Embedding):
             fill(module.weight, 1.0 if scheme == "xavier" else 0.02)
         elif isinstance(module, nn.Linear | nn.Conv2d):

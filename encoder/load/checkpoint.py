@@ -102,7 +102,10 @@ def read_checkpoint(
     config = settle(family, fields, disk)
     with unfilled():
         encoder = Encoder(config)
-    sources = {ours: take_part(disk, disk.prefix, name_on_disk(ours, family)) for ours in encoder.state_dict()}
+    sources = {}
+    for ours in encoder.state_dict():
+        part = name_on_disk(ours, family)
+        sources[ours] = Source(disk.take(disk.prefix + part.name), part)
     check_shapes(files, encoder, sources)
     head, head_sources = prepare_head(disk, family, fields, config, sources)
     notes = explain_rest(disk, family)
@@ -136,11 +139,6 @@ def name_on_disk(ours: str, family: Family) -> Part:
         raise LoadError(f"config.json needs {ours}, which this family does not have: correct config.json.")
     part = as_part(family.names[key])
     return dataclasses.replace(part, name=part.name.replace("{l}", layer))
-
-
-def take_part(disk: Disk, prefix: str, part: Part) -> Source:
-    """The place of a needed weight. Raises LoadError if it is missing."""
-    return Source(disk.take(prefix + part.name), part)
 
 
 def settle(family: Family, fields: Fields, disk: Disk) -> EncoderConfig:
@@ -179,9 +177,8 @@ def prepare_head(
     head_config = dataclasses.replace(head_config, tied=not own_table)
     with unfilled():
         head = MLMHead(config, head_config)
-    head_sources = {
-        ours: take_part(disk, "", Part(theirs)) for ours, theirs in names_of_head(disk, names, head_config).items()
-    }
+    found = names_of_head(disk, names, head_config)
+    head_sources = {ours: Source(disk.take(theirs), Part(theirs)) for ours, theirs in found.items()}
     for name in names.names:  # the remaining ones are copies: of the tied table, of the bias
         if name in disk and (name == names.table or (name in names.bias and head_config.decoder_bias)):
             disk.take(name)

@@ -14,12 +14,11 @@ WANTED = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*/vocab.txt", "
 UNWANTED = ["onnx/*", "openvino/*", "coreml/*", "checkpoint-*"]
 #: How long to wait for the Hub's first answer. A network that drops packets would otherwise never end the wait.
 PATIENCE_SECONDS = 5.0
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def looks_like_hub_id(name: str) -> bool:
     """Whether `name` has the form org/name."""
-    return _HUB_ID.fullmatch(name) is not None and ".." not in name
+    return re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", name) is not None and ".." not in name
 
 
 #: Start of a name -> organisation, for models that were on the Hub before it had organisations.

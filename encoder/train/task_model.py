@@ -24,12 +24,8 @@ class TaskModel(nn.Module):
         self.encoder = Encoder(config)
         self.head = nn.Linear(config.d_model, n_classes)
         if seed is not None:
-            initialise(self.encoder, seed, "xavier")
-            with torch.no_grad():
-                generator = torch.Generator().manual_seed(seed + 1)
-                deviation = (2.0 / (config.d_model + n_classes)) ** 0.5
-                self.head.weight.normal_(0.0, deviation, generator=generator)
-                self.head.bias.zero_()
+            initialise(self.encoder, seed)
+            initialise(self.head, seed + 1)
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids [B, T] -> logits [B, T, C]."""

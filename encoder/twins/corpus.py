@@ -95,8 +95,6 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 # --- sentences --------------------------------------------------------------------------------------------------------
 
-_QUOTED = re.compile(r'"([^"]+)"')
-
 
 def glosses(folder: Path) -> Iterator[str]:
     """The text after the bar in each line of the four files: a definition and its examples."""
@@ -113,7 +111,7 @@ def sentences_of(gloss: str) -> list[str]:
     """
     gloss = gloss.replace("`", "'")
     definition = " ".join(gloss.split('"', 1)[0].split()).rstrip("; ")
-    examples = [" ".join(example.split()).strip("; ") for example in _QUOTED.findall(gloss)]
+    examples = [" ".join(example.split()).strip("; ") for example in re.findall(r'"([^"]+)"', gloss)]
     ended = [e if e[-1:] in ".?!" or _hash(e) % 2 else e + "." for e in examples]
     return [sentence for sentence in (definition, *ended) if sentence.count(" ") >= 1]
 

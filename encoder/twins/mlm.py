@@ -55,16 +55,12 @@ def new_model(config: EncoderConfig, seed: int) -> MaskedWordModel:
     the first logits would have a standard deviation of sqrt(D).
     """
     model = MaskedWordModel(config)
-    initialise(model.encoder, seed, "xavier")
+    initialise(model.encoder, seed)
+    initialise(model.head.dense, seed + 1)
     with torch.no_grad():
         for module in model.encoder.modules():
             if isinstance(module, nn.Embedding):
                 module.weight.mul_(module.weight.shape[1] ** -0.5)
-        generator = torch.Generator().manual_seed(seed + 1)
-        width_in, width_out = model.head.dense.in_features, model.head.dense.out_features
-        model.head.dense.weight.normal_(0.0, (2.0 / (width_in + width_out)) ** 0.5, generator=generator)
-        if model.head.dense.bias is not None:
-            model.head.dense.bias.zero_()
     return model
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import pprint
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import pandas as pd
-import plotly.graph_objects as go
 
-from encoder.figures.placements import recorded_curves
+from encoder.train.loop import RunView
 from pages.core.export import arguments, export_panel
 from pages.core.frame import current_view
-
-if TYPE_CHECKING:
-    from encoder.train.loop import RunView
+from pages.training.live import curve_figures
+from pages.training.runs import RunGroup
 
 PROGRAM = """import time
 
@@ -38,25 +34,16 @@ table = pd.concat(tables, ignore_index=True)
 """
 
 
-def export_runs(views: Mapping[str, RunView], dashes: Mapping[str, str]) -> None:
+def export_runs(group: RunGroup, views: dict[str, RunView]) -> None:
     """The curves of this session's runs."""
     runs = {name: dataclasses.replace(view.settings, steps=view.step) for name, view in views.items() if view.curve}
     if not runs:
         return
-    tables = {name: views[name].to_frame() for name in runs}
-
-    def curves(what: str, title: str) -> go.Figure:
-        lines = {
-            name: (runs[name].norm_placement, dashes[name], table.step, table[what]) for name, table in tables.items()
-        }
-        return recorded_curves(lines, title, log=what == "held_out_loss")
-
-    titles = {"held_out_loss": "held-out loss, nats", "accuracy": "held-out accuracy"}
     export_panel(
         current_view(),
         "Training runs",
-        lambda: pd.concat([table.assign(run=name) for name, table in tables.items()], ignore_index=True),
-        figures=lambda: {title: curves(what, title) for what, title in titles.items()},
+        lambda: pd.concat([views[name].to_frame().assign(run=name) for name in runs], ignore_index=True),
+        figures=lambda: curve_figures(group, views),
         program=PROGRAM.format(
             runs="\n".join(f"    {name!r}: TaskSettings({arguments(one)})," for name, one in runs.items())
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -17,6 +18,8 @@ from pages.training.params import Params
 from pages.training.runs import RunGroup
 
 STATUS = {"ready": "not started", "waiting": "waits for its turn", "running": "trains"}
+#: Column of a curve -> its title.
+CURVES = {"held_out_loss": "held-out loss, nats", "accuracy": "held-out accuracy"}
 WRONG = "background-color: rgba(201, 118, 26, 0.45)"
 
 
@@ -54,23 +57,29 @@ def progress(group: RunGroup, views: dict[str, RunView]) -> None:
         st.info("Training stopped because this page was closed. “Continue” resumes it.", icon=":material/pause:")
 
 
-def curves(group: RunGroup, views: dict[str, RunView]) -> None:
-    """Loss and accuracy over the steps."""
+def curve_figures(group: RunGroup, views: dict[str, RunView]) -> dict[str, go.Figure]:
+    """Title -> loss and accuracy over the steps, a line for each run that has a curve."""
     tables = {name: view.to_frame() for name, view in views.items() if view.curve}
-    charts = (("held_out_loss", "held-out loss, nats", True), ("accuracy", "held-out accuracy", False))
-    for column, (what, title, log) in zip(st.columns(2, gap="medium"), charts, strict=True):
+    found = {}
+    for what, title in CURVES.items():
         lines = {
             name: (views[name].settings.norm_placement, group.dashes[name], table.step, table[what])
             for name, table in tables.items()
         }
-        figure = drawn.recorded_curves(lines, title, log=log)
-        if what == "accuracy":
-            figure.update_yaxes(range=[0, 1.03], tickformat=".0%")
+        found[title] = drawn.recorded_curves(lines, title, log=what == "held_out_loss")
+    return found
+
+
+def curves(group: RunGroup, views: dict[str, RunView]) -> None:
+    """Loss and accuracy over the steps."""
+    found = curve_figures(group, views)
+    found[CURVES["accuracy"]].update_yaxes(range=[0, 1.03], tickformat=".0%")
+    for column, (what, title) in zip(st.columns(2, gap="medium"), CURVES.items(), strict=True):
         column.plotly_chart(
-            figure, key=f"task-{what}", height=300, config={"displayModeBar": False},
+            found[title], key=f"task-{what}", height=300, config={"displayModeBar": False},
             alt=f"{title} over the steps, a line for each run; colour shows the norm placement.",
         )  # fmt: skip
-    st.caption(results(group, tables))
+    st.caption(results(group, {name: view.to_frame() for name, view in views.items() if view.curve}))
 
 
 def results(group: RunGroup, tables: dict[str, pd.DataFrame]) -> str:

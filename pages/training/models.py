@@ -37,7 +37,7 @@ def open_or_save(group: runs.RunGroup) -> None:
         "The sidebar lists opened models under “My trained models”, and every page shows them. A saved file holds the "
         "weights and the settings."
     )
-    export_runs(views, group.dashes)
+    export_runs(group, views)
 
 
 def open_file() -> None:

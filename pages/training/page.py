@@ -67,10 +67,10 @@ def choose_task() -> None:
     with left:
         task = state.bound(
             st.selectbox, Params.task, "Task", list(TASKS), format_func=lambda name: make(name).title,
-            on_change=take_sizes,
+            on_change=lambda: runs.put(runs.suggested(st.session_state[state.key(Params.task)])),
         )  # fmt: skip
     with right:
-        st.pills("Experiments", list(runs.PRESETS), key="preset", on_change=use_preset)
+        st.pills("Experiments", list(runs.PRESETS), key="preset", on_change=runs.use_preset)
     st.caption(make(task).rule)
 
 
@@ -103,19 +103,6 @@ def choose_runs() -> None:
     with st.expander("Sizes, steps, seed"):
         for column, (param, title, (low, high)) in zip(itertools.cycle(st.columns(4)), numbers, strict=False):
             state.bound(column.number_input, param, title, min_value=low, max_value=high)
-
-
-def take_sizes() -> None:
-    """Set the sizes that learn the chosen task."""
-    runs.put(runs.suggested(st.session_state[state.key(Params.task)]))
-
-
-def use_preset() -> None:
-    """Set the values of the chosen experiment."""
-    title = st.session_state.get("preset")
-    if title is not None:
-        runs.use_preset(title)
-        st.session_state["preset"] = None
 
 
 def impossible() -> str:

@@ -144,9 +144,12 @@ def dashes(settings: dict[str, TaskSettings]) -> dict[str, str]:
     return {name: DASHES[kinds.index((one.warmup_steps, one.position)) % len(DASHES)] for name, one in settings.items()}
 
 
-def use_preset(title: str) -> None:
-    """Set the values of an experiment; the task decides about all others. For callbacks."""
-    put({param: param.default for param in _SET} | suggested(state.get(Params.task)) | PRESETS[title])
+def use_preset() -> None:
+    """Set the values of the chosen experiment; the task decides about all others. For callbacks."""
+    title = st.session_state.get("preset")
+    if title is not None:
+        put({param: param.default for param in _SET} | suggested(state.get(Params.task)) | PRESETS[title])
+        st.session_state["preset"] = None
 
 
 def suggested(task: str) -> Values:
