@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import wraps
+from typing import Any, Literal, ParamSpec
 
 import numpy as np
 import plotly.graph_objects as go
@@ -22,6 +23,8 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import selection_marks
+
+P = ParamSpec("P")
 
 #: Powers of ten that the colours span on a logarithmic scale; smaller weights get the lowest colour.
 LOG_DECADES = 4
@@ -107,9 +110,14 @@ def spans(first: int, last: int, block: int) -> list[str]:
     return [f"{start}–{end}" if end > start else str(start) for start, end in zip(starts, ends, strict=True)]
 
 
-def attention_heatmap(attention: object, labels: Sequence[str], **options: Any) -> go.Figure:
-    """An attention map as an interactive heatmap; the arguments and errors are those of `attention_spec`."""
-    return go.Figure(attention_spec(attention, labels, **options))
+def as_figure(spec: Callable[P, dict[str, Any]]) -> Callable[P, go.Figure]:
+    """The drawing of `spec` as a Plotly figure, with the arguments and errors of `spec`."""
+
+    @wraps(spec)
+    def figure(*args: P.args, **options: P.kwargs) -> go.Figure:
+        return go.Figure(spec(*args, **options))
+
+    return figure
 
 
 def attention_spec(
@@ -175,6 +183,9 @@ def attention_spec(
         uirevision=f"{n_rows}x{n_columns}/{block}+{row_offset},{column_offset}",
     )
     return {"data": map_traces(cells, log, colours), "layout": layout}
+
+
+attention_heatmap = as_figure(attention_spec)
 
 
 def names_of_cells(queries: list[str], keys: list[str], places: Places | None) -> tuple[list[str], list[str]]:

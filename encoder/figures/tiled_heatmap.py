@@ -7,20 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.attention import Positions, Scale, attention_cells, map_traces, positions, spans
+from encoder.figures.attention import Positions, Scale, as_figure, attention_cells, map_traces, positions, spans
 from encoder.figures.axes import BARE, as_array, disambiguate, margin, neutral_layout, shown_label, shown_name
 from encoder.figures.marks import band
 
 #: Up to this many tokens across, each one's label is written on the axis.
 LABELLED_TOKENS = 40
-
-
-def attention_window(attention: object, labels: Sequence[str], **options: Any) -> go.Figure:
-    """Part of the attention map of a long text as a figure; the arguments are those of `window_spec`."""
-    return go.Figure(window_spec(attention, labels, **options))
 
 
 def window_spec(
@@ -66,6 +60,9 @@ def window_spec(
         uirevision=f"{len(labels)} tokens",
     )
     return {"data": map_traces(cells, log, colours), "layout": layout}
+
+
+attention_window = as_figure(window_spec)
 
 
 def _axis(
