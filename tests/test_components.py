@@ -10,6 +10,7 @@ import re
 import struct
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -26,13 +27,26 @@ from tests.conftest import ROOT
 # ---- wire ----
 
 
+def unpack(block: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header and the arrays of a block, as the browser reads them."""
+    (length,) = struct.unpack_from("<I", block)
+    header = json.loads(block[4 : 4 + length])
+    body = memoryview(block)[4 + length :]
+    arrays = {}
+    for name, entry in header.pop("arrays").items():
+        dtype = np.dtype(entry["dtype"]).newbyteorder("<")
+        count = int(np.prod(entry["shape"], dtype=np.int64))
+        arrays[name] = np.frombuffer(body, dtype, count, entry["offset"]).reshape(entry["shape"])
+    return header, arrays
+
+
 @pytest.mark.parametrize("dtype", wire.DTYPES)
 def test_arrays_come_back_as_they_went(dtype: str) -> None:
     rng = np.random.default_rng(3)
     arrays = {
         f"{shape}": rng.integers(0, 200, size=shape).astype(dtype) for shape in [(1,), (3, 5), (2, 3, 7), (0, 4), (11,)]
     }
-    header, back = wire.unpack(wire.pack({"name": "קטה 🎉", "nested": {"a": [1, None, 0.5]}}, arrays))
+    header, back = unpack(wire.pack({"name": "קטה 🎉", "nested": {"a": [1, None, 0.5]}}, arrays))
     assert header == {"name": "קטה 🎉", "nested": {"a": [1, None, 0.5]}}
     for name, array in arrays.items():
         assert back[name].dtype == array.dtype
@@ -51,7 +65,7 @@ def test_every_buffer_starts_where_a_typed_array_can(padding: int) -> None:
 
 def test_a_strided_and_a_big_endian_array_are_put_in_order() -> None:
     array = np.arange(24, dtype=">f4").reshape(4, 6)[::2, ::-3]
-    _, back = wire.unpack(wire.pack({}, {"a": array}))
+    _, back = unpack(wire.pack({}, {"a": array}))
     np.testing.assert_array_equal(back["a"], array)
 
 
@@ -73,7 +87,7 @@ def test_a_header_that_json_cannot_say_is_refused() -> None:
 
 def figure_of(message: tuple[dict, dict[str, np.ndarray]]) -> tuple[dict, dict[str, np.ndarray]]:
     """The figure after the wire, which also proves that it can travel."""
-    header, arrays = wire.unpack(wire.pack(*message))
+    header, arrays = unpack(wire.pack(*message))
     return header["figure"], arrays
 
 
@@ -147,7 +161,7 @@ def test_plotlys_own_template_makes_way_for_the_theme_and_a_chosen_one_stays() -
         ((3, 5), {"i": [3], "j": [5]}),
         ((None, 5), {"i": [], "j": [5]}),
         (([1, 2], np.int64(4)), {"i": [1, 2], "j": [4]}),
-        ({"i": (0,)}, {"i": [0], "j": []}),
+        (((0,), None), {"i": [0], "j": []}),
     ],
 )
 def test_a_selection_may_be_said_in_several_ways(selected: object, sent: object) -> None:
@@ -294,7 +308,7 @@ def test_the_grid_says_what_does_not_fit(maps: np.ndarray, changed: dict, messag
     ("shape", "tokens", "message"),
     [
         ((1, 3, 4), 3, r"\[heads, T, T\] = \[1, 3, 3\], not \[1, 3, 4\]"),
-        ((13, 2, 2), 2, "13 heads, 12 colours; lines show 1 to 12 heads"),
+        ((13, 2, 2), 2, "13 heads; lines show 1 to 12 heads"),
         ((1, 513, 513), 513, "513 tokens; lines show at most 512"),
     ],
 )
@@ -396,23 +410,23 @@ def page() -> None:
     from pages import components
 
     figure = go.Figure(go.Heatmap(z=np.eye(3)))
-    event = components.plot(figure, key="map", alt="A map.", height=300, selected=(0, 1))
+    components.plot(figure, key="map", alt="A map.", height=300, selected=(0, 1))
     window = components.plot_window("map")
     maps = np.zeros((2, 3, 4, 4), np.uint8)
-    grid = components.head_grid(
+    components.head_grid(
         maps, layers=2, heads=3, selected=(0, 1), key="grid", alt="Maps.", colorscale=np.zeros((256, 3)),
         measure=np.full((2, 3), np.nan), order=[(1, 2)], pinned=[(0, 0)], badges={"L0H0": "self"},
     )  # fmt: skip
-    held = components.lines(np.zeros((1, 3, 3)), tokens=["a", "b", "a"], labels=["L0 H0"], key="lines", alt="Lines.")
-    text = components.text_shade(
+    components.lines(np.zeros((1, 3, 3)), tokens=["a", "b", "a"], labels=["L0 H0"], key="lines", alt="Lines.")
+    components.text_shade(
         [[("a", 0), (" ", -1), ("b", 1)]], labels=["a", "b"], values=[0.5, float("nan")], rows=[0, 1], columns=[0, -1],
         key="text", alt="Text.", title="weight", direction="to", weights=np.zeros((2, 1)), selected=[1],
     )  # fmt: skip
-    st.text(f"{event} {window} {grid} {held} {text}")
+    st.text(f"{window}")
 
 
 def test_components_do_not_disturb_apptest() -> None:
     test = AppTest.from_function(page, default_timeout=60).run()
     assert not test.exception
-    assert test.text[0].value == "None None None None None"
+    assert test.text[0].value == "None"
     assert not test.run().exception

@@ -40,14 +40,14 @@ EXAMPLES: Mapping[str, Mapping[Param, object]] = {
 
 def sides(view: View, params: Params) -> Sides:
     """Both sides, by the view and the page's values. Raises EncoderError where side B cannot run."""
-    first = Side("A", view.model, view.text, view.pair, view.layer, view.head)
+    first = Side(view.model, view.text, view.pair, view.layer, view.head, "A")
     model, text = view.model, view.text
     if params.what == "sentences":
         text = params.text_b
     elif params.what == "models":
         model = other_model(view, params)
     layer, head = other_head(view, params, cache.model(model).config)
-    return Sides(params.what, first, Side("B", model, text, view.pair, layer, head))
+    return Sides(params.what, first, Side(model, text, view.pair, layer, head, "B"))
 
 
 def other_head(view: View, params: Params, config: encoder.EncoderConfig) -> tuple[int, int]:

@@ -10,7 +10,9 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import streamlit as st
 from plotly.offline import get_plotlyjs, get_plotlyjs_version
 from streamlit import config
 from streamlit.file_util import get_app_static_dir
@@ -44,9 +46,10 @@ def script(name: str) -> str:
     return joined(HERE / "loader.js").replace("$PATH", f"app/static/{file}")
 
 
-def style(name: str) -> str:
-    """A component's CSS: the shared file, then its own."""
-    return "\n".join((HERE / part).read_text(encoding="utf-8") for part in ("shared.css", f"{name}.css"))
+def component(name: str) -> Callable[..., Any]:
+    """Declare a component by its files' name. Its CSS is the shared file, then its own."""
+    css = "\n".join((HERE / part).read_text(encoding="utf-8") for part in ("shared.css", f"{name}.css"))
+    return st.components.v2.component(f"encoderscope_{name}", js=script(name), css=css, isolate_styles=False)
 
 
 @cache

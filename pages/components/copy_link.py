@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import streamlit as st
-
 from . import assets, wire
 
-_render = st.components.v2.component(
-    "encoderscope_copy_link", js=assets.script("copy_link"), css=assets.style("copy_link"), isolate_styles=False
-)
+_render = assets.component("copy_link")
 
 
 def copy_link(query: Mapping[str, str], typed: Sequence[str], *, key: str, note: str = "") -> None:

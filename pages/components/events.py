@@ -12,18 +12,16 @@ from pages.core import url_state
 
 
 class PlotEvent(TypedDict):
-    """One event of `plot`.
+    """A click on a `plot`, or a key that stands for one. `axis`:
 
-    `event` is "click" or "relayout". A click has `axis`:
-        "cell"   a cell of a map: `i` (query, row) and `j` (key, column) are integer token positions, `trace` its trace;
-        "x", "y" a tick label of a token axis: `j` or `i` is the token's position;
-        "point"  a point of another trace: `trace`, `point` (its index) and its coordinates `x`, `y`;
-        "clear"  Esc or a double click.
-    A relayout has `window`: the zoom window `{"x": [low, high], "y": [low, high]}`, or None when all is shown again.
+    "cell"   a cell of a map: `i` (query, row) and `j` (key, column) are integer token positions, `trace` its trace;
+    "x", "y" a tick label of a token axis: `j` or `i` is the token's position;
+    "point"  a point of another trace: `trace`, `point` (its index) and its coordinates `x`, `y`;
+    "clear"  Esc or a double click.
     """
 
-    event: Literal["click", "relayout"]
-    axis: NotRequired[Literal["cell", "x", "y", "point", "clear"]]
+    event: Literal["click"]
+    axis: Literal["cell", "x", "y", "point", "clear"]
     i: NotRequired[int]
     j: NotRequired[int]
     trace: NotRequired[int]
@@ -31,7 +29,6 @@ class PlotEvent(TypedDict):
     x: NotRequired[Any]
     y: NotRequired[Any]
     shift: NotRequired[bool]
-    window: NotRequired[ZoomWindow | None]
 
 
 class ZoomWindow(TypedDict):
@@ -76,14 +73,14 @@ def on_click(
     point: Callable[[PlotEvent], object] | None = None,
     clear: Callable[[], object] | None = None,
 ) -> Callable[[PlotEvent], None]:
-    """A function for a plot's `on_event` that calls one function for each kind of click, and none for zooming.
+    """A function for a plot's `on_event` that calls one function for each kind of click.
 
     cell: gets (i, j) of a map's cell. row, column: get the token of a clicked tick label; without `cell`, also the
     cell's. point: gets the event of a point of another trace. clear: called after Esc or a double click.
     """
 
     def take(event: PlotEvent) -> None:
-        axis = event.get("axis")
+        axis = event["axis"]
         if axis == "cell" and cell is not None:
             cell(event["i"], event["j"])
             return

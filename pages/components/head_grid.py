@@ -6,18 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from . import assets, events, wire
 from .events import GridEvent
 from .store import store
 
-_render = st.components.v2.component(
-    "encoderscope_head_grid",
-    js=assets.script("head_grid"),
-    css=assets.style("head_grid"),
-    isolate_styles=False,
-)
+_render = assets.component("head_grid")
 
 Head = tuple[int, int]  # (layer, head), counted from 0
 
@@ -33,14 +27,14 @@ def head_grid(
     colorscale: Sequence[Sequence[int]] | np.ndarray,
     measure: np.ndarray | None = None,
     measure_label: str = "",
-    measure_range: tuple[float, float] | None = None,
+    measure_range: tuple[float, float] = (0.0, 1.0),
     badges: Mapping[str, str] | None = None,
     dim: np.ndarray | None = None,
     order: Sequence[Head] | None = None,
     pinned: Sequence[Head] = (),
     on_event: Callable[[GridEvent], None] | None = None,
-) -> GridEvent | None:
-    """Draws L x H small maps and returns what the reader did with them since the last run, once.
+) -> None:
+    """Draws L x H small maps.
 
     Args:
         thumbnails: uint8 [L, H, s, s], an index into the colour scale for each block.
@@ -51,7 +45,7 @@ def head_grid(
         colorscale: 256 colours [red, green, blue], 0 to 255.
         measure: float [L, H]: a bar under each map; NaN leaves it empty.
         measure_label: the bar's name in the legend and in a head's label.
-        measure_range: the values of an empty and a full bar; unset: the smallest and the largest of `measure`.
+        measure_range: the values of an empty and a full bar.
         badges: "L0H3" -> a word or two, in the head's label, and on its map if that is large enough.
         dim: bool [L, H]: faded maps.
         order: the heads to draw, as (layer, head); unset: all, layers as rows and heads as columns.
@@ -75,17 +69,16 @@ def head_grid(
         "pinned": [[int(layer), int(head)] for layer, head in pinned],
         "badges": dict(badges or {}),
         "measureLabel": measure_label,
-        "measureRange": _range(measure, measure_range),
+        "measureRange": [float(end) for end in measure_range],
         "name": key,
         "alt": alt,
         "maps": store(maps, key=f"{key}-maps"),
     }
-    result = _render(
+    _render(
         key=key,
         data=wire.pack(header, arrays),
         on_grid_change=lambda: events.tell(key, "grid", events.grid_event, on_event),
     )
-    return events.grid_event(result.get("grid"))
 
 
 def _maps(thumbnails: np.ndarray, colorscale: Any, shape: tuple[int, int]) -> dict[str, np.ndarray]:
@@ -109,12 +102,3 @@ def _arrays(measure: np.ndarray | None, dim: np.ndarray | None, shape: tuple[int
             raise ValueError(f"{name} must be [L, H] = {list(shape)}, not {list(np.shape(array))}.")
         arrays[name] = np.asarray(array).astype(dtype)
     return arrays
-
-
-def _range(measure: np.ndarray | None, given: tuple[float, float] | None) -> list[float]:
-    """The values of an empty and a full bar."""
-    if given is not None:
-        return [float(given[0]), float(given[1])]
-    finite = np.asarray(measure, dtype=float) if measure is not None else np.zeros(0)
-    finite = finite[np.isfinite(finite)]
-    return [float(finite.min()), float(finite.max())] if finite.size else [0.0, 1.0]

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import streamlit as st
 
 from . import assets, events, wire
 from .events import LinesEvent
 from .palette import HEAD_COLOURS
 
-_render = st.components.v2.component(
-    "encoderscope_lines", js=assets.script("lines"), css=assets.style("lines"), isolate_styles=False
-)
+_render = assets.component("lines")
 
 MAX_TOKENS = 512
 
@@ -27,13 +24,12 @@ def lines(
     alt: str,
     key_tokens: Sequence[str] | None = None,
     names: tuple[Sequence[str], Sequence[str]] | None = None,
-    colours: Sequence[str] | None = None,
     selected_queries: Sequence[int] = (),
     selected_keys: Sequence[int] = (),
     threshold: float = 0.0,
     on_event: Callable[[LinesEvent], None] | None = None,
-) -> LinesEvent | None:
-    """Draws attention as lines from queries (left) to keys (right); returns a new selection once.
+) -> None:
+    """Draws attention as lines from queries (left) to keys (right).
 
     Hovering shows one token, a click selects it, a click with Shift selects several. Each token of the other side
     gets a square per head, as strong as its weight, and one number: its weights with the selected tokens, summed and
@@ -43,12 +39,11 @@ def lines(
         weights: [N, T, T] of N overlaid heads; rows attend to columns, values 0 to 1: float32, or uint8 or uint16 for
             0 to 255 or 65535. [N, T, C] if the keys differ from the queries.
         tokens: T labels. The screen cuts long ones.
-        labels: N names of heads, for the legend.
+        labels: N names of heads, for the legend; their colours are the first N of `HEAD_COLOURS`.
         key: the widget's key, and the name of a downloaded picture.
         alt: a sentence for screen readers.
         key_tokens: C labels of the keys, if they differ from the queries.
         names: names of queries and keys in hover text, if they differ from the labels: "the (4)".
-        colours: N CSS colours; unset, the first N of `HEAD_COLOURS`.
         selected_queries, selected_keys: positions of the selected tokens.
         threshold: smaller weights are not drawn; the numbers include them.
         on_event: called with the event before the page runs, so it may change other widgets' state.
@@ -60,9 +55,8 @@ def lines(
     fit = [len(labels), len(tokens), n_keys]
     if list(weights.shape) != fit:
         raise ValueError(f"weights must be [heads, T, T] = {fit}, not {list(weights.shape)}.")
-    colours = list(colours) if colours is not None else list(HEAD_COLOURS[: len(labels)])
-    if not 0 < len(labels) <= len(HEAD_COLOURS) or len(colours) != len(labels):
-        raise ValueError(f"{len(labels)} heads, {len(colours)} colours; lines show 1 to {len(HEAD_COLOURS)} heads.")
+    if not 0 < len(labels) <= len(HEAD_COLOURS):
+        raise ValueError(f"{len(labels)} heads; lines show 1 to {len(HEAD_COLOURS)} heads.")
     if max(len(tokens), n_keys) > MAX_TOKENS:
         raise ValueError(f"{max(len(tokens), n_keys)} tokens; lines show at most {MAX_TOKENS}. Pass a window of them.")
     if weights.dtype not in (np.uint8, np.uint16):
@@ -75,7 +69,7 @@ def lines(
             for k, side in enumerate((tokens, tokens if key_tokens is None else key_tokens))
         ],
         "labels": [str(label) for label in labels],
-        "colours": colours,
+        "colours": HEAD_COLOURS[: len(labels)],
         "dtype": weights.dtype.name,
         "queries": [int(i) for i in selected_queries],
         "keys": [int(j) for j in selected_keys],
@@ -84,12 +78,11 @@ def lines(
         "alt": alt,
     }
     counts = len(tokens), n_keys
-    result = _render(
+    _render(
         key=key,
         data=wire.pack(header, {"weights": weights}),
         on_select_change=lambda: events.tell(key, "select", lambda value: events.lines_event(value, counts), on_event),
     )
-    return events.lines_event(result.get("select"), counts)
 
 
 def _others(labels: Sequence[str], names: Sequence[str]) -> dict[int, str]:

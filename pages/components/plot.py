@@ -11,16 +11,13 @@ import numpy as np
 import pandas  # noqa: F401  whole, before a figure: plotly uses a pandas that another thread has half imported
 import plotly.graph_objects as go
 import plotly.io as pio
-import streamlit as st
 
 from pages.core import url_state
 
 from . import assets, events, wire
 from .events import PlotEvent, ZoomWindow
 
-_render = st.components.v2.component(
-    "encoderscope_plot", js=assets.script("plot"), css=assets.style("plot"), isolate_styles=False
-)
+_render = assets.component("plot")
 
 Positions = int | Sequence[int] | None
 
@@ -34,10 +31,10 @@ def plot(
     fill: bool = False,
     reserve: int = 48,
     prefetched: Mapping[str, Any] | None = None,
-    selected: tuple[Positions, Positions] | Mapping[str, Positions] | None = None,
+    selected: tuple[Positions, Positions] | None = None,
     on_event: Callable[[PlotEvent], None] | None = None,
-) -> PlotEvent | None:
-    """Draws a figure and returns what the reader did with it since the last run, once.
+) -> None:
+    """Draws a figure.
 
     Every Plotly figure works. Clicks on cells and tick labels, and arrow keys, need a heat map whose axes are integer
     positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens, and the browser draws as
@@ -59,35 +56,22 @@ def plot(
             before Python answers. "grid": the grid's key; "heard": the newest of its events that this figure knows of;
             "maps": label of a `store` of "maps", float32 [L, H, R, C]; "scaleToMax": the colours run to the map's
             largest weight.
-        selected: (queries, keys) or {"i": queries, "j": keys}, each a position, several, or None: these rows and
+        selected: (queries, keys), each a position, several, or None: these rows and
             columns are framed in every map of the figure, unless it brings `layout.shapes` of its own.
-        on_event: called with the event before the page runs, so it may set the state of other widgets.
+        on_event: called with each click before the page runs, so it may set the state of other widgets.
 
-    Returns:
-        The event of this run, or None. A click comes before a change of the window, which `plot_window` keeps.
     """
     header, arrays = _message(figure, selected)
     header |= {
         "alt": alt, "height": int(height), "name": key, "plotly": assets.plotly_js_url(), "window": plot_window(key),
         "fill": fill, "reserve": int(reserve), "prefetched": None if prefetched is None else dict(prefetched),
     }  # fmt: skip
-    result = _render(
+    _render(
         key=key,
         data=wire.pack(header, arrays),
         on_click_change=lambda: events.tell(key, "click", events.plot_click, on_event),
-        on_relayout_change=lambda: _tell_window(key, on_event),
+        on_relayout_change=url_state.touch,
     )
-    click = events.plot_click(result.get("click"))
-    window, known = plot_window(key), f"{key}:window"
-    moved = window != st.session_state.get(known)
-    st.session_state[known] = window
-    return click or ({"event": "relayout", "window": window} if moved else None)
-
-
-def _tell_window(key: str, on_event: Callable[[PlotEvent], None] | None) -> None:
-    url_state.touch()
-    if on_event is not None:
-        on_event({"event": "relayout", "window": plot_window(key)})
 
 
 def plot_window(key: str) -> ZoomWindow | None:
@@ -95,7 +79,9 @@ def plot_window(key: str) -> ZoomWindow | None:
     return events.zoom_window(events.state(key).get("relayout"))
 
 
-def _message(figure: go.Figure | Mapping[str, Any], selected: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _message(
+    figure: go.Figure | Mapping[str, Any], selected: tuple[Positions, Positions] | None
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The figure as JSON that points at arrays, and the arrays."""
     arrays: dict[str, np.ndarray] = {}
     if isinstance(figure, Mapping):
@@ -106,7 +92,8 @@ def _message(figure: go.Figure | Mapping[str, Any], selected: Any) -> tuple[dict
             layout.pop("template")  # 7 kB that Plotly puts into every figure; the theme takes its place
     layout = {name: _brief(part) for name, part in layout.items()}
     json = {"data": _plain(data, "data", arrays), "layout": _plain(layout, "layout", arrays)}
-    return {"figure": json, "selected": _selection(selected)}, arrays
+    frames = None if selected is None else {"i": _positions(selected[0]), "j": _positions(selected[1])}
+    return {"figure": json, "selected": frames}, arrays
 
 
 def _brief(part: Any) -> Any:
@@ -120,13 +107,6 @@ def _brief(part: Any) -> Any:
 @cache
 def _default_template() -> dict[str, Any]:
     return go.Figure().layout.template.to_plotly_json() if pio.templates.default else {}
-
-
-def _selection(selected: Any) -> dict[str, list[int]] | None:
-    if selected is None:
-        return None
-    i, j = (selected.get("i"), selected.get("j")) if isinstance(selected, Mapping) else selected
-    return {"i": _positions(i), "j": _positions(j)}
 
 
 def _positions(value: Positions) -> list[int]:

@@ -10,13 +10,10 @@ import hashlib
 from collections.abc import Mapping
 
 import numpy as np
-import streamlit as st
 
 from . import assets, wire
 
-_render = st.components.v2.component(
-    "encoderscope_store", js=assets.script("store"), css=assets.style("store"), isolate_styles=False
-)
+_render = assets.component("store")
 
 
 def store(arrays: Mapping[str, np.ndarray], *, key: str, digest: str | None = None) -> dict[str, str]:

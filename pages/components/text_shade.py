@@ -6,17 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
-import streamlit as st
 
 from . import assets, events, wire
 from .events import TextEvent
 
-_render = st.components.v2.component(
-    "encoderscope_text_shade",
-    js=assets.script("text_shade"),
-    css=assets.style("text_shade"),
-    isolate_styles=False,
-)
+_render = assets.component("text_shade")
 
 #: Text and its unit (token or word); -1: none, like the space between two.
 Piece = tuple[str, int]
@@ -39,8 +33,8 @@ def text_shade(
     scale_to_max: bool = False,
     log: bool = False,
     on_event: Callable[[TextEvent], None] | None = None,
-) -> TextEvent | None:
-    """Draws a text of U units whose shade is a weight; returns a new selection once.
+) -> None:
+    """Draws a text of U units whose shade is a weight.
 
     A click selects a unit, a click with Shift selects several. With `weights` and no selection, pointing at a unit
     shows its weights. Text keeps its direction (right to left, too), its spaces and its line breaks.
@@ -95,9 +89,8 @@ def text_shade(
     if weights is not None:
         arrays["weights"] = np.asarray(weights, dtype=np.float32)
     count = len(labels)
-    result = _render(
+    _render(
         key=key,
         data=wire.pack(header, arrays),
         on_select_change=lambda: events.tell(key, "select", lambda value: events.text_event(value, count), on_event),
     )
-    return events.text_event(result.get("select"), count)

@@ -54,16 +54,3 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     text = json.dumps({**header, "arrays": table}, allow_nan=False, separators=(",", ":")).encode()
     text += b" " * (-(4 + len(text)) % ALIGNMENT)  # so that the first buffer is aligned, too
     return b"".join([struct.pack("<I", len(text)), text, *buffers])
-
-
-def unpack(block: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays of a block, as the browser reads them: for tests and recorded messages."""
-    (length,) = struct.unpack_from("<I", block)
-    header = json.loads(block[4 : 4 + length])
-    body = memoryview(block)[4 + length :]
-    arrays = {}
-    for name, entry in header.pop("arrays").items():
-        dtype = np.dtype(entry["dtype"]).newbyteorder("<")
-        count = int(np.prod(entry["shape"], dtype=np.int64))
-        arrays[name] = np.frombuffer(body, dtype, count, entry["offset"]).reshape(entry["shape"])
-    return header, arrays

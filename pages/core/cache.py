@@ -253,6 +253,29 @@ def computed(what: Hashable, make: Callable[[], Any], *, heavy: bool = False) ->
     return _STORE.get(("computed", what), in_turn if heavy else make, value_bytes)
 
 
+@dataclass(frozen=True)
+class TracedText:
+    """A text, with a second one or None, in a model."""
+
+    model: ModelKey
+    text: str
+    pair: str | None
+
+    @property
+    def trace(self) -> Trace:
+        """The trace, computed once."""
+        return trace(self.model, self.text, self.pair)
+
+    @property
+    def loaded(self) -> encoder.TextEncoder:
+        """The model itself."""
+        return model(self.model)
+
+    def derived(self, name: Hashable, make: Callable[[Trace], Any]) -> Any:
+        """A value made from the trace, computed once. name: names it and every option that changes it."""
+        return derived(self.model, self.text, self.pair, name, make)
+
+
 def trace_bytes(trace: Trace) -> int:
     """Bytes of a trace: each storage counts once, the model's own storages do not."""
     models = {weight.untyped_storage().data_ptr() for weight in trace.encoder.parameters()}

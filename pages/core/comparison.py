@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-import encoder
 from encoder.export import python_code
 from encoder.measure import align
 from encoder.measure.aggregate import SpecialTokens
@@ -22,25 +21,12 @@ EXACT_STEPS = 256
 
 
 @dataclass(frozen=True)
-class Side:
+class Side(cache.TracedText):
     """One head of one model on one text. name: "A" or "B"."""
 
-    name: str
-    model: cache.ModelKey
-    text: str
-    pair: str | None
     layer: int
     head: int
-
-    @property
-    def trace(self) -> Trace:
-        """The trace of this side's text, computed once."""
-        return cache.trace(self.model, self.text, self.pair)
-
-    @property
-    def loaded(self) -> encoder.TextEncoder:
-        """Its model."""
-        return cache.model(self.model)
+    name: str
 
     @property
     def measured(self) -> TracedHead:
@@ -80,9 +66,7 @@ class Sides:
         """Their tokens, step by step."""
         first, second = self.first, self.second
         key = ("alignment", second.model, second.text, second.pair)
-        return cache.derived(
-            first.model, first.text, first.pair, key, lambda trace: align.align_traces(trace, second.trace)
-        )
+        return first.derived(key, lambda trace: align.align_traces(trace, second.trace))
 
     def compared(self, special: SpecialTokens) -> Comparison:
         """Both maps and their difference, computed once."""
@@ -91,7 +75,7 @@ class Sides:
         def make(_: Trace) -> Comparison:
             return compare(one.measured, other.measured, self.alignment, special=special, size=EXACT_STEPS)
 
-        return cache.derived(one.model, one.text, one.pair, ("compared", other, one.layer, one.head, special), make)
+        return one.derived(("compared", other, one.layer, one.head, special), make)
 
     def by_head(self, special: SpecialTokens) -> np.ndarray | None:
         """[L, H]: mean total variation distance of each head's two maps; None for texts over EVERY_HEAD tokens."""
@@ -105,7 +89,7 @@ class Sides:
             with st.spinner("Comparing every head …", show_time=False):
                 return distance_by_head(first.trace, second.trace, self.alignment, special=special, head=head)
 
-        return cache.derived(first.model, first.text, first.pair, key, make)
+        return first.derived(key, make)
 
 
 def python_lines(sides: Sides, special: SpecialTokens) -> str:

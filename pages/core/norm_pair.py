@@ -62,17 +62,21 @@ class PairTraces:
     text: str
     second: str | None
 
+    def of(self, placement: str) -> cache.TracedText:
+        """The text in one of them."""
+        return cache.TracedText(self.pair.keys[placement], self.text, self.second)
+
     def trace(self, placement: str) -> encoder.Trace:
         """The text's trace in one of them."""
-        return cache.trace(self.pair.keys[placement], self.text, self.second)
+        return self.of(placement).trace
 
     def name(self, placement: str) -> str:
         """The name of one model."""
-        return cache.model(self.pair.keys[placement]).name
+        return self.of(placement).loaded.name
 
     def of_one(self, placement: str, what: object, make: Callable[[encoder.Trace], Any]) -> Any:
         """A value that one trace gives, cached."""
-        return cache.derived(self.pair.keys[placement], self.text, self.second, ("prepost", what), make)
+        return self.of(placement).derived(("prepost", what), make)
 
     def of_both(self, what: object, make: Callable[[encoder.Trace, encoder.Trace], Any]) -> Any:
         """A value that both traces give, pre-norm's first, cached."""
@@ -82,12 +86,8 @@ class PairTraces:
 
     def small_maps(self, placement: str) -> np.ndarray:
         """uint8 [L, H, S, S]: the small map of every head."""
-        key = self.pair.keys[placement]
-
-        def one(layer: int) -> np.ndarray:
-            return small_maps.of_layer(key, self.text, self.second, layer)
-
-        return small_maps.by_layer(self.trace(placement), one, "Drawing the small maps")
+        text = self.of(placement)
+        return small_maps.by_layer(text.trace, lambda layer: small_maps.of_layer(text, layer), "Drawing the small maps")
 
     def entropy(self, placement: str) -> np.ndarray:
         """[L, H] in nats."""

@@ -22,27 +22,25 @@ SIDE = 64
 LONG_TEXT = 1_024
 
 
-def of_layer(model: cache.ModelKey, text: str, pair: str | None, layer: int) -> np.ndarray:
+def of_layer(text: cache.TracedText, layer: int) -> np.ndarray:
     """uint8 [H, S, S], S <= SIDE: the largest weight of each block of cells; 255 is the weight 1."""
 
     def make(trace: Trace) -> np.ndarray:
         if trace.n_tokens > WHOLE_TOKENS:  # the large maps of these heads need the same overview
-            return aggregate.to_uint8(layer_overview(model, text, pair, layer).coarser(SIDE))
+            return aggregate.to_uint8(layer_overview(text, layer).coarser(SIDE))
         return aggregate.to_uint8(trace.layer_thumbnails(layer, SIDE))
 
-    return cache.derived(model, text, pair, ("small maps", layer), make)
+    return text.derived(("small maps", layer), make)
 
 
-def layer_overview(model: cache.ModelKey, text: str, pair: str | None, layer: int) -> Overview:
+def layer_overview(text: cache.TracedText, layer: int) -> Overview:
     """The maps of all heads of a layer of a long text, in blocks of tokens."""
-    return cache.derived(
-        model, text, pair, ("overviews", layer), lambda trace: tiled_attention.layer_overview(trace, layer)
-    )
+    return text.derived(("overviews", layer), lambda trace: tiled_attention.layer_overview(trace, layer))
 
 
-def known_overview(model: cache.ModelKey, text: str, pair: str | None, layer: int) -> Overview | None:
+def known_overview(text: cache.TracedText, layer: int) -> Overview | None:
     """`layer_overview` where it is computed already."""
-    return cache.known(model, text, pair, ("overviews", layer))
+    return cache.known(text.model, text.text, text.pair, ("overviews", layer))
 
 
 def by_layer(trace: Trace, make: Callable[[int], np.ndarray], doing: str) -> np.ndarray:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import encoder
 from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
@@ -108,31 +106,14 @@ LONGEST_SCRATCH = 8_192
 
 
 @dataclass(frozen=True)
-class View:
+class View(cache.TracedText):
     """model, text, pair: what runs; layer, head: the open head; i, j: the selected query and key token."""
 
-    model: cache.ModelKey
-    text: str
-    pair: str | None
     layer: int
     head: int
     i: int | None
     j: int | None
     colours: str
-
-    @property
-    def trace(self) -> encoder.Trace:
-        """The trace of this view's text, computed once."""
-        return cache.trace(self.model, self.text, self.pair)
-
-    @property
-    def loaded(self) -> encoder.TextEncoder:
-        """The model itself."""
-        return cache.model(self.model)
-
-    def derived(self, name: Hashable, make: Callable[[encoder.Trace], Any]) -> Any:
-        """A value made from the trace, computed once. name: names it and every option that changes it."""
-        return cache.derived(self.model, self.text, self.pair, name, make)
 
 
 def padded(view: View) -> View:

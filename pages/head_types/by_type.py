@@ -31,7 +31,7 @@ def _strip(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:
     layers = sorted({layer for layer, _ in heads})
     st.markdown(f"**{one.title}** · {len(heads)}  \n{one.sentence}")
     head_grid(
-        np.stack([small_maps.of_layer(view.model, view.text, view.pair, layer) for layer in layers]),
+        np.stack([small_maps.of_layer(view, layer) for layer in layers]),
         layers=layers,
         heads=found.n_heads,
         order=heads,

@@ -33,7 +33,7 @@ def thumbnails(view: View, options: Options) -> np.ndarray:
 
     def draw(layer: int) -> np.ndarray:
         if options.cells == AS_COMPUTED.cells or not is_whole(view):
-            return small_maps.of_layer(view.model, view.text, view.pair, layer)
+            return small_maps.of_layer(view, layer)
         return view.derived(
             ("small maps", layer, *options.cells.values()),
             lambda trace: aggregate.to_uint8(head_map.small_maps(trace, layer, small_maps.SIDE, **options.cells)),

@@ -54,7 +54,7 @@ def weights_of(view: View, options: Options, layer: int | None, head: int | None
 def overview(view: View, layer: int | None, head: int | None, special: SpecialTokens = "show") -> Overview:
     """The whole map of a long text in blocks of tokens. The grid may have computed it already."""
     if layer is not None and head is not None and special == "show":
-        known = small_maps.known_overview(view.model, view.text, view.pair, layer)
+        known = small_maps.known_overview(view, layer)
         if known is not None:
             return known.of(head)
     return view.derived(

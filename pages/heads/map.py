@@ -87,8 +87,6 @@ def _faint(figure: dict, head: Map) -> str:
 
 def on_map_event(event: PlotEvent, head: Map, key: str) -> None:
     """A click selects: a cell its query and key, a label one of them. With shift it adds them or takes them away."""
-    if event["event"] != "click":
-        return
     axis, shift = event["axis"], event.get("shift", False)
     if axis == "clear":
         select((), ())

@@ -25,7 +25,7 @@ from pages.core.view import View
 def export_placements(view: View, keys: Mapping[str, cache.ModelKey]) -> None:
     """The head in both norm placements. keys: placement -> the encoder with it; A is post-norm, B pre-norm."""
     first, second = (
-        compare.Side(name, keys[placement], view.text, view.pair, view.layer, view.head)
+        compare.Side(keys[placement], view.text, view.pair, view.layer, view.head, name)
         for name, placement in (("A", "post"), ("B", "pre"))
     )
     sides = compare.Sides("models", first, second)

@@ -53,7 +53,7 @@ def app(serve: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def told(page: Page) -> dict[str, Any]:
-    """Python's state: the event of its last run, all events of the callback, and the drawn numbers."""
+    """Python's state: all events of the callback, and the drawn numbers."""
     settle(page)
     return json.loads(page.get_by_test_id("stCode").inner_text())
 
@@ -66,6 +66,13 @@ def wait_heard(page: Page, count: int) -> list[dict[str, Any]]:
     heard = told(page)["heard"]
     assert len(heard) == count, heard
     return heard
+
+
+def wait_window(page: Page, condition: str) -> None:
+    """Wait until the zoom window that Python knows fulfils a condition in JavaScript."""
+    page.wait_for_function(
+        f"() => JSON.parse(document.querySelector('[data-testid=stCode]').innerText).window {condition}"
+    )
 
 
 def run_again(page: Page) -> dict[str, Any]:
@@ -113,9 +120,7 @@ def test_a_click_is_heard_once_with_its_cell_and_shift(visit: Callable[..., Page
     click_cell(page, 3, 5)
     click = {"event": "click", "axis": "cell", "i": 3, "j": 5, "trace": 0, "shift": False}
     assert wait_heard(page, 1) == [click]
-    assert told(page)["event"] == click
     later = run_again(page)
-    assert later["event"] is None
     assert later["heard"] == [click]
     page.keyboard.down("Shift")
     click_cell(page, 1, 7)
@@ -182,25 +187,23 @@ def test_a_zoom_is_sent_and_survives_a_selection(visit: Callable[..., Page]) -> 
     plot = drawn_map(page)
     whole = page.locator(".enc-plot .xtick").count()
     zoom_in(page)
-    (zoom,) = wait_heard(page, 1)
+    wait_window(page, "!== null")
     window = told(page)["window"]
-    assert zoom == {"event": "relayout", "window": window}
     for low, high in window.values():
         assert 1.5 < low < 2.5
         assert 3.5 < high < 4.5
-    assert told(page)["event"] == zoom
 
     plot.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")  # Python answers with a new figure, in which this cell is selected
-    click = wait_heard(page, 2)[-1]
+    (click,) = wait_heard(page, 1)
     assert (click["i"], click["j"]) == (2, 2) or low < click["i"] < high  # the cursor starts where one looks
     assert told(page)["window"] == window
     page.wait_for_function("n => document.querySelectorAll('.enc-plot .xtick').length < n", arg=whole)
     page.locator(".enc-plot .shapelayer path").first.wait_for()
 
     page.mouse.dblclick(*cell_centre(page, 4, 4), delay=20)
-    page.wait_for_function("() => JSON.parse(document.querySelector('[data-testid=stCode]').innerText).window === null")
+    wait_window(page, "=== null")
     assert {"event": "click", "axis": "clear"} in told(page)["heard"]
     expect(page.locator(".enc-plot .xtick")).to_have_count(whole)
 
@@ -209,10 +212,11 @@ def test_zooming_by_keyboard(visit: Callable[..., Page]) -> None:
     page = visit("/?show=plot")
     drawn_map(page).focus()
     page.keyboard.press("+")
-    zoomed = wait_heard(page, 1)[-1]["window"]
+    wait_window(page, "!== null")
+    zoomed = told(page)["window"]
     assert zoomed["x"][1] - zoomed["x"][0] < N
     page.keyboard.press("0")
-    assert wait_heard(page, 2)[-1] == {"event": "relayout", "window": None}
+    wait_window(page, "=== null")
 
 
 def test_a_point_of_another_trace(visit: Callable[..., Page]) -> None:
@@ -318,7 +322,6 @@ def test_the_grid_opens_pins_and_clears(visit: Callable[..., Page]) -> None:
         {"event": "clear"},
     ]
     later = run_again(page)
-    assert later["event"] is None
     assert len(later["heard"]) == 4
 
 

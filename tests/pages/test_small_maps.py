@@ -21,10 +21,10 @@ def view() -> View:
 
 
 def test_all_pages_share_the_maps_of_a_layer(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = small_maps.of_layer(view.model, CAT, None, 1)
+    drawn = small_maps.of_layer(view, 1)
     expected = aggregate.to_uint8(view.trace.layer_thumbnails(1, small_maps.SIDE))
     np.testing.assert_array_equal(drawn, expected)
-    assert small_maps.of_layer(view.model, CAT, None, 1) is drawn
+    assert small_maps.of_layer(view, 1) is drawn
     # What the pages show comes from this one entry: a changed entry changes all of them.
     monkeypatch.setattr(small_maps, "of_layer", lambda *_: drawn + 1)
     grid = thumbnails(view, Options())
@@ -44,9 +44,9 @@ def test_a_long_text_computes_its_large_and_small_maps_in_one_walk() -> None:
         vocab_size=cache.scratch_vocabulary(), d_model=16, n_layers=2, n_heads=4, d_ffn=32, max_positions=1_024
     )
     key = cache.ModelKey(source="scratch", scratch=architecture)
-    text = "the cat sat on the mat . " * 120
-    assert small_maps.known_overview(key, text, None, 0) is None
-    small = small_maps.of_layer(key, text, None, 0)
-    known = small_maps.known_overview(key, text, None, 0)
+    text = cache.TracedText(key, "the cat sat on the mat . " * 120, None)
+    assert small_maps.known_overview(text, 0) is None
+    small = small_maps.of_layer(text, 0)
+    known = small_maps.known_overview(text, 0)
     assert known is not None
     np.testing.assert_array_equal(small, aggregate.to_uint8(known.coarser(small_maps.SIDE)))

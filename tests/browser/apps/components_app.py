@@ -43,19 +43,19 @@ def points() -> go.Figure:
     return go.Figure(marks, {"title": "Points"})
 
 
-event, state = None, {}
+state = {}
 if st.checkbox("Remove the drawing"):
     pass
 elif show == "plot":
     selected = st.session_state.get("selected")
-    event = components.plot(attention(), key="map", alt="A small map.", height=480, selected=selected, on_event=hear)
+    components.plot(attention(), key="map", alt="A small map.", height=480, selected=selected, on_event=hear)
     state = {"window": components.plot_window("map"), "values": weights[0, 0].tolist()}
 elif show == "points":
-    event = components.plot(points(), key="points", alt="Three points.", height=320, on_event=heard.append)
+    components.plot(points(), key="points", alt="Three points.", height=320, on_event=heard.append)
     state = {"window": components.plot_window("points")}
 elif show == "grid":
     ramp = np.arange(256, dtype=np.uint8)
-    event = components.head_grid(
+    components.head_grid(
         (weights * 255).astype(np.uint8),
         layers=3,
         heads=4,
@@ -76,7 +76,7 @@ elif show == "text":
     pieces = [piece for k, word in enumerate(words) for piece in ((word, k), (" ", -1))]
     selected = heard[-1]["units"] if heard else []
     square = weights[0, 0]
-    event = components.text_shade(
+    components.text_shade(
         [pieces[:-4], pieces[-4:]],  # the second begins with right-to-left letters
         labels=words,
         values=square[selected].sum(0) if selected else square.mean(0),
@@ -93,7 +93,7 @@ elif show == "text":
     )
     state = {"weights": square.tolist()}
 elif show == "pair":
-    event = components.lines(
+    components.lines(
         weights[0, :1, :3],
         tokens=TOKENS[:3],
         key_tokens=TOKENS,
@@ -104,7 +104,7 @@ elif show == "pair":
     )
     state = {"weights": weights[0, :1, :3].tolist()}
 else:
-    event = components.lines(
+    components.lines(
         weights[0, :3],
         tokens=TOKENS,
         labels=["L0 H0", "L0 H1", "L0 H2"],
@@ -115,4 +115,4 @@ else:
     state = {"weights": weights[0, :3].tolist()}
 
 st.button("Run again")
-st.code(json.dumps({"event": event, "heard": heard, "runs": st.session_state.runs, **state}), language=None)
+st.code(json.dumps({"heard": heard, "runs": st.session_state.runs, **state}), language=None)
