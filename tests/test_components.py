@@ -183,10 +183,12 @@ def test_clicks_are_read() -> None:
         "event": "open", "layer": 2, "head": 11, "shift": False,
     }  # fmt: skip
     assert events.grid_event({"event": "pin", "layer": 0, "head": 0}) == {"event": "pin", "layer": 0, "head": 0}
-    assert events.lines_event({"queries": [4, 1, 4], "keys": []}, 5) == {
+    assert events.lines_event({"queries": [4, 1, 4], "keys": []}, (5, 5)) == {
         "event": "select", "queries": [1, 4], "keys": [],
     }  # fmt: skip
-    assert events.lines_event({"queries": [4, 5], "keys": [9]}, 5) == {"event": "select", "queries": [4], "keys": []}
+    assert events.lines_event({"queries": [4, 5], "keys": [9]}, (5, 5)) == {
+        "event": "select", "queries": [4], "keys": [],
+    }  # fmt: skip
     assert events.lines_event({"queries": [4, 2], "keys": [9]}, (3, 10)) == {
         "event": "select", "queries": [2], "keys": [9],
     }  # fmt: skip
@@ -201,7 +203,7 @@ INDICES = [-1, 1.5, True, "1", None, float("nan"), float("inf"), [1]]
 def test_nonsense_is_no_event(value: object) -> None:
     assert events.plot_click(value) is None
     assert events.grid_event(value) is None
-    assert events.lines_event(value, 5) is None
+    assert events.lines_event(value, (5, 5)) is None
     assert events.text_event(value, 5) is None
     assert events.zoom_window(value) is None
 
@@ -211,7 +213,7 @@ def test_a_position_is_a_whole_number_from_zero(index: object) -> None:
     assert events.plot_click({"axis": "cell", "i": index, "j": 0, "trace": 0}) is None
     assert events.plot_click({"axis": "x", "j": index}) is None
     assert events.grid_event({"event": "pin", "layer": 0, "head": index}) is None
-    assert events.lines_event({"queries": [0, index], "keys": []}, 5) is None
+    assert events.lines_event({"queries": [0, index], "keys": []}, (5, 5)) is None
     assert events.text_event({"units": [0, index]}, 5) is None
 
 

@@ -153,9 +153,7 @@ class Text extends Interactive {
   constructor(root, data) {
     const spans = [...root.querySelectorAll(".seen-text p span")];
     const tokens = [];
-    data.order.forEach((unit, k) => {
-      tokens[unit] = spans[k];
-    });
+    for (const [k, unit] of data.order.entries()) tokens[unit] = spans[k];
     super(root, data, root.querySelector(".seen-text"), [tokens], TEXT_HELP);
     const [title, scale] = root.querySelector(".seen-top").children;
     this.texts = [title.firstChild, scale.firstChild, scale.lastChild];
@@ -168,10 +166,12 @@ class Text extends Interactive {
     return { ArrowLeft: [side, place - by], ArrowRight: [side, place + by] };
   }
 
+  write(texts) {
+    for (const [k, text] of texts.entries()) this.texts[k].data = text;
+  }
+
   restore() {
-    this.texts.forEach((text, k) => {
-      text.data = this.first[k];
-    });
+    this.write(this.first);
   }
 
   draw(_, unit) {
@@ -182,9 +182,7 @@ class Text extends Interactive {
     const weight = (target) => isTo ? this.weight(0, source, target) : this.weight(0, target, source);
     const values = targets.map((target) => target < 0 ? 0 : weight(target));
     const top = scaleToMax ? Math.max(...values) || 1 : 1;
-    ["attention weight", legendStart(top, log), threeDigits(top)].forEach((text, k) => {
-      this.texts[k].data = text;
-    });
+    this.write(["attention weight", legendStart(top, log), threeDigits(top)]);
     this.tokens[0].forEach((element, other) => {
       const share = 100 * shadeStrength(values[other], top, log);
       const special = element.classList.contains("special") ? " special" : "";

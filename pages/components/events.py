@@ -155,32 +155,28 @@ def grid_event(value: object) -> GridEvent | None:
     return event
 
 
-def lines_event(value: object, count: int | tuple[int, int]) -> LinesEvent | None:
-    """A selection among `count` tokens (queries and keys) as the browser sent it; None for anything else.
+def lines_event(value: object, counts: tuple[int, int]) -> LinesEvent | None:
+    """A selection among so many queries and keys as the browser sent it; None for anything else.
 
     Positions beyond the tokens are dropped: the sentence may have become shorter since the click.
     """
     if not isinstance(value, dict):
         return None
-    sides = [value.get(name) for name in ("queries", "keys")]
-    if not all(isinstance(side, list) and all(_is_index(position) for position in side) for side in sides):
-        return None
-    counts = (count, count) if isinstance(count, int) else count
-    queries, keys = (
-        sorted({int(position) for position in side if position < most})
-        for side, most in zip(sides, counts, strict=True)  # type: ignore[arg-type]
-    )
-    return {"event": "select", "queries": queries, "keys": keys}
+    queries, keys = _positions(value.get("queries"), counts[0]), _positions(value.get("keys"), counts[1])
+    return None if queries is None or keys is None else {"event": "select", "queries": queries, "keys": keys}
 
 
 def text_event(value: object, count: int) -> TextEvent | None:
     """A selection among `count` units as the browser sent it, later ones dropped; None for anything else."""
-    if not isinstance(value, dict):
+    units = _positions(value.get("units"), count) if isinstance(value, dict) else None
+    return None if units is None else {"event": "select", "units": units}
+
+
+def _positions(value: object, count: int) -> list[int] | None:
+    """Positions below `count`, ascending, each once; None for anything but a list of positions."""
+    if not isinstance(value, list) or not all(_is_index(one) for one in value):
         return None
-    units = value.get("units")
-    if not isinstance(units, list) or not all(_is_index(unit) for unit in units):
-        return None
-    return {"event": "select", "units": sorted({int(unit) for unit in units if unit < count})}
+    return sorted({int(one) for one in value if one < count})
 
 
 def zoom_window(value: object) -> ZoomWindow | None:

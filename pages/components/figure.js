@@ -68,11 +68,9 @@ export function copy(node) {
 
 // The text of a label in Plotly's markup (<br>, <b>, &lt;).
 export function plainText(markup) {
-  return String(markup).replace(/<extra>.*?<\/extra>/gs, "").replace(/<br\s*\/?>/gi, "\n").replace(
-    /<\/?[a-z][^>]*>/gi,
-    "",
-  )
-    .replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&nbsp;/g, " ").replace(/&amp;/g, "&");
+  const lines = String(markup).replace(/<extra>.*?<\/extra>/gs, "").replace(/<br\s*\/?>/gi, "\n");
+  return lines.replace(/<\/?[a-z][^>]*>/gi, "").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&nbsp;/g, " ")
+    .replace(/&amp;/g, "&");
 }
 
 // A number in one of d3's formats that figures use: .3f, .1%, +.2f, .4g, .2e, d.
@@ -128,9 +126,7 @@ export function indexOf(edges, position) {
 // A label cut to whole characters: an emoji is never cut in two.
 export function cut(label, longest) {
   const text = plainText(label);
-  const whole = typeof Intl.Segmenter === "function"
-    ? Array.from(new Intl.Segmenter().segment(text), (part) => part.segment)
-    : [...text];
+  const whole = Array.from(new Intl.Segmenter().segment(text), (part) => part.segment);
   if (whole.length <= longest) return label;
   return `${whole.slice(0, longest - 1).join("")}…`.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }

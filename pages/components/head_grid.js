@@ -23,8 +23,7 @@ class GridView extends Drawing {
     this.focused = null; // the cell that the arrow keys are on
     this.hovered = null;
     this.paintSoon = everyFrame(() => this.paint());
-    this.observer = new ResizeObserver(() => this.root.clientWidth !== this.width && this.paintSoon());
-    this.observer.observe(this.root);
+    this.listenToSize(this.root, () => this.root.clientWidth !== this.width && this.paintSoon());
     this.listen(canvas, "pointermove", (event) => this.hover(this.cellUnder(event), event));
     this.listen(canvas, "pointerleave", () => this.hover(null));
     this.listen(canvas, "click", (event) => this.onClick(event));
@@ -240,12 +239,6 @@ class GridView extends Drawing {
     this.root.append(anchor);
     anchor.scrollIntoView({ block: "center" });
     anchor.remove();
-  }
-
-  destroy() {
-    this.paintSoon.cancel();
-    this.observer.disconnect();
-    super.destroy();
   }
 }
 

@@ -24,8 +24,7 @@ class LinesView extends Drawing {
     this.selected = [new Set(), new Set()];
     this.at = null; // [side, token] under the pointer or reached with the arrow keys
     this.paintSoon = everyFrame(() => this.paint());
-    this.observer = new ResizeObserver(() => this.paintSoon());
-    this.observer.observe(body);
+    this.listenToSize(body, () => this.paintSoon());
     sides.forEach((element, side) => {
       this.listen(element, "pointermove", (event) => event.pointerType !== "touch" && this.point(side, event));
       this.listen(element, "pointerleave", () => this.move(null));
@@ -218,19 +217,14 @@ class LinesView extends Drawing {
 
   key(event) {
     const [side, token] = this.cursor ?? [QUERY, 0];
-    const moves = {
-      ArrowUp: [side, token - 1],
-      ArrowDown: [side, token + 1],
-      ArrowLeft: [QUERY, token],
-      ArrowRight: [KEY, token],
-      Home: [side, 0],
-      End: [side, Infinity],
-    };
+    const across = { ArrowLeft: [QUERY, token], ArrowRight: [KEY, token] };
+    const along = { ArrowUp: token - 1, ArrowDown: token + 1, Home: 0, End: Infinity };
+    const to = across[event.key] ?? (event.key in along ? [side, along[event.key]] : null);
     if (event.key === "Escape") {
       this.cursor = null;
       this.selected = [new Set(), new Set()];
       this.sendSelection();
-    } else if (moves[event.key] && this.most) this.moveCursor(...(this.cursor ? moves[event.key] : [QUERY, 0]));
+    } else if (to && this.most) this.moveCursor(...(this.cursor ? to : [QUERY, 0]));
     else if (this.cursor && [" ", "Enter"].includes(event.key)) this.select(side, token, event.shiftKey);
     else return false;
     return true;
@@ -245,12 +239,6 @@ class LinesView extends Drawing {
     const means = this.sums(other, [token]).map((values) => sum(values) / this.heads);
     const names = this.tokens[other].map((_, place) => this.name(other, place));
     this.aloud.textContent = strongest(this.name(side, token), side === QUERY, means, names);
-  }
-
-  destroy() {
-    this.paintSoon.cancel();
-    this.observer.disconnect();
-    super.destroy();
   }
 }
 

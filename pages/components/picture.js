@@ -1,6 +1,6 @@
 // A drawing as a file: PNG from a canvas, SVG from a pen that writes elements.
 import { make } from "../../encoder/export/drawing.js";
-import { download, fileName } from "./shared.js";
+import { download, fileName, rgba } from "./shared.js";
 
 export const FILE_SCALE = 2; // pixels of a PNG for each CSS pixel
 
@@ -37,8 +37,7 @@ export function savePicture(kind, name, width, height, ground, draw) {
 export class SvgPen {
   constructor(width, height) {
     this.root = this.element("svg", { viewBox: `0 0 ${width} ${height}`, width, height });
-    // Measures text, and reads every notation of a colour.
-    this.ruler = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+    this.ruler = new OffscreenCanvas(1, 1).getContext("2d"); // measures text
     this.colours = new Map();
     this.matrix = [1, 0, 0]; // scale, shift to the right, shift downwards
     Object.assign(this, { fillStyle: "#000", strokeStyle: "#000", globalAlpha: 1, lineWidth: 1, path: "", dash: [] });
@@ -76,10 +75,7 @@ export class SvgPen {
   // A CSS colour as the attributes of "fill" or "stroke": some drawing programs read neither hsl() nor rgba().
   paint(role, css) {
     if (!this.colours.has(css)) {
-      this.ruler.clearRect(0, 0, 1, 1);
-      this.ruler.fillStyle = css;
-      this.ruler.fillRect(0, 0, 1, 1);
-      const [r, g, b, a] = this.ruler.getImageData(0, 0, 1, 1).data;
+      const [r, g, b, a] = rgba(css);
       this.colours.set(css, [`#${[r, g, b].map((part) => part.toString(16).padStart(2, "0")).join("")}`, a / 255]);
     }
     const [colour, opacity] = this.colours.get(css);
@@ -118,25 +114,16 @@ export class SvgPen {
       `a${r} ${r} 0 0 1 ${-r} ${r}h${2 * r - w}a${r} ${r} 0 0 1 ${-r} ${-r}v${2 * r - h}a${r} ${r} 0 0 1 ${r} ${-r}Z`;
   }
 
-  stroke() {
-    if (this.path) this.add("path", { d: this.path, ...this.outline() });
-  }
-
-  fill() {
-    if (this.path) this.add("path", { d: this.path, ...this.paint("fill", this.fillStyle) });
-  }
+  drawPath = (look) => void (this.path && this.add("path", { d: this.path, ...look }));
+  stroke = () => this.drawPath(this.outline());
+  fill = () => this.drawPath(this.paint("fill", this.fillStyle));
 
   box(x, y, width, height) {
     return { x: this.x(x), y: this.y(y), width: width * this.size, height: height * this.size };
   }
 
-  fillRect(...place) {
-    this.add("rect", { ...this.box(...place), ...this.paint("fill", this.fillStyle) });
-  }
-
-  strokeRect(...place) {
-    this.add("rect", { ...this.box(...place), ...this.outline() });
-  }
+  fillRect = (...place) => void this.add("rect", { ...this.box(...place), ...this.paint("fill", this.fillStyle) });
+  strokeRect = (...place) => void this.add("rect", { ...this.box(...place), ...this.outline() });
 
   // ---- Text ----
 

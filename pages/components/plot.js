@@ -23,22 +23,16 @@ class PlotView extends Drawing {
     this.point = null; // { trace, point, x, y }: the point that they are on, in a figure without maps
     this.known = null; // the zoom window that Python knows
     this.opened = null; // { id, layer, head }: opened in the grid, and not yet answered by Python
-    this.resize = everyFrame(() => this.root.clientWidth !== this.width && this.draw());
-    this.observer = new ResizeObserver(this.resize);
-    this.observer.observe(this.root);
+    this.listenToSize(this.root, everyFrame(() => this.root.clientWidth !== this.width && this.draw()));
     this.listenToKeys(host);
     this.listen(host, "blur", () => this.hideMarks());
-    this.listen(host, "pointermove", (event) => {
-      host.classList.toggle("enc-over-label", labelAt(this, event) !== null);
-    });
+    this.listen(host, "pointermove", (event) => host.classList.toggle("enc-over-label", labelAt(this, event) !== null));
     this.listen(host, "pointerleave", () => this.tip.hide());
-    this.listen(host, "pointerdown", (event) => {
-      this.pressed = [event.clientX, event.clientY];
-    }, { capture: true });
-    this.listen(host, "pointercancel", () => { // a finger scrolls the page
-      this.pressed = null;
-    }, { capture: true });
-    this.listen(host, "click", (event) => this.onLabelClick(event), { capture: true });
+    const press = (place) => void (this.pressed = place);
+    const first = { capture: true }; // before Plotly
+    this.listen(host, "pointerdown", (event) => press([event.clientX, event.clientY]), first);
+    this.listen(host, "pointercancel", () => press(null), first); // a finger scrolls the page
+    this.listen(host, "click", (event) => this.onLabelClick(event), first);
     this.listen(window, "enc-open", (event) => this.openPrefetched(event.detail));
   }
 
@@ -290,8 +284,6 @@ class PlotView extends Drawing {
 
   destroy() {
     clearTimeout(this.timer);
-    this.resize.cancel();
-    this.observer.disconnect();
     if (this.host.data) this.plotly.purge(this.host);
     super.destroy();
   }

@@ -42,13 +42,8 @@ export function placeCursor(plot) {
   const across = pixelsOf(plot.host._fullLayout[map.x], map.across.edges, plot.cursor.column);
   const down = pixelsOf(plot.host._fullLayout[map.y], map.down.edges, plot.cursor.row);
   if (!across || !down) return;
-  const [[left, width], [top, height]] = [across, down];
-  Object.assign(plot.cursorBox.style, {
-    left: `${left}px`,
-    width: `${width}px`,
-    top: `${top}px`,
-    height: `${height}px`,
-  });
+  const [left, width, top, height] = [...across, ...down].map((length) => `${length}px`);
+  Object.assign(plot.cursorBox.style, { left, width, top, height });
   plot.cursorBox.hidden = false;
 }
 

@@ -47,13 +47,15 @@ export function readTheme(element) {
   return { ...theme, dark: luminance(rgb(theme.background)) < 0.4 };
 }
 
-// A CSS colour as [red, green, blue].
-export function rgb(colour) {
+// A CSS colour as [red, green, blue, opacity], 0 to 255.
+export function rgba(colour) {
   const pen = document.createElement("canvas").getContext("2d");
   pen.fillStyle = colour;
   pen.fillRect(0, 0, 1, 1);
-  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  return [...pen.getImageData(0, 0, 1, 1).data];
 }
+
+export const rgb = (colour) => rgba(colour).slice(0, 3);
 
 // Relative luminance (WCAG 2) of [red, green, blue], 0 black to 1 white.
 export function luminance(channels) {
@@ -95,11 +97,7 @@ export function everyFrame(action) {
     frame = 0;
     action();
   };
-  const call = () => {
-    frame ||= requestAnimationFrame(run);
-  };
-  call.cancel = () => cancelAnimationFrame(frame);
-  return call;
+  return () => void (frame ||= requestAnimationFrame(run));
 }
 
 // A label that follows the pointer and stays inside the window. It is in the browser's top layer, so no element cuts it.
@@ -144,6 +142,13 @@ export class Drawing {
   // An event listener that ends with the drawing.
   listen(target, event, action, options = {}) {
     target.addEventListener(event, action, { ...options, signal: this.removed.signal });
+  }
+
+  // Calls `action` when the element gets another size, until the drawing ends.
+  listenToSize(element, action) {
+    const observer = new ResizeObserver(action);
+    observer.observe(element);
+    this.removed.signal.addEventListener("abort", () => observer.disconnect());
   }
 
   // An element that takes the keyboard: keys that the drawing uses go no further.

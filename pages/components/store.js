@@ -5,7 +5,6 @@ import { mounted, stored, unpack } from "./shared.js";
 
 class StoreView {
   constructor(parent) {
-    this.parent = parent;
     this.root = make("div", { class: "enc-store" });
     parent.append(this.root);
   }

@@ -276,11 +276,6 @@ class TextView extends Drawing {
     });
     return best;
   }
-
-  destroy() {
-    this.shadeSoon.cancel();
-    super.destroy();
-  }
 }
 
 export default mounted(TextView);

@@ -58,13 +58,8 @@ def text_shade(
     Raises:
         ValueError: the numbers of units differ.
     """
-    counts = {
-        len(labels),
-        len(values),
-        len(rows),
-        len(columns),
-        sum(unit >= 0 for part in paragraphs for _, unit in part),
-    }
+    in_text = sum(unit >= 0 for part in paragraphs for _, unit in part)
+    counts = {len(labels), len(values), len(rows), len(columns), in_text}
     if len(counts) != 1:
         raise ValueError(
             f"labels, values, rows, columns and the units of paragraphs differ in number: {sorted(counts)}."
