@@ -112,8 +112,7 @@ def _kept_model(name: str, device: str, dtype: str) -> encoder.TextEncoder:
     def gone() -> encoder.TextEncoder:
         raise encoder.LoadError(
             "The server no longer has this trained model: it keeps the newest ones until it restarts. Train it again "
-            "on "
-            "the page “Train a small encoder”, or open the file that you saved there."
+            "on the page “Train a small encoder”, or open the file that you saved there."
         )
 
     model = _TRAINED_MODELS.get(name, gone, lambda _: 0)

@@ -75,7 +75,12 @@ def export_panel(
         return report.as_parquet(frame(), {"title": title, "text": text, **facts(), "python": code})
 
     def page() -> bytes:
-        parts = sections() if sections is not None else plain_sections(frame(), figures)
+        if sections is not None:
+            parts = sections()
+        else:
+            drawn = figures() if callable(figures) else figures or {}
+            parts = [Section(heading, figure=figure) for heading, figure in drawn.items()]
+            parts += [Section("Numbers", table=frame())]
         return document(title, parts, text=text, facts=facts(), code=code, link=link, footer=report.footer()).encode()
 
     with part:
@@ -96,17 +101,6 @@ def export_panel(
 
 def _button(label: str, data: Callable[[], bytes], file: str, mime: str, key: str) -> None:
     st.download_button(label, data, file, mime, key=key, on_click="ignore", icon=":material/download:")
-
-
-def plain_sections(
-    frame: pd.DataFrame, figures: Mapping[str, go.Figure] | Callable[[], Mapping[str, go.Figure]] | None
-) -> list[Section]:
-    """The parts of a report: figures, then the table of numbers."""
-    drawn = figures() if callable(figures) else figures or {}
-    return [
-        *(Section(heading, figure=figure) for heading, figure in drawn.items()),
-        Section("Numbers", table=frame),
-    ]
 
 
 def query() -> dict[str, str]:

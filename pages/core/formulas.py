@@ -19,13 +19,9 @@ def number(value: float, digits: int = 3) -> str:
     """A number in a sentence, with a minus sign instead of a hyphen; in powers of ten where it would read 0."""
     if value and abs(value) < 0.5 * 10**-digits:
         mantissa, exponent = f"{value:.1e}".split("e")
-        return f"{mantissa} × 10{exponent_text(int(exponent))}".replace("-", "−")
+        power = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        return f"{mantissa} × 10{power}".replace("-", "−")
     return f"{value:.{digits}f}".replace("-", "−")
-
-
-def exponent_text(exponent: int) -> str:
-    """-5 -> "⁻⁵"."""
-    return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def show(*formulas: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import streamlit as st
@@ -38,15 +39,11 @@ class HeadTypeParams:
 def measures(view: View, queries: Queries = "all") -> HeadMeasures:
     """Every measure of every head, from one pass over the attention; with a spinner for a long text."""
     strong = state.get(HeadTypeParams.strong)
-    what = ("measures", queries, strong)
-
-    def measured() -> HeadMeasures:
+    n_tokens = view.trace.n_tokens
+    is_long = n_tokens >= LONG_TEXT
+    with st.spinner(f"Measuring all heads over {n_tokens:,} tokens …", show_time=True) if is_long else nullcontext():
+        what = ("measures", queries, strong)
         return view.derived(what, lambda trace: head_measures(trace, queries=queries, strong=strong))
-
-    if view.trace.n_tokens < LONG_TEXT:
-        return measured()
-    with st.spinner(f"Measuring all heads over {view.trace.n_tokens:,} tokens …", show_time=True):
-        return measured()
 
 
 def thresholds() -> Thresholds:

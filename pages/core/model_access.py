@@ -60,7 +60,6 @@ def allowed_source(name: str) -> str:
     if not for_one_person():
         raise LoadError(
             f"This server does not offer {name!r}: it is shared and opens no folder that a visitor names. Its operator "
-            "can "
-            "offer models with --models-root. On your own machine any folder or Hub id works."
+            "can offer models with --models-root. On your own machine any folder or Hub id works."
         )
     return name

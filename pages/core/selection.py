@@ -12,7 +12,7 @@ import streamlit as st
 from encoder import figures
 from encoder.explain import Check, Place, Recomputation
 from pages.components import PlotEvent, on_click
-from pages.core import sidebar, token_names, token_rows
+from pages.core import token_names, token_rows
 from pages.core.params import Param, choice, flag, string, whole_number
 from pages.core.url_state import controlled, state
 from pages.core.view import View, ViewParams
@@ -160,8 +160,3 @@ def show_checks(checks: Sequence[Check]) -> None:
 def token(view: View, position: int) -> str:
     """A token in Markdown, in quotation marks; with its position if its text occurs more than once."""
     return token_names.quoted(view.trace.labels, position)
-
-
-def quoted(label: str) -> str:
-    """A token's label in Markdown, in quotation marks."""
-    return f"“{sidebar.plain(label)}”"

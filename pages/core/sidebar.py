@@ -57,35 +57,21 @@ def open_head(layer: int, head: int) -> None:
 def sentence_controls() -> None:
     """One sentence, and a second one for segment B."""
     state.bound(
-        st.text_area,
-        ViewParams.text,
-        "Sentence",
-        height=96,
-        placeholder="Type a sentence and press Enter",
+        st.text_area, ViewParams.text, "Sentence", height=96, placeholder="Type a sentence and press Enter",
         help="Enter runs the sentence; Shift+Enter starts a new line. Any language and any length: a text longer than "
         "the model takes is cut, or shown window by window.",
-    )
+    )  # fmt: skip
     st.selectbox(
-        "Example",
-        list(EXAMPLES),
-        index=None,
-        key="example",
-        placeholder="… or choose an example",
-        label_visibility="collapsed",
-        on_change=_use_example,
-    )
+        "Example", list(EXAMPLES), index=None, key="example", placeholder="… or choose an example",
+        label_visibility="collapsed", on_change=_use_example,
+    )  # fmt: skip
     if state.too_long_for_url(ViewParams.text):
         st.caption("The sentence is too long for a link: a copied link opens without it.")
     with st.expander("Second sentence", expanded=bool(state.get(ViewParams.pair))):
         state.bound(
-            st.text_area,
-            ViewParams.pair,
-            "Second sentence",
-            height=68,
-            label_visibility="collapsed",
-            placeholder="Segment B",
-            help="The model then reads both sentences as a pair: [CLS] A [SEP] B [SEP].",
-        )
+            st.text_area, ViewParams.pair, "Second sentence", height=68, label_visibility="collapsed",
+            placeholder="Segment B", help="The model then reads both sentences as a pair: [CLS] A [SEP] B [SEP].",
+        )  # fmt: skip
 
 
 def remember_sentence(sample: str) -> None:
@@ -94,16 +80,12 @@ def remember_sentence(sample: str) -> None:
     st.session_state[_TEXT_BEFORE] = (sample, typed)
 
 
-def _restore_sentence() -> None:
-    """Bring the typed sentence back when another model is chosen."""
+def _another_model() -> None:
+    """Bring the typed sentence and the original norms back when another model is chosen."""
     if st.session_state.get(state.key(ViewParams.model)) != "trained" and _TEXT_BEFORE in st.session_state:
         sample, before = st.session_state.pop(_TEXT_BEFORE)
         if state.get(ViewParams.text) == sample:
             state.put(ViewParams.text, before)
-
-
-def _another_model() -> None:
-    _restore_sentence()
     # A moved norm was chosen for the model before; "both" belongs to a page and stays.
     if state.get(ViewParams.norm) != "both":
         state.put(ViewParams.norm, "trained")

@@ -5,6 +5,7 @@ import streamlit as st
 from encoder import explain, figures
 from pages.components import plot
 from pages.core import formulas, selection
+from pages.core.markdown import plain
 from pages.core.selection import PlaceParams
 from pages.core.view import View
 from pages.forward_pass.params import Params
@@ -46,7 +47,7 @@ def rows_of(step: explain.EmbeddingStep) -> dict[str, object]:
 
 
 def _added(step: explain.EmbeddingStep) -> str:
-    token = f"{selection.quoted(step.label)} is row {step.id:,}"
+    token = f"“{plain(step.label)}” is row {step.id:,}"
     parts = []
     if step.segment is not None:
         parts.append(f"segment {step.segment_id}")
