@@ -128,7 +128,8 @@ def _measure(view: View, lengths: Sequence[int], timings: list[Timing], chart: D
         cache.MEASURING.release()
 
 
-def _draw(view: View, timings: list[Timing], chart: DeltaGenerator) -> None:
+def _draw(view: View, measured: list[Timing], chart: DeltaGenerator) -> None:
+    timings = list(measured)  # after Stop, the run before may still add the length that it was measuring
     fitted = timing.fit(view.loaded.config, timings)
     with chart.container():
         st.plotly_chart(
