@@ -126,7 +126,7 @@ class Lines extends Interactive {
   }
 
   writeName(row, isSelected) {
-    row.className = isSelected ? "held" : "";
+    row.className = isSelected ? "selected" : "";
     row.removeAttribute("style");
     row.replaceChildren(row.querySelector("b"));
   }
@@ -186,7 +186,7 @@ class Text extends Interactive {
     this.tokens[0].forEach((element, other) => {
       const share = 100 * shadeStrength(values[other], top, log);
       const special = element.classList.contains("special") ? " special" : "";
-      element.className = `${inks[Math.round(share)]}${other === unit ? " held" : ""}${special}`;
+      element.className = `${inks[Math.round(share)]}${other === unit ? " selected" : ""}${special}`;
       element.style.setProperty("--a", `${share}%`);
       const [from, to] = isTo ? [unit, other] : [other, unit];
       const pair = `${names[from]} → ${names[to]}: ${threeDigits(values[other])}`;

@@ -224,7 +224,7 @@ def _side(
             title = "\n".join([title, *_numbers(sums[place], labels)])
             squares, number = _squares(sums[place]), f"<u>{three_digits(total)}</u>"
             look = f' style="--s:{total / largest:.3f}"'
-        look = ' class="held"' if place in chosen else look
+        look = ' class="selected"' if place in chosen else look
         rows.append(f'<div{look} title="{escape(title)}">{squares}<b dir="auto">{escape(token)}</b>{number}</div>')
     return f'<div class="seen-side seen-{side}">{"".join(rows)}</div>'
 

@@ -41,7 +41,7 @@ class Text(HeadView):
 
     @property
     def title(self) -> str:
-        if not self.shades.held:
+        if not self.shades.selected:
             return f"The text, shaded by the mean weight that its tokens receive in {self.name}"
         if self.shades.direction == "to":
             return f"The text, shaded by what {self._selected} attends to in {self.name}"
@@ -49,7 +49,7 @@ class Text(HeadView):
 
     @property
     def _selected(self) -> str:
-        units = self.shades.held
+        units = self.shades.selected
         return named(self.shades.labels, units, self._positions) if len(units) <= 4 else f"{len(units)} tokens"
 
     @property
@@ -64,7 +64,7 @@ class Text(HeadView):
             {
                 "position": self._positions,
                 "token": list(found.labels),
-                "selected": [unit in found.held for unit in range(len(found.units))],
+                "selected": [unit in found.selected for unit in range(len(found.units))],
                 "weight": np.array(found.values, dtype=np.float32),
             }
         )
@@ -73,7 +73,7 @@ class Text(HeadView):
         """The shaded text, as HTML that a notebook shows."""
         text, found = passage(self.trace, self.shades.units), self.shades
         special = frozenset(text.special)
-        return shaded_text(text.paragraphs, found.values, held=found.held, special=special, **self._drawn)
+        return shaded_text(text.paragraphs, found.values, selected=found.selected, special=special, **self._drawn)
 
     @property
     def _drawn(self) -> dict[str, Any]:
@@ -94,10 +94,10 @@ class Text(HeadView):
 
     def sentences(self) -> list[str]:
         found, unit = self.shades, "word" if self.options.words else "token"
-        if not found.held:
+        if not found.selected:
             said = f"The shade is the mean weight that a {unit} receives from all {unit}s in {self.name}."
         elif found.direction == "to":
-            verb = "attends" if len(found.held) == 1 else "together attend"
+            verb = "attends" if len(found.selected) == 1 else "together attend"
             said = f"The stronger a {unit}'s shade, the more {self._selected} {verb} to it in {self.name}."
         else:
             said = f"The stronger a {unit}'s shade, the more it attends to {self._selected} in {self.name}."

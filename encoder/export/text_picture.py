@@ -33,7 +33,7 @@ def shaded_text(
     *,
     labels: Sequence[str],
     direction: Literal["to", "from"] = "to",
-    held: Sequence[int] = (),
+    selected: Sequence[int] = (),
     special: Collection[int] = (),
     scale_to_max: bool = False,
     log: bool = False,
@@ -45,7 +45,7 @@ def shaded_text(
         values: [U]; NaN: not shown.
         labels: U names for hover labels.
         direction: "to": selected units are queries, the shaded ones keys, in the colour of keys; "from": the reverse.
-        held: the selected units, which are framed; none: a value is a mean over all.
+        selected: the selected units, which are framed; none: a value is a mean over all.
         special: units that are not part of the text ([CLS]), written smaller.
         scale_to_max: shades run to the largest value instead of to 1 (or to the number of selected units).
         log: shades follow the logarithm, over four decades.
@@ -58,7 +58,7 @@ def shaded_text(
         raise ValueError(
             f"{len(values)} values and {len(labels)} labels for {len(units)} units: give one of both for each."
         )
-    shade = Shade(largest(values, len(held), scale_to_max), log)
+    shade = Shade(largest(values, len(selected), scale_to_max), log)
     source, target = ("query", "key") if direction == "to" else ("key", "query")
     written = []
     for paragraph in paragraphs:
@@ -67,13 +67,13 @@ def shaded_text(
             if unit < 0:
                 pieces.append(escape(text))
                 continue
-            title = _title(labels, unit, float(values[unit]), direction, held)
-            look = _look(shade.strength(float(values[unit])), target, unit in held, unit in special)
+            title = _title(labels, unit, float(values[unit]), direction, selected)
+            look = _look(shade.strength(float(values[unit])), target, unit in selected, unit in special)
             pieces.append(f'<span{look} title="{escape(title)}">{escape(text)}</span>')
         written.append(f'<p dir="auto">{"".join(pieces)}</p>')
     return Picture(
         f'<div class="seen seen-text" style="--to:var(--s-{target});--from:var(--s-{source})">'
-        f"{_legend(shade, len(held))}{''.join(written)}</div>"
+        f"{_legend(shade, len(selected))}{''.join(written)}</div>"
     )
 
 
@@ -123,16 +123,16 @@ class Shade:
         return self.top * 10 ** (LOG_DECADES * (place - 1)) if self.log else self.top * place
 
 
-def largest(values: Sequence[float], n_held: int, scale_to_max: bool) -> float:
+def largest(values: Sequence[float], n_selected: int, scale_to_max: bool) -> float:
     """The weight of the full shade."""
     if not scale_to_max:
-        return float(max(1, n_held))
+        return float(max(1, n_selected))
     return float(np.nanmax([0.0, *values])) or 1.0
 
 
-def _look(strength: float, target: str, held: bool, special: bool) -> str:
+def _look(strength: float, target: str, selected: bool, special: bool) -> str:
     """Class and style of a unit; letters with too little contrast to their shade are black or white."""
-    kinds = [name for name, applies in (("held", held), ("special", special)) if applies]
+    kinds = [name for name, applies in (("selected", selected), ("special", special)) if applies]
     style = ""
     if strength > 0.005:
         style = f' style="--a:{100 * strength:.1f}%"'
@@ -154,27 +154,27 @@ def inks(strength: float, target: str) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def _title(labels: Sequence[str], unit: int, value: float, direction: str, held: Sequence[int]) -> str:
+def _title(labels: Sequence[str], unit: int, value: float, direction: str, selected: Sequence[int]) -> str:
     """The hover label of a unit."""
     name = isolated(labels[unit])
     if math.isnan(value):
         return f"{name}: not shown as a {'key' if direction == 'to' else 'query'}"
-    if not held:
+    if not selected:
         return f"{name}, mean weight: {exact(value)}"
-    those = " + ".join(labels[one] for one in held) if len(held) <= 3 else f"{len(held)} tokens"
+    those = " + ".join(labels[one] for one in selected) if len(selected) <= 3 else f"{len(selected)} tokens"
     pair = arrow(those, labels[unit]) if direction == "to" else arrow(labels[unit], those)
     return f"{pair}: {exact(value)}"
 
 
-def _legend(shade: Shade, n_held: int) -> str:
+def _legend(shade: Shade, n_selected: int) -> str:
     stops = (
         f"color-mix(in srgb,var(--to) {100 * shade.strength(shade.at(k / STOPS)):.1f}%,var(--s-ground)) "
         f"{100 * k / STOPS:.4g}%"
         for k in range(STOPS + 1)
     )
     low = f"≤ {three_digits(shade.at(0))}" if shade.log else "0"
-    title = {0: "mean attention weight", 1: "attention weight"}.get(n_held, "attention weights, summed")
-    framed = "<em>framed: selected</em>" if n_held else ""
+    title = {0: "mean attention weight", 1: "attention weight"}.get(n_selected, "attention weights, summed")
+    framed = "<em>framed: selected</em>" if n_selected else ""
     return (
         f'<div class="seen-top"><span>{title}</span><span>{low}'
         f'<i class="seen-scale" style="background:linear-gradient(90deg,{",".join(stops)})"></i>'

@@ -82,7 +82,7 @@ class Shades:
     """One weight for each unit of a text.
 
     units: the tokens of each; labels: their names; rows, columns: their places in the map, -1 where the map lacks a
-    unit; values: the weight of each, NaN where it has none; held: the selected units.
+    unit; values: the weight of each, NaN where it has none; selected: the selected units.
     """
 
     units: tuple[tuple[int, ...], ...]
@@ -90,7 +90,7 @@ class Shades:
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     values: tuple[float, ...]
-    held: tuple[int, ...]
+    selected: tuple[int, ...]
     direction: Direction
 
 
@@ -125,7 +125,7 @@ def shades(
         rows=rows,
         columns=columns,
         values=tuple(found[target] if target >= 0 else math.nan for target in targets),
-        held=tuple(unit for unit, source in enumerate(sources) if source >= 0 and source in chosen),
+        selected=tuple(unit for unit, source in enumerate(sources) if source >= 0 and source in chosen),
         direction=direction,
     )
 

@@ -40,10 +40,10 @@ def draw_text(view: View, head: Map) -> Text:
         columns=found.columns,
         key="text",
         alt=f"The text, shaded by attention in {head.name}.",
-        title="attention weight" if len(found.held) < 2 else "attention weights, summed",
+        title="attention weight" if len(found.selected) < 2 else "attention weights, summed",
         direction=direction,
         weights=head.shown.weights.numpy() if is_whole(view) else None,  # type: ignore[attr-defined]
-        selected=found.held,
+        selected=found.selected,
         special=text.special,
         scale_to_max=head.options.scale_to_max,
         log=head.options.log,
@@ -55,13 +55,13 @@ def draw_text(view: View, head: Map) -> Text:
 
 def _meaning(found: Shades) -> str:
     """What a shade stands for."""
-    if not found.held:
+    if not found.selected:
         return (
             "Shade: the mean weight that a token receives from all tokens. Point at a token to see its own attention. "
             "Click to select it, shift-click to select several."
         )
     preposition = "from" if found.direction == "to" else "to"
-    tokens = "the selected token" if len(found.held) == 1 else f"the {len(found.held)} selected tokens, summed"
+    tokens = "the selected token" if len(found.selected) == 1 else f"the {len(found.selected)} selected tokens, summed"
     return f"A stronger shade is a larger weight {preposition} {tokens}."
 
 

@@ -126,12 +126,12 @@ def test_lines_and_text_open_without_a_server_or_a_network(browser: Browser, n_t
     model = encoder.load("minilm", device="cpu")
     trace = model.trace(" ".join((WORDS * 9)[: n_tokens - 2]))
     assert trace.n_tokens == n_tokens
-    held = [2, n_tokens - 3]
+    selected = [2, n_tokens - 3]
     heads = [(layer, head) for layer in (0, 1, 4) for head in (1, 2, 8, 11)]
     seen = {
-        "lines": export.lines(trace, heads, queries=held, threshold=0.02),
+        "lines": export.lines(trace, heads, queries=selected, threshold=0.02),
         "haze": export.lines(trace, heads),
-        "text": export.text(trace, 3, 3, direction="from", selected=held),
+        "text": export.text(trace, 3, 3, direction="from", selected=selected),
     }
     complaints: list[str] = []
     context = browser.new_context(offline=True)
@@ -150,7 +150,7 @@ def test_lines_and_text_open_without_a_server_or_a_network(browser: Browser, n_t
             grounds.append(alone.evaluate("getComputedStyle(document.querySelector('.seen')).backgroundColor"))
         assert grounds == ["rgb(255, 255, 255)", "rgb(20, 22, 28)"]
         if name == "text":
-            assert alone.locator(".seen .held").all_text_contents() == [trace.labels[token] for token in held]
+            assert alone.locator(".seen .selected").all_text_contents() == [trace.labels[token] for token in selected]
             answers(alone, alone.locator(".seen-text p span").nth(3), "sat", "is attended to most by")
             continue
         assert alone.locator(".seen-from b").all_text_contents() == list(trace.labels)
@@ -175,7 +175,7 @@ def answers(page: Page, token: Locator, name: str, verb: str) -> None:
     looked_at = re.compile(rf"^{name}( \(\d+\))? {verb} .* 0\.\d+")
     token.hover()
     expect(said).to_have_text(looked_at)
-    expect(token).to_have_class(re.compile("held"))
+    expect(token).to_have_class(re.compile("selected"))
     page.mouse.move(1, 1)
     expect(said).to_have_text(re.compile("^Point at"))
     assert picture.evaluate(ELEMENTS) == before

@@ -70,14 +70,14 @@ def test_every_weight_from_the_threshold_on_is_a_line_of_its_heads_colour():
     assert [text for _, text in Elements(source).of("b")] == [*TOKENS, *TOKENS]
 
 
-def test_held_tokens_have_their_lines_alone_and_sums_beside_the_others():
+def test_selected_tokens_have_their_lines_alone_and_sums_beside_the_others():
     source = attention_lines(WEIGHTS, TOKENS, labels=["a", "b"], queries=[1, 2], threshold=0.9)
     titles = [title for _, title, _ in drawn(source)]
     assert len(titles) == int((WEIGHTS[:, 1:3] >= 0.9).sum())
     numbers = [float(text) for _, text in Elements(source).of("u")]
     assert numbers == pytest.approx(WEIGHTS[:, 1:3].sum(1).mean(0).tolist(), rel=6e-3), "the threshold leaves them be"
-    held = [attributes for attributes, _ in Elements(source).of("div") if attributes.get("class") == "held"]
-    assert [attributes["title"] for attributes in held] == ["the (1)", "cat (2)"]
+    selected = [attributes for attributes, _ in Elements(source).of("div") if attributes.get("class") == "selected"]
+    assert [attributes["title"] for attributes in selected] == ["the (1)", "cat (2)"]
     assert "2 queries summed, mean of 2 heads" in source
     both = attention_lines(WEIGHTS, TOKENS, labels=["a", "b"], queries=[1], keys=[4])
     assert {title.split(": ")[0] for _, title, _ in drawn(both)} <= {"a", "b"}
@@ -118,7 +118,7 @@ def units(source: str) -> list[tuple[dict, str]]:
 
 def test_a_units_shade_grows_with_its_weight_and_its_number_is_said():
     values = [0.5, 0.0, 0.125, math.nan]
-    source = shaded_text([WORDS], values, labels=LABELS, held=[1], special={0})
+    source = shaded_text([WORDS], values, labels=LABELS, selected=[1], special={0})
     found = units(source)
     assert [text.strip() for _, text in found] == ["[CLS]", "Der", "</p><i>", "!"]
     assert [attributes["title"] for attributes, _ in found] == [
@@ -126,7 +126,7 @@ def test_a_units_shade_grows_with_its_weight_and_its_number_is_said():
     ]  # fmt: skip
     shades = [re.findall(r"--a:([\d.]+)%", attributes.get("style", "")) for attributes, _ in found]
     assert shades == [[f"{100 * 0.5**0.6:.1f}"], [], [f"{100 * 0.125**0.6:.1f}"], []]
-    assert "held" in found[1][0]["class"]
+    assert "selected" in found[1][0]["class"]
     assert "special" in found[0][0]["class"]
     assert "--to:var(--s-key);--from:var(--s-query)" in source
     assert "--to:var(--s-query)" in shaded_text([WORDS], values, labels=LABELS, direction="from")
@@ -138,7 +138,7 @@ def test_shades_run_to_the_largest_or_follow_the_logarithm():
     assert "--a:100.0%" in own[0][0]["style"]
     log = units(shaded_text([WORDS], values, labels=LABELS, scale_to_max=True, log=True))
     assert [re.findall(r"--a:([\d.]+)%", one.get("style", "")) for one, _ in log] == [["100.0"], ["50.0"], ["75.0"], []]
-    summed = units(shaded_text([WORDS], values, labels=LABELS, held=[0, 1]))
+    summed = units(shaded_text([WORDS], values, labels=LABELS, selected=[0, 1]))
     assert f"--a:{100 * 0.25**0.6:.1f}%" in summed[0][0]["style"], "full shade is 2, the most that two can give"
     with pytest.raises(ValueError, match="3 values and 4 labels for 4 units"):
         shaded_text([WORDS], values[:3], labels=LABELS)
