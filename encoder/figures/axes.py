@@ -112,7 +112,7 @@ def token_axis(
     positions = range(first, first + count)
     texts = [shown_label(labels[position]) for position in positions]
     names = disambiguate(labels) if names is None else names
-    told = [shown_name(labels[position], names[position]) for position in positions]
+    disambiguated = [shown_name(labels[position], names[position]) for position in positions]
     ends = [first - 0.5, first + count - 0.5]
     axis: dict[str, Any] = {
         **(_whole_text(count) if first == 0 else _part_of_text(first, count)),
@@ -123,9 +123,9 @@ def token_axis(
         **BARE,
     }
     if axis["tickmode"] != "array":
-        axis["labelalias"] = {str(position): name for position, name in zip(positions, told, strict=True)}
+        axis["labelalias"] = {str(position): name for position, name in zip(positions, disambiguated, strict=True)}
     elif axis["type"] == "linear":
-        axis["ticktext"] = told  # the only text that Plotly uses for hover labels here
+        axis["ticktext"] = disambiguated  # the only text that Plotly uses for hover labels here
     if not downwards:
         longest = max((len(label) for label in labels[first : first + count]), default=0)
         # Horizontal only while the labels of a short sentence surely fit; vertical labels never overlap.

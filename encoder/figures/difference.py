@@ -45,7 +45,7 @@ def attention_difference(
     limit: float | None = None,
     selected: tuple[int | None, int | None] | None = None,
     block: int = 1,
-    told: Sequence[str] | None = None,
+    disambiguated: Sequence[str] | None = None,
 ) -> go.Figure:
     """The second map minus the first: teal where the second attends more, orange where the first does.
 
@@ -57,7 +57,7 @@ def attention_difference(
         limit: the difference of the full colour, at both ends; by default the largest.
         selected: (query step, key step), each may be None: framed.
         block: a cell is the difference farthest from 0 among block x block pairs of steps.
-        told: the name of each step in hover labels, as `align.disambiguate` gives it: "the (4 | 6)".
+        disambiguated: the name of each step in hover labels, as `align.disambiguate` gives it: "the (4 | 6)".
 
     Raises:
         ValueError: shapes or labels that do not fit.
@@ -68,7 +68,7 @@ def attention_difference(
     limit = symmetric_limit(values) if limit is None else float(limit)
     unit = "" if block == 1 else f", {block} tokens a cell"
     ticks = block_names(labels, block)
-    names_of_steps = told if block == 1 else None
+    names_of_steps = disambiguated if block == 1 else None
     across = token_axis(ticks, 0, n_columns, title="attends to (key)" + unit, names=names_of_steps)
     down = token_axis(ticks, 0, n_rows, title="attends from (query)" + unit, downwards=True, names=names_of_steps)
     if max(values.shape) <= SQUARE_UP_TO:

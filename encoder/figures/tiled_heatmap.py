@@ -74,9 +74,11 @@ def _axis(
     last = min(first + block * len(centres), len(labels))
     named = block == 1 and last - first <= LABELLED_TOKENS
     texts = [shown_label(label) for label in labels[first:last]] if block == 1 else spans(first, last, block)
-    told = texts
+    disambiguated = texts
     if block == 1:
-        told = [shown_name(*both) for both in zip(labels[first:last], disambiguate(labels)[first:last], strict=True)]
+        disambiguated = [
+            shown_name(*both) for both in zip(labels[first:last], disambiguate(labels)[first:last], strict=True)
+        ]
     axis: dict[str, Any] = {
         "type": "linear",
         "range": ends[::-1] if downwards else ends,
@@ -86,7 +88,7 @@ def _axis(
         "tickmode": "auto",
         "tickformat": "d",
         "tickvals": centres.astype(np.float32),
-        "ticktext": texts if named else told,  # where ticks are numbers, only hover labels use this
+        "ticktext": texts if named else disambiguated,  # where ticks are numbers, only hover labels use this
         "title": {"text": title, "standoff": 10},
         **BARE,
     }
@@ -95,7 +97,7 @@ def _axis(
             "tickmode": "linear",
             "tick0": 0,
             "dtick": 1,
-            "labelalias": {str(first + k): name for k, name in enumerate(told)},
+            "labelalias": {str(first + k): name for k, name in enumerate(disambiguated)},
             "tickangle": 0 if downwards else -90,
         }
     return axis

@@ -39,7 +39,7 @@ def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
         block=found.block,
         selected=compared.selected,
         weights=(by_side[less.name], by_side[more.name]),
-        told=compared.names,
+        disambiguated=compared.names,
     )
     every_gap = sorted({step for side in steps.gaps for step in side})
     drawn["difference"] = difference.show_gaps(figure, every_gap) if found.block == 1 else figure

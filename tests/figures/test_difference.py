@@ -21,8 +21,8 @@ def test_colours_lie_around_zero_and_gaps_stay_empty():
     assert trace.colorbar.title.text == "L0 more ← → &lt;b&gt; more"
     assert list(figure.layout.xaxis.ticktext) == ["a", "a", "c"]
     assert figure.layout.xaxis.labelalias == {"0": "a (0)", "1": "a (1)", "2": "c"}
-    told = difference.attention_difference(VALUES, ["a", "a", "c"], told=["a (1 | 4)", "a (2)", "c"])
-    assert told.layout.yaxis.labelalias == {"0": "a (1 | 4)", "1": "a (2)", "2": "c"}
+    figure = difference.attention_difference(VALUES, ["a", "a", "c"], disambiguated=["a (1 | 4)", "a (2)", "c"])
+    assert figure.layout.yaxis.labelalias == {"0": "a (1 | 4)", "1": "a (2)", "2": "c"}
 
 
 @pytest.mark.parametrize("labels", [("a",), ("the", "cat", "the"), tuple("ab" * 40)])
