@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from benchmarks import report, rivals, serving, subjects
 from benchmarks.report import Figure
-from benchmarks.visitor import PATIENCE_MS, WAIT_MS, Chosen, Visitor, words
+from benchmarks.visitor import PATIENCE_MS, WAIT_MS, Chosen, SimulatedVisitor, words
 
 #: The lengths of text that each rival opens. Longer ones take Chromium minutes and many GB: bertviz took over 83 s and
 #: 9 GB for 256 tokens, and stayed blank with 512.
@@ -43,7 +43,7 @@ def run(*, lengths: Sequence[int], long: Sequence[int], repeats: int, rounds: in
     # First, as loading the reference model takes seconds and much memory once.
     subjects.minilm()
     with serving.chromium() as browser, serving.app() as app:
-        visitor = Visitor(browser, f"{app.url}/?text={quote(words(16, seed=1))}")
+        visitor = SimulatedVisitor(browser, f"{app.url}/?text={quote(words(16, seed=1))}")
         yield visitor.first_visit()
         for n_tokens in lengths:
             yield from sentence_figures(visitor, browser, n_tokens, repeats, rounds)
@@ -58,7 +58,9 @@ def run(*, lengths: Sequence[int], long: Sequence[int], repeats: int, rounds: in
 _seeds = iter(range(100, 1_000_000))
 
 
-def sentence_figures(visitor: Visitor, browser: Any, n_tokens: int, repeats: int, rounds: int) -> Iterator[Figure]:
+def sentence_figures(
+    visitor: SimulatedVisitor, browser: Any, n_tokens: int, repeats: int, rounds: int
+) -> Iterator[Figure]:
     """A new sentence: bytes and time to paint, ours and theirs."""
     visitor.type_sentence(words(n_tokens, next(_seeds)))  # the first one changes the sizes; the measured ones do not
     before = dict(visitor.bytes)
@@ -107,7 +109,9 @@ def byte_figures(n_tokens: int, sent: int) -> Iterator[Figure]:
     )  # fmt: skip
 
 
-def switch_figures(visitor: Visitor, browser: Any, n_tokens: int, repeats: int, rounds: int) -> Iterator[Figure]:
+def switch_figures(
+    visitor: SimulatedVisitor, browser: Any, n_tokens: int, repeats: int, rounds: int
+) -> Iterator[Figure]:
     """Another head, another layer; and bertviz' layer switch."""
     turns = {
         "another head chosen": (visitor.next_head, ("ArrowRight", "ArrowLeft")),
@@ -153,7 +157,7 @@ def long_figures(browser: Any, app: serving.App, n_tokens: int, repeats: int) ->
     with subjects.rotary_folder() as folder:
         # These attention weights are so small that all maps look the same on a scale from 0 to 1.
         address = f"{app.url}/?model=other&source={quote(str(folder))}&text=a&range=head"
-        visitor = Visitor(browser, address)
+        visitor = SimulatedVisitor(browser, address)
         taken = visitor.type_sentence(words(n_tokens, next(_seeds)))
         what = "long text to all heads and one painted (rotary)"
         yield Figure("browser", what, "", taken, n_tokens, "s", raw={"once": report.seconds(taken)})

@@ -12,7 +12,7 @@ import torch
 
 from benchmarks import memory, report, subjects, timing
 from benchmarks.report import Figure
-from benchmarks.subjects import Pair
+from benchmarks.subjects import ModelPair
 from encoder.measure.heads import survey
 
 #: Eager attention keeps layers x heads x T^2 numbers, 19 GB at 8192 tokens, so it runs only up to this length.
@@ -40,7 +40,7 @@ def run(
         yield import_time(imports, clock)
 
 
-def times(pair: Pair, n_tokens: int, seconds: float, clock: str) -> Iterator[Figure]:
+def times(pair: ModelPair, n_tokens: int, seconds: float, clock: str) -> Iterator[Figure]:
     """Forward pass, trace, and trace with small maps and measures, beside transformers, in the same rounds."""
     calls = contestants(pair, n_tokens)
     if n_tokens > LONGEST_EAGER:  # it has no rival there, and all maps take half a minute
@@ -63,7 +63,7 @@ def times(pair: Pair, n_tokens: int, seconds: float, clock: str) -> Iterator[Fig
         yield figure("trace, thumbnails, measures", "transformers output_attentions", "survey", "eager", target)
 
 
-def contestants(pair: Pair, n_tokens: int) -> dict[str, Callable[[], Any]]:
+def contestants(pair: ModelPair, n_tokens: int) -> dict[str, Callable[[], Any]]:
     """The calls to time, by name."""
     found = pair.sentence(n_tokens)
     ids = subjects.ids(found)
@@ -84,7 +84,7 @@ def contestants(pair: Pair, n_tokens: int) -> dict[str, Callable[[], Any]]:
     return calls
 
 
-def peaks(pair: Pair, n_tokens: int) -> Iterator[Figure]:
+def peaks(pair: ModelPair, n_tokens: int) -> Iterator[Figure]:
     """Peak memory of a trace, compared with transformers when it returns attention and hidden states."""
     found = pair.sentence(n_tokens)
     ids = subjects.ids(found)

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 from benchmarks import report, serving
 from benchmarks.protocol import Run, Session, Template
 from benchmarks.report import Figure
-from benchmarks.visitor import Visitor, words
+from benchmarks.visitor import SimulatedVisitor, words
 
 VISITORS, THINKING, ACTIONS, CORES = 30, 5.0, 12, 2
 P95_SECONDS = 0.3
@@ -48,7 +48,7 @@ def observed(app: serving.App) -> Template:
         socket.on("framesent", lambda frame: frames.append(frame) if isinstance(frame, bytes) else None)
 
     with serving.chromium() as browser:
-        visitor = Visitor(browser, f"{app.url}/?text={quote(words(16, seed=2))}", listen)
+        visitor = SimulatedVisitor(browser, f"{app.url}/?text={quote(words(16, seed=2))}", listen)
         visitor.type_sentence(words(TOKENS, seed=3))
         visitor.next_head()
         visitor.page.locator(".heatmaplayer").first.click(force=True)

@@ -31,7 +31,7 @@ LAYERS, HEADS, WIDTH, LONGEST = 6, 12, 384, 8192
 
 
 @dataclass(frozen=True)
-class Pair:
+class ModelPair:
     """One model in this engine, and in transformers with fused (SDPA) and with eager attention."""
 
     name: str
@@ -62,7 +62,7 @@ def ids(sentence: Tokenized) -> Tensor:
 
 
 @cache
-def minilm() -> Pair:
+def minilm() -> ModelPair:
     """all-MiniLM-L6-v2 with the same weights on both sides."""
     from transformers import BertModel
 
@@ -97,7 +97,7 @@ def rotary_folder() -> Iterator[Path]:
 
 
 @cache
-def rotary() -> Pair:
+def rotary() -> ModelPair:
     """The random rotary encoder, loaded by this engine and by transformers."""
     from transformers import ModernBertModel
 
@@ -131,13 +131,13 @@ def reference(kind: Any, folder: Path, attention: str, **options: Any) -> Any:
     return kind.from_pretrained(folder, attn_implementation=attention, **options).eval()
 
 
-def checked_pair(name: str, source: str, kind: Any, folder: Path, **options: Any) -> Pair:
+def checked_pair(name: str, source: str, kind: Any, folder: Path, **options: Any) -> ModelPair:
     """One model on both sides. source: for this engine; kind, folder, options: for transformers.
 
     Raises ValueError if the sides compute different numbers: then speeds cannot be compared.
     """
     sdpa, eager = (reference(kind, folder, attention, **options) for attention in ("sdpa", "eager"))
-    pair = Pair(name, encoder.load(source, device="cpu"), sdpa, eager)
+    pair = ModelPair(name, encoder.load(source, device="cpu"), sdpa, eager)
     short = pair.sentence(16)
     with torch.no_grad():
         ours = pair.ours.encoder(ids(short))

@@ -35,7 +35,7 @@ class Chosen:
         return cls(times["map"], max(times.values()))
 
 
-class Visitor:
+class SimulatedVisitor:
     """A person with the app open, who types sentences and selects heads; times and received bytes are measured."""
 
     def __init__(self, browser: Any, address: str, on_websocket: Callable[[Any], None] | None = None) -> None:

@@ -90,17 +90,17 @@ def test_memory_is_counted_to_the_byte():
 
 
 @pytest.fixture(scope="module")
-def pair() -> subjects.Pair:
+def pair() -> subjects.ModelPair:
     """A tiny encoder; the other side is the same one, called as transformers' models are."""
     model = tiny(max_positions=64)
 
     def reference(input_ids: torch.Tensor, **_: bool) -> torch.Tensor:
         return model.encoder(input_ids)
 
-    return subjects.Pair("MiniLM", model, reference, reference)
+    return subjects.ModelPair("MiniLM", model, reference, reference)
 
 
-def test_the_engine_part_measures_times_and_memory(pair: subjects.Pair):
+def test_the_engine_part_measures_times_and_memory(pair: subjects.ModelPair):
     found = [*engine.times(pair, 16, seconds=0, clock="cpu"), *engine.peaks(pair, 16)]
     assert [(figure.what, figure.against) for figure in found] == [
         ("traced forward", "plain forward"),

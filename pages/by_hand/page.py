@@ -7,7 +7,7 @@ from encoder.explain.by_hand import Calculation, Inputs, compute
 from pages.by_hand import editable_inputs, mistakes
 from pages.by_hand.export import export_calculation, export_claims
 from pages.by_hand.params import Params
-from pages.by_hand.sections import SECTIONS, Section
+from pages.by_hand.sections import SECTIONS, ExampleSection
 from pages.core.frame import heading, next_page
 from pages.core.view import state
 
@@ -86,7 +86,7 @@ def calculation(base: Inputs, inputs: Inputs) -> tuple[Inputs, Calculation | Non
     return inputs, example
 
 
-def _tables(section: Section, base: Inputs, inputs: Inputs) -> dict[str, object]:
+def _tables(section: ExampleSection, base: Inputs, inputs: Inputs) -> dict[str, object]:
     """The editable tables of a section: name -> numbers."""
     edited: dict[str, object] = {}
     for name, title, rows in section.tables:

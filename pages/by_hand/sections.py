@@ -16,7 +16,7 @@ Q, K, V = (latex.coloured(role, role.upper()) for role in "qkv")
 
 
 @dataclass(frozen=True)
-class Section:
+class ExampleSection:
     """One step. text: a sentence; tables: (name, title, row names) of the editable ones; show: draws the results;
     in_full: draws one number in full; has_eps: whether ε of the norms can be changed here."""
 
@@ -196,30 +196,30 @@ def show_output(example: Calculation) -> None:
 
 
 SECTIONS = (
-    Section(
+    ExampleSection(
         "1. Embeddings and positions",
         "One row per word. The positional encoding is added component by component.",
         (("embeddings", "Embeddings X", WORDS), ("position_rows", "Positional encoding P", WORDS)),
         show_input,
         position_in_full,
     ),
-    Section(
+    ExampleSection(
         "2. Queries, keys, values",
         "Three matrix products with the same input.",
         (("w_q", ":blue[W_Q]", None), ("w_k", ":red[W_K]", None), ("w_v", ":green[W_V]", None)),
         show_projections,
         query_in_full,
     ),
-    Section("3. Scores", "The dot product of every query with every key.", (), show_scores, score_in_full),
-    Section("4. Softmax", "Each row of scores becomes weights that sum to 1.", (), show_softmax, weight_in_full),
-    Section(
+    ExampleSection("3. Scores", "The dot product of every query with every key.", (), show_scores, score_in_full),
+    ExampleSection("4. Softmax", "Each row of scores becomes weights that sum to 1.", (), show_softmax, weight_in_full),
+    ExampleSection(
         "5. Weighted sum of values, output projection W_O",
         "The weights multiply the values. W_O maps the sum back to the residual stream.",
         (("w_o", "W_O", None),),
         show_weighted_sum,
         weighted_sum_in_full,
     ),
-    Section(
+    ExampleSection(
         "6. Add & norm",
         "The output of attention is added to its input.",
         (("attention_gain", "Gain", None), ("attention_shift", "Bias", None)),
@@ -227,7 +227,7 @@ SECTIONS = (
         first_norm_in_full,
         has_eps=True,
     ),
-    Section(
+    ExampleSection(
         "7. Feed-forward",
         "The up-projection makes six numbers of four, ReLU sets negative ones to 0, the down-projection makes four "
         "again.",
@@ -235,7 +235,7 @@ SECTIONS = (
         show_ffn,
         neuron_in_full,
     ),
-    Section(
+    ExampleSection(
         "8. Add & norm again",
         "The output of the feed-forward layer is added to its input.",
         (("ffn_gain", "Gain", None), ("ffn_shift", "Bias", None)),

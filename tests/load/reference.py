@@ -22,7 +22,7 @@ NARROW = {"embedding_size": 24}
 
 
 @dataclass(frozen=True)
-class Family:
+class ReferenceFamily:
     """One family for the tests. name: of transformers' classes; special: its tokens, by id 0, 1, 2, ..."""
 
     name: str
@@ -41,31 +41,31 @@ class Family:
 ROBERTA = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 ROBERTA_FIELDS = {**SIZES, **TEXT, "pad_token_id": 1, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
 FAMILIES = {
-    "bert": Family("Bert", fields={**SIZES, **TEXT}, two_segments=True, pooler=True),
-    "bert-relu": Family(
+    "bert": ReferenceFamily("Bert", fields={**SIZES, **TEXT}, two_segments=True, pooler=True),
+    "bert-relu": ReferenceFamily(
         "Bert", fields={**SIZES, **TEXT, "hidden_act": "relu", "layer_norm_eps": 1e-3}, two_segments=True, pooler=True
     ),
-    "roberta": Family("Roberta", ROBERTA, ROBERTA_FIELDS, pooler=True),
-    "xlm-roberta": Family("XLMRoberta", ROBERTA, ROBERTA_FIELDS, pooler=True),
-    "camembert": Family("Camembert", ROBERTA, ROBERTA_FIELDS, pooler=True),
-    "roberta-prelayernorm": Family("RobertaPreLayerNorm", ROBERTA, ROBERTA_FIELDS, pooler=True),
-    "distilbert": Family(
+    "roberta": ReferenceFamily("Roberta", ROBERTA, ROBERTA_FIELDS, pooler=True),
+    "xlm-roberta": ReferenceFamily("XLMRoberta", ROBERTA, ROBERTA_FIELDS, pooler=True),
+    "camembert": ReferenceFamily("Camembert", ROBERTA, ROBERTA_FIELDS, pooler=True),
+    "roberta-prelayernorm": ReferenceFamily("RobertaPreLayerNorm", ROBERTA, ROBERTA_FIELDS, pooler=True),
+    "distilbert": ReferenceFamily(
         "DistilBert",
         fields={"dim": 40, "n_heads": 5, "hidden_dim": 52, **TEXT},
         layers_field="n_layers",
     ),
-    "electra": Family("Electra", fields={**SIZES, **TEXT, **NARROW}, two_segments=True),
-    "electra-wide": Family("Electra", fields={**SIZES, **TEXT, "embedding_size": 40}, two_segments=True),
-    "mpnet": Family("MPNet", ROBERTA, {**SIZES, **TEXT, "layer_norm_eps": 1e-5}, pooler=True),
-    "albert": Family("Albert", fields={**SIZES, **TEXT, **NARROW}, two_segments=True, pooler=True),
-    "modernbert": Family(
+    "electra": ReferenceFamily("Electra", fields={**SIZES, **TEXT, **NARROW}, two_segments=True),
+    "electra-wide": ReferenceFamily("Electra", fields={**SIZES, **TEXT, "embedding_size": 40}, two_segments=True),
+    "mpnet": ReferenceFamily("MPNet", ROBERTA, {**SIZES, **TEXT, "layer_norm_eps": 1e-5}, pooler=True),
+    "albert": ReferenceFamily("Albert", fields={**SIZES, **TEXT, **NARROW}, two_segments=True, pooler=True),
+    "modernbert": ReferenceFamily(
         "ModernBert",
         fields={
             **SIZES, **TEXT, "local_attention": 14, "pad_token_id": 0, "cls_token_id": 2, "sep_token_id": 3,
             "bos_token_id": 2, "eos_token_id": 3,
         },
     ),
-    "modernbert-biased": Family(
+    "modernbert-biased": ReferenceFamily(
         "ModernBert",
         fields={
             **SIZES, **TEXT, "local_attention": 14, "pad_token_id": 0, "cls_token_id": 2, "sep_token_id": 3,
