@@ -75,20 +75,26 @@ def rows_of(blocks: Sequence[DrawnBlock], layer: int, n_layers: int) -> list[lis
     after = [block for block in blocks if block.layer is None and block.group != "embedding"]
     rows: list[list[DrawnBlock | Stack]] = []
     for block in before:
-        together = block.kind in ("segment", "position") and rows and rows[-1][0].kind == "embedding"
-        rows[-1].append(block) if together else rows.append([block])
+        if block.kind in ("segment", "position") and rows and rows[-1][0].kind == "embedding":
+            rows[-1].append(block)
+        else:
+            rows.append([block])
     if layer > 0:
         rows.append([Stack("stack.before", _layers_text(0, layer - 1), layer - 1)])
     for block in blocks:
         if block.layer != layer:
             continue
-        together = block.kind in ("k", "v")
-        rows[-1].append(block) if together else rows.append([block])
+        if block.kind in ("k", "v"):
+            rows[-1].append(block)
+        else:
+            rows.append([block])
     if layer < n_layers - 1:
         rows.append([Stack("stack.after", _layers_text(layer + 1, n_layers - 1), layer + 1)])
     for block in after:
-        together = block.key == "pooler"
-        rows[-1].append(block) if together else rows.append([block])
+        if block.key == "pooler":
+            rows[-1].append(block)
+        else:
+            rows.append([block])
     return rows
 
 
