@@ -76,14 +76,14 @@ def sentence_figures(
         ours.append(visitor.type_sentence(words(n_tokens, next(_seeds))))
     what, median = "sentence to all heads and one painted", statistics.median(ours)
     raw = {"median": report.seconds(median), "worst": report.seconds(max(ours))}
-    yield Figure("browser", what, "", median, n_tokens, "s", SENTENCE_SECONDS, raw=raw)
+    yield Figure("browser", what, "", median, tokens=n_tokens, unit="s", target=SENTENCE_SECONDS, raw=raw)
     for name, published in PUBLISHED_SECONDS.items():
         series = theirs.get(name, [])
         taken = statistics.median(series) if series else published.get(n_tokens)
         if taken is not None:
             raw = {"ours": report.seconds(median), "theirs": report.seconds(taken)}
             target, note = PAINT_TARGETS.get((name, n_tokens)), "" if series else PUBLISHED
-            yield Figure("browser", what, name, median / taken, n_tokens, "", target, raw=raw, note=note)
+            yield Figure("browser", what, name, median / taken, tokens=n_tokens, target=target, raw=raw, note=note)
 
 
 def opened_at(n_tokens: int) -> list[str]:
@@ -104,7 +104,7 @@ def byte_figures(n_tokens: int, sent: int) -> Iterator[Figure]:
     raw = {"ours": report.megabytes(sent), "theirs": report.megabytes(theirs)}
     target = BYTE_TARGETS.get(n_tokens)
     yield Figure(
-        "browser", "bytes for all heads and one", "bertviz model_view", sent / theirs, n_tokens, "", target,
+        "browser", "bytes for all heads and one", "bertviz model_view", sent / theirs, tokens=n_tokens, target=target,
         raw=raw, note=note,
     )  # fmt: skip
 
@@ -137,8 +137,9 @@ def switch_figures(
                 raw = {"ours": report.seconds(median), "theirs": report.seconds(taken)}
                 note = "" if theirs else PUBLISHED
                 yield Figure(
-                    "browser", part, "bertviz' layer switch", median / taken, n_tokens, "", 0.1, raw=raw, note=note
-                )
+                    "browser", part, "bertviz' layer switch", median / taken, tokens=n_tokens, target=0.1,
+                    raw=raw, note=note,
+                )  # fmt: skip
 
 
 def parts_of(what: str, series: Sequence[Chosen]) -> dict[str, list[float]]:
@@ -149,7 +150,9 @@ def parts_of(what: str, series: Sequence[Chosen]) -> dict[str, list[float]]:
 def own_switch(what: str, ours: Sequence[float], n_tokens: int) -> Figure:
     """Seconds until it is painted."""
     raw = {"median": report.seconds(statistics.median(ours)), "worst": report.seconds(max(ours))}
-    return Figure("browser", what, "", statistics.median(ours), n_tokens, "s", SWITCH_SECONDS, raw=raw)
+    return Figure(
+        "browser", what, "", statistics.median(ours), tokens=n_tokens, unit="s", target=SWITCH_SECONDS, raw=raw
+    )
 
 
 def long_figures(browser: Any, app: serving.App, n_tokens: int, repeats: int) -> Iterator[Figure]:

@@ -52,8 +52,8 @@ def times(pair: ModelPair, n_tokens: int, seconds: float, clock: str) -> Iterato
         found = timing.ratio(measured[ours], measured[theirs])
         medians = {name: statistics.median(measured[name]) for name in (ours, theirs)}
         return Figure(
-            "engine", what if small else f"{what} ({pair.name})", against, found.value, n_tokens, "", target,
-            found.low, found.high, {name: report.seconds(value) for name, value in medians.items()},
+            "engine", what if small else f"{what} ({pair.name})", against, found.value, tokens=n_tokens, target=target,
+            low=found.low, high=found.high, raw={name: report.seconds(value) for name, value in medians.items()},
         )  # fmt: skip
 
     yield figure("traced forward", "plain forward", "trace", "plain", 1.10 if n_tokens >= 64 else None)
@@ -97,8 +97,9 @@ def peaks(pair: ModelPair, n_tokens: int) -> Iterator[Figure]:
     theirs, _ = memory.tensor_bytes(eager)
     what = "peak memory of a trace" if pair.name == "MiniLM" else f"peak memory of a trace ({pair.name})"
     yield Figure(
-        "engine", what, "transformers, attentions and hidden states", ours / theirs, n_tokens, "",
-        0.4 if n_tokens >= 512 else None, raw={"ours": report.megabytes(ours), "theirs": report.megabytes(theirs)},
+        "engine", what, "transformers, attentions and hidden states", ours / theirs, tokens=n_tokens,
+        target=0.4 if n_tokens >= 512 else None,
+        raw={"ours": report.megabytes(ours), "theirs": report.megabytes(theirs)},
     )  # fmt: skip
 
 
@@ -113,7 +114,7 @@ def against_transformer_lens(lengths: tuple[int, ...], seconds: float, clock: st
             peak, _ = memory.tensor_bytes(lambda: subjects.minilm().ours.trace_tokens(found))
             raw = {"ours": report.megabytes(peak), "theirs": "240 MB"}
             yield Figure(
-                "engine", "peak memory of a trace", "TransformerLens' cache", peak / 240e6, 512, "", 0.2,
+                "engine", "peak memory of a trace", "TransformerLens' cache", peak / 240e6, tokens=512, target=0.2,
                 raw=raw, note=note,
             )  # fmt: skip
         return
@@ -134,13 +135,15 @@ def against_transformer_lens(lengths: tuple[int, ...], seconds: float, clock: st
             ("TransformerLens' cache without its logits", held - logits, None),
         ):
             raw = {"ours": report.megabytes(peak), "theirs": report.megabytes(theirs)}
-            yield Figure("engine", "peak memory of a trace", against, peak / theirs, n_tokens, "", target, raw=raw)
+            yield Figure(
+                "engine", "peak memory of a trace", against, peak / theirs, tokens=n_tokens, target=target, raw=raw
+            )
         measured = timing.in_turn(calls, seconds=seconds / 3, clock=clock)
         ratio = timing.ratio(measured["cached"], measured["plain"])
         raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
         yield Figure(
-            "engine", "TransformerLens: run_with_cache", "its own plain forward", ratio.value, n_tokens, "", None,
-            ratio.low, ratio.high, raw,
+            "engine", "TransformerLens: run_with_cache", "its own plain forward", ratio.value, tokens=n_tokens,
+            low=ratio.low, high=ratio.high, raw=raw,
         )  # fmt: skip
 
 
@@ -181,8 +184,8 @@ def longest_trace(n_tokens: int) -> Figure:
     maps = subjects.LAYERS * subjects.HEADS * n_tokens**2 * 4
     raw = {"in all": report.megabytes(peak), "attention maps alone": report.megabytes(maps)}
     return Figure(
-        "engine", "resident memory of a process that traces (rotary)", "", peak / 1e9, n_tokens, "GB",
-        LONG_TRACE_BYTES / 1e9, raw=raw,
+        "engine", "resident memory of a process that traces (rotary)", "", peak / 1e9, tokens=n_tokens, unit="GB",
+        target=LONG_TRACE_BYTES / 1e9, raw=raw,
     )  # fmt: skip
 
 
@@ -196,7 +199,9 @@ def import_time(rounds: int, clock: str) -> Figure:
                 times_of.append(taken)
     ratio = timing.ratio(series["encoder"], series["torch"])
     raw = {name: report.seconds(statistics.median(times_of)) for name, times_of in series.items()}
-    return Figure("engine", "import encoder", "import torch", ratio.value, None, "", 1.5, ratio.low, ratio.high, raw)
+    return Figure(
+        "engine", "import encoder", "import torch", ratio.value, target=1.5, low=ratio.low, high=ratio.high, raw=raw
+    )
 
 
 def seconds_to_import(module: str, clock: str) -> float:

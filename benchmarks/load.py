@@ -132,22 +132,25 @@ def figures(series: Series, visitors: int, thinking: float) -> Iterator[Figure]:
         "the script with all that it sends. The program of the visitors runs on the same machine."
     )
     worst = percentile(every, 95)
-    yield Figure("load", f"{what}: 95th percentile", "", worst, TOKENS, "s", P95_SECONDS, raw=spread(every), note=note)
+    yield Figure(
+        "load", f"{what}: 95th percentile", "", worst, tokens=TOKENS, unit="s", target=P95_SECONDS,
+        raw=spread(every), note=note,
+    )  # fmt: skip
     for name, runs in series.runs.items():
         if runs:
             taken = [run.seconds for run in runs]
             raw = spread(taken) | {"received": report.megabytes(statistics.mean(run.received for run in runs))}
-            yield Figure("load", f"{what}: {name}", "", percentile(taken, 95), TOKENS, "s", None, raw=raw)
+            yield Figure("load", f"{what}: {name}", "", percentile(taken, 95), tokens=TOKENS, unit="s", raw=raw)
     raw = {
         "share of one core": f"{series.server_cpu / series.seconds:.0%}",
         "visitors' share": f"{series.own_cpu / series.seconds:.0%}",
         "server's memory": report.megabytes(series.resident),
     }
     work = 1000 * series.server_cpu / len(every)
-    yield Figure("load", "server's work for one action", "", work, TOKENS, "ms", None, raw=raw)
+    yield Figure("load", "server's work for one action", "", work, tokens=TOKENS, unit="ms", raw=raw)
     opened = [run.seconds for run in series.opened]
     what = f"{visitors} visitors arrive, four a second"
-    yield Figure("load", what, "", percentile(opened, 95), TOKENS, "s", None, raw=spread(opened))
+    yield Figure("load", what, "", percentile(opened, 95), tokens=TOKENS, unit="s", raw=spread(opened))
 
 
 def percentile(values: Sequence[float], share: int) -> float:

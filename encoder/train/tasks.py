@@ -91,7 +91,9 @@ def _of_symbols(
             return torch.randint(n_symbols, (n, length), generator=generator)
 
         symbols = tuple(DIGITS[:n_symbols])
-        return Task(name, title, rule, length, symbols, symbols, draw, answer, source)
+        return Task(
+            name, title, rule, length=length, symbols=symbols, classes=symbols, draw=draw, answer=answer, source=source
+        )
 
     return task
 
@@ -103,8 +105,8 @@ def brackets(length: int, n_symbols: int) -> Task:
     del n_symbols  # there is one kind of bracket
     return Task(
         "brackets", "Match brackets", "Each bracket predicts the position of its partner, counted from 0.",
-        length, ("(", ")"), tuple(str(place) for place in range(length)),
-        lambda n, generator: balanced(n, length, generator), partners, partners,
+        length=length, symbols=("(", ")"), classes=tuple(str(place) for place in range(length)),
+        draw=lambda n, generator: balanced(n, length, generator), answer=partners, source=partners,
     )  # fmt: skip
 
 

@@ -130,8 +130,9 @@ def measure(model: MaskedWordModel, data: Prepared, run: TrainingRun) -> Figures
     n_masked = sum(len(words) for _, _, words in held_out)
     n_parameters = sum(parameter.numel() for parameter in model.parameters())
     return Figures(
-        n_masked, loss, accuracy, base_loss, base_accuracy, n_parameters, previous.tolist(), following.tolist()
-    )
+        n_masked=n_masked, loss=loss, accuracy=accuracy, unigram_loss=base_loss, unigram_accuracy=base_accuracy,
+        n_parameters=n_parameters, previous=previous.tolist(), following=following.tolist(),
+    )  # fmt: skip
 
 
 @torch.no_grad()

@@ -246,7 +246,10 @@ def display_controls() -> None:
 def current_view(key: cache.ModelKey) -> View:
     """The View of this run, after the sidebar is drawn."""
     own = state.read(ViewParams)
-    return View(key, own.text, own.pair or None, own.layer, own.head, own.i, own.j, own.colours)
+    return View(
+        model=key, text=own.text, pair=own.pair or None, layer=own.layer, head=own.head,
+        i=own.i, j=own.j, colours=own.colours,
+    )  # fmt: skip
 
 
 def with_selection_inside(view: View, n_tokens: int) -> View:

@@ -17,7 +17,8 @@ CAT = "The cat sat on the mat"
 
 @pytest.fixture
 def view() -> View:
-    return View(cache.ModelKey(source="twin-post"), CAT, None, 0, 0, None, None, "viridis")
+    key = cache.ModelKey(source="twin-post")
+    return View(model=key, text=CAT, pair=None, layer=0, head=0, i=None, j=None, colours="viridis")
 
 
 def test_all_pages_share_the_maps_of_a_layer(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
