@@ -52,7 +52,7 @@ SECTIONS = {
     "Attention": [
         Room("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True),
         Room("head_types", "Head types", "travel_explore", "What each head does in this sentence", former="find"),
-        Room("beyond_weights", "Beyond attention weights", "balance", "What a weight does not tell", former="beyond"),
+        Room("beyond_weights", "Beyond attention weights", "balance", "What else matters", former="beyond"),
         Room("compare", "Compare", "difference", "Two heads, two sentences or two models"),
     ],
     "Inside the layer": [
@@ -127,8 +127,8 @@ def _say(error: Exception, page: str) -> None:
 
         cache.forget_traces()
         sentence = (
-            "This needs more memory than there is. What was kept from earlier sentences has been let go. "
-            "Take a shorter text or a smaller model, or choose another device or bfloat16 in the sidebar."
+            "The machine ran out of memory. Results of earlier sentences were deleted to free some. "
+            "Use a shorter text or a smaller model, or choose another device or bfloat16 in the sidebar."
         )
     elif isinstance(error, EncoderError):
         sentence = str(error)

@@ -258,3 +258,24 @@ def test_load_is_the_function_whatever_was_imported_before(first: str):
     program = f"import {first}; import encoder; print(callable(encoder.load), encoder.edits.AblateHead(0, 1).head)"
     answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stdout.split() == ["True", "1"]
+
+
+def test_every_page_is_in_the_registry_and_back():
+    """Deleting a page means deleting its folder and its line in app.py: links to it vanish by themselves."""
+    folders = {path.parent.name for path in ROOT.glob("pages/*/page.py")}
+    rooms = [node for node in ast.walk(tree(Path("app.py"))) if isinstance(node, ast.Call)]
+    named = {node.args[0].value for node in rooms if getattr(node.func, "id", "") == "Room"}
+    assert named == folders
+    assert all((ROOT / "pages" / folder / "params.py").is_file() for folder in folders)
+    for path in ROOMS:
+        assert not re.search(r"page_link\(|switch_page\(\s*\"pages/(?!heads/)", (ROOT / path).read_text()), path
+
+
+def test_a_link_to_a_page_that_does_not_exist_is_not_drawn(monkeypatch: pytest.MonkeyPatch):
+    from pages.core import links
+
+    drawn: list[str] = []
+    monkeypatch.setattr(links.st, "page_link", lambda script, **_: drawn.append(script))
+    links.next_page("no_such_page", "nothing")
+    links.next_page("qkv", "Queries, keys, values")
+    assert drawn == ["pages/qkv/page.py"]

@@ -272,7 +272,7 @@ def _score_detail(config: EncoderConfig, layer: int) -> str:
     usual = abs(float(config.attention_scale or 1) - config.d_head**-0.5) < 1e-9
     words = ["q · k / √K" if usual else "q · k × scale"]
     if config.relative_buckets:
-        words.append("bias by distance")
+        words.append("bias by offset")
     if config.causal:
         words.append("causal mask")
     window = config.window_of_layer(layer)

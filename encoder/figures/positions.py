@@ -129,11 +129,11 @@ def head_biases(bias: object, distances: object, *, selected: int | None = None)
     """bias [H, N] at distances [N], key minus query -> heatmap, one row a head, coloured around 0."""
     values = as_array(bias, name="bias", ndim=2)
     limit = robust_limit(values)
-    cells = signed_heatmap(values, "position", limit, "head %{y}, distance %{x}: %{z:.3f}", "added to the score")
+    cells = signed_heatmap(values, "position", limit, "head %{y}, offset %{x}: %{z:.3f}", "added to the score")
     cells.x = np.asarray(distances, dtype=np.int32)
     layout = neutral_layout(
         margin=margin(60),
-        xaxis=plain_axis("distance, key minus query") | {"showgrid": False, "zeroline": False},
+        xaxis=plain_axis("offset j − i, key minus query") | {"showgrid": False, "zeroline": False},
         yaxis=component_axis(len(values), title="head", downwards=True),
         shapes=[] if selected is None else band(row=selected, colour=colour.EMPHASIS, thin=len(values) > 60),
         uirevision=f"{values.shape}",

@@ -42,7 +42,7 @@ HEAD_MEASURES: tuple[Definition, ...] = (
     ),
     Definition(
         "distance", "Mean distance", "tokens", _MEAN + r"\sum_j A_{ij}\,|i-j|", VIG,
-        "Mean number of tokens between a query and the tokens that it attends to.",
+        "Mean distance |i − j| of query and key, weighted by attention: 1 for neighbours, 0 for the token itself.",
     ),
     Definition(
         "self", "On itself", "share", _MEAN + "A_{ii}", f"{CLARK}, section 3.1", "Mean weight of a token on itself.",

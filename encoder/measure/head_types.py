@@ -60,33 +60,38 @@ class Finding:
 
 HEAD_TYPES: tuple[HeadType, ...] = (
     HeadType(
-        "previous", "prev", "Previous-token head", "Most tokens attend to the token before them.",
+        "previous", "prev", "Previous-token head",
+        "On average, much of a token's attention goes to the token before it, or most largest weights do.",
         (("previous", "position", False), ("top_previous", "top", True)),
     ),
     HeadType(
-        "next", "next", "Next-token head", "Most tokens attend to the token after them.",
+        "next", "next", "Next-token head",
+        "On average, much of a token's attention goes to the token after it, or most largest weights do.",
         (("next", "position", False), ("top_next", "top", True)),
     ),
     HeadType(
-        "self", "self", "Self head", "Most tokens attend to themselves.",
+        "self", "self", "Self head",
+        "On average, much of a token's attention goes to itself, or most largest weights do.",
         (("self", "position", False), ("top_self", "top", True)),
     ),
     HeadType(
         "cls", "CLS", "Sink on the opening token",
-        "Most attention goes to the opening token: an attention sink (Xiao et al. 2023).",
+        "Most attention goes to the opening token. Xiao et al. (2023) call this an attention sink in decoders.",
         (("cls", "special", False),),
     ),
     HeadType(
-        "sep", "SEP", "Sink on separators",
-        "Most attention goes to [SEP]. Clark et al. (2019) suggest a no-op; this is a hypothesis.",
+        "sep", "SEP", "Separator head",
+        "Most attention goes to separators ([SEP] or </s>). Clark et al. (2019) suggest a no-op in BERT: a hypothesis.",
         (("sep", "special", False),),
     ),
     HeadType(
-        "broad", "broad", "Broad head", "Queries spread their attention almost evenly over the text.",
+        "broad", "broad", "Broad head",
+        "Queries spread their attention over many tokens: the normalised entropy is high.",
         (("relative_entropy", "broad", False),),
     ),
     HeadType(
-        "same", "same", "Same-token head", "Tokens attend to other places with the same token.",
+        "same", "same", "Same-token head",
+        "On average, repeated tokens give much of their attention to their other occurrences.",
         (("same_token", "same", False),),
     ),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from encoder.figures.architecture import shape_text
 from encoder.figures.steps import score_map, stacked_rows, usual_limit
 from pages.architecture.units import percent, shape_words, short
 from pages.components import plot
-from pages.core import selection, sidebar, token_rows
+from pages.core import links, selection, sidebar, token_rows
 from pages.core.selection import PlaceParams
 from pages.core.view import View, ViewParams, state
 
@@ -36,11 +36,9 @@ def show(view: View, block: ArchitectureBlock, token: int) -> None:
         st.metric("Memory", f"{short(block.memory)}B", help=memory, width="content")
     if block.opens is not None:
         _tensor(view, block, block.opens, token)
-    if block.step is not None and st.button(
-        "Explain it number by number", icon=":material/calculate:", type="primary", key="explain"
-    ):
-        state.put_named(**step_values(block, token))
-        st.switch_page("pages/forward_pass/page.py")
+    if block.step is not None:
+        values = step_values(block, token)
+        links.button("forward_pass", "Explain it number by number", "calculate", "explain", values, type="primary")
 
 
 def step_values(block: ArchitectureBlock, token: int) -> dict[str, object]:

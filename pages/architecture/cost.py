@@ -36,10 +36,10 @@ def show(view: View, bytes_each: int) -> Cost:
         _table("Bytes of each output", found.parts, lambda part: part.memory)
     st.caption(
         f"A multiplication and an addition count as two FLOPs. One number takes {bytes_each} bytes. The n × n maps "
-        "count as if written out; the model's fused attention stores only a part at a time. By convention, each number "
-        "costs 5 FLOPs in a softmax, 7 in a norm and 1 to 8 in an activation."
+        "count as if written out; the model's fused attention stores only a part at a time. This page counts 5 "
+        "FLOPs per number in a softmax, 7 in a norm and 1 to 8 in an activation."
     )
-    st.subheader("Where n² overtakes n", anchor=False)
+    st.subheader("Length from which attention costs more", anchor=False)
     _crossover(view)
     st.subheader("Measured on this machine", anchor=False)
     _measured(view)

@@ -9,7 +9,8 @@ from pages.architecture import block, cost, diagram
 from pages.architecture.export import export_architecture, export_cost
 from pages.architecture.params import Params
 from pages.core import selection
-from pages.core.frame import current_view, heading, next_page
+from pages.core.frame import current_view, heading
+from pages.core.links import next_page
 from pages.core.url_state import controlled
 from pages.core.view import View, ViewParams, state
 

@@ -23,9 +23,10 @@ SEEDS = tuple(range(8))
 def show(view: View) -> tuple[Deletion, go.Figure] | None:
     """The whole part of the page. Returns the test and its figure; None where it did not run."""
     st.markdown(
-        "You see a test: hide the *k* tokens that this head attends to most, or *k* random ones.  \n"
-        "Look where the blue curve lies above the grey band: there these tokens matter more than random ones.  \n"
-        "Whether attention explains a model is disputed, so test it instead of assuming it."
+        "You see a test: hide the *k* tokens that this head attends to most, or *k* random ones, from the heads chosen "
+        "below.  \n"
+        "Above the grey band, hiding these tokens changes the embedding more than every random draw.  \n"
+        "Whether attention explains a model is disputed; this test is one piece of evidence, for one sentence."
     )
     _controls()
     params = state.read(Params)
@@ -62,8 +63,8 @@ def _controls() -> None:
         )  # fmt: skip
         state.segmented(
             Params.candidates, "Among", CANDIDATES,
-            help="Attention sinks like [CLS] receive much attention in many heads. Hiding one moves that attention to "
-            "all other tokens.",
+            help="In many heads special tokens such as [CLS] receive much attention. Hiding one moves that attention "
+            "to all other tokens.",
         )  # fmt: skip
 
 
@@ -118,7 +119,7 @@ def _method(view: View, params: Params) -> str:
     }[params.scope]
     among = "Special tokens are never hidden."
     if params.candidates == "all":
-        among = "Hiding an attention sink changes much even if it adds little itself: other tokens get its attention."
+        among = "Hiding an attention sink can change the output even if its own contribution is small."
     return (
         f"No query of {heads} attends to a hidden token; its own output still counts in the pooling. {among} The "
         f"change is 1 − cosine of the sentence embedding with and without the tokens. The band spans {len(SEEDS)} "

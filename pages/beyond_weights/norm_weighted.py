@@ -27,9 +27,9 @@ TITLES = {
 def show(view: View) -> dict[str, go.Figure]:
     """The whole part of the page: all layers, one layer, one head, one query. Returns its figures by their titles."""
     st.markdown(
-        "You see attention beside norm-weighted attention: each weight times the norm of its value vector.  \n"
+        "You see attention and norm-weighted attention: each weight times the norm of its value after W_O.  \n"
         "Look for tokens with much attention but little norm-weighted attention, often [CLS] or [SEP].  \n"
-        "A large weight on a short vector adds little to the head's output (Kobayashi et al. 2020)."
+        "A large weight on such a value with a small norm adds little to the output (Kobayashi et al. 2020)."
     )
     drawn = by_layer.show(view)
     st.subheader(f"L{view.layer} H{view.head}", anchor=False)

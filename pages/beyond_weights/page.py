@@ -1,11 +1,10 @@
 """Beyond attention weights: norm-weighted attention, attention rollout, Q-K space, and a deletion test."""
 
-import streamlit as st
-
 from pages.beyond_weights import deletion, norm_weighted, qk_space, rollout
 from pages.beyond_weights.export import export_deletion, export_norm_weighted, export_plane, export_rollout
 from pages.beyond_weights.params import PARTS, Params
 from pages.core.frame import current_view, heading
+from pages.core.links import next_page
 from pages.core.url_state import state
 
 view = current_view()
@@ -21,4 +20,4 @@ elif params.part == "plane":
     export_plane(view, *qk_space.show(view))
 elif tested := deletion.show(view):
     export_deletion(view, *tested, params)
-st.page_link("pages/qkv/page.py", label="Next: Queries, keys, values", icon=":material/arrow_forward:")
+next_page("qkv", "Queries, keys, values")

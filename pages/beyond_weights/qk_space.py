@@ -16,7 +16,7 @@ def show(view: View) -> tuple[QKSpace, dict[str, go.Figure]]:
     st.markdown(
         f"You see every :blue[**query**] and every :red[**key**] of **L{layer} H{head}** in one plane.  \n"
         "Look for the lines: each leads from a query to the key with its largest weight.  \n"
-        "Near points tend to have large scores, so groups show which tokens attend to which."
+        "Near points may have large scores, but the plane keeps only part of the variance: check the counts below."
     )
     with st.spinner("Placing queries and keys …", show_time=False):
         space: QKSpace = view.derived(("qk space", layer, head), lambda one: qk_space(one, layer, head))
@@ -72,7 +72,7 @@ def _about(view: View, space: QKSpace) -> str:
         )
     config = view.loaded.config
     if config.relative_buckets:
-        text += " This model adds a bias by distance to the scores, which the plane does not show."
+        text += " This model adds a bias by offset to the scores, which the plane does not show."
     elif config.position == "rotary":
         text += " Queries and keys are shown after their rotation, as the scores use them."
     return text + " Click a point to select its token; point at one to read its name."

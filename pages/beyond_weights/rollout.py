@@ -18,9 +18,9 @@ RULE = r"\hat A_l = \tfrac{1}{2}\big(\bar A_l + I\big),\qquad R_l = \hat A_l\, R
 def show(view: View) -> dict[str, go.Figure]:
     """The whole part of the page. Returns its figures by their titles."""
     st.markdown(
-        "You see attention rollout: the attention of all layers up to one, multiplied (Abnar and Zuidema 2020).  \n"
-        "Look at row *i*: it estimates how much each input token contributes to token *i*.  \n"
-        "Deep layers attend to mixed tokens, so one layer's map says little about the input."
+        "You see attention rollout: mean attention plus identity, multiplied over layers (Abnar, Zuidema 2020).  \n"
+        "Look at row *i*: a heuristic estimate of how much each input token contributes to token *i*.  \n"
+        "In deep layers each position mixes several input tokens, so one map does not show the input directly."
     )
     drawn = {}
     if view.trace.n_tokens > measure.LONGEST_WHOLE:

@@ -8,7 +8,8 @@ from pages.by_hand import editable_inputs, mistakes
 from pages.by_hand.export import export_calculation, export_claims
 from pages.by_hand.params import Params
 from pages.by_hand.sections import SECTIONS, ExampleSection
-from pages.core.frame import heading, next_page
+from pages.core.frame import heading
+from pages.core.links import next_page
 from pages.core.view import state
 
 PARTS = {"calculation": "Calculation", "notes": "Spot the mistakes"}

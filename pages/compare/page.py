@@ -15,6 +15,7 @@ from pages.core import comparison
 from pages.core.comparison import Sides
 from pages.core.export import export_panel
 from pages.core.frame import current_view, heading
+from pages.core.links import next_page
 from pages.core.view import MapParams, View, state
 
 
@@ -37,7 +38,7 @@ def main(view: View) -> None:
         selected = selected_steps(view, params, both.alignment)
         notes(both, params)
         show(view, Compared(both, found, look.special, look.range == "head", selected))  # type: ignore[arg-type]
-    st.page_link("pages/pre_post/page.py", label="Next: Pre-norm vs post-norm", icon=":material/arrow_forward:")
+    next_page("pre_post", "Pre-norm vs post-norm")
 
 
 def show(view: View, compared: Compared) -> None:

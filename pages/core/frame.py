@@ -74,11 +74,6 @@ def heading() -> None:
     st.header(st.session_state[_TITLE], anchor=False)
 
 
-def next_page(folder: str, label: str) -> None:
-    """The last line of a page: which page to try next."""
-    st.page_link(f"pages/{folder}/page.py", label=f"Next: {label}", icon=":material/arrow_forward:")
-
-
 def current_view() -> View:
     """The View of this run."""
     return st.session_state[_VIEW]

@@ -25,7 +25,7 @@ PLACE = "static"
 KEEP = "public, immutable, max-age=31536000"
 
 
-class OwnFiles:
+class GzipStatic:
     """ASGI middleware: text files below `folder`/static, gzipped, from memory; all other requests go to `app`.
 
     base_url: the path that the app lies under, "" for none. Only names that were there at the start are answered, and

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 #: Prefix of the keys under which Streamlit remembers whether a part is open.
-KEY = "fold:"
+KEY = "lazy:"
 
 
 def expander(label: str, key: str, *, icon: str | None = None) -> DeltaGenerator | None:

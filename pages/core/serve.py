@@ -42,10 +42,11 @@ def _middleware() -> list[Any]:
     from starlette.middleware import Middleware
 
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as Streamlit does for each run of the app
-    from pages.core.gzip_static import OwnFiles
+    from pages.core.gzip_static import GzipStatic
 
     base_url = config.get_option("server.baseUrlPath") or ""
-    return [Middleware(OwnFiles, folder=Path(file_util.get_static_dir()), base_url=base_url), *_streamlit_middleware()]
+    folder = Path(file_util.get_static_dir())
+    return [Middleware(GzipStatic, folder=folder, base_url=base_url), *_streamlit_middleware()]
 
 
 starlette_app.create_streamlit_middleware = _middleware

@@ -10,7 +10,7 @@ import encoder
 from encoder.config import POSITION_KINDS
 from encoder.device import DTYPES, available_devices
 from pages.components import PlotEvent, on_click
-from pages.core import cache, model_access
+from pages.core import cache, links, model_access
 from pages.core.lazy import expander
 from pages.core.markdown import plain
 from pages.core.url_state import state
@@ -188,10 +188,11 @@ def _norm_controls(*, untrained: bool) -> None:
         help="Original: as the model was trained. Post-norm: x = norm(x + f(x)), as in the first Transformer and BERT. "
         "Pre-norm: x = x + f(norm(x)). Moving the norms of a trained model changes its results; it is not retrained.",
     )
-    st.button(
-        "Compare both", type="tertiary", icon=":material/compare:", key="compare both placements",
-        on_click=state.put, args=(ViewParams.norm, "both"),
-    )  # fmt: skip
+    if links.exists("pre_post"):
+        st.button(
+            "Compare both", type="tertiary", icon=":material/compare:", key="compare both placements",
+            on_click=state.put, args=(ViewParams.norm, "both"),
+        )  # fmt: skip
 
 
 def _untrained_controls() -> None:

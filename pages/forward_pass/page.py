@@ -4,7 +4,8 @@ import streamlit as st
 
 from encoder.explain import STEPS
 from pages.core import selection
-from pages.core.frame import current_view, heading, next_page
+from pages.core.frame import current_view, heading
+from pages.core.links import next_page
 from pages.core.view import state
 from pages.forward_pass.export import export_step
 from pages.forward_pass.params import Params

@@ -22,7 +22,7 @@ def show(view: View, params: Params) -> None:
         LOWEST_TEMPERATURE,
         HIGHEST_TEMPERATURE,
         step=0.1,
-        help="Divides the scores. The model uses 1. A low τ favours the largest score; a high τ makes weights uniform.",
+        help="Divides the scores. The model uses 1. A low τ favours the largest score; a high τ evens them out.",
     )
     step = explain.softmax(view.trace, place, temperature, variant)
     i, j = selection.token(view, place.query), selection.token(view, place.key)

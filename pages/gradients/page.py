@@ -14,7 +14,8 @@ from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import gradients
 from pages.core import cache
 from pages.core.formulas import number
-from pages.core.frame import heading, next_page
+from pages.core.frame import heading
+from pages.core.links import next_page
 from pages.core.url_state import controlled, state
 from pages.gradients.export import export_gradients
 from pages.gradients.params import DEPTHS, MOST_HEADS, MOST_SEEDS, WIDTHS, Params
@@ -27,7 +28,7 @@ def main() -> None:
     st.markdown(
         "You see how large the gradient of each layer is before the first training step, in both norm placements.  \n"
         "Look for the slopes in the first chart: does the last layer's gradient shrink as depth grows?  \n"
-        "For Xiong et al. 2020 this is why post-norm needs a learning-rate warm-up. Others dispute it (see below)."
+        "Xiong et al. (2020): post-norm needs warm-up as these gradients stay large. Others dispute it (see below)."
     )
     controls()
     params = state.read(Params)

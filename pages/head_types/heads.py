@@ -80,15 +80,15 @@ def type_filter() -> None:
 _THRESHOLDS = {
     HeadTypeParams.position: (
         "Previous, next, self: mean weight above",
-        "0.5 in Clark et al. (2019), for means over a corpus. Here the mean is over one text.",
+        "0.5 in the code of Clark et al. (2019), for means over a corpus. Here the mean is over one text.",
     ),
     HeadTypeParams.top: (
         "… or share of queries with the largest weight there",
         "0.9 in Voita et al. (2019, section 5.1), for the offsets −1 and +1. Applied to 0 (self) here.",
     ),
     HeadTypeParams.special: (
-        "Sinks: mean weight above",
-        "0.6 in Clark et al. (2019), for means over a corpus. Here the mean is over one text.",
+        "Opening token, separators: mean weight above",
+        "0.6 in the code of Clark et al. (2019), for means over a corpus. Here the mean is over one text.",
     ),
     HeadTypeParams.broad: (
         "Broad: normalised entropy above",

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.core.frame import current_view, heading
 from pages.core.lazy import popover
+from pages.core.links import next_page
 from pages.core.url_state import state
 from pages.head_types import by_type, selected, similarity, table
 from pages.head_types.export import export_head_types
@@ -17,7 +18,7 @@ heading()
 st.markdown(
     f"You see what the {config.n_layers} × {config.n_heads} heads of **{view.loaded.name}** do in this sentence.  \n"
     "Look for heads with one clear pattern: the previous token, the token itself, or an attention sink.  \n"
-    "Such patterns show what a head may be for. Another sentence can show other types."
+    "Such patterns suggest what a head may do; one sentence is no proof. Another can show other types."
 )
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     state.segmented(Params.part, "Show", PARTS)
@@ -40,4 +41,4 @@ with left:
 with right:
     selected.draw(view, found)
 export_head_types(view, found, params, drawn)
-st.page_link("pages/beyond_weights/page.py", label="Next: Beyond attention weights", icon=":material/arrow_forward:")
+next_page("beyond_weights", "Beyond attention weights")

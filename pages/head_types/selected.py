@@ -4,7 +4,7 @@ import streamlit as st
 
 from encoder import figures
 from pages.components import plot
-from pages.core import map_window, sidebar
+from pages.core import links, map_window, sidebar
 from pages.core.view import View
 from pages.head_types.heads import Heads, reason
 
@@ -30,8 +30,7 @@ def draw(view: View, found: Heads) -> None:
             selected=(view.i, view.j),
             on_event=sidebar.select_from,
         )
-    if st.button("Open in Attention heads", icon=":material/open_in_full:", type="primary"):
-        st.switch_page("pages/heads/page.py")
+    links.button("heads", "Open in Attention heads", "open_in_full", "open-head", type="primary")
 
 
 def _types(view: View, found: Heads) -> str:

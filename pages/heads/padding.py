@@ -90,6 +90,6 @@ def _description(view: View, effect: PaddingEffect) -> str:
         f"**Padded to {total:,} tokens.** {effect.n_padding:,} × {pad} follow the {n:,} tokens of this text, as rows "
         f"and columns {n:,} to {total - 1:,} ({shown}).\n"
         f"- Largest weight from a real token to padding, in {heads}: **{three_digits(effect.leaked)}**\n"
-        f"- Rows of padding also sum to 1 (largest deviation: {deviation:.1e}), but no real token reads them.\n"
+        f"- Rows of padding also sum to 1 (largest deviation: {deviation:.1e}), but no real token attends to them.\n"
         f"- Largest difference of a real token's output from the text without padding: **{difference}**. {verdict}"
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.export import HeadView
-from pages.core.frame import current_view, heading, next_page
+from pages.core.frame import current_view, heading
 from pages.core.lazy import expander
+from pages.core.links import next_page
 from pages.core.url_state import state
 from pages.heads import grid, options, padding, pins, prefetch, summary
 from pages.heads.export import export_head
@@ -32,7 +33,7 @@ with grid_side:
         f"Each small map is one head of **{view.loaded.name}**: row *i*, column *j* is the weight from token *i* to "
         "token *j*.  \n"
         "Look for diagonals (a head attends to neighbours) and stripes (many tokens attend to one).  \n"
-        "A head copies information from the tokens that it attends to."
+        "A head adds a weighted sum of value vectors to token *i*: weights suggest where information may come from."
     )
 with words_side:
     part = expander("Options", "options", icon=":material/tune:")

@@ -12,8 +12,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, sinks
 from encoder.measure.sinks import Sink
 from encoder.trace import Trace
-from pages.core import head_measures, token_names
-from pages.core.url_state import state
+from pages.core import head_measures, links, token_names
 from pages.core.view import View
 from pages.heads.head_maps import is_whole, overview, single
 from pages.heads.selection import Selection, select, selected
@@ -71,10 +70,8 @@ def _buttons(view: View, head: Map, chosen: Selection) -> None:
     real = max((*chosen.queries, *chosen.keys), default=0) < view.trace.n_real
     one_cell = len(chosen.queries) == len(chosen.keys) == len(head.queries) == len(head.keys) == 1
     computed = single(head) is not None and not head.options.words and head.options.special == "show"
-    offered = one_cell and real and computed
-    if offered and st.button("How this weight is computed", key="open-softmax", icon=":material/calculate:"):
-        state.put_named(step="softmax")
-        st.switch_page("pages/forward_pass/page.py")
+    if one_cell and real and computed:
+        links.button("forward_pass", "How this weight is computed", "calculate", "open-softmax", {"step": "softmax"})
     if chosen.queries or chosen.keys:
         st.button(
             "Clear selection", key="clear-selection", icon=":material/close:", on_click=select, args=((), ())
@@ -126,10 +123,7 @@ def sink_note(view: View, head: Map) -> None:
             f"{_READINGS[found.kind]} A large weight need not be a large contribution: in BERT, the transformed values "
             "of special tokens often have a small norm (Kobayashi et al. 2020)."
         )
-        st.page_link(
-            "pages/beyond_weights/page.py", label="See the contribution: norm-weighted attention",
-            icon=":material/scale:",
-        )  # fmt: skip
+        links.link("beyond_weights", "See the contribution: norm-weighted attention", "scale")
 
 
 def _sink(view: View) -> Sink | None:

@@ -6,7 +6,8 @@ import streamlit as st
 
 from encoder import figures
 from encoder.measure import norms
-from pages.core.frame import current_view, heading, next_page
+from pages.core.frame import current_view, heading
+from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.core.selection import PlaceParams
 from pages.core.url_state import controlled, state
@@ -50,7 +51,7 @@ def introduction() -> str:
         f"You see the mean and standard deviation of every token's vector at the {len(statistics.names)} LayerNorms "
         f"of **{view.loaded.name}**.  \n"
         "Look for tokens whose standard deviation before a LayerNorm is far above the others: click a cell.  \n"
-        "LayerNorm brings every vector to the same scale, then applies its "
+        "LayerNorm gives every vector mean 0 and standard deviation 1, then applies its "
         f"{origin} {parameters}. This model is {placement}."
     )
 

@@ -9,7 +9,8 @@ from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.words import word_bars
 from encoder.mlm import MaskedPrediction
 from pages.core import cache, norm_pair, sidebar
-from pages.core.frame import current_view, heading, next_page
+from pages.core.frame import current_view, heading
+from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.core.view import ViewParams

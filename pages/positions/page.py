@@ -8,7 +8,8 @@ from encoder import figures
 from encoder.explain import latex
 from encoder.measure import positions
 from pages.core import formulas, token_names, token_rows
-from pages.core.frame import current_view, heading, next_page
+from pages.core.frame import current_view, heading
+from pages.core.links import next_page
 from pages.core.url_state import state
 from pages.positions.encodings import encodings
 from pages.positions.export import export_positions

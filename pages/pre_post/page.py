@@ -8,7 +8,8 @@ from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
 from pages.core import norm_pair
 from pages.core.formulas import number
-from pages.core.frame import current_view, heading, next_page
+from pages.core.frame import current_view, heading
+from pages.core.links import next_page
 from pages.core.norm_pair import PairTraces
 from pages.core.view import state
 from pages.pre_post import recorded

@@ -80,8 +80,8 @@ def updates(found: Measures) -> Pictures:
         ),
         "What each sublayer adds",
         "Norm of the updates of attention and FFN against the residual stream, by layer, a colour for each placement.",
-        f"Norm of a sublayer's output, divided by the norm of its residual stream: {values}. In a longer vector the "
-        "same update changes less.",
+        f"Norm of a sublayer's output, divided by the norm of its residual stream: {values}. The same update "
+        "changes the direction of a vector with a large norm less.",
         "stream-updates",
     )  # fmt: skip
 

@@ -10,7 +10,8 @@ from encoder.explain.source import array
 from encoder.measure import ranking
 from pages.components import on_click, plot
 from pages.core import formulas, sidebar, token_names, token_rows
-from pages.core.frame import current_view, heading, next_page
+from pages.core.frame import current_view, heading
+from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.core.params import Param
 from pages.core.url_state import state
@@ -45,7 +46,7 @@ def main() -> None:
         f"In **L{view.layer} H{view.head}**, each token has three vectors of {config.d_head} numbers: a "
         ":blue[**query**], a :red[**key**] and a :green[**value**].  \n"
         "Look for a query and a key whose large values share components and signs. Click a row to select it.  \n"
-        "Their dot product gives the score, and the softmax over all scores gives the attention weights."
+        "Their scaled dot product is the score. The softmax over a query's scores gives its attention weights."
     )
     if config.position == "rotary":
         st.caption("Rotary positions: queries and keys are shown after their rotation, as the scores use them.")
@@ -112,7 +113,7 @@ def pair_in_words(query: int, key: int, score: explain.Score, softmax: explain.S
     n_visible = int(score.allowed.sum())
     bias = ""
     if score.bias:
-        bias = f" + {number(score.bias)} (for the distance)"
+        bias = f" + {number(score.bias)} (bias for the offset j − i)"
     scale = f"{score.scale:.4f}"
     if abs(score.scale - config.d_head**-0.5) < 1e-6:
         scale = f"{scale} (1/√d_k; d_k = {config.d_head} is the width of a head, K in the formulas)"

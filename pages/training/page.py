@@ -11,7 +11,8 @@ from encoder.errors import ConfigError
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train.tasks import TASKS, make
 from pages.core import placement_toggle
-from pages.core.frame import heading, next_page
+from pages.core.frame import heading
+from pages.core.links import next_page
 from pages.core.view import state
 from pages.training import params as limits
 from pages.training import runs
@@ -29,8 +30,8 @@ def main() -> None:
     heading()
     st.markdown(
         "You see small encoders learn a task: their loss, their accuracy, and the attention of each head.  \n"
-        "Look for the step at which attention finds the token with the answer, and which run gets there first.  \n"
-        "All runs share a seed, so they show what norm placement, warm-up and positions change."
+        "Look for the step from which a head attends most to the token with the answer. Compare the runs.  \n"
+        "All runs share one seed. Differences suggest an effect of norms, warm-up or positions; they may be chance."
     )
     choose_task()
     choose_runs()

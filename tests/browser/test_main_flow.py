@@ -162,10 +162,24 @@ def test_nothing_is_wider_than_the_screen(visit: Callable[..., Page], width: int
         assert box["x"] + box["width"] <= width
 
 
-@pytest.mark.parametrize(
-    ("path", "title"),
-    [("qkv", "Queries, keys, values"), ("positions", "Positions"), ("norms", "LayerNorm")],
-)
+#: Names of pages in addresses up to 0.1 -> their titles now.
+FORMER = {
+    "find": "Head types", "beyond": "Beyond attention weights", "norms": "LayerNorm",
+    "predict": "Masked-word prediction", "prepost": "Pre-norm vs post-norm", "anatomy": "Architecture",
+    "steps": "Forward pass, step by step", "worked_example": "By hand: “The cat sat”",
+}  # fmt: skip
+
+
+def test_former_addresses_open_their_pages(visit: Callable[..., Page], app: Server) -> None:
+    page = visit("/find?layer=1&find=table")
+    for path, title in FORMER.items():
+        page.goto(f"{app.url}/{path}?layer=1")
+        page.get_by_role("heading", name=title, exact=True).wait_for()
+        settle(page)
+        assert query(page)["layer"] == "1"
+
+
+@pytest.mark.parametrize(("path", "title"), [("qkv", "Queries, keys, values"), ("norms", FORMER["norms"])])
 def test_a_link_to_a_page_is_the_first_that_a_server_hears(
     serve: Callable[..., AbstractContextManager[Server]], browser: Browser, path: str, title: str
 ) -> None:

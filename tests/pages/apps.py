@@ -15,15 +15,15 @@ from tests.conftest import ROOT
 PATIENCE = 120  # seconds, for a busy machine; not a claim about speed
 
 
-def visit(page: str | None = None, *, folded: bool = False, **query: str) -> AppTest:
+def visit(page: str | None = None, *, closed: bool = False, **query: str) -> AppTest:
     """Open the app, at a page (its folder below pages/) and with values in the address; run once.
 
-    folded: as a visitor finds it; otherwise what is folded away at first is open.
+    closed: as a visitor finds it; otherwise the parts that are closed at first are open.
     """
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     for name, value in query.items():
         app.query_params[name] = value
-    for part in () if folded else ("options", "device", "thresholds", "take"):
+    for part in () if closed else ("options", "device", "thresholds", "take"):
         app.session_state[f"{KEY}{part}"] = True
     app.run()
     if page is not None:

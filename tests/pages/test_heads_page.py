@@ -180,9 +180,9 @@ def test_a_long_text_says_what_is_not_offered() -> None:
     assert_well(app)
 
 
-def test_options_hold_while_they_are_folded_away() -> None:
+def test_options_apply_while_their_part_is_closed() -> None:
     query = {"text": "unbelievable words", "words": "1", "special": "zero", "average": "heads", "dtype": "bfloat16"}
-    app, whole = visit(folded=True, **query), visit(**query)
+    app, whole = visit(closed=True, **query), visit(**query)
     for one in (app, whole):
         assert_well(one)
         for sentence in Options(special="zero", words=True).map_sentences():

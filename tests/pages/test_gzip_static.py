@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.core.gzip_static import OwnFiles
+from pages.core.gzip_static import GzipStatic
 
 SCRIPT = b"export const x = 'kept';\n" * 200
 
@@ -27,7 +27,7 @@ async def behind(scope, receive, send):
     await send({"type": "http.response.body", "body": b"behind"})
 
 
-def ask(files: OwnFiles, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
+def ask(files: GzipStatic, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body of the answer to one request."""
     sent = []
     fields = {"accept-encoding": "gzip, deflate, br"} | {name.replace("_", "-"): text for name, text in headers.items()}
@@ -50,7 +50,7 @@ def ask(files: OwnFiles, path: str, method: str = "GET", **headers: str) -> tupl
 
 
 def test_a_script_arrives_whole_and_compressed(folder: Path):
-    status, headers, body = ask(OwnFiles(behind, folder), "/static/js/a.12ab.js")
+    status, headers, body = ask(GzipStatic(behind, folder), "/static/js/a.12ab.js")
     assert status == 200
     assert gzip.decompress(body) == SCRIPT
     assert headers["content-encoding"] == "gzip"
@@ -61,14 +61,14 @@ def test_a_script_arrives_whole_and_compressed(folder: Path):
 
 
 def test_it_is_read_once(folder: Path):
-    files = OwnFiles(behind, folder)
+    files = GzipStatic(behind, folder)
     first = ask(files, "/static/js/a.12ab.js")
     (folder / "static/js/a.12ab.js").unlink()
     assert ask(files, "/static/js/a.12ab.js") == first
 
 
 def test_who_has_it_already_is_told_so(folder: Path):
-    files = OwnFiles(behind, folder)
+    files = GzipStatic(behind, folder)
     tag = ask(files, "/static/js/a.12ab.js")[1]["etag"]
     status, headers, body = ask(files, "/static/js/a.12ab.js", if_none_match=tag)
     assert (status, body) == (304, b"")
@@ -90,18 +90,18 @@ def test_who_has_it_already_is_told_so(folder: Path):
     ],
 )
 def test_everything_else_is_left_to_the_app(folder: Path, path: str, headers: dict[str, str]):
-    assert ask(OwnFiles(behind, folder), path, **headers)[0] == 418
+    assert ask(GzipStatic(behind, folder), path, **headers)[0] == 418
 
 
 def test_a_file_that_has_gone_since_the_start_is_left_to_the_app(folder: Path):
-    files = OwnFiles(behind, folder)
+    files = GzipStatic(behind, folder)
     (folder / "static/js/a.12ab.js").unlink()
     assert ask(files, "/static/js/a.12ab.js")[0] == 418
 
 
 @pytest.mark.parametrize("base_url", ["app", "/app/", "deep/app"])
 def test_below_a_path(folder: Path, base_url: str):
-    files = OwnFiles(behind, folder, base_url)
+    files = GzipStatic(behind, folder, base_url)
     assert ask(files, f"/{base_url.strip('/')}/static/js/a.12ab.js")[0] == 200
     assert ask(files, "/static/js/a.12ab.js")[0] == 418
 
@@ -112,5 +112,5 @@ def test_other_traffic_passes(folder: Path):
     async def app(scope, receive, send):
         passed.append(scope["type"])
 
-    asyncio.run(OwnFiles(app, folder)({"type": "websocket", "path": "/static/js/a.12ab.js"}, None, None))
+    asyncio.run(GzipStatic(app, folder)({"type": "websocket", "path": "/static/js/a.12ab.js"}, None, None))
     assert passed == ["websocket"]

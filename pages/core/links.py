@@ -1,0 +1,36 @@
+"""Links from one page to another, by the name of its folder. A page that does not exist gets no link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from pages.core.url_state import state
+
+PAGES = Path(__file__).parent.parent
+
+
+def exists(folder: str) -> bool:
+    """Whether there is such a page."""
+    return (PAGES / folder / "page.py").is_file()
+
+
+def link(folder: str, label: str, icon: str = "arrow_forward") -> None:
+    """Draw a link to a page."""
+    if exists(folder):
+        st.page_link(f"pages/{folder}/page.py", label=label, icon=f":material/{icon}:")
+
+
+def next_page(folder: str, label: str) -> None:
+    """Draw the last line of a page: which page to try next."""
+    link(folder, f"Next: {label}")
+
+
+def button(folder: str, label: str, icon: str, key: str, values: Mapping[str, Any] | None = None, **look: Any) -> None:
+    """Draw a button that opens a page. values: of that page, by their names in the address; look: of the button."""
+    if exists(folder) and st.button(label, icon=f":material/{icon}:", key=key, **look):
+        state.put_named(**values or {})
+        st.switch_page(f"pages/{folder}/page.py")
