@@ -12,8 +12,11 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-// Three significant digits, as everywhere in the app: 0.184, 0.00245, 0.5.
-export const threeDigits = (value) => String(Number(value.toPrecision(3)));
+// Three significant digits: 0.184, 0.00245, 0.5. `three_digits` in encoder/figures/numbers.py gives the same text.
+export function threeDigits(value) {
+  const rounded = Number(value.toPrecision(3));
+  return Number.isFinite(rounded) ? String(rounded) : "no value";
+}
 
 export const sum = (values) => values.reduce((total, value) => total + value, 0);
 

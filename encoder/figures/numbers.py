@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_HALF_UP, Context
 
 import numpy as np
 
+_THREE_DIGITS = Context(prec=3, rounding=ROUND_HALF_UP)
+
 
 def three_digits(value: float) -> str:
-    """Three significant digits without trailing zeros: 0.184, 1230, 1.2e-7; `threeDigits` in shared.js agrees."""
-    if not math.isfinite(value):
+    """Three significant digits without trailing zeros: 0.184, 1230, 1.2e-7. A tie is rounded away from 0.
+
+    `threeDigits` in encoder/export/drawing.js gives the same text for every number.
+    """
+    rounded = float(_THREE_DIGITS.create_decimal_from_float(float(value)))
+    if not math.isfinite(rounded):
         return "no value"
-    rounded = float(f"{value:.2e}") + 0.0  # no minus before a zero
-    if rounded == 0 or abs(rounded) >= 1e-6:
+    if rounded == 0:
+        return "0"  # no minus before a zero
+    if 1e-6 <= abs(rounded) < 1e21:
         return np.format_float_positional(rounded, trim="-")
-    mantissa, _, exponent = f"{rounded:.2e}".partition("e")
-    return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+    digits, _, exponent = repr(rounded).partition("e")
+    return f"{digits}e{int(exponent):+d}"

@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder.figures.norm_weighted import shares_by_layer, shares_by_token
+from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted
 from encoder.measure.norm_weighted import LayerShares
 from pages.components import on_click, plot
@@ -112,6 +113,6 @@ def _about_layer(view: View, here: LayerShares) -> str:
     if word[1]:
         text += f" Norm-weighted attention of the two, as a ratio: **{opening[1] / word[1]:.2f}**"
         if opening[0]:
-            text += f"; per unit of attention: {opening[1] / opening[0] / (word[1] / word[0]):.2g}"
+            text += f"; per unit of attention: {three_digits(opening[1] / opening[0] / (word[1] / word[0]))}"
         text += "."
     return text

@@ -5,6 +5,7 @@ import streamlit as st
 
 from encoder import figures
 from encoder.figures.norm_weighted import weighted_heatmap
+from encoder.figures.numbers import three_digits
 from encoder.map_pooling import pooling_block
 from encoder.measure import norm_weighted, ranking
 from pages.beyond_weights import by_layer
@@ -126,7 +127,7 @@ def _of_head(view: View) -> str:
     def numbers(token: int) -> str:
         return (
             f"**{token_names.word(labels[token])}** ({token}): attention {attention[token]:.1%}, norm-weighted "
-            f"{weighted[token]:.1%}, norm of its vector {found.norms[head, token]:.3g}."
+            f"{weighted[token]:.1%}, norm of its vector {three_digits(found.norms[head, token])}."
         )
 
     text = f"Most attention in L{view.layer} H{head}, averaged over queries: {numbers(most)}"

@@ -140,8 +140,7 @@ class GridView extends Drawing {
 
   details(k) {
     const lines = [];
-    const value = this.valueOf(k);
-    const number = Number.isFinite(value) ? threeDigits(value) : "no value";
+    const number = threeDigits(this.valueOf(k));
     if (this.arrays.measure) lines.push(`${this.header.measureLabel || "measure"}: ${number}`);
     if (this.badgeOf(k)) lines.push(this.badgeOf(k));
     if (this.pinOf(k)) lines.push(`pinned, ${this.pinOf(k)}`);

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from encoder import explain, figures
+from encoder.figures.numbers import three_digits
 from pages.core import cache, formulas, selection
 from pages.core.selection import PlaceParams
 from pages.core.view import View, state
@@ -99,7 +100,7 @@ def _three_norms(view: View, place: explain.Place, name: str) -> None:
             st.dataframe(
                 {
                     "Norm": list(KINDS.values()),
-                    "Largest change": [f"{comparison.apart[kind] or 0:.3g}" for kind in KINDS],
+                    "Largest change": [three_digits(comparison.apart[kind] or 0) for kind in KINDS],
                 },
                 hide_index=True,
                 width="stretch",

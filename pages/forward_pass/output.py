@@ -4,6 +4,7 @@ import streamlit as st
 
 from encoder import explain
 from encoder.explain.output import PoolingKind
+from encoder.figures.numbers import three_digits
 from encoder.figures.steps import cosines, plane, token_bars
 from pages.components import plot
 from pages.core import cache, formulas, selection
@@ -182,7 +183,7 @@ def _chain(view: View) -> None:
         {
             "Stage of the residual stream": list(found.values),
             "Largest difference to the model": [f"{found.difference[name]:.1e}" for name in found.values],
-            "Largest number": [f"{abs(values).max():.3g}" for values in found.values.values()],
+            "Largest number": [three_digits(abs(values).max()) for values in found.values.values()],
         },
         hide_index=True,
         width="stretch",

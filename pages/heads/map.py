@@ -9,6 +9,7 @@ import streamlit as st
 
 from encoder import figures
 from encoder.export import Map
+from encoder.figures.numbers import three_digits
 from encoder.map_pooling import pooling_block
 from pages.components import plot, plot_window
 from pages.components.events import PlotEvent
@@ -82,7 +83,9 @@ def _faint(figure: dict, head: Map) -> str:
     largest = float(np.max(cells, initial=0.0, where=known))
     if head.options.scale_to_max or head.options.log or largest >= FAINT or not known.any():
         return ""
-    return f" The largest weight is {largest:.2g}. To see it well, choose Options, Colour range, “Fit to map”."
+    return (
+        f" The largest weight is {three_digits(largest)}. To see it well, choose Options, Colour range, “Fit to map”."
+    )
 
 
 def on_map_event(event: PlotEvent, head: Map, key: str) -> None:

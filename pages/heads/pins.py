@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.export import Map, Options
+from encoder.figures.numbers import three_digits
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.components import plot
 from pages.core import sidebar
@@ -34,7 +35,7 @@ def draw_pins(view: View, options: Options) -> None:
     if len(pins) == 1:
         st.caption("Pin up to three more heads to compare them side by side.")
     else:
-        st.caption(f"All {len(pins)} maps share the selection and one colour scale, from 0 to {largest:.3g}.")
+        st.caption(f"All {len(pins)} maps share the selection and one colour scale, from 0 to {three_digits(largest)}.")
     with st.container(key=f"heads-pins-{len(pins)}"):
         for head, place in zip(heads, pins, strict=True):
             with st.container(gap="small"):

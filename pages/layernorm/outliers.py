@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder import figures
+from encoder.figures.numbers import three_digits
 from encoder.measure import norms
 from pages.components import on_click, plot
 from pages.core.formulas import number
@@ -81,7 +82,7 @@ def outliers_in_words(selected: Selected, here: norms.Extremes) -> str:
             f"{selected.quoted(here.token[top])}."
         )
     listed = [
-        f"**component {one}** with |x| = {here.largest[one]:.3g} at {selected.quoted(here.token[one])}, "
+        f"**component {one}** with |x| = {three_digits(here.largest[one])} at {selected.quoted(here.token[one])}, "
         f"{here.ratio[one]:.0f} times the median"
         for one in here.outliers[:4]
     ]

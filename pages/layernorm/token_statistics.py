@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from encoder import explain, figures
+from encoder.figures.numbers import three_digits
 from encoder.measure.norms import NormStatistics
 from pages.components import on_click, plot
 from pages.core import cache, sidebar, token_rows
@@ -69,7 +70,7 @@ def before_in_words(selected: Selected) -> str:
     norm, token = statistics.widest
     mean, std = (values[norm, token] for values in statistics.before)
     return (
-        f"Largest standard deviation before a LayerNorm: {std:.3g}, mean {number(float(mean))}, for "
+        f"Largest standard deviation before a LayerNorm: {three_digits(std)}, mean {number(float(mean))}, for "
         f"{selected.quoted(token)} (token {token}) at {figures.norm_label(statistics.names[norm])}."
     )
 

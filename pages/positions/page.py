@@ -6,6 +6,7 @@ import streamlit as st
 
 from encoder import figures
 from encoder.explain import latex
+from encoder.figures.numbers import three_digits
 from encoder.measure import positions
 from pages.core import formulas, token_names, token_rows
 from pages.core.frame import current_view, heading
@@ -109,7 +110,8 @@ def details() -> str:
     said = []
     norms = positions.lengths(trace)
     if norms is not None:
-        said.append(f"Mean norm in this sentence: position vectors {norms[0]:.3g}, token embeddings {norms[1]:.3g}.")
+        added, tokens = (three_digits(norm) for norm in norms)
+        said.append(f"Mean norm in this sentence: position vectors {added}, token embeddings {tokens}.")
     if config.relative_buckets and config.position != "none":
         said.append("Each head also adds a number to every score that depends on the offset: see below.")
     window = config.window_of_layer(view.layer)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import deno
 import pytest
 
 from encoder.figures.numbers import three_digits
@@ -19,6 +25,9 @@ from encoder.figures.numbers import three_digits
         (1.2e-12, "1.2e-12"),
         (1234.5, "1230"),
         (999_600, "1000000"),
+        (0.3125, "0.313"),
+        (-1.125, "-1.13"),
+        (1e22, "1e+22"),
         (1.5e9, "1500000000"),
         (-0.25, "-0.25"),
         (0.0, "0"),
@@ -33,8 +42,28 @@ def test_three_significant_digits(value: float, text: str):
 
 @pytest.mark.parametrize("exponent", range(-9, 10))
 def test_every_magnitude_keeps_three_digits(exponent: int):
-    for digits in (1.0, 1.005, 2.5, 3.14159, 9.994, 9.996):
+    for digits in (1.0, 1.006, 2.5, 3.14159, 9.994, 9.996):
         value = digits * 10.0**exponent
         assert float(three_digits(value)) == pytest.approx(value, rel=5.1e-3)
         assert float(three_digits(value)) == float(f"{value:.2e}")
         assert ("e" in three_digits(value)) == (float(f"{value:.2e}") < 1e-6), "plain digits, as a reader expects"
+
+
+def test_the_browser_writes_the_same_numbers(tmp_path: Path) -> None:
+    ties = [0.3125, 1.125, 1.375, 0.15625, 2.625, 100.5, 101.5, 1234.5, 1235.0, 1245.0, 999.5]
+    near = [1.005, 0.0625, 0.1844, 0.9994, 0.9996, 0.00245, 999_600.0, 9.995e-7, 9.994e-7, 1.234e-7]
+    sizes = [10.0**exponent for exponent in (-9, -7, -6, -1, 0, 3, 9, 15, 16, 20, 21, 22)]
+    ends = [0.0, 9.996e20, 2.5e-12, 5e-324, 1.7976931348623157e308, float("inf")]
+    values = [sign * value for value in (*ties, *near, *sizes, *ends) for sign in (1, -1)] + [float("nan")]
+    module = Path(__file__).parents[2] / "encoder" / "export" / "drawing.js"
+    script = tmp_path / "numbers.js"
+    script.write_text(
+        f"import {{ threeDigits }} from {json.dumps(module.as_uri())};\n"
+        f"console.log(JSON.stringify({json.dumps(values)}.map(threeDigits)));\n"
+    )
+    done = subprocess.run(
+        [deno.find_deno_bin(), "run", "--no-remote", "--no-config", "--no-prompt", str(script)],
+        env={**os.environ, "DENO_DIR": str(tmp_path / "deno"), "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"},
+        check=True, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert json.loads(done.stdout) == [three_digits(value) for value in values]

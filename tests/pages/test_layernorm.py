@@ -7,6 +7,7 @@ import pytest
 
 import encoder
 from encoder import explain
+from encoder.figures.numbers import three_digits
 from pages.core.formulas import number
 from tests.pages.apps import assert_well, sentences, visit, written
 
@@ -88,7 +89,9 @@ def test_outlier_dimensions_with_their_numbers(minilm: encoder.TextEncoder) -> N
     shown = written(visit("layernorm", text=text, at="layers.0.ffn_norm"))
     x = minilm.trace(text).norms["layers.0.ffn_norm"].input.abs()
     ratio = float(x[0, 99] / x.median())
-    assert f"**component 99** with |x| = {float(x[0, 99]):.3g} at “[CLS]”, {ratio:.0f} times the median" in shown
+    assert (
+        f"**component 99** with |x| = {three_digits(float(x[0, 99]))} at “[CLS]”, {ratio:.0f} times the median" in shown
+    )
     assert "Component 99 is the largest at 11 of 13" in shown
     assert all(source in shown for source in ("Kovaleva", "Timkey", "Limits"))
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import encoder
+from encoder.figures.numbers import three_digits
 from encoder.measure import positions
 from pages.core.formulas import number
 from tests.pages.apps import assert_well, visit, written
@@ -42,7 +43,7 @@ def test_the_encoding_of_an_untrained_model_is_named(kind: str, rows: str, term:
 def test_learned_positions_with_their_numbers(minilm: encoder.TextEncoder) -> None:
     trace, shown = minilm.trace("The cat sat"), written(visit("positions", text="The cat sat"))
     assert "**learned**" in shown
-    assert f"position vectors {float(trace.position.norm(dim=-1).mean()):.3g}" in shown
+    assert f"position vectors {three_digits(float(trace.position.norm(dim=-1).mean()))}" in shown
     # The reversed sentence, typed by hand.
     other = minilm.trace("sat cat the").output[[0, 3, 2, 1, 4]]
     cosine = torch.cosine_similarity(trace.output, other, dim=-1)
