@@ -10,7 +10,9 @@ from collections.abc import Callable
 import numpy as np
 import streamlit as st
 
-from encoder.measure import aggregate, tiled_attention
+from encoder.export import Options
+from encoder.export.options import AS_COMPUTED
+from encoder.measure import aggregate, head_map, tiled_attention
 from encoder.measure.head_map import WHOLE_TOKENS
 from encoder.measure.tiled_attention import Overview
 from encoder.trace import Trace
@@ -22,15 +24,21 @@ SIDE = 64
 LONG_TEXT = 1_024
 
 
-def of_layer(text: cache.TracedText, layer: int) -> np.ndarray:
-    """uint8 [H, S, S], S <= SIDE: the largest weight of each block of cells; 255 is the weight 1."""
+def of_layer(text: cache.TracedText, layer: int, options: Options = AS_COMPUTED) -> np.ndarray:
+    """uint8 [H, S, S], S <= SIDE: the largest weight of each block of cells; 255 is the weight 1.
+
+    Above WHOLE_TOKENS tokens, the options do not count.
+    """
+    cells = options.cells if text.trace.n_tokens <= WHOLE_TOKENS else AS_COMPUTED.cells
 
     def make(trace: Trace) -> np.ndarray:
         if trace.n_tokens > WHOLE_TOKENS:  # the large maps of these heads need the same overview
             return aggregate.to_uint8(layer_overview(text, layer).coarser(SIDE))
-        return aggregate.to_uint8(trace.layer_thumbnails(layer, SIDE))
+        if cells == AS_COMPUTED.cells:  # without a whole layer's weights in memory
+            return aggregate.to_uint8(trace.layer_thumbnails(layer, SIDE))
+        return aggregate.to_uint8(head_map.small_maps(trace, layer, SIDE, **cells))
 
-    return text.derived(("small maps", layer), make)
+    return text.derived(("small maps", layer, *cells.values()), make)
 
 
 def layer_overview(text: cache.TracedText, layer: int) -> Overview:

@@ -10,7 +10,6 @@ import streamlit as st
 from encoder import figures
 from encoder.export import Options
 from encoder.export.options import AS_COMPUTED
-from encoder.measure import aggregate, head_map
 from encoder.measure.definitions import BY_NAME, Definition
 from encoder.measure.head_map import WHOLE_TOKENS
 from encoder.measure.head_types import BY_NAME as HEAD_TYPES
@@ -30,16 +29,9 @@ from pages.heads.selection import select
 
 def thumbnails(view: View, options: Options) -> np.ndarray:
     """uint8 [L, H, S, S]: every head's small map; of a long text without options."""
-
-    def draw(layer: int) -> np.ndarray:
-        if options.cells == AS_COMPUTED.cells or not is_whole(view):
-            return small_maps.of_layer(view, layer)
-        return view.derived(
-            ("small maps", layer, *options.cells.values()),
-            lambda trace: aggregate.to_uint8(head_map.small_maps(trace, layer, small_maps.SIDE, **options.cells)),
-        )
-
-    return small_maps.by_layer(view.trace, draw, "Drawing the small maps")
+    return small_maps.by_layer(
+        view.trace, lambda layer: small_maps.of_layer(view, layer, options), "Drawing the small maps"
+    )
 
 
 def draw_grid(view: View, options: Options) -> None:

@@ -26,6 +26,7 @@ def test_all_pages_share_the_maps_of_a_layer(view: View, monkeypatch: pytest.Mon
     expected = aggregate.to_uint8(view.trace.layer_thumbnails(1, small_maps.SIDE))
     np.testing.assert_array_equal(drawn, expected)
     assert small_maps.of_layer(view, 1) is drawn
+    assert small_maps.of_layer(view, 1, Options(log=True)) is drawn, "an option of the colours changes no weight"
     # What the pages show comes from this one entry: a changed entry changes all of them.
     monkeypatch.setattr(small_maps, "of_layer", lambda *_: drawn + 1)
     grid = thumbnails(view, Options())
@@ -51,3 +52,4 @@ def test_a_long_text_computes_its_large_and_small_maps_in_one_walk() -> None:
     known = small_maps.known_overview(text, 0)
     assert known is not None
     np.testing.assert_array_equal(small, aggregate.to_uint8(known.coarser(small_maps.SIDE)))
+    assert small_maps.of_layer(text, 0, Options(special="zero")) is small, "the options do not count"
