@@ -17,7 +17,7 @@ DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
 	@echo "make test   install, with a Chromium if none is found, then lint and test"
-	@echo "make lint   check rules and formatting of Python and JavaScript, and Python's types"
+	@echo "make lint   check rules, formatting and types of the code, and the words of its sentences"
 	@echo "make bench  the benchmark: a table and JSON; less of it with ARGS=\"--quick --only engine\""
 	@echo "make twins  train the two bundled models again (about two hours on two cores)"
 	@echo "make clean  remove what was built; $(VENV) stays (remove it by hand)"
@@ -55,6 +55,7 @@ lint: $(VENV)/installed-test
 	$(BIN)/mypy
 	$(DENO) lint --quiet
 	$(DENO) fmt --check --quiet
+	$(BIN)/python -m pytest -q tests/test_voice.py
 
 test: lint
 	$(BIN)/python tests/ensure_chromium.py

@@ -6,8 +6,11 @@ Its script also makes Enter run the sentence, and makes each page one step of th
 from __future__ import annotations
 
 import html
+from pathlib import Path
 
 import streamlit as st
+
+from encoder.javascript import joined
 
 #: Streamlit closes the sidebar up to this width by itself.
 STYLE = """
@@ -21,37 +24,7 @@ STYLE = """
 @media (min-width: 769px) { .stElementContainer:has(.enc-bar) { display: none; } }
 """
 
-#: Streamlit's text area runs on Ctrl+Enter; people press Enter. When a visitor opens a page, Streamlit pushes the
-#: address without the view, which is added a moment later. Without this script, the first Back would lead from the
-#: whole address to the one without the view, and nothing would change.
-SCRIPT = """
-if (!window.__encoderscopeFrame) {
-  window.__encoderscopeFrame = true;
-  document.addEventListener("keydown", (event) => {
-    const field = event.target;
-    if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing) return;
-    if (!(field instanceof HTMLTextAreaElement) || !/^(Sentence|Second sentence)$/.test(field.ariaLabel ?? "")) return;
-    event.preventDefault();
-    event.stopPropagation();
-    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, cancelable: true }));
-  }, true);
-  document.addEventListener("click", (event) => {
-    if (!event.target.closest?.(".enc-bar button")) return;
-    const opener = document.querySelector('[data-testid="stExpandSidebarButton"]');
-    (opener?.querySelector("button") ?? opener)?.click();
-  });
-  let bare = false;   // a page was just opened, and its address does not hold the view yet
-  const push = history.pushState.bind(history);
-  history.pushState = (state, unused, url) => {
-    const next = new URL(url ?? location.href, location.href);
-    const other = next.pathname !== location.pathname;
-    if (bare && !other && !location.search) history.replaceState(state, unused, url);
-    else push(state, unused, url);
-    bare = other && !next.search;
-  };
-  for (const act of ["pointerdown", "keydown", "popstate"]) window.addEventListener(act, () => { bare = false; }, true);
-}
-"""
+SCRIPT = joined(Path(__file__).with_suffix(".js"))
 
 
 def bar(text: str, pair: str | None) -> None:
