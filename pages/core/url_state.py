@@ -26,7 +26,7 @@ _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
 #: Whether a run is between `begin` and `end`; whether a callback changed a value since the last run.
 _RUNNING, _TOUCHED = "_view_running", "_view_touched"
 #: Values set from code that the browser has not confirmed yet: name -> _Unconfirmed.
-_UNCONFIRMED = "_view_told"
+_UNCONFIRMED = "_view_unconfirmed"
 #: Name of a value -> the page whose widget drew it last.
 _DRAWN_ON = "_view_drawn_on"
 
