@@ -91,7 +91,7 @@ def test_what_is_drawn_follows_the_config():
     assert "turned by position" in details(position="rotary")
     assert "causal mask" in details(causal=True)
     assert "5 tokens each way" in details(attention_window=5)
-    assert "bias by distance" in details(relative_buckets=8)
+    assert "bias by offset" in details(relative_buckets=8)
 
 
 @pytest.mark.parametrize("name", ["minilm", *SCRATCH])
