@@ -180,7 +180,7 @@ def window_note(app: AppTest) -> list[int]:
     return numbers(noted(app, "view_carousel").split("reads each")[0])
 
 
-def test_a_long_text_is_looked_at_window_by_window() -> None:
+def test_a_long_text_is_read_window_by_window() -> None:
     app = visit(text=LONG_TEXT)
     assert noted(app, "content_cut")
     app.sidebar.segmented_control(key="view:long").set_value("windows").run()
@@ -200,7 +200,7 @@ def test_a_long_text_is_looked_at_window_by_window() -> None:
 
 
 @pytest.mark.parametrize("page", ["qkv", "layernorm", "forward_pass"])
-def test_every_page_shows_the_window_that_is_looked_at(page: str) -> None:
+def test_every_page_shows_the_selected_window(page: str) -> None:
     app = visit(page, text=LONG_TEXT, long="windows", window="2", i="497")
     assert_well(app)
     assert window_note(app)[2:5] == [2, 0, 2]

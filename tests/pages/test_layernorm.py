@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def test_one_layernorm_in_detail(minilm: encoder.TextEncoder) -> None:
     assert_well(app)
     norm = minilm.trace(text).norms[name]
     shown = written(app)
-    assert "cat (token 2) at the L2 FFN LayerNorm" in [heading.value for heading in app.subheader]
+    assert any("cat (token 2)" in heading.value and "L2 FFN" in heading.value for heading in app.subheader)
     assert f"| before | {number(float(norm.mean[token]))} | {number(float(norm.std[token]))} |" in shown
     assert "| normalised | 0.000 | 1.000 |" in shown
     mean, std = float(norm.output[token].mean()), float(norm.output[token].std(correction=0))
@@ -60,7 +62,7 @@ def test_pre_norm_has_a_final_layernorm() -> None:
     app = visit("layernorm", model="scratch", norm="pre", layers="2", at="final_norm")
     assert_well(app)
     assert "**pre-norm**" in written(app)
-    assert any("at the final LayerNorm" in heading.value for heading in app.subheader)
+    assert any("final LayerNorm" in heading.value for heading in app.subheader)
 
 
 def test_the_range_of_gain_and_bias(minilm: encoder.TextEncoder) -> None:
@@ -69,7 +71,7 @@ def test_the_range_of_gain_and_bias(minilm: encoder.TextEncoder) -> None:
     for values in (norm.gain, norm.bias):
         low = f"{number(float(values.min()))} (component {int(values.argmin())})"
         assert f"{low} to {number(float(values.max()))} (component {int(values.argmax())})" in shown
-    assert "learned gain and bias" in shown
+    assert "learned gain" in shown
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -77,9 +79,9 @@ def test_an_untrained_encoder_has_plain_layernorms(norm: str) -> None:
     app = visit("layernorm", model="scratch", norm=norm, text="The cat sat")
     assert_well(app)
     shown = written(app)
-    assert "untrained gain and bias" in shown
-    assert "Every gain is 1 and every bias 0" in shown
-    assert "0 up to rounding" in shown
+    assert "untrained gain" in shown
+    assert re.search(r"\bEvery gain\D* 1\b\D*bias\D* 0\b", shown)
+    assert re.search(r"\b0 up to rounding", shown)
     assert "No component exceeds" in shown
     assert "learned" not in shown
 
@@ -89,10 +91,9 @@ def test_outlier_dimensions_with_their_numbers(minilm: encoder.TextEncoder) -> N
     shown = written(visit("layernorm", text=text, at="layers.0.ffn_norm"))
     x = minilm.trace(text).norms["layers.0.ffn_norm"].input.abs()
     ratio = float(x[0, 99] / x.median())
-    assert (
-        f"**component 99** with |x| = {three_digits(float(x[0, 99]))} at “[CLS]”, {ratio:.0f} times the median" in shown
-    )
-    assert "Component 99 is the largest at 11 of 13" in shown
+    largest = re.escape(three_digits(float(x[0, 99])))
+    assert re.search(rf"component 99\b.* {largest} .*\[CLS\].* {ratio:.0f} times", shown)
+    assert re.search(r"Component 99\b\D* 11 of 13\b", shown)
     assert all(source in shown for source in ("Kovaleva", "Timkey", "Limits"))
 
 
@@ -108,7 +109,7 @@ def test_three_normalisations_with_their_numbers(minilm: encoder.TextEncoder) ->
         assert f"{number(float(values.min()))} to {number(float(values.max()))}" in shown
     assert f"{number(float(batch.max()))} for “{trace.labels[int(batch.argmax())]}" in shown
     assert "LayerNorm 0.000, RMSNorm 0.000" in shown
-    assert "BatchNorm** uses one component of all tokens. In training" in shown
+    assert re.search(r"BatchNorm\b.*\bcomponent\b.*\btraining\b", shown)
 
 
 def test_rmsnorm_sets_the_root_mean_square_to_1_and_not_the_deviation(minilm: encoder.TextEncoder) -> None:

@@ -50,7 +50,7 @@ def numbers(app: AppTest) -> list[float]:
     return [float(found) for found in re.findall(r"\*\*([\d.e+-]+)\*\*", note)]
 
 
-def test_what_is_seen_is_said_with_its_numbers(minilm: encoder.TextEncoder):
+def test_the_note_about_padding_has_its_numbers(minilm: encoder.TextEncoder):
     effect = padding_effect(minilm.trace(CAT, pad_to=14), minilm.trace(CAT))
     app = visit(**PADDED)
     assert_well(app)
@@ -134,7 +134,7 @@ def test_lines_and_text_follow(kind: str, padding: str, files: dict[str, Callabl
     names = run(app.get("code")[-1].value)
     table = pd.read_parquet(io.BytesIO(files["parquet"]()))
     pd.testing.assert_frame_equal(table, names["table"], check_dtype=False, rtol=1e-5)
-    assert "padded to 14 as in a batch" in table.attrs["Tokens"]
+    assert "padded to 14" in table.attrs["Tokens"]
     tokens = table["key_token"] if kind == "lines" else table["token"]
     assert ("[PAD]" in set(tokens)) == (padding == "1")
     assert "[PAD]" in files["html"]().decode() or padding == "0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,9 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import positions
 from pages.core.formulas import number
 from tests.pages.apps import assert_well, visit, written
+
+#: Said of a model whose output for the reversed text is the same.
+SAME_ORDER = "up to rounding"
 
 
 def rotary_trace(minilm: encoder.TextEncoder) -> encoder.Trace:
@@ -36,8 +40,7 @@ def test_the_encoding_of_an_untrained_model_is_named(kind: str, rows: str, term:
     assert_well(app)
     assert term in written(app)
     assert "learned" not in app.markdown[0].value.replace("nothing is learned", "")
-    same = "cannot tell the two orders apart" in written(app)
-    assert same == (kind == "none"), "only without positions the order makes no difference"
+    assert (SAME_ORDER in written(app)) == (kind == "none"), "only without positions the order makes no difference"
 
 
 def test_learned_positions_with_their_numbers(minilm: encoder.TextEncoder) -> None:
@@ -53,7 +56,7 @@ def test_learned_positions_with_their_numbers(minilm: encoder.TextEncoder) -> No
 def test_an_odd_width_has_no_sines() -> None:
     app = visit("positions", model="scratch", positions="learned", width="13", heads="1", text="one two")
     assert_well(app)
-    assert "this width, 13, is odd" in written(app)
+    assert re.search(r"\b13\b.* odd\b", written(app))
 
 
 def test_rotary_products_depend_on_the_signed_offset_alone(minilm: encoder.TextEncoder) -> None:
@@ -108,11 +111,12 @@ def test_relative_positions(
     app = visit("positions", model="other", source="relative", text="one two three", head="2")
     assert_well(app)
     shown = written(app)
-    assert ("adds a **learned** vector" in shown) == (position == "learned")
+    assert ("a **learned** vector" in shown) == (position == "learned")
     offsets, biases = positions.distance_biases(model.encoder, 5)
     high = int(biases[2].argmax())
-    assert f"Head 2. Largest: {number(float(biases[2][high]))} at offset {number(float(offsets[high]), 0)}" in shown
-    assert "cannot tell the two orders apart" not in shown
+    largest, offset = re.escape(number(float(biases[2][high]))), re.escape(number(float(offsets[high]), 0))
+    assert re.search(rf"Head 2\b.* {largest} .*\boffset {offset}", shown)
+    assert SAME_ORDER not in shown
 
 
 def test_the_curve_of_the_sines_has_their_numbers() -> None:

@@ -45,7 +45,7 @@ def test_the_products_in_numbers(minilm: encoder.TextEncoder) -> None:
     for value in (products.clamp(min=0).sum(), products.clamp(max=0).sum(), q.norm(), k.norm()):
         assert number(float(value)) in shown
     assert f"{number(float(products[largest]))}, component {largest}" in shown
-    assert f"{number(float(torch.cosine_similarity(q, k, dim=0)))} (1: same direction, 0: orthogonal)" in shown
+    assert f"{number(float(torch.cosine_similarity(q, k, dim=0)))} (1:" in shown
 
 
 def test_without_a_selection_the_strongest_pair_of_the_first_word_is_shown(minilm: encoder.TextEncoder) -> None:

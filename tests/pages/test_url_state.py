@@ -33,15 +33,15 @@ def test_values_are_read_and_written_alike(param: params.Param, text: str, value
 @pytest.mark.parametrize(
     ("param", "text", "reason"),
     [
-        (params.whole_number(0), "seven", "a whole number is needed"),
-        (params.whole_number(0), "1.5", "a whole number is needed"),
-        (params.whole_number(0), "٣", "a whole number is needed"),
-        (params.whole_number(0), "9" * 400, "a whole number is needed"),
-        (params.whole_number(0), "-1", "it must be 0 or more"),
+        (params.whole_number(0), "seven", "whole number"),
+        (params.whole_number(0), "1.5", "whole number"),
+        (params.whole_number(0), "٣", "whole number"),
+        (params.whole_number(0), "9" * 400, "whole number"),
+        (params.whole_number(0), "-1", "0 or more"),
         (params.whole_number(0, 1, 24), "25", "between 1 and 24"),
-        (params.choice("a", ("a", "b")), "z", "choose one of a, b"),
+        (params.choice("a", ("a", "b")), "z", "a, b"),
         # exBERT read every text as true: `truthy(...) or True`.
-        (params.flag(), "false", "1 means on, 0 means off"),
+        (params.flag(), "false", r"\b1\b.*\b0\b"),
     ],
 )
 def test_a_bad_value_has_a_reason(param: params.Param, text: str, reason: str) -> None:
