@@ -46,7 +46,7 @@ def fetched(page: Page, part: Locator, name: str) -> Download:
     return waiting.value
 
 
-def test_a_comparison_is_clicked_and_taken_away(visit: Callable[..., Page], tmp_path: Path) -> None:
+def test_a_comparison_is_clicked_and_exported(visit: Callable[..., Page], tmp_path: Path) -> None:
     page = visit(f"/compare?compare=sentences&layer=1&head=8&text={quote(RIVER)}&text_b={quote(MONEY)}")
     maps = page.locator(MAP)
     page.wait_for_function("() => document.querySelectorAll('.stMain .nsewdrag').length === 4")

@@ -91,7 +91,7 @@ def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., 
     assert weight is not None
     stops = []
 
-    page.get_by_role("button", name="How this weight is computed").click()
+    page.locator(".st-key-open-softmax button").click()
     page.wait_for_url(re.compile(r"/forward_pass\?.*step=softmax"))
     page.get_by_text(question("softmax")).wait_for()
     wait_for_formula(page, r"\alpha_{2,3}")

@@ -49,7 +49,7 @@ def test_training_stops_continues_and_ends_with_the_page(visit: Callable[..., Pa
     page.get_by_role("heading", name="Attention heads").wait_for(timeout=PATIENCE)
     page.wait_for_timeout(8_000)  # longer than the heartbeat: a run that nobody polls ends by itself
     open_page(page, "Pre- vs post-norm", "Train a small encoder")
-    page.get_by_text("Training stopped because this page was closed").wait_for(timeout=PATIENCE)
+    page.locator(".stMain .stAlert", has_text="stopped").wait_for(timeout=PATIENCE)
     assert stopped_at < step_of(page) < 3000
     expect(button(page, "Stop")).to_have_count(0)
 
