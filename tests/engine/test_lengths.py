@@ -129,7 +129,7 @@ def test_windows_that_cannot_be(options: dict[str, int], message: str):
         tiny().windows("the cat", **options)
 
 
-def test_python_lines_make_the_window_that_is_looked_at(minilm: TextEncoder):
+def test_python_lines_make_the_selected_window(minilm: TextEncoder):
     text = "the cat sat " * 400
     names: dict[str, object] = {}
     exec(python_code.python_lines(python_code.ModelOrigin("minilm"), text, None, "shown = trace.tokens", 2), names)

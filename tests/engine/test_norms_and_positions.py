@@ -129,7 +129,7 @@ def test_nothing_is_added(kind: str):
 
 
 def test_more_positions_than_there_are():
-    with pytest.raises(encoder.EncoderError, match="38 positions: this model has 37"):
+    with pytest.raises(encoder.EncoderError, match=r"\b38\b.* 37\b"):
         positions.added(small(), 38)
 
 
@@ -166,7 +166,7 @@ def test_turned_apart_is_a_dot_product_of_turned_vectors():
 
 
 def test_only_rotary_positions_turn():
-    with pytest.raises(encoder.EncoderError, match="positions of this model are learned"):
+    with pytest.raises(encoder.EncoderError, match=r"positions\b.* learned\b"):
         positions.turns(EncoderConfig(**SIZES), 0, 4)
 
 
@@ -197,7 +197,7 @@ def test_a_product_by_distance_is_the_scores_own_at_its_distance(
 
 
 def test_only_rotary_products_depend_on_distance(make_tiny: Callable[..., TextEncoder]):
-    with pytest.raises(encoder.EncoderError, match="positions of this model are learned"):
+    with pytest.raises(encoder.EncoderError, match=r"positions\b.* learned\b"):
         positions.turned_products(make_tiny().trace("the cat"), 0, 0, 1, 2, 4)
 
 

@@ -320,7 +320,7 @@ def test_every_step_has_a_place():
     assert model_of("minilm").config.n_layers == 6
 
 
-def test_the_chosen_term_stands_in_every_sum():
+def test_every_sum_contains_the_chosen_term():
     terms = latex.written_out(9, lambda index: f"t{index}", chosen=7)
     assert terms == ["t0", "t1", *latex.left_out(9), "t7"]
     assert latex.written_out(9, lambda index: f"t{index}", chosen=2) == ["t0", "t1", "t2", *latex.left_out(9)]

@@ -60,12 +60,12 @@ def test_labels_carry_white_text(shade: str):
 
 @pytest.mark.parametrize("blindness", BLINDNESS)
 @pytest.mark.parametrize("kind", colour.SIGNED)
-def test_signs_are_told_apart(kind: str, blindness: str):
+def test_signs_have_distinct_colours(kind: str, blindness: str):
     assert difference(*colour.SIGNED[kind], blindness) > 30
 
 
 @pytest.mark.parametrize("blindness", BLINDNESS)
-def test_twelve_series_are_told_apart(blindness: str):
+def test_twelve_series_have_distinct_colours(blindness: str):
     assert len(set(colour.SERIES)) == 12
     least = min(difference(one, other, blindness) for one, other in itertools.combinations(colour.SERIES, 2))
     assert least > (30 if blindness == "none" else 15)

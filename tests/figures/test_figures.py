@@ -220,7 +220,7 @@ def test_a_window_keeps_its_places():
     assert [note.text for note in figure.layout.annotations] == ["t35"], "key 5 lies outside the window"
 
 
-def test_blocks_say_what_a_cell_stands_for():
+def test_blocks_name_the_tokens_of_a_cell():
     figure = figures.attention_heatmap(weights_of(3, 3), ["x"] * 70, block=32, selected=(40, 69))
     assert figure.layout.yaxis.labelalias == {"0": "0–31", "1": "32–63", "2": "64–69"}
     assert figure.data[0].hovertemplate == "tokens %{y} to %{x}: at most %{z:.3g}<extra></extra>"
@@ -411,7 +411,7 @@ def test_rounding_is_not_coloured():
     noise = rows_of(N, 4) * 1e-8
     figure = figures.norm_means(noise, norm_names(), WORDS, zero_below=1e-6)
     assert (figure.data[0].zmin, figure.data[0].zmax) == (-1, 1)
-    assert figure.data[0].colorbar.title.text == "mean: 0 up to rounding"
+    assert figure.data[0].colorbar.title.text.endswith("rounding")
     assert np.array_equal(figure.data[0].z, noise.astype(np.float32)), "the hover text says what was computed"
     assert figures.norm_means(noise, norm_names(), WORDS, zero_below=1e-12).data[0].zmax == np.abs(noise).max()
 
@@ -423,7 +423,7 @@ def test_log_scale_of_standard_deviations():
     assert list(figure.data[1].marker.colorbar.ticktext) == ["≤ 0.01", "0.1", "1", "10"]
 
 
-def test_outliers_are_told_apart_by_colour():
+def test_outliers_have_their_own_colour():
     figure = figures.component_sizes([1.0, 30.0, 5.0, 400.0], threshold=12, chance=6, named=[3, 1])
     outlier, other = figure.data
     assert (list(outlier.x), list(outlier.y)) == ([1, 3], [30, 400])
@@ -463,7 +463,7 @@ def test_token_steps():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: figures.attention_heatmap(np.eye(3), ["a", "b"]), "labels names 2 tokens where 3 are drawn"),
+        (lambda: figures.attention_heatmap(np.eye(3), ["a", "b"]), r"\blabels\b.* 2\b.* 3\b"),
         (lambda: figures.attention_heatmap(np.eye(2), ["a", "b"], key_labels=["a"]), "key_labels names 1"),
         (lambda: figures.attention_heatmap(np.zeros(3), ["a"]), r"attention has shape \[3\]"),
         (lambda: figures.attention_heatmap(np.zeros((0, 0)), []), r"attention has shape \[0, 0\]"),
@@ -471,14 +471,14 @@ def test_token_steps():
         (lambda: figures.attention_heatmap(np.eye(2), ["a"] * 9, block=2, row_offset=3), "row_offset=3"),
         (lambda: figures.attention_heatmap(np.eye(2), ["a", "b"], colours="jet"), "colours='jet'"),
         (lambda: figures.vectors_heatmap(np.eye(2), ["a", "b"], "z"), "kind='z'"),
-        (lambda: figures.dot_product_terms([1, 2], [1]), "q has 2 components and k has 1"),
+        (lambda: figures.dot_product_terms([1, 2], [1]), r"\bq\b.* 2\b.*\bk\b.* 1\b"),
         (lambda: figures.dot_product_bars([1], [1], order="random"), "order='random'"),
         (lambda: figures.products_by_distance(np.ones((2, 3))), r"\[2, 3\]"),
         (lambda: figures.distance_curve({}), "at least one curve"),
         (lambda: figures.norm_means(np.eye(2), ["final_norm"], ["a", "b"]), "for 1 norms"),
         (lambda: figures.token_statistics({}, ["a"]), "at least one norm"),
         (lambda: figures.token_statistics({"a": ([1], [1, 2])}, ["a", "b"]), r"\[1, 2\] tokens"),
-        (lambda: figures.gain_bias([1, 2], [1]), "gain has 2 components and bias 1"),
+        (lambda: figures.gain_bias([1, 2], [1]), r"\bgain\b.* 2\b.*\bbias\b.* 1\b"),
         (lambda: figures.norm_steps([1], [1], [1, 2]), r"\[1, 1, 2\] components"),
     ],
 )

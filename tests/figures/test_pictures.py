@@ -78,7 +78,7 @@ def test_selected_tokens_have_their_lines_alone_and_sums_beside_the_others():
     assert numbers == pytest.approx(WEIGHTS[:, 1:3].sum(1).mean(0).tolist(), rel=6e-3), "the threshold leaves them be"
     selected = [attributes for attributes, _ in Elements(source).of("div") if attributes.get("class") == "selected"]
     assert [attributes["title"] for attributes in selected] == ["the (1)", "cat (2)"]
-    assert "2 queries summed, mean of 2 heads" in source
+    assert re.search(r"\b2 queries\b[^<]* 2 heads\b", source)
     both = attention_lines(WEIGHTS, TOKENS, labels=["a", "b"], queries=[1], keys=[4])
     assert {title.split(": ")[0] for _, title, _ in drawn(both)} <= {"a", "b"}
     assert len(drawn(both)) == int((WEIGHTS[:, 1, 4] >= lines_picture.FAINTEST).sum())
@@ -88,7 +88,7 @@ def test_lines_are_bounded_and_the_strongest_are_kept():
     weights = np.random.default_rng(0).random((3, 128, 128), dtype=np.float32)
     source = attention_lines(weights, [f"w{k}" for k in range(128)], labels=["a", "b", "c"])
     assert source.count("<path d=") == lines_picture.MOST_LINES + 4  # and four in the legend
-    assert f"the strongest 4,000 of {int((weights >= lines_picture.FAINTEST).sum()):,} lines" in source
+    assert f"4,000 of {int((weights >= lines_picture.FAINTEST).sum()):,} " in source
     assert len(source) < 700_000
     cells = line_cells(weights, threshold=0.5, most=10)
     assert cells.weights.tolist() == sorted(weights.ravel().tolist(), reverse=True)[:10]
@@ -102,7 +102,7 @@ def test_lines_between_other_tokens_than_themselves():
     assert "seen-swatch" not in source, "nothing to tell apart"
     with pytest.raises(ValueError, match="2 heads and 1 labels"):
         attention_lines(WEIGHTS, TOKENS)
-    with pytest.raises(ValueError, match="key_tokens names 4 tokens where 5 are drawn"):
+    with pytest.raises(ValueError, match=r"key_tokens\b.* 4\b.* 5\b"):
         attention_lines(WEIGHTS[0], TOKENS, key_tokens=TOKENS[:4])
 
 
@@ -121,9 +121,9 @@ def test_a_units_shade_grows_with_its_weight_and_its_number_is_said():
     source = shaded_text([WORDS], values, labels=LABELS, selected=[1], special={0})
     found = units(source)
     assert [text.strip() for _, text in found] == ["[CLS]", "Der", "</p><i>", "!"]
-    assert [attributes["title"] for attributes, _ in found] == [
-        "der → [CLS]: 0.5", "der → der: 0", "der → </p><i>: 0.125", "!: not shown as a key",
-    ]  # fmt: skip
+    *titles, hidden = (attributes["title"] for attributes, _ in found)
+    assert titles == ["der → [CLS]: 0.5", "der → der: 0", "der → </p><i>: 0.125"]
+    assert re.fullmatch(r"!: \D*not shown\D*", hidden)
     shades = [re.findall(r"--a:([\d.]+)%", attributes.get("style", "")) for attributes, _ in found]
     assert shades == [[f"{100 * 0.5**0.6:.1f}"], [], [f"{100 * 0.125**0.6:.1f}"], []]
     assert "selected" in found[1][0]["class"]
@@ -140,7 +140,7 @@ def test_shades_run_to_the_largest_or_follow_the_logarithm():
     assert [re.findall(r"--a:([\d.]+)%", one.get("style", "")) for one, _ in log] == [["100.0"], ["50.0"], ["75.0"], []]
     summed = units(shaded_text([WORDS], values, labels=LABELS, selected=[0, 1]))
     assert f"--a:{100 * 0.25**0.6:.1f}%" in summed[0][0]["style"], "full shade is 2, the most that two can give"
-    with pytest.raises(ValueError, match="3 values and 4 labels for 4 units"):
+    with pytest.raises(ValueError, match=r"3 values.* 4 labels.* 4 units"):
         shaded_text([WORDS], values[:3], labels=LABELS)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -114,7 +115,7 @@ def load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., str]:
     return attempt
 
 
-UNREACHED = "The Hub cannot be reached to download org/tiny"
+UNREACHED = r".*cannot be reached\b.* org/tiny\b"
 
 
 def test_fetched_once_and_there_without_a_network(load: Callable[..., str], checkpoint: Callable, tmp_path: Path):
@@ -136,32 +137,32 @@ def test_fetched_once_and_there_without_a_network(load: Callable[..., str], chec
 @pytest.mark.parametrize(
     ("status", "message"),
     [
-        (401, "The Hub has no public model 'org/tiny': check the spelling"),
-        (403, "org/tiny needs an agreement on the Hub"),
-        (404, "The Hub has no public model 'org/tiny'"),
+        (401, r"\bno public model 'org/tiny'.* spelling\b"),
+        (403, r"org/tiny\b.* agreement\b"),
+        (404, "no public model 'org/tiny'"),
         (500, UNREACHED),
     ],
 )
 def test_what_the_hub_refuses(load: Callable[..., str], status: int, message: str, tmp_path: Path):
     with hub(tmp_path, status) as (endpoint, _):
-        assert load(endpoint).startswith(message)
+        assert re.match(rf".*{message}", load(endpoint)), "on its first line"
 
 
 def test_a_machine_that_refuses(load: Callable[..., str]):
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    assert load(f"http://127.0.0.1:{port}").startswith(UNREACHED)
+    assert re.match(UNREACHED, load(f"http://127.0.0.1:{port}"))
 
 
 def test_a_machine_that_never_answers_is_given_up(load: Callable[..., str], monkeypatch: pytest.MonkeyPatch):
     """The limit is the test's own time-out: without one of ours this would wait for ever."""
     monkeypatch.setattr(hub_module, "PATIENCE_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # connections are accepted by the system, and never read
-        assert load(f"http://127.0.0.1:{silent.getsockname()[1]}").startswith(UNREACHED)
+        assert re.match(UNREACHED, load(f"http://127.0.0.1:{silent.getsockname()[1]}"))
 
 
 def test_switched_to_offline(load: Callable[..., str]):
-    assert load("http://127.0.0.1:9", offline=True).startswith(UNREACHED)
+    assert re.match(UNREACHED, load("http://127.0.0.1:9", offline=True))
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_the_order_of_patches_is_row_by_row(checkpoint: Callable):
     assert moved == ["1,5"]
 
 
-def test_rewired_says_so(checkpoint: Callable):
+def test_another_norm_placement_is_noted(checkpoint: Callable):
     model = checkpoint("vit").ours
     moved = model.with_norm_placement("post")
     assert moved.config.norm_placement == "post"

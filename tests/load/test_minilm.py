@@ -112,7 +112,7 @@ def test_the_pooler(minilm: TextEncoder, theirs: Any):
 
 
 def test_it_cannot_fill_in_a_masked_word_and_says_so(minilm: TextEncoder):
-    with pytest.raises(encoder.EncoderError, match="all-MiniLM-L6-v2 has no masked-word head"):
+    with pytest.raises(encoder.EncoderError, match=r"all-MiniLM-L6-v2\b.* masked-word head"):
         minilm.predict_masked(minilm.trace("a [MASK]"))
 
 

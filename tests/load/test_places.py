@@ -44,22 +44,22 @@ def test_no_name_is_the_root_itself(root: Path):
     ["..", "../secret", "bert/../../secret", "/etc", "C:\\", "\\\\server\\share", "..\\secret", "C:secret", "bert\0"],
 )
 def test_a_name_that_leads_out_is_refused(name: str, root: Path):
-    with pytest.raises(LoadError, match="leads out of the folder models"):
+    with pytest.raises(LoadError, match=r"leads out\b.* models\b"):
         inside(root, name)
 
 
 def test_a_link_that_leads_out_is_refused(root: Path):
-    with pytest.raises(LoadError, match="'out' is a link that leads out"):
+    with pytest.raises(LoadError, match=r"'out'.* link\b"):
         inside(root, "out")
 
 
 @pytest.mark.parametrize("name", ["nothing", "a file", "~"])
 def test_what_is_no_folder_is_said(name: str, root: Path):
-    with pytest.raises(LoadError, match="There is no folder"):
+    with pytest.raises(LoadError, match="no folder"):
         inside(root, name)
 
 
 def test_the_checkpoints_of_a_root_are_listed(root: Path):
     assert folders_inside(root) == ("bert", "within")
-    with pytest.raises(LoadError, match="There is no folder nothing"):
+    with pytest.raises(LoadError, match=r"no folder\b.* nothing\b"):
         folders_inside(root / "nothing")

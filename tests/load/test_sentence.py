@@ -171,8 +171,8 @@ DENSE = {"in_features": 40, "out_features": 23, "bias": True, "activation_functi
             {"1_Pooling/config.json": {"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}},
             r"\(mean, max\)",
         ),
-        ((("Transformer", ""), ("Pooling", "../elsewhere")), {}, "'../elsewhere' leads out of the folder"),
-        ((("Transformer", "/etc"), ("Pooling", "1_Pooling")), {}, "'/etc' leads out of the folder"),
+        ((("Transformer", ""), ("Pooling", "../elsewhere")), {}, r"'\.\./elsewhere' leads out"),
+        ((("Transformer", "/etc"), ("Pooling", "1_Pooling")), {}, "'/etc' leads out"),
         ((("Transformer", "0_T"), ("Pooling", "1_Pooling")), {}, "no folder '0_T'"),
         (
             (*USUAL, ("Dense", "2_Dense")),
@@ -209,5 +209,5 @@ def test_the_weights_of_a_dense_map_are_read_strictly(weights: dict, message: st
 @pytest.mark.parametrize("content", ["[]", "{}", "[1]", "nonsense"])
 def test_modules_that_are_no_list_of_modules(content: str, folder: Path):
     (folder / "modules.json").write_text(content)
-    with pytest.raises(LoadError, match=r"modules\.json in wrapped is n"):
+    with pytest.raises(LoadError, match=r"modules\.json in wrapped\b.* not?\b"):
         encoder.load(folder)
