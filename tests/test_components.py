@@ -71,14 +71,14 @@ def test_a_strided_and_a_big_endian_array_are_put_in_order() -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "int64", "bool", "complex64"])
 def test_a_dtype_that_the_browser_has_not_is_refused(dtype: str) -> None:
-    with pytest.raises(TypeError, match=f"'weights' is {dtype}; the browser takes float32"):
+    with pytest.raises(TypeError, match=rf"'weights'.* {dtype}\b.* float32"):
         wire.pack({}, {"weights": np.zeros(2, dtype)})
 
 
 def test_a_header_that_json_cannot_say_is_refused() -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
         wire.pack({"x": float("nan")}, {})
-    with pytest.raises(ValueError, match="taken by the wire format"):
+    with pytest.raises(ValueError, match="'arrays'"):
         wire.pack({"arrays": 1}, {})
 
 
@@ -113,7 +113,7 @@ def test_what_json_cannot_say_is_told_otherwise_or_refused() -> None:
     assert sent["data"][0]["customdata"] == [[None]]
     assert sent["layout"]["meta"] == {"large": [2**40], "scalar": 0.5, "zero": 3}
     assert not arrays
-    with pytest.raises(TypeError, match=r"layout\.meta\.odd of the figure is a object"):
+    with pytest.raises(TypeError, match=r"layout\.meta\.odd\b.* object\b"):
         _message(go.Figure(layout={"meta": {"odd": object()}}), None)
 
 
@@ -295,8 +295,8 @@ GRID = {
     [
         (MAPS.astype(np.float32), {}, r"uint8 \[L, H, s, s\], not float32 \[2, 3, 4, 4\]"),
         (MAPS[..., :2], {}, r"not uint8 \[2, 3, 4, 2\]"),
-        (MAPS, {"heads": 4}, r"of \[2, 3\] heads; layers and heads say \[2, 4\]"),
-        (MAPS, {"colorscale": np.zeros((16, 3))}, r"256 colours of 3 numbers, not \[16, 3\]"),
+        (MAPS, {"heads": 4}, r"\[2, 3\].* \[2, 4\]"),
+        (MAPS, {"colorscale": np.zeros((16, 3))}, r"\b256 colours\b.* \[16, 3\]"),
         (MAPS, {"measure": np.zeros((3, 2))}, r"measure must be \[L, H\] = \[2, 3\], not \[3, 2\]"),
         (MAPS, {"dim": np.zeros(6)}, r"dim must be \[L, H\] = \[2, 3\], not \[6\]"),
     ],
@@ -310,8 +310,8 @@ def test_the_grid_says_what_does_not_fit(maps: np.ndarray, changed: dict, messag
     ("shape", "tokens", "message"),
     [
         ((1, 3, 4), 3, r"\[heads, T, T\] = \[1, 3, 3\], not \[1, 3, 4\]"),
-        ((13, 2, 2), 2, "13 heads; lines show 1 to 12 heads"),
-        ((1, 513, 513), 513, "513 tokens; lines show at most 512"),
+        ((13, 2, 2), 2, r"\b13 heads\b.* 1 to 12\b"),
+        ((1, 513, 513), 513, r"\b513 tokens\b.* 512\b"),
     ],
 )
 def test_lines_say_what_does_not_fit(shape: tuple[int, ...], tokens: int, message: str) -> None:
@@ -320,7 +320,7 @@ def test_lines_say_what_does_not_fit(shape: tuple[int, ...], tokens: int, messag
 
 
 def test_a_text_says_what_does_not_fit() -> None:
-    with pytest.raises(ValueError, match=r"units of paragraphs differ in number: \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"units\b.* \[1, 2\]"):
         text_shade(
             [[("a", 0), (" ", -1)]], labels=["a", "b"], values=np.zeros(2), rows=[0, 1], columns=[0, 1], key="k",
             alt="a", title="t", direction="to",

@@ -58,7 +58,8 @@ def test_a_named_one_that_does_not_start_is_said(folder: Path):
     put(folder, "chromium", "echo Chromium 1.2.3")
     answer = ensure(folder, CHROMIUM="nothing")
     assert answer.returncode == 1
-    assert "'nothing', which does not start" in answer.stdout
+    assert "'nothing'" in answer.stdout
+    assert "not start" in answer.stdout
 
 
 def test_debians_package_is_installed_where_there_is_none(folder: Path):
@@ -80,4 +81,4 @@ def test_where_none_can_be_had_it_says_what_to_do(folder: Path):
     answer = ensure(folder)
     assert answer.returncode == 1
     assert "playwright install chromium" in answer.stdout
-    assert answer.stdout.endswith("Install one, or name one in CHROMIUM.\n")
+    assert "CHROMIUM" in answer.stdout.splitlines()[-1]
