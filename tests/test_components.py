@@ -104,7 +104,7 @@ def test_a_figures_numbers_travel_as_bytes_and_its_words_as_json() -> None:
     assert arrays["data.1.y"][0] == 0.1
 
 
-def test_what_json_cannot_say_is_told_otherwise_or_refused() -> None:
+def test_what_json_lacks_is_converted_or_refused() -> None:
     figure = go.Figure(go.Scatter(x=[datetime.date(2024, 2, 29)], y=np.array([True]), customdata=[[float("nan")]]))
     figure.update_layout(meta={"large": np.array([2**40]), "scalar": np.float32(0.5), "zero": np.array(3)})
     sent, arrays = figure_of(_message(figure, None))

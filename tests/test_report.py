@@ -304,7 +304,7 @@ def test_the_python_lines_give_the_same_numbers(origin: ModelOrigin, text: str, 
     assert isinstance(names["view"].figure(), go.Figure)
 
 
-def test_a_config_is_told_by_its_own_choices_alone():
+def test_a_config_is_described_by_its_own_choices_alone():
     assert python_code.config_fields(SCRATCH) == {
         "vocab_size": 30_522, "d_model": 24, "n_layers": 3, "n_heads": 2, "d_ffn": 40, "norm_placement": "pre",
         "position": "rotary",

@@ -81,7 +81,7 @@ def test_padding_is_left_out_as_rows_and_columns_unless_asked_for():
     assert small_maps(padded, 0).shape[1] == padded.n_real
 
 
-def test_a_sink_is_told_from_other_heads():
+def test_a_sink_is_distinguished_from_other_heads():
     n = 12
     maps = {
         "cls": by_hand.one_hot(n, 0),

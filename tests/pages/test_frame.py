@@ -300,7 +300,7 @@ def test_a_folder_that_is_no_checkpoint(tmp_path: Path) -> None:
     assert "config.json" in noted(other_model(str(tmp_path)), "error")
 
 
-def test_where_the_operators_folder_lies_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_operators_folder_is_not_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
     for name in (".", "empty"):
@@ -309,7 +309,7 @@ def test_where_the_operators_folder_lies_is_not_told(tmp_path: Path, monkeypatch
         assert str(tmp_path) not in said
 
 
-def test_weights_that_are_no_numbers_are_told(tmp_path: Path) -> None:
+def test_weights_that_are_no_numbers_are_named(tmp_path: Path) -> None:
     broken = encoder.load("twin-pre", device="cpu")
     with torch.no_grad():
         broken.encoder.block(1).ffn.w_out.bias[3] = float("nan")

@@ -67,7 +67,7 @@ def test_it_is_read_once(folder: Path):
     assert ask(files, "/static/js/a.12ab.js") == first
 
 
-def test_who_has_it_already_is_told_so(folder: Path):
+def test_a_cached_file_is_answered_with_304(folder: Path):
     files = GzipStatic(behind, folder)
     tag = ask(files, "/static/js/a.12ab.js")[1]["etag"]
     status, headers, body = ask(files, "/static/js/a.12ab.js", if_none_match=tag)

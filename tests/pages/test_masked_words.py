@@ -46,7 +46,7 @@ def test_both_twins_predict_the_masked_word() -> None:
         assert f"{sum(entry.probabilities):.1%}" in shown
 
 
-def test_the_page_tells_selected_tokens_from_masked_ones() -> None:
+def test_the_page_distinguishes_selected_and_masked_tokens() -> None:
     said = written(visit("masked_words", model="twin-pre", text="the [MASK] sat"))
     assert numbers(said[said.index("BERT selects") : said.index("(Devlin")]) == [15, 80, 10, 10]
     assert TrainingRecipe.mask_share == 0.15, "the twins follow BERT"

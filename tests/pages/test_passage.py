@@ -35,7 +35,7 @@ def test_a_word_of_several_pieces_is_one_unit_or_several() -> None:
         assert [text for text, unit in found.paragraphs[0] if unit >= 0 and unit not in found.special] == expected
 
 
-def test_what_was_cut_is_told() -> None:
+def test_cut_text_has_an_ellipsis() -> None:
     trace = tiny(max_positions=6).trace("the cat sat on a mat and a dog ran to a big red bus, the bank")
     units, _ = aggregate.token_groups(trace)
     (pieces,) = passage(trace, units).paragraphs

@@ -163,7 +163,7 @@ class Browser:
         return shown
 
 
-def test_a_value_set_by_a_click_outlives_an_event_that_the_browser_sent_before_it_knew(
+def test_a_value_set_by_a_click_is_kept_after_an_event_that_the_browser_sent_before_it_knew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     browser = Browser(monkeypatch)
