@@ -70,8 +70,8 @@ def test_a_comparison_is_clicked_and_exported(visit: Callable[..., Page], tmp_pa
 def select_cell(page: Page, number: int, row: int, column: int, side: int) -> None:
     """Click a cell of the map of this number, once the label at the pointer shows that it is drawn."""
     plot = page.locator(f"{MAP} .nsewdrag").nth(number)
-    plot.scroll_into_view_if_needed()
     for attempt in range(600):
+        plot.scroll_into_view_if_needed()  # again each time: what appears above it moves it
         box = plot.bounding_box()
         if box is not None:
             x = box["x"] + (column + 0.5) * box["width"] / side + attempt % 2
