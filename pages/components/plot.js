@@ -27,7 +27,7 @@ class PlotView extends Drawing {
     this.listenToKeys(host);
     this.listen(host, "blur", () => this.hideMarks());
     this.listen(host, "pointermove", (event) => host.classList.toggle("enc-over-label", labelAt(this, event) !== null));
-    this.listen(host, "pointerleave", () => this.tip.hide());
+    this.listen(host, "pointerleave", () => this.hideTip());
     const press = (place) => void (this.pressed = place);
     const first = { capture: true }; // before Plotly
     this.listen(host, "pointerdown", (event) => press([event.clientX, event.clientY]), first);
@@ -174,7 +174,13 @@ class PlotView extends Drawing {
 
   hideMarks() {
     this.cursorBox.hidden = true;
+    this.hideTip();
+  }
+
+  // Plotly reports a cell once: unless it forgets the cell, the next move inside it would not bring the label back.
+  hideTip() {
     this.tip.hide();
+    if (this.maps?.length && this.host._fullLayout) this.plotly.Fx.unhover(this.host);
   }
 
   // The number in `maps` of the map that a point of Plotly's belongs to; -1: none.
@@ -234,7 +240,7 @@ class PlotView extends Drawing {
     this.cursor = this.point = null;
     placeCursor(this);
     this.tip.hide();
-    if (!this.maps.length) this.plotly.Fx.unhover(this.host);
+    this.plotly.Fx.unhover(this.host);
     this.send("click", { axis: "clear" });
   }
 

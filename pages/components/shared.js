@@ -136,7 +136,11 @@ export class Drawing {
     this.tip = new Tip(this.root);
     this.removed = new AbortController();
     parent.append(this.root);
-    this.listen(window, "scroll", () => this.tip.hide(), { capture: true, passive: true });
+    this.listen(window, "scroll", () => this.hideTip(), { capture: true, passive: true });
+  }
+
+  hideTip() {
+    this.tip.hide();
   }
 
   // An event listener that ends with the drawing.

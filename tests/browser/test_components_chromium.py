@@ -156,6 +156,19 @@ def test_the_label_of_a_cell_is_what_was_typed_and_the_number_that_python_has(vi
     expect(page.locator(".enc-tip b")).to_have_count(0)
 
 
+def test_the_label_of_a_cell_returns_after_scrolling(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=plot")
+    drawn_map(page)
+    x, y = cell_centre(page, 6, 7)
+    label = page.locator(".enc-tip:popover-open")
+    page.mouse.move(x, y)
+    expect(label).to_be_visible()
+    page.evaluate("window.dispatchEvent(new Event('scroll'))")
+    expect(label).to_be_hidden()
+    page.mouse.move(x + 1, y)
+    expect(label).to_be_visible()
+
+
 def test_the_keyboard_alone_selects_a_cell_and_says_where_it_is(visit: Callable[..., Page]) -> None:
     page = visit("/?show=plot")
     plot = drawn_map(page)
