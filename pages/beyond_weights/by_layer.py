@@ -36,7 +36,7 @@ def show(view: View) -> dict[str, go.Figure]:
             )
             plot(
                 drawn["Layer by layer"],
-                key="moves-layers",
+                key="norm-weighted-layers",
                 alt=f"Three curves over {len(every)} layers: attention on {name}, its norm-weighted attention, and "
                 "that of an average word.",
                 height=330,
@@ -52,7 +52,7 @@ def show(view: View) -> dict[str, go.Figure]:
         drawn[f"Layer {view.layer}, all heads"] = bars
         plot(
             bars,
-            key="moves-tokens",
+            key="norm-weighted-tokens",
             alt=f"Two bars for each token: its share of the attention of layer {view.layer} and of its norm-weighted "
             "attention.",
             height=330,

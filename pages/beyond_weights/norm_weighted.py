@@ -80,7 +80,7 @@ def _controls() -> None:
 
 def _map(view: View, kind: str, look: MapParams) -> go.Figure:
     """One of the two maps, exact or pooled around its zoom window; a click selects a query and a key."""
-    trace, key = view.trace, f"moves-{kind}"
+    trace, key = view.trace, f"norm-weighted-{kind}"
     window = trace.n_tokens > map_window.EXACT_TOKENS
     queries, keys = map_window.zoomed(plot_window(key) if window else None, trace.n_tokens)
     block = pooling_block(max(queries.stop - queries.start, keys.stop - keys.start), map_window.EXACT_TOKENS)

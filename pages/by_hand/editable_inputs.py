@@ -15,7 +15,7 @@ from encoder.explain.by_hand import LARGEST, Inputs
 from pages.by_hand.params import Params
 from pages.core.view import state
 
-_BASE, _VERSION, _WRITTEN = "hand:base", "hand:version", "hand:written"
+_BASE, _VERSION, _WRITTEN = "inputs:base", "inputs:version", "inputs:written"
 _DEFAULTS = Inputs()
 _SHOWN = "Shown: the numbers of the example."
 _MATRICES = (
@@ -77,7 +77,7 @@ def encode(inputs: Inputs) -> str:
 
 def begin() -> Inputs:
     """The numbers that the tables of this run start from."""
-    asked = state.get(Params.hand)
+    asked = state.get(Params.inputs)
     # Widgets that were not drawn in the last run (another page, the other part of this one) have lost their edits.
     anew = _BASE not in st.session_state or key("positions") not in st.session_state
     if anew or asked != st.session_state[_WRITTEN]:
@@ -96,18 +96,18 @@ def end(inputs: Inputs) -> None:
     """Write the numbers on the screen into the address."""
     text = encode(inputs)
     st.session_state[_WRITTEN] = text
-    state.put(Params.hand, text)
+    state.put(Params.inputs, text)
 
 
 def reset() -> None:
     """Back to the numbers of the example. For callbacks."""
-    state.put(Params.hand, "")
+    state.put(Params.inputs, "")
     st.session_state[_WRITTEN] = None
 
 
 def key(name: str) -> str:
     """Key of the widget that edits `name`."""
-    return f"hand:{name}:{st.session_state[_VERSION]}"
+    return f"inputs:{name}:{st.session_state[_VERSION]}"
 
 
 def matrix(name: str, base: Inputs, title: str, rows: tuple[str, ...] | None = None) -> tuple:
@@ -148,5 +148,5 @@ def choice(name: str, base: Inputs, label: str, titles: dict, **more) -> object:
 
 def _take(name: str) -> None:
     # A choice can add or remove a table and with it its edits, so all tables start again from the address.
-    inputs = decode(state.get(Params.hand)).replace(**{name: st.session_state[key(name)]})
-    state.put(Params.hand, encode(inputs))
+    inputs = decode(state.get(Params.inputs)).replace(**{name: st.session_state[key(name)]})
+    state.put(Params.inputs, encode(inputs))

@@ -182,7 +182,15 @@ def trace(
         with _FORWARD_SLOTS:
             return loaded.trace_tokens(sentence, pad_to=key.pad, edits=edits, request=request)
 
-    return _STORE.get(name, make, trace_bytes)
+    return _kept_with_model(key, name, make, trace_bytes)
+
+
+def _kept_with_model(key: ModelKey, name: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
+    """A value that is kept as long as its model, even if the model is evicted while the value is made."""
+    value = _STORE.get(name, make, size)
+    if _MODELS.known(key.of_model) is None:
+        _STORE.discard(lambda other, kept: other == name and _needs_model(key.of_model, other, kept))
+    return value
 
 
 @dataclass(frozen=True)
@@ -231,7 +239,7 @@ def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Ca
     what: the name of the value and every option that changes it; make: trace -> value with `nbytes`, or a small value.
     """
     name = ("derived", key, text, pair, what)
-    return _STORE.get(name, lambda: make(trace(key, text, pair)), value_bytes)
+    return _kept_with_model(key, name, lambda: make(trace(key, text, pair)), value_bytes)
 
 
 def known(key: ModelKey, text: str, pair: str | None, what: Hashable) -> Any:

@@ -140,15 +140,15 @@ def head_controls(group: RunGroup) -> None:
     """Which head the maps show, and whether for one sequence or on average."""
     settings = next(iter(group.runs.values())).settings
     for param, title, count in (
-        (Params.watch_layer, "Layer", settings.n_layers),
-        (Params.watch_head, "Head", settings.n_heads),
+        (Params.shown_layer, "Layer", settings.n_layers),
+        (Params.shown_head, "Head", settings.n_heads),
     ):
         if state.get(param) >= count:
             state.put(param, 0)
         if count > 1:
             state.bound(st.number_input, param, title, min_value=0, max_value=count - 1, width=110)
     state.bound(
-        st.toggle, Params.watch_mean, "Mean of all sequences",
+        st.toggle, Params.shown_mean, "Mean of all sequences",
         help="Off: the map of one held-out sequence. On: the mean of the maps of all held-out sequences.",
     )  # fmt: skip
 
@@ -156,10 +156,10 @@ def head_controls(group: RunGroup) -> None:
 def one_map(group: RunGroup, name: str, view: RunView, step: int, params: Params) -> task_inspection.Answers:
     """Draw a run's attention at a step, and return its answers at that step."""
     run, frame = group.runs[name], view.frame_at(step)
-    layer, head = params.watch_layer, params.watch_head
+    layer, head = params.shown_layer, params.shown_head
     answers = task_inspection.answers(run, frame)
     maps, labels = frame.sample, list(answers.shown)
-    if params.watch_mean:
+    if params.shown_mean:
         maps, labels = frame.mean, [str(position) for position in range(len(answers.shown))]
     st.markdown(f"**{sidebar.plain(name)}**, step {frame.step:,}")
     plot(

@@ -35,6 +35,6 @@ class Params:
     width: Param[int] = whole_number(32, *WIDTHS, url="train_width")
     seed: Param[int] = whole_number(0, *SEEDS, url="train_seed")
     # The head in the maps, and whether they show the sample sequence or the mean over the held-out ones.
-    watch_layer: Param[int] = whole_number(0)
-    watch_head: Param[int] = whole_number(0)
-    watch_mean: Param[bool] = flag()
+    shown_layer: Param[int] = whole_number(0, url="watch_layer")
+    shown_head: Param[int] = whole_number(0, url="watch_head")
+    shown_mean: Param[bool] = flag(url="watch_mean")

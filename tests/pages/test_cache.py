@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import encoder
 from encoder.edits import AblateHead
 from encoder.explain import Recomputation
+from encoder.trace import Trace
 from pages.core import cache
 from pages.core.byte_cache import ByteCache
 
@@ -136,6 +137,26 @@ def test_what_needs_an_evicted_model_goes_with_it(monkeypatch: pytest.MonkeyPatc
     cache.model(second)
     gc.collect()
     assert model() is None
+
+
+def test_a_model_that_is_evicted_during_a_forward_pass_takes_the_trace_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ByteCache(1_000_000_000)
+    monkeypatch.setattr(cache, "_STORE", store)
+    monkeypatch.setattr(cache, "_MODELS", ByteCache(1, cache._MODELS._on_evict))  # room for the newest alone
+    config = encoder.EncoderConfig(
+        vocab_size=cache.scratch_vocabulary(), d_model=16, n_layers=1, n_heads=2, d_ffn=24, position="sinusoidal"
+    )
+    first, second = (cache.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu") for seed in (4, 5))
+    model = weakref.ref(cache.model(first).encoder)
+
+    def evicted_meanwhile(trace: Trace) -> Recomputation:
+        cache.model(second)
+        return Recomputation(trace)
+
+    cache.derived(first, "one two", None, ("float64",), evicted_meanwhile)
+    gc.collect()
+    assert model() is None
+    assert store.bytes == 0
 
 
 def test_a_model_that_makes_room_takes_its_traces_along(monkeypatch: pytest.MonkeyPatch) -> None:
