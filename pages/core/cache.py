@@ -29,6 +29,7 @@ from encoder.tokenizer import Tokenizer
 from encoder.trace import Trace
 from pages.core import model_access
 from pages.core.byte_cache import ByteCache
+from pages.core.sizes import model_bytes, trace_bytes, value_bytes
 
 #: Megabytes that traces and derived values may take together.
 CACHE_MB = int(os.environ.get("ENCODERSCOPE_CACHE_MB", "768"))
@@ -281,23 +282,6 @@ class TracedText:
     def derived(self, name: Hashable, make: Callable[[Trace], Any]) -> Any:
         """A value made from the trace, computed once. name: names it and every option that changes it."""
         return derived(self.model, self.text, self.pair, name, make)
-
-
-def trace_bytes(trace: Trace) -> int:
-    """Bytes of a trace: each storage counts once, the model's own storages do not."""
-    models = {weight.untyped_storage().data_ptr() for weight in trace.encoder.parameters()}
-    storages = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in trace.values.values()}
-    return sum(n_bytes for storage, n_bytes in storages.items() if storage not in models)
-
-
-def model_bytes(model: encoder.TextEncoder) -> int:
-    """Bytes of a model's weights; two placements that share weights both count them."""
-    return sum(parameter.numel() * parameter.element_size() for parameter in model.encoder.parameters())
-
-
-def value_bytes(value: Any) -> int:
-    """Bytes of an array; 10 kB for anything else."""
-    return int(getattr(value, "nbytes", 10_000))
 
 
 def bytes_in_use() -> int:

@@ -18,6 +18,7 @@ from pages.core import (  # noqa: F401 - head_measures and selection register va
     placement_toggle,
     selection,
     sidebar,
+    sizes,
     unknown_words,
 )
 from pages.core.url_state import state
@@ -196,7 +197,7 @@ def _overlap(spans: Sequence[cache.WindowSpan]) -> str:
 def _memory(view: View) -> str:
     """The model's name, size and device, and the memory in use."""
     model = view.loaded
-    weights = cache.model_bytes(model)
+    weights = sizes.model_bytes(model)
     megabytes = f"{weights / 1e6:,.0f}" if weights >= 1e6 else f"{weights / 1e6:.2g}"
     return (
         f"{model.name}: {model.n_parameters:,} parameters, {megabytes} MB of weights on {str(model.device).upper()}. "

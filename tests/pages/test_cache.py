@@ -17,7 +17,7 @@ import encoder
 from encoder.edits import AblateHead
 from encoder.explain import Recomputation
 from encoder.trace import Trace
-from pages.core import cache
+from pages.core import cache, sizes
 from pages.core.byte_cache import ByteCache
 
 
@@ -199,7 +199,7 @@ def test_keys_hold_everything_that_changes_a_result() -> None:
 def test_bytes_of_a_trace_count_shared_storage_once() -> None:
     trace = encoder.load("minilm").trace("one two three")
     numbers = 3 * 6 * 5 * 384  # q, k, v of six layers over five tokens: the least that is held
-    assert 4 * numbers <= cache.trace_bytes(trace) <= 4 * 4 * numbers
+    assert 4 * numbers <= sizes.trace_bytes(trace) <= 4 * 4 * numbers
 
 
 @pytest.mark.parametrize("kind", ["scratch", "trained"])
@@ -211,7 +211,7 @@ def test_numbers_of_16_bits_are_what_runs(kind: str) -> None:
     if kind == "trained":
         key = cache.ModelKey(source=cache.TRAINED + cache.keep_model(cache.model(key)), device="cpu")
     full, half = cache.model(key), cache.model(replace(key, dtype="bfloat16"))
-    assert cache.model_bytes(half) * 2 == cache.model_bytes(full) == 4 * full.n_parameters
+    assert sizes.model_bytes(half) * 2 == sizes.model_bytes(full) == 4 * full.n_parameters
     weights, here = (cache.trace(replace(key, dtype=name), "one two three").attention(1, 1)
                      for name in ("float32", "bfloat16"))  # fmt: skip
     np.testing.assert_allclose(here, weights, atol=0.01)

@@ -1,0 +1,25 @@
+"""Bytes of what the caches keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from encoder.text_encoder import TextEncoder
+from encoder.trace import Trace
+
+
+def trace_bytes(trace: Trace) -> int:
+    """Bytes of a trace: each storage counts once, the model's own storages do not."""
+    models = {weight.untyped_storage().data_ptr() for weight in trace.encoder.parameters()}
+    storages = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in trace.values.values()}
+    return sum(n_bytes for storage, n_bytes in storages.items() if storage not in models)
+
+
+def model_bytes(model: TextEncoder) -> int:
+    """Bytes of a model's weights; two placements that share weights both count them."""
+    return sum(parameter.numel() * parameter.element_size() for parameter in model.encoder.parameters())
+
+
+def value_bytes(value: Any) -> int:
+    """Bytes of an array; 10 kB for anything else."""
+    return int(getattr(value, "nbytes", 10_000))
