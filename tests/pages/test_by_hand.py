@@ -50,7 +50,7 @@ def test_the_other_half_and_other_pages_keep_what_was_changed() -> None:
 def test_the_norms_epsilon_is_a_number_like_any_other() -> None:
     app = visit("by_hand")
     before = formulas(app)
-    next(field for field in app.number_input if field.key.startswith("hand:eps")).set_value(2.0).run()
+    next(field for field in app.number_input if field.key.startswith("inputs:eps")).set_value(2.0).run()
     assert_well(app)
     assert json.loads(app.query_params["hand"]) == {"eps": 2.0}
     assert formulas(app) != before
@@ -66,7 +66,7 @@ def test_with_the_notes_encoding() -> None:
 def test_choices_go_into_the_address_and_back() -> None:
     app = visit("by_hand")
     for name, value in (("positions", "notes"), ("norm_placement", "pre")):
-        next(field for field in app.segmented_control if field.key.startswith(f"hand:{name}:")).set_value(value).run()
+        next(field for field in app.segmented_control if field.key.startswith(f"inputs:{name}:")).set_value(value).run()
     assert_well(app)
     assert json.loads(app.query_params["hand"]) == {"positions": "notes", "norm_placement": "pre"}
     assert "X_1 = X' + O" in formulas(app)
