@@ -29,7 +29,7 @@ ENGINE = [
     {"named_encoder", "trace"},
     {"image_encoder", "text_encoder"},
     {"measure"},
-    {"load", "explain"},
+    {"load", "explain", "similarity"},
     {"train"},
     {"twins"},
     {"export"},

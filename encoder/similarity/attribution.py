@@ -1,0 +1,377 @@
+"""The cosine of two texts as a sum over pairs of tokens, at the input, at the output, or at any layer in between.
+
+At the output the split is exact: with mean pooling, cell (i, j) is h_i . g_j / (T_a T_b |e_a| |e_b|).
+Below the output, integrated Jacobians attribute the cosine (Moeller, Nikolaev and Pado 2023, "An Attribution Method for
+Siamese Encoders"). With x, y the two texts' vectors before a layer, r_a, r_b their references, e(x) the sentence vector
+of norm 1, and J its mean Jacobian on the straight path from r to x:
+
+    A_ij = (J_a (x_i - r_a,i)) . (J_b (y_j - r_b,j)),
+    sum of A = (e(x) - e(r_a)) . (e(y) - e(r_b)) = cos(a, b) - cos(a, r_b) - cos(r_a, b) + cos(r_a, r_b).
+
+J (x_i - r_i) is the derivative in one direction, so each point of the path needs T directions and no gradient of each
+of the D outputs. The mean over the path is a Gauss-Legendre sum. The paper adapts its models so that the reference
+terms vanish; here the model stays as it is, and the terms are part of the result.
+
+Limits: another reference gives another map. The sum is checked; a single cell has no such check.
+
+Shapes: T_a, T_b tokens of the two texts, T tokens of one, C directions, N points of the path, D d_model,
+E width of the sentence vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from encoder.device import explain_out_of_memory
+from encoder.errors import EncoderError
+from encoder.hooks import visiting
+from encoder.measure.sized import Sized
+from encoder.similarity.tangents import linearise, through_pool
+from encoder.text import Tokenized
+from encoder.text_encoder import TextEncoder
+
+Reference = Literal["pad", "zero"]
+REFERENCES: tuple[Reference, ...] = get_args(Reference)
+
+#: steps="auto" takes the first of these whose error is below TOLERANCE.
+STEPS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+TOLERANCE = 0.005
+#: Longer texts take too long: the time grows with T x T.
+LONGEST = 1024
+#: The largest tensor of a chunk of directions has about this many numbers.
+CHUNK_NUMBERS = 1_500_000
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution(Sized):
+    """How pairs of tokens share the cosine of two texts.
+
+    matrix float64 [T_a, T_b]: without a unit, like the cosine; cosine: of the two sentence vectors; references:
+    (cos(a, r_b), cos(r_a, b), cos(r_a, r_b)), zeros for an exact split; error: |sum of matrix -
+    `expected_sum`|; steps: points on each path, 0 for an exact split; reference: "none" for an exact split.
+    """
+
+    matrix: np.ndarray
+    cosine: float
+    references: tuple[float, float, float]
+    error: float
+    steps: int
+    layer: int
+    reference: Reference | Literal["none"]
+    a: Tokenized
+    b: Tokenized
+
+    @property
+    def tokens(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The tokens of a and b, as in the vocabulary."""
+        return self.a.tokens, self.b.tokens
+
+    @property
+    def labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The tokens of a and b, as a person reads them."""
+        return self.a.labels, self.b.labels
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the matrix is the exact split at the output, without reference and path."""
+        return self.steps == 0
+
+    @property
+    def expected_sum(self) -> float:
+        """cos(a, b) - cos(a, r_b) - cos(r_a, b) + cos(r_a, r_b): what an exact matrix adds up to."""
+        return self.cosine - self.references[0] - self.references[1] + self.references[2]
+
+    def largest(self, k: int = 5) -> list[tuple[int, int, float]]:
+        """The k largest cells as (token of a, token of b, value), largest first."""
+        order = np.argsort(-self.matrix, axis=None, kind="stable")[:k]
+        rows, columns = np.unravel_index(order, self.matrix.shape)
+        return [(int(i), int(j), float(self.matrix[i, j])) for i, j in zip(rows, columns, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """A moment of `attribute_gradually`. share: 0 to 1; steps: points tried or in use; attribution: at the end."""
+
+    share: float
+    steps: int
+    attribution: Attribution | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Path:
+    """One text: its tokens, start r and end x [1, T, D], and the vectors of norm 1 at both, float64 [E]."""
+
+    sentence: Tokenized
+    start: Tensor
+    end: Tensor
+    start_vector: Tensor
+    end_vector: Tensor
+
+    @property
+    def change(self) -> Tensor:
+        """What an exact integral over the path gives: [E]."""
+        return self.end_vector - self.start_vector
+
+
+def attribute(
+    model: TextEncoder,
+    a: str,
+    b: str,
+    layer: int = 0,
+    steps: int | Literal["auto"] = "auto",
+    reference: Reference = "pad",
+    progress: Callable[[float], None] | None = None,
+) -> Attribution:
+    """Attribute the cosine of two texts to pairs of tokens, at the input of `layer`.
+
+    layer: 0 is the embeddings, n_layers the output, where the split is exact unless a dense layer with bias or
+    activation follows. steps: points of each path; "auto": the first of STEPS whose error is below TOLERANCE.
+    reference: "pad": special tokens stay, and every other token becomes padding at the same position; "zero": all
+    vectors are 0. progress: called with the share that is done. Texts are cut where `embed` cuts them.
+
+    Raises EncoderError for a layer, steps or reference that do not fit, for weights in half precision, for a text of
+    more than LONGEST tokens, and where "auto" needs more than the last of STEPS.
+    """
+    for moment in attribute_gradually(model, a, b, layer, steps, reference):
+        if progress is not None:
+            progress(moment.share)
+    assert moment.attribution is not None
+    return moment.attribution
+
+
+def attribute_gradually(
+    model: TextEncoder,
+    a: str,
+    b: str,
+    layer: int = 0,
+    steps: int | Literal["auto"] = "auto",
+    reference: Reference = "pad",
+) -> Iterator[Progress]:
+    """`attribute` in small parts: yields after each part, the last time with the attribution. Close it to cancel.
+
+    The same arguments and errors; errors are raised when the first part is asked for.
+    """
+    _check(model, layer, steps, reference)
+    sentences = [model.tokenize(text, max_tokens=model.max_embed_tokens) for text in (a, b)]
+    for sentence in sentences:
+        if len(sentence) > LONGEST:
+            raise EncoderError(f"This text has {len(sentence):,} tokens; attribution takes up to {LONGEST:,}: cut it.")
+    if layer == model.config.n_layers and splits_exactly(model):
+        yield Progress(1.0, 0, _exact(model, sentences[0], sentences[1]))
+        return
+    paths = [_path(model, sentence, layer, reference) for sentence in sentences]
+    if steps == "auto":
+        for tried, error in _try_steps(model, paths, layer):
+            if error < TOLERANCE:
+                break
+            yield Progress(0.0, tried)
+        else:
+            other = "another layer" if reference == "pad" else "reference='pad', another layer"
+            raise EncoderError(
+                f"The error is still {error:.3f} after {tried} steps, more than {TOLERANCE}: choose {other}, or give "
+                "the number of steps yourself."
+            )
+        steps = tried
+    shares: list[Tensor] = []
+    total = sum(_n_parts(model, path) for path in paths) * steps
+    done = 0
+    for path in paths:
+        share = torch.zeros(len(path.sentence), len(path.end_vector), dtype=torch.float64)
+        for tokens, part in _integrate(model, path, layer, steps):
+            share[tokens] += part
+            done += 1
+            yield Progress(min(done / total, 0.999), steps)
+        shares.append(share)
+    yield Progress(1.0, steps, _result(paths, shares, steps, layer, reference))
+
+
+def splits_exactly(model: TextEncoder) -> bool:
+    """Whether the sentence vector is a sum of parts of single output vectors: no dense layer has bias or activation."""
+    return all(dense.config.activation == "none" and not dense.config.bias for dense in model.dense)
+
+
+def _check(model: TextEncoder, layer: object, steps: object, reference: object) -> None:
+    n_layers = model.config.n_layers
+    if not isinstance(layer, int) or isinstance(layer, bool) or not 0 <= layer <= n_layers:
+        raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}; {n_layers} is the output.")
+    if steps != "auto" and (not isinstance(steps, int) or isinstance(steps, bool) or steps < 1):
+        raise EncoderError(f"steps={steps!r} is no number of steps: give a whole number from 1 on, or 'auto'.")
+    if reference not in REFERENCES:
+        raise EncoderError(f"reference={reference!r}: choose one of {', '.join(REFERENCES)}.")
+    if reference == "pad" and not model.can_pad and not (layer == n_layers and splits_exactly(model)):
+        raise EncoderError(f"The vocabulary of {model.name} has no padding token: choose reference='zero'.")
+    if model.encoder.training:
+        raise EncoderError("This encoder is in training mode, where dropout changes the numbers: call .eval() first.")
+    if model.encoder.dtype not in (torch.float32, torch.float64):
+        raise EncoderError(f"Attribution needs weights in float32, not {model.encoder.dtype}: load the model again.")
+
+
+# --- the two ends of a path -------------------------------------------------------------------------------------------
+
+
+class _OtherTokens:
+    """A visitor that replaces the vectors of the token table; positions and segments stay."""
+
+    def __init__(self, vectors: Tensor) -> None:
+        self.vectors = vectors
+
+    def visit(self, name: str, layer: int | None, value: Tensor) -> Tensor:
+        return self.vectors if name == "embedding.tokens" else value
+
+    def needs_scores(self, layer: int) -> bool:
+        return False
+
+
+def _run(model: TextEncoder, sentence: Tokenized, layer: int, token_ids: Tensor) -> Tensor:
+    """The vectors before `layer` [1, T, D] of a text whose tokens are replaced by `token_ids` [1, T]."""
+    encoder = model.encoder
+    batch = model.tokenizer.batch([sentence], model.device)
+    with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
+        with visiting(_OtherTokens(encoder.embedding.tokens(token_ids))):
+            x = encoder.embedding(batch.ids, None, batch.segments)
+        context = encoder.attention_context(x, None)
+        for index in range(layer):
+            x = encoder.block(index)(x, index, context)
+        if layer == model.config.n_layers and encoder.final_norm is not None:
+            x = encoder.final_norm(x)
+    return x
+
+
+def vectors_before(model: TextEncoder, sentence: Tokenized, layer: int) -> Tensor:
+    """A text's vectors before `layer`, of n_layers the output: [1, T, D]."""
+    return _run(model, sentence, layer, torch.tensor([sentence.ids], device=model.device))
+
+
+def _path(model: TextEncoder, sentence: Tokenized, layer: int, reference: Reference) -> _Path:
+    end = vectors_before(model, sentence, layer)
+    if reference == "zero":
+        start = torch.zeros_like(end)
+    else:
+        pad = model.tokenizer.pad_id
+        ids = [kept if special else pad for kept, special in zip(sentence.ids, sentence.special, strict=True)]
+        start = _run(model, sentence, layer, torch.tensor([ids], device=model.device))
+    with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
+        vectors = [linearise(model, x, layer)[0][0].cpu().double() for x in (start, end)]
+    for vector, name in zip(vectors, ("reference", "text"), strict=True):
+        if not bool(vector.isfinite().all()):
+            raise EncoderError(f"The sentence vector of the {name} has no direction: choose another text or reference.")
+    return _Path(sentence, start, end, vectors[0], vectors[1])
+
+
+# --- the integral -----------------------------------------------------------------------------------------------------
+
+
+def nodes(steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre points in 0 to 1 and their weights, which sum to 1: two arrays [steps]."""
+    points, weights = np.polynomial.legendre.leggauss(steps)
+    return (points + 1) / 2, weights / 2
+
+
+def _try_steps(model: TextEncoder, paths: list[_Path], layer: int) -> Iterator[tuple[int, float]]:
+    """Each of STEPS with a bound of its error.
+
+    The sum over tokens needs one direction, the whole of x - r: this costs little beside T directions. Errors of the
+    two texts may cancel in the sum of the matrix; they may not in this bound.
+    """
+    for steps in STEPS:
+        (one, change_one), (other, change_other) = (
+            (_whole(model, path, layer, steps) - path.change, path.change) for path in paths
+        )
+        parts = (one @ change_other, change_one @ other, one @ other)
+        yield steps, sum(abs(float(part)) for part in parts)
+
+
+def _whole(model: TextEncoder, path: _Path, layer: int, steps: int) -> Tensor:
+    """The integral in the direction x - r: float64 [E]."""
+    direction = path.end - path.start
+    total = torch.zeros_like(path.end_vector)
+    points, weights = (torch.from_numpy(part) for part in nodes(steps))
+    at_once = _at_once(model, len(path.sentence))
+    for point, weight in zip(points.split(at_once), weights.split(at_once), strict=True):
+        with explain_out_of_memory(model.device, len(path.sentence)), torch.no_grad():
+            x = path.start + point.to(direction).view(-1, 1, 1) * direction  # [N, T, D]
+            _, tangent = linearise(model, x, layer)
+            total += weight @ tangent(direction.expand_as(x)).cpu().double()
+    return total
+
+
+def _moving(path: _Path) -> Tensor:
+    """The tokens whose vector differs from its reference: positions [n]. The others have no part in the cosine."""
+    return (path.end != path.start)[0].any(dim=-1).nonzero()[:, 0]
+
+
+def _integrate(model: TextEncoder, path: _Path, layer: int, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """J (x_i - r_i) in parts that add up: (tokens [C], float64 [C, E]) for each point and chunk of tokens."""
+    difference = (path.end - path.start)[0]  # [T, D]
+    chunks = _moving(path).split(_at_once(model, len(path.sentence)))
+    for point, weight in zip(*nodes(steps), strict=True):
+        with explain_out_of_memory(model.device, len(path.sentence)), torch.no_grad():
+            _, tangent = linearise(model, path.start + float(point) * (path.end - path.start), layer)
+        for tokens in chunks:
+            with explain_out_of_memory(model.device, len(path.sentence)), torch.no_grad():
+                part = tangent(_directions(difference, tokens)).cpu().double() * float(weight)
+            yield tokens.cpu(), part
+
+
+def _directions(vectors: Tensor, tokens: Tensor) -> Tensor:
+    """vectors [T, D], tokens [C] -> [C, T, D]: in each direction one token's vector, and zeros for the others."""
+    directions = vectors.new_zeros(len(tokens), *vectors.shape)
+    directions[torch.arange(len(tokens)), tokens] = vectors[tokens]
+    return directions
+
+
+def _at_once(model: TextEncoder, n_tokens: int) -> int:
+    """Directions, or points, that are computed at a time."""
+    config = model.config
+    widest = n_tokens * max(config.d_ffn, config.n_heads * n_tokens, 3 * config.d_model)
+    return max(1, (CHUNK_NUMBERS if model.device.type == "cpu" else 20 * CHUNK_NUMBERS) // widest)
+
+
+def _n_parts(model: TextEncoder, path: _Path) -> int:
+    """How many parts `_integrate` yields for each point."""
+    return max(1, -(-len(_moving(path)) // _at_once(model, len(path.sentence))))
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+def _result(paths: list[_Path], shares: list[Tensor], steps: int, layer: int, reference: Reference) -> Attribution:
+    a, b = paths
+    matrix = (shares[0] @ shares[1].T).numpy()  # [T_a, T_b]
+    if not np.isfinite(matrix).all():
+        raise EncoderError("The derivatives are not finite on this path: choose another reference or layer.")
+    references = (
+        float(a.end_vector @ b.start_vector),
+        float(a.start_vector @ b.end_vector),
+        float(a.start_vector @ b.start_vector),
+    )
+    error = abs(float(matrix.sum()) - float(a.change @ b.change))
+    cosine = float(a.end_vector @ b.end_vector)
+    return Attribution(matrix, cosine, references, error, steps, layer, reference, a.sentence, b.sentence)
+
+
+def _exact(model: TextEncoder, a: Tokenized, b: Tokenized) -> Attribution:
+    """The split of the output vectors: pooling and dense maps are sums over tokens."""
+    layer = model.config.n_layers
+    vectors, shares = [], []
+    for sentence in (a, b):
+        with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
+            x = vectors_before(model, sentence, layer)
+            vector, tangent = through_pool(model, x)
+            chunks = torch.arange(len(sentence), device=x.device).split(_at_once(model, len(sentence)))
+            parts = [tangent(_directions(x[0], tokens)) for tokens in chunks]
+        vectors.append(vector[0].cpu().double())
+        shares.append(torch.cat(parts).cpu().double())  # [T, E]
+    size = float(vectors[0].norm() * vectors[1].norm())
+    if not 0 < size < float("inf"):
+        raise EncoderError("A sentence vector is zero or not finite, so there is no cosine: choose another text.")
+    matrix = (shares[0] @ shares[1].T / size).numpy()  # [T_a, T_b]
+    cosine = float(vectors[0] @ vectors[1]) / size
+    error = abs(float(matrix.sum()) - cosine)
+    return Attribution(matrix, cosine, (0.0, 0.0, 0.0), error, 0, layer, "none", a, b)

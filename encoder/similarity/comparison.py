@@ -1,0 +1,215 @@
+"""What people use in place of attribution, and how well each measure agrees with a deletion test.
+
+- Output-token similarity: the cosine of two output vectors, as in BERTScore (Zhang et al. 2020).
+- Attention and norm-weighted attention (Kobayashi et al. 2020): what each token receives, averaged over layers, heads
+  and queries. Neither knows the other text.
+- Leaving words out: the change of the cosine when a word is deleted from its text.
+
+Limits: a text without a word is another text, perhaps an unusual one, so deletion is no ground truth. Words act
+together, and deleting one at a time does not show that.
+
+Shapes: T_a, T_b tokens and W_a, W_b words of the two texts, T tokens and W words of one, n = W_a + W_b.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from encoder.errors import EncoderError
+from encoder.measure.norm_weighted import layer_shares
+from encoder.measure.sized import Sized
+from encoder.similarity.attribution import Attribution, attribute, splits_exactly, vectors_before
+from encoder.text import Tokenized
+from encoder.text_encoder import TextEncoder
+
+#: A rank correlation of fewer words says nothing.
+FEWEST_WORDS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class WordScores(Sized):
+    """A number for each word of both texts. a [W_a], b [W_b]: float64, in the order of the texts."""
+
+    a: np.ndarray
+    b: np.ndarray
+    words_a: tuple[str, ...]
+    words_b: tuple[str, ...]
+
+    @property
+    def both(self) -> np.ndarray:
+        """[n]: the numbers of a, then those of b."""
+        return np.concatenate([self.a, self.b])
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Spearman's rank correlation of two measures over the words of both texts, -1 to 1.
+
+    low, high: the middle 95 % of the correlations of `resamples` bootstrap samples, which draw words with replacement.
+    Few words give a wide interval; the words of one pair of texts are no sample of all texts.
+    """
+
+    correlation: float
+    low: float
+    high: float
+    n_words: int
+    resamples: int
+
+
+def output_similarity(model: TextEncoder, a: str, b: str) -> np.ndarray:
+    """float64 [T_a, T_b]: the cosine of each output vector of a with each of b, -1 to 1."""
+    sentences = [model.tokenize(text, max_tokens=model.max_embed_tokens) for text in (a, b)]
+    return _cosines(model, sentences[0], sentences[1])
+
+
+def _cosines(model: TextEncoder, a: Tokenized, b: Tokenized) -> np.ndarray:
+    outputs = [vectors_before(model, sentence, model.config.n_layers)[0].cpu().double() for sentence in (a, b)]
+    one, other = (torch.nn.functional.normalize(output, dim=-1) for output in outputs)
+    cosines: np.ndarray = (one @ other.T).numpy()
+    return cosines
+
+
+def leave_words_out(model: TextEncoder, a: str, b: str) -> WordScores:
+    """Cosine minus cosine without the word, for each word of a and of b: above 0 where the word makes them more alike.
+
+    A word is deleted from its text with one space, and the text is tokenized again. A text that `embed` cuts is cut
+    here first. Raises TextError where the tokenizer has nothing left to give.
+    """
+    sentences = [model.tokenize(text, max_tokens=model.max_embed_tokens) for text in (a, b)]
+    cut = [_kept_text(sentence) for sentence in sentences]
+    shorter = [
+        [_without(text, _span(sentence, word)) for word in words_of(sentence)]
+        for text, sentence in zip(cut, sentences, strict=True)
+    ]
+    vectors = torch.nn.functional.normalize(model.embed([*cut, *shorter[0], *shorter[1]]).cpu().double(), dim=-1)
+    one, other, rest = vectors[0], vectors[1], vectors[2:]
+    n_first = len(shorter[0])
+    cosine = one @ other
+    return _scores(sentences[0], sentences[1], cosine - rest[:n_first] @ other, cosine - rest[n_first:] @ one)
+
+
+def word_scores(found: Attribution) -> WordScores:
+    """What each word adds to the matrix: the sum of its rows (a), or of its columns (b)."""
+    return _scores(
+        found.a,
+        found.b,
+        _by_word(found.matrix.sum(axis=1), found.a, np.sum),
+        _by_word(found.matrix.sum(axis=0), found.b, np.sum),
+    )
+
+
+def method_scores(model: TextEncoder, found: Attribution) -> dict[str, WordScores]:
+    """The words' scores by each measure: name -> scores.
+
+    "attribution": `word_scores` of `found`; "output split": the same of the exact split, where the model has one;
+    "output similarity": a token's largest cosine with a token of the other text, averaged over the word's tokens,
+    special tokens left out; "attention", "norm-weighted attention": share that the word's tokens receive in their own
+    text, averaged over layers and heads.
+    """
+    scores = {"attribution": word_scores(found)}
+    if splits_exactly(model) and not found.is_exact:
+        scores["output split"] = word_scores(attribute(model, found.a.text, found.b.text, model.config.n_layers))
+    cosines = _cosines(model, found.a, found.b)
+    content = [~np.array(sentence.special) for sentence in (found.a, found.b)]
+    best_a = cosines.max(axis=1, where=content[1][None], initial=-1.0)
+    best_b = cosines.max(axis=0, where=content[0][:, None], initial=-1.0)
+    scores["output similarity"] = _scores(
+        found.a, found.b, _by_word(best_a, found.a, np.mean), _by_word(best_b, found.b, np.mean)
+    )
+    received = [_received(model, sentence) for sentence in (found.a, found.b)]
+    for number, name in enumerate(("attention", "norm-weighted attention")):
+        one, other = (shares[number] for shares in received)
+        scores[name] = _scores(found.a, found.b, _by_word(one, found.a, np.sum), _by_word(other, found.b, np.sum))
+    return scores
+
+
+def agreement(one: WordScores, other: WordScores, resamples: int = 2000, seed: int = 0) -> Agreement:
+    """How alike two measures order the words of both texts; the interval is a bootstrap over words.
+
+    Raises EncoderError for measures of other words, for fewer than FEWEST_WORDS, and where a measure is the same for
+    all words. Samples with such a measure are left out of the interval.
+    """
+    pairs = np.stack([one.both, other.both]) if len(one.both) == len(other.both) else np.zeros((2, 0))
+    if (one.words_a, one.words_b) != (other.words_a, other.words_b):
+        raise EncoderError("The two measures are of other words: compute both from the same texts.")
+    n_words = pairs.shape[1]
+    if n_words < FEWEST_WORDS:
+        raise EncoderError(f"The texts have {n_words} words: a rank correlation needs at least {FEWEST_WORDS}.")
+    correlation = rank_correlation(pairs[0], pairs[1])
+    if np.isnan(correlation):
+        raise EncoderError("One measure is the same for all words, so it has no order: choose other texts.")
+    draws = np.random.default_rng(seed).integers(n_words, size=(resamples, n_words))
+    samples = np.array([rank_correlation(pairs[0, draw], pairs[1, draw]) for draw in draws])
+    low, high = np.nanquantile(samples, [0.025, 0.975])
+    return Agreement(correlation, float(low), float(high), n_words, resamples)
+
+
+def rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """Spearman's: the correlation of the ranks, equal numbers sharing theirs; NaN where one side is constant."""
+    ranks = [_ranks(values) - (len(values) - 1) / 2 for values in (one, other)]
+    size = float(np.sqrt((ranks[0] ** 2).sum() * (ranks[1] ** 2).sum()))
+    return float(ranks[0] @ ranks[1]) / size if size else float("nan")
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks from 0 on; equal values get the mean of their ranks."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts) - 1
+    ranks: np.ndarray = (last - (counts - 1) / 2)[place]
+    return ranks
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def words_of(sentence: Tokenized) -> list[tuple[int, ...]]:
+    """The token positions of each word, in the order of the text; special tokens belong to none."""
+    groups: dict[int, list[int]] = {}
+    for token, word in enumerate(sentence.words):
+        if word >= 0:
+            groups.setdefault(word, []).append(token)
+    return [tuple(group) for group in groups.values()]
+
+
+def _span(sentence: Tokenized, word: tuple[int, ...]) -> tuple[int, int]:
+    """(first, one past the last) character of a word."""
+    return min(sentence.offsets[token][0] for token in word), max(sentence.offsets[token][1] for token in word)
+
+
+def _kept_text(sentence: Tokenized) -> str:
+    """The text as far as its tokens reach."""
+    return sentence.text[: max(end for _, end in sentence.offsets)] if sentence.cut else sentence.text
+
+
+def _without(text: str, span: tuple[int, int]) -> str:
+    before, after = text[: span[0]], text[span[1] :]
+    if after.startswith(" ") and (not before or before.endswith(" ")):
+        after = after[1:]
+    return before + after
+
+
+def _scores(a: Tokenized, b: Tokenized, scores_a: object, scores_b: object) -> WordScores:
+    """Scores with the words as they are written in the texts."""
+    names = [
+        tuple(sentence.text[slice(*_span(sentence, word))].strip() for word in words_of(sentence))
+        for sentence in (a, b)
+    ]
+    numbers = [np.asarray(scores, dtype=np.float64) for scores in (scores_a, scores_b)]
+    return WordScores(numbers[0], numbers[1], names[0], names[1])
+
+
+def _by_word(values: np.ndarray, sentence: Tokenized, join: object) -> np.ndarray:
+    """values [T] -> [W]: the sum or the mean over the tokens of each word."""
+    return np.array([join(values[list(word)]) for word in words_of(sentence)])  # type: ignore[operator]
+
+
+def _received(model: TextEncoder, sentence: Tokenized) -> tuple[np.ndarray, np.ndarray]:
+    """Share of attention and of norm-weighted attention on each token, averaged over layers and heads: two [T]."""
+    trace = model.trace_tokens(sentence)
+    layers = [layer_shares(trace, layer) for layer in range(model.config.n_layers)]
+    attention = np.mean([layer.attention_share for layer in layers], axis=0)
+    weighted = np.mean([layer.norm_weighted_share for layer in layers], axis=0)
+    return attention, weighted

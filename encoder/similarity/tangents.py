@@ -1,0 +1,185 @@
+"""The encoder's derivative in given directions: forward-mode products, written out layer by layer.
+
+`linearise` runs the model from a layer to the sentence vector at one point, and returns the derivative there as a
+function of directions. torch has forward mode too, but its levels belong to the whole process: a thread that leaves
+one clears the tangents of every other thread. Here nothing is shared, and what depends on the point alone (attention
+weights, the slopes of activations) is computed once for all directions.
+
+Shapes: N points, C directions (N is 1, or N = C: one direction for each point), H heads, T tokens, D d_model,
+K width of a head, F width of the FFN, E width of the sentence vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from encoder import attend
+from encoder.layers import Attention, AttentionContext, Block, FeedForward, LayerNorm, activate
+from encoder.pooling import DENSE_ACTIVATIONS, pool
+from encoder.text_encoder import TextEncoder
+
+#: A derivative: directions at the input of a part -> directions at its output.
+Tangent = Callable[[Tensor], Tensor]
+
+
+def linearise(model: TextEncoder, x: Tensor, layer: int) -> tuple[Tensor, Tangent]:
+    """The sentence vector of norm 1 from the residual stream x [N, T, D] before `layer`, and its derivative.
+
+    Returns e [N, E] and a function from directions [C, T, D] to their images [C, E]. layer = n_layers: x is the
+    output, after the final LayerNorm. No token is padding.
+    """
+    x, through_layers = through_encoder(model, x, layer)
+    pooled, through_pooling = through_pool(model, x)
+    norm = pooled.norm(dim=-1, keepdim=True)
+    unit = pooled / norm
+
+    def tangent(d: Tensor) -> Tensor:
+        d = through_pooling(through_layers(d))
+        return (d - unit * (unit * d).sum(dim=-1, keepdim=True)) / norm
+
+    return unit, tangent
+
+
+def through_encoder(model: TextEncoder, x: Tensor, layer: int) -> tuple[Tensor, Tangent]:
+    """The layers from `layer` on and the final LayerNorm: [N, T, D] -> [N, T, D], and the derivative."""
+    encoder = model.encoder
+    context = encoder.attention_context(x, None)
+    parts: list[Tangent] = []
+    for index in range(layer, model.config.n_layers):
+        x, part = through_block(encoder.block(index), x, index, context)
+        parts.append(part)
+    if encoder.final_norm is not None and layer < model.config.n_layers:
+        x, part = through_norm(encoder.final_norm, x)
+        parts.append(part)
+
+    def tangent(d: Tensor) -> Tensor:
+        for part in parts:
+            d = part(d)
+        return d
+
+    return x, tangent
+
+
+def through_block(block: Block, x: Tensor, layer: int, context: AttentionContext) -> tuple[Tensor, Tangent]:
+    """One layer: attention, then feed-forward, each with its residual and its LayerNorm before or after."""
+    x, attend_first = _with_residual(
+        block.pre_norm, block.attention_norm, x, lambda y: through_attention(block.attention, y, layer, context)
+    )
+    x, feed_forward = _with_residual(block.pre_norm, block.ffn_norm, x, lambda y: through_ffn(block.ffn, y))
+    return x, lambda d: feed_forward(attend_first(d))
+
+
+def _with_residual(
+    pre_norm: bool, norm: LayerNorm | None, x: Tensor, sublayer: Callable[[Tensor], tuple[Tensor, Tangent]]
+) -> tuple[Tensor, Tangent]:
+    """x + f(norm(x)) in pre-norm, norm(x + f(x)) in post-norm."""
+    if norm is None:
+        out, inner = sublayer(x)
+        return x + out, lambda d: d + inner(d)
+    if pre_norm:
+        normed, before = through_norm(norm, x)
+        out, inner = sublayer(normed)
+        return x + out, lambda d: d + inner(before(d))
+    out, inner = sublayer(x)
+    normed, after = through_norm(norm, x + out)
+    return normed, lambda d: after(d + inner(d))
+
+
+def through_norm(norm: LayerNorm, x: Tensor) -> tuple[Tensor, Tangent]:
+    """LayerNorm: the part of a direction along 1 and along the normalised vector is lost, the rest is scaled."""
+    centred = x - x.mean(dim=-1, keepdim=True)
+    inverse = (centred.square().mean(dim=-1, keepdim=True) + norm.eps).rsqrt()
+    normalised = centred * inverse  # [N, T, D]
+    scale = inverse * norm.weight
+
+    def tangent(d: Tensor) -> Tensor:
+        d = d - d.mean(dim=-1, keepdim=True)
+        share = (d * normalised).mean(dim=-1, keepdim=True)
+        return d.addcmul_(normalised, share, value=-1).mul_(scale)
+
+    return norm(x), tangent
+
+
+def through_attention(attention: Attention, x: Tensor, layer: int, context: AttentionContext) -> tuple[Tensor, Tangent]:
+    """Multi-head attention. With S the scores and P their softmax, dP = P * (dS - sum of P * dS over the keys)."""
+    config = attention.config
+    scale = float(config.attention_scale or 1.0)
+    rotation = context.rotations[config.rotary_base_of_layer(layer)] if config.position == "rotary" else None
+
+    def turn(y: Tensor) -> Tensor:
+        return y if rotation is None else attend.rotate(y, *rotation)
+
+    q, k = (turn(attention.split(part(x))) for part in (attention.w_q, attention.w_k))  # [N, H, T, K]
+    v = attention.split(attention.w_v(x))
+    allowed = context.allowed(config.window_of_layer(layer))
+    pattern = attend.pattern(attend.scores(q, k, scale, context.relative_bias(), allowed))  # [N, H, T, T]
+    z = attend.mix(pattern, v)
+    q_scaled, k_scaled = q * scale, (k * scale).transpose(-1, -2)
+
+    def tangent(d: Tensor) -> Tensor:
+        dq, dk, dv = (
+            attention.split(F.linear(d, part.weight)) for part in (attention.w_q, attention.w_k, attention.w_v)
+        )
+        change = turn(dq) @ k_scaled  # [C, H, T, T]
+        change += q_scaled @ turn(dk).transpose(-1, -2)
+        if allowed is not None:
+            change.masked_fill_(~allowed, 0.0)
+        change *= pattern
+        change.addcmul_(pattern, change.sum(dim=-1, keepdim=True), value=-1)
+        dz = change @ v
+        dz += pattern @ dv
+        return F.linear(dz.transpose(1, 2).flatten(-2), attention.w_o.weight)
+
+    return attention.w_o(z.transpose(1, 2).flatten(-2)), tangent
+
+
+def through_ffn(ffn: FeedForward, x: Tensor) -> tuple[Tensor, Tangent]:
+    """act(x W_in) W_out, or with a gate (act(x W_in) * x W_gate) W_out."""
+    hidden, slope = value_and_slope(lambda y: activate(y, ffn.activation), ffn.w_in(x))  # [N, T, F]
+    gate = None if ffn.w_gate is None else ffn.w_gate(x)
+
+    def tangent(d: Tensor) -> Tensor:
+        inner = F.linear(d, ffn.w_in.weight).mul_(slope if gate is None else slope * gate)  # [C, T, F]
+        if ffn.w_gate is not None:
+            inner.addcmul_(F.linear(d, ffn.w_gate.weight), hidden)
+        return F.linear(inner, ffn.w_out.weight)
+
+    return ffn.w_out(hidden if gate is None else hidden * gate), tangent
+
+
+def through_pool(model: TextEncoder, x: Tensor) -> tuple[Tensor, Tangent]:
+    """Pooling and the dense layers after it, without the scaling to norm 1: [N, T, D] -> [N, E].
+
+    Every way of pooling is linear in the output but the maximum, which takes each dimension from one token.
+    """
+    pooled = _pool(model, x)
+    largest = x.argmax(dim=1, keepdim=True) if model.pooling == "max" else None  # [N, 1, D]
+    parts: list[tuple[Tensor, Tensor]] = []
+    for dense in model.dense:
+        pooled, slope = value_and_slope(DENSE_ACTIVATIONS[dense.config.activation], dense.linear(pooled))
+        parts.append((dense.linear.weight, slope))
+
+    def tangent(d: Tensor) -> Tensor:
+        d = _pool(model, d) if largest is None else d.gather(1, largest.expand(len(d), -1, -1)).squeeze(1)
+        for weight, slope in parts:
+            d = F.linear(d, weight) * slope
+        return d
+
+    return pooled, tangent
+
+
+def _pool(model: TextEncoder, x: Tensor) -> Tensor:
+    return pool(x, torch.ones(x.shape[:2], dtype=torch.bool, device=x.device), model.pooling)
+
+
+def value_and_slope(function: Callable[[Tensor], Tensor], x: Tensor) -> tuple[Tensor, Tensor]:
+    """f(x) and f'(x) of a function that acts on each number alone. torch's autograd has the slope."""
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        y = function(x)
+        (slope,) = torch.autograd.grad(y.sum(), x)
+    return y.detach(), slope
