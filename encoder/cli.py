@@ -1,4 +1,4 @@
-"""The `encoderscope` command: starts the app, from a checkout or an installed wheel, or traces a sentence.
+"""The `encoderscope` command: starts the app, from a checkout or an installed wheel, or runs another command.
 
 Streamlit is never imported here. It runs in a Python process of its own. On POSIX that process replaces this one:
 Ctrl-C, SIGTERM and the exit code are the server's, and no second interpreter stays in memory.
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoder import __version__
+from encoder.similarity_command import add_similarity
 from encoder.trace_command import CommandError, add_trace
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ def _port(text: str) -> int:
     return int(text)
 
 
-COMMANDS = {"app": _add_app, "trace": add_trace}
+COMMANDS = {"app": _add_app, "trace": add_trace, "similarity": add_similarity}
 
 if __name__ == "__main__":
     sys.exit(main())

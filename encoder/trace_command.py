@@ -1,4 +1,7 @@
-"""The command `encoderscope trace`: runs a sentence and writes what one head does with it to a file."""
+"""The command `encoderscope trace`: runs a sentence and writes what one head does with it to a file.
+
+Other commands share its options and errors, and how it writes a file.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
     from encoder.export import HeadView
     from encoder.measure.passage import Direction
+    from encoder.text_encoder import TextEncoder
     from encoder.trace import Trace
 
 
@@ -23,20 +27,17 @@ class CommandError(Exception):
 
 def trace_sentence(options: argparse.Namespace) -> int:
     """Run one sentence and write one head of it to a file; without `--out`, print its strongest weights."""
-    from encoder import ImageEncoder, load
     from encoder.errors import EncoderError
     from encoder.export import report
     from encoder.export.python_code import ModelOrigin
 
     if options.out is not None:
-        _check_output(options.out, report.FORMATS)
+        check_output(options.out, report.FORMATS)
     if options.padding and options.pad_to is None:
         raise CommandError("--padding needs --pad-to N: give that length too, or leave --padding out.")
     origin = ModelOrigin(options.model, norm=options.norm, device=options.device)
     try:
-        model = load(options.model, device=options.device)
-        if isinstance(model, ImageEncoder):
-            raise CommandError(f"{model.name} reads images: choose a text model with --model.")
+        model = load_text_model(options)
         if options.norm != "trained":
             model = model.with_norm_placement(options.norm)
         text = sys.stdin.read().strip() if options.sentence == "-" else options.sentence
@@ -48,7 +49,7 @@ def trace_sentence(options: argparse.Namespace) -> int:
         content = report.file(options.out.suffix.lower(), model, origin, view)
     except EncoderError as error:
         raise CommandError(str(error)) from None
-    _write(options.out, content)
+    write_output(options.out, content)
     print(f"{options.out}: {view.name} of {model.name}, {view.trace.n_tokens:,} tokens, {len(content):,} bytes")
     return 0
 
@@ -76,7 +77,17 @@ def _view_of(trace: Trace, given: argparse.Namespace) -> HeadView:
     return export.map(trace, *place, queries=selected, options=options)
 
 
-def _check_output(path: Path, formats: Mapping[str, str]) -> None:
+def load_text_model(options: argparse.Namespace) -> TextEncoder:
+    """The model that `--model` and `--device` name. Raises CommandError for one that reads images."""
+    from encoder import ImageEncoder, load
+
+    model = load(options.model, device=options.device)
+    if isinstance(model, ImageEncoder):
+        raise CommandError(f"{model.name} reads images: choose a text model with --model.")
+    return model
+
+
+def check_output(path: Path, formats: Mapping[str, str]) -> None:
     """Refuse a bad file name before the model is loaded."""
     if path.suffix.lower() not in formats:
         raise CommandError(f"--out {path}: end its name in one of {', '.join(formats)}.")
@@ -86,7 +97,7 @@ def _check_output(path: Path, formats: Mapping[str, str]) -> None:
         raise CommandError(f"--out {path}: there is no folder {path.parent}. Make it first, or choose another.")
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_output(path: Path, content: bytes) -> None:
     """Write the whole file at once: after an interruption the old file or the new one is there, never a part."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -116,20 +127,13 @@ def add_trace(subparsers: Subparsers) -> None:
     )
     trace.add_argument("--layer", type=int, default=0, metavar="N", help="from 0 (default: %(default)s)")
     trace.add_argument("--head", type=int, default=0, metavar="N", help="from 0 (default: %(default)s)")
-    trace.add_argument("--out", type=Path, metavar="FILE", help="the file to write: .html, .csv or .parquet")
-    trace.add_argument(
-        "--model",
-        default="minilm",
-        metavar="MODEL",
-        help="minilm, twin-pre, twin-post, a folder or a Hub id (default: %(default)s)",
-    )
+    add_common_options(trace)
     norms = "placement of the LayerNorms (default: as trained; pre and post move them without retraining)"
     special = "special tokens such as [CLS]: shown, set to 0, or left out with rows scaled to sum to 1"
     views = "a map, lines from token to token, or the shaded text (default: %(default)s)"
-    devices = "device of the model (default: %(default)s)"
-    _add_choice(trace, "--norm", ("trained", "pre", "post"), norms)
-    _add_choice(trace, "--special", ("show", "zero", "renormalise"), special)
-    _add_choice(trace, "--view", ("map", "lines", "text"), views)
+    add_choice(trace, "--norm", ("trained", "pre", "post"), norms)
+    add_choice(trace, "--special", ("show", "zero", "renormalise"), special)
+    add_choice(trace, "--view", ("map", "lines", "text"), views)
     trace.add_argument(
         "--select",
         "--hold",
@@ -154,11 +158,23 @@ def add_trace(subparsers: Subparsers) -> None:
         choices=("to", "from"),
         help="text: shade it by what the selected tokens attend to, or by what attends to them (default: to)",
     )
-    _add_choice(trace, "--device", ("auto", "cpu", "cuda", "mps"), devices)
     trace.set_defaults(run=trace_sentence)
 
 
-def _add_choice(parser: argparse.ArgumentParser, name: str, choices: tuple[str, ...], text: str) -> None:
+def add_common_options(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that runs a model and may write a file: --out, --model, --device."""
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the file to write: .html, .csv or .parquet")
+    parser.add_argument(
+        "--model",
+        default="minilm",
+        metavar="MODEL",
+        help="minilm, twin-pre, twin-post, a folder or a Hub id (default: %(default)s)",
+    )
+    devices = "device of the model (default: %(default)s)"
+    add_choice(parser, "--device", ("auto", "cpu", "cuda", "mps"), devices)
+
+
+def add_choice(parser: argparse.ArgumentParser, name: str, choices: tuple[str, ...], text: str) -> None:
     """An option whose default is the first of its choices."""
     parser.add_argument(name, choices=choices, default=choices[0], help=text)
 

@@ -34,6 +34,7 @@ ENGINE = [
     {"twins"},
     {"export"},
     {"trace_command"},
+    {"similarity_command"},
     {"cli"},
 ]
 ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}

@@ -67,11 +67,7 @@ def sections(view: HeadView, colours: str = "viridis") -> list[Section]:
 def facts(model: TextEncoder, trace: Trace, **more: object) -> dict[str, str]:
     """What a report states about model and text; `more` follows, special_tokens as "Special tokens"."""
     config = model.config
-    said = {
-        "Model": f"{model.name}: {model.n_parameters:,} parameters, {config.n_layers} layers × {config.n_heads} heads, "
-        f"width {config.d_model}, {config.norm_placement}-norm",
-        "Tokens": f"{trace.n_real:,}",
-    }
+    said = {"Model": model_fact(model), "Tokens": f"{trace.n_real:,}"}
     source = trace.source
     if source is not None and source.cut:
         part = ""  # of a pair, either sentence may be cut, or slide
@@ -86,6 +82,15 @@ def facts(model: TextEncoder, trace: Trace, **more: object) -> dict[str, str]:
     if model.notes:
         said["Note"] = " ".join(model.notes)
     return said | {name[:1].upper() + name[1:].replace("_", " "): str(value) for name, value in more.items()}
+
+
+def model_fact(model: TextEncoder) -> str:
+    """A model's name and sizes."""
+    config = model.config
+    return (
+        f"{model.name}: {model.n_parameters:,} parameters, {config.n_layers} layers × {config.n_heads} heads, "
+        f"width {config.d_model}, {config.norm_placement}-norm"
+    )
 
 
 def typed(trace: Trace) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from encoder.explain.blocks import Architecture
     from encoder.explain.claims import Claim
     from encoder.explain.cost import Cost
+    from encoder.similarity import Attribution, WordScores
 
 #: Up to this many tokens each way a map has a cell for each weight; above, a cell stands for a block of tokens.
 EXACT_TOKENS = 256
@@ -149,6 +150,22 @@ def rollout_frame(trace: Trace, layer: int, query: int | None = None) -> pd.Data
     frame = attention_frame(made, trace.labels[chosen or slice(None)], key_labels=trace.labels)
     frame["query"] += 0 if chosen is None else chosen.start
     return frame.rename(columns={"key": "input", "key_token": "input_token", "weight": "share"})
+
+
+def similarity_frame(found: Attribution) -> pd.DataFrame:
+    """The cells of an attribution: positions a and b in the two texts, their tokens, value."""
+    down, across = (
+        {name: np.arange(len(labels)), f"token_{name}": _objects(labels)}
+        for name, labels in zip("ab", found.labels, strict=True)
+    )
+    return cells_of(down, across, {"value": found.matrix})
+
+
+def word_frame(attribution: WordScores, deletion: WordScores) -> pd.DataFrame:
+    """A row a word of both texts: what it adds to the map, and the change of the cosine without it."""
+    texts = ["a"] * len(attribution.words_a) + ["b"] * len(attribution.words_b)
+    words = attribution.words_a + attribution.words_b
+    return pd.DataFrame({"text": texts, "word": words, "attribution": attribution.both, "change": deletion.both})
 
 
 def step_frame(*found: object) -> pd.DataFrame:

@@ -9,7 +9,6 @@
 
 from encoder.similarity.attribution import (
     REFERENCES,
-    STEPS,
     TOLERANCE,
     Attribution,
     Progress,
@@ -30,7 +29,6 @@ from encoder.similarity.comparison import (
 
 __all__ = [
     "REFERENCES",
-    "STEPS",
     "TOLERANCE",
     "Agreement",
     "Attribution",

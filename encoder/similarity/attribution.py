@@ -20,6 +20,7 @@ E width of the sentence vector.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -39,8 +40,8 @@ from encoder.text_encoder import TextEncoder
 Reference = Literal["pad", "zero"]
 REFERENCES: tuple[Reference, ...] = get_args(Reference)
 
-#: steps="auto" takes the first of these whose error is below TOLERANCE.
-STEPS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+#: steps="auto" tries numbers of steps in this range until the error is below TOLERANCE.
+FIRST_STEPS, MOST_STEPS = 8, 256
 TOLERANCE = 0.005
 #: Longer texts take too long: the time grows with T x T.
 LONGEST = 1024
@@ -131,12 +132,12 @@ def attribute(
     """Attribute the cosine of two texts to pairs of tokens, at the input of `layer`.
 
     layer: 0 is the embeddings, n_layers the output, where the split is exact unless a dense layer with bias or
-    activation follows. steps: points of each path; "auto": the first of STEPS whose error is below TOLERANCE.
+    activation follows. steps: points of each path; "auto": raised until the error is below TOLERANCE.
     reference: "pad": special tokens stay, and every other token becomes padding at the same position; "zero": all
     vectors are 0. progress: called with the share that is done. Texts are cut where `embed` cuts them.
 
     Raises EncoderError for a layer, steps or reference that do not fit, for weights in half precision, for a text of
-    more than LONGEST tokens, and where "auto" needs more than the last of STEPS.
+    more than LONGEST tokens, and where "auto" needs more than MOST_STEPS.
     """
     for moment in attribute_gradually(model, a, b, layer, steps, reference):
         if progress is not None:
@@ -179,7 +180,7 @@ def attribute_gradually(
             )
         steps = tried
     shares: list[Tensor] = []
-    total = sum(_n_parts(model, path) for path in paths) * steps
+    total = sum(len(_chunks(_moving(path), model, len(path.sentence))) for path in paths) * steps
     done = 0
     for path in paths:
         share = torch.zeros(len(path.sentence), len(path.end_vector), dtype=torch.float64)
@@ -234,7 +235,7 @@ def _run(model: TextEncoder, sentence: Tokenized, layer: int, token_ids: Tensor)
     batch = model.tokenizer.batch([sentence], model.device)
     with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
         with visiting(_OtherTokens(encoder.embedding.tokens(token_ids))):
-            x = encoder.embedding(batch.ids, None, batch.segments)
+            x: Tensor = encoder.embedding(batch.ids, None, batch.segments)
         context = encoder.attention_context(x, None)
         for index in range(layer):
             x = encoder.block(index)(x, index, context)
@@ -274,17 +275,39 @@ def nodes(steps: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _try_steps(model: TextEncoder, paths: list[_Path], layer: int) -> Iterator[tuple[int, float]]:
-    """Each of STEPS with a bound of its error.
+    """Numbers of steps, each with a bound of its error, up to MOST_STEPS.
 
     The sum over tokens needs one direction, the whole of x - r: this costs little beside T directions. Errors of the
     two texts may cancel in the sum of the matrix; they may not in this bound.
     """
-    for steps in STEPS:
+    tried: list[tuple[int, float]] = []
+    steps = FIRST_STEPS
+    while True:
         (one, change_one), (other, change_other) = (
             (_whole(model, path, layer, steps) - path.change, path.change) for path in paths
         )
         parts = (one @ change_other, change_one @ other, one @ other)
-        yield steps, sum(abs(float(part)) for part in parts)
+        tried.append((steps, sum(abs(float(part)) for part in parts)))
+        yield tried[-1]
+        if steps >= MOST_STEPS:
+            return
+        steps = min(next_steps(tried), MOST_STEPS)
+
+
+def next_steps(tried: list[tuple[int, float]]) -> int:
+    """The steps to try after those `tried`, (steps, error) each: at most twice the last.
+
+    The error of Gauss-Legendre sums of a smooth function falls by a constant factor a step. The last two errors give
+    the factor; without two it is taken as 10 in 4 steps. The aim is half of TOLERANCE.
+    """
+    steps, error = tried[-1]
+    rate = math.log(10) / 4
+    if len(tried) > 1:
+        before, larger = tried[-2]
+        rate = math.log(larger / error) / (steps - before) if 0 < error < larger else 0.0
+    if not rate or not math.isfinite(rate) or not math.isfinite(error):
+        return 2 * steps
+    return min(max(steps + math.ceil(math.log(2 * error / TOLERANCE) / rate), steps + 2), 2 * steps)
 
 
 def _whole(model: TextEncoder, path: _Path, layer: int, steps: int) -> Tensor:
@@ -293,7 +316,8 @@ def _whole(model: TextEncoder, path: _Path, layer: int, steps: int) -> Tensor:
     total = torch.zeros_like(path.end_vector)
     points, weights = (torch.from_numpy(part) for part in nodes(steps))
     at_once = _at_once(model, len(path.sentence))
-    for point, weight in zip(points.split(at_once), weights.split(at_once), strict=True):
+    for first in range(0, steps, at_once):
+        point, weight = points[first : first + at_once], weights[first : first + at_once]
         with explain_out_of_memory(model.device, len(path.sentence)), torch.no_grad():
             x = path.start + point.to(direction).view(-1, 1, 1) * direction  # [N, T, D]
             _, tangent = linearise(model, x, layer)
@@ -309,7 +333,7 @@ def _moving(path: _Path) -> Tensor:
 def _integrate(model: TextEncoder, path: _Path, layer: int, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
     """J (x_i - r_i) in parts that add up: (tokens [C], float64 [C, E]) for each point and chunk of tokens."""
     difference = (path.end - path.start)[0]  # [T, D]
-    chunks = _moving(path).split(_at_once(model, len(path.sentence)))
+    chunks = _chunks(_moving(path), model, len(path.sentence))
     for point, weight in zip(*nodes(steps), strict=True):
         with explain_out_of_memory(model.device, len(path.sentence)), torch.no_grad():
             _, tangent = linearise(model, path.start + float(point) * (path.end - path.start), layer)
@@ -333,9 +357,10 @@ def _at_once(model: TextEncoder, n_tokens: int) -> int:
     return max(1, (CHUNK_NUMBERS if model.device.type == "cpu" else 20 * CHUNK_NUMBERS) // widest)
 
 
-def _n_parts(model: TextEncoder, path: _Path) -> int:
-    """How many parts `_integrate` yields for each point."""
-    return max(1, -(-len(_moving(path)) // _at_once(model, len(path.sentence))))
+def _chunks(tokens: Tensor, model: TextEncoder, n_tokens: int) -> list[Tensor]:
+    """`tokens` in parts that are computed at a time; none where there are no tokens."""
+    size = _at_once(model, n_tokens)
+    return [tokens[first : first + size] for first in range(0, len(tokens), size)]
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -364,8 +389,8 @@ def _exact(model: TextEncoder, a: Tokenized, b: Tokenized) -> Attribution:
         with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
             x = vectors_before(model, sentence, layer)
             vector, tangent = through_pool(model, x)
-            chunks = torch.arange(len(sentence), device=x.device).split(_at_once(model, len(sentence)))
-            parts = [tangent(_directions(x[0], tokens)) for tokens in chunks]
+            every = torch.arange(len(sentence), device=x.device)
+            parts = [tangent(_directions(x[0], tokens)) for tokens in _chunks(every, model, len(sentence))]
         vectors.append(vector[0].cpu().double())
         shares.append(torch.cat(parts).cpu().double())  # [T, E]
     size = float(vectors[0].norm() * vectors[1].norm())

@@ -34,12 +34,13 @@ def linearise(model: TextEncoder, x: Tensor, layer: int) -> tuple[Tensor, Tangen
     """
     x, through_layers = through_encoder(model, x, layer)
     pooled, through_pooling = through_pool(model, x)
-    norm = pooled.norm(dim=-1, keepdim=True)
-    unit = pooled / norm
+    norm: Tensor = torch.linalg.vector_norm(pooled, dim=-1, keepdim=True)
+    unit: Tensor = pooled / norm
 
     def tangent(d: Tensor) -> Tensor:
         d = through_pooling(through_layers(d))
-        return (d - unit * (unit * d).sum(dim=-1, keepdim=True)) / norm
+        along: Tensor = unit * (unit * d).sum(dim=-1, keepdim=True)
+        return (d - along) / norm
 
     return unit, tangent
 

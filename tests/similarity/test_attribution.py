@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import threading
 from collections.abc import Callable
 
@@ -156,6 +157,25 @@ def test_the_points_integrate_polynomials(steps: int, power: int):
         assert weights @ points**power == pytest.approx(1 / (power + 1), abs=1e-12)
 
 
+def test_the_next_number_of_steps():
+    assert attribution.next_steps([(8, 0.25)]) == 16
+    assert attribution.next_steps([(8, 0.006)]) == 10
+    # A factor of 10 in 8 steps: the aim 0.0025 is a factor of 4 away.
+    assert attribution.next_steps([(8, 0.1), (16, 0.01)]) == 21
+    for tried in ([(8, 0.1), (16, 0.2)], [(8, 0.1), (16, 0.1)], [(8, 0.1), (16, 0.0999)], [(8, math.nan)]):
+        assert attribution.next_steps(tried) == 2 * tried[-1][0]
+
+
+@given(st.lists(st.floats(0.006, 1e3), min_size=1, max_size=5))
+def test_steps_grow_but_at_most_double(errors: list[float]):
+    tried: list[tuple[int, float]] = []
+    steps = 8
+    for error in errors:
+        tried.append((steps, error))
+        steps = attribution.next_steps(tried)
+        assert tried[-1][0] + 2 <= steps <= 2 * tried[-1][0]
+
+
 def test_more_steps_are_nearer(make_tiny: Callable[..., TextEncoder]):
     errors = [similarity.attribute(make_tiny(), TINY_A, TINY_B, steps=steps).error for steps in (1, 8, 64)]
     assert errors[0] > errors[1] > errors[2]
@@ -255,8 +275,9 @@ def test_models_that_cannot_be_attributed(make_tiny: Callable[..., TextEncoder],
         with pytest.raises(EncoderError, match="9 tokens"):
             similarity.attribute(model, TINY_A, TINY_B)
     with monkeypatch.context() as patch:
-        patch.setattr(attribution, "STEPS", (1,))
-        with pytest.raises(EncoderError, match="after 1 steps"):
+        patch.setattr(attribution, "FIRST_STEPS", 1)
+        patch.setattr(attribution, "MOST_STEPS", 2)
+        with pytest.raises(EncoderError, match="after 2 steps"):
             similarity.attribute(model, TINY_A, TINY_B)
     model.encoder.train()
     with pytest.raises(EncoderError, match="training"):
