@@ -17,7 +17,7 @@ from benchmarks.memory import ROOT
 from benchmarks.report import Figure
 from encoder.cli import malloc_settings
 
-PARTS = ("engine", "browser", "load")
+PARTS = ("engine", "similarity", "browser", "load")
 MINILM_LENGTHS, ROTARY_LENGTHS = (16, 64, 128, 256, 512), (2048, 8192)
 QUICK_LENGTHS, QUICK_LONG = (16, 64, 128), (2048,)
 
@@ -59,6 +59,11 @@ def part(name: str, options: argparse.Namespace) -> Iterator[Figure]:
 
         seconds, imports = (3.0, 3) if options.quick else (20.0, 7)
         return engine.run(lengths=lengths, long=long, seconds=seconds, clock=options.clock, imports=imports)
+    if name == "similarity":
+        from benchmarks import similarity
+
+        tokens, rounds = (12, 2) if options.quick else (24, 3)
+        return similarity.run(tokens=tokens, rounds=rounds, clock=options.clock)
     if name == "browser":
         from benchmarks import browser
 
@@ -78,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--long", nargs="*", type=_length(8192), help="T for the random rotary encoder, up to 8192")
     found.add_argument(
         "--clock", choices=("wall", "cpu"), default="wall",
-        help="for the engine: wall time, or on a shared machine the time of its threads",
+        help="for engine and similarity: wall time, or on a shared machine the time of its threads",
     )  # fmt: skip
     found.add_argument("--json", type=Path, default=report.RESULTS / "latest.json", metavar="FILE")
     return found

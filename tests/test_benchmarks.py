@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 import encoder
 from benchmarks import __main__ as command
-from benchmarks import browser, engine, load, memory, report, rivals, subjects, timing
+from benchmarks import browser, engine, load, memory, report, rivals, similarity, subjects, timing
 from benchmarks.protocol import Run, Template
 from benchmarks.report import Figure
 from tests.conftest import ROOT
@@ -116,6 +117,16 @@ def test_the_engine_part_measures_times_and_memory(pair: subjects.ModelPair):
     assert found[3].value > 1  # a trace keeps what a plain forward pass lets go
 
 
+def test_both_sides_of_the_similarity_part_give_the_same_matrix():
+    model = tiny()
+    texts = ("the cat sat", "a big dog")
+    ours = encoder.similarity.attribute(model, *texts, steps=3).matrix
+    np.testing.assert_allclose(similarity.backward(model, *texts, steps=3), ours, atol=1e-5)
+    found = similarity.against_backward(model, texts, 5, 2, "cpu")
+    assert found.value > 0
+    assert found.target == 0.1
+
+
 def test_texts_have_exactly_the_tokens_asked_for():
     model = encoder.load("minilm", device="cpu")
     for n_tokens in (8, 64, 512):
@@ -123,6 +134,9 @@ def test_texts_have_exactly_the_tokens_asked_for():
     typed = browser.words(40, seed=1)
     assert len(model.tokenize(typed)) == 40
     assert typed != browser.words(40, seed=2)
+    first, second = similarity.pair(model, 24)
+    assert first != second
+    assert len(model.tokenize(first)) == len(model.tokenize(second)) == 24
     with pytest.raises(ValueError, match="takes 512"):
         subjects.sentence(model, 600)
 
