@@ -4,15 +4,14 @@
     found.matrix                                              # [T_a, T_b], adds up to the cosine less reference terms
     similarity.attribute(model, a, b, layer=model.config.n_layers)  # the exact split of the output vectors
 
-`attribution` has the split, `tangents` the derivatives that it needs, `comparison` what people use instead.
+`attribution` has the split, `paths` and `tangents` the integrated derivatives that it needs, `comparison` what people
+use instead.
 """
 
 from encoder.similarity.attribution import (
-    REFERENCES,
     TOLERANCE,
     Attribution,
     Progress,
-    Reference,
     attribute,
     attribute_gradually,
     splits_exactly,
@@ -26,6 +25,7 @@ from encoder.similarity.comparison import (
     output_similarity,
     word_scores,
 )
+from encoder.similarity.paths import REFERENCES, Reference
 
 __all__ = [
     "REFERENCES",

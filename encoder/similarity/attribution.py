@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import torch
@@ -31,22 +31,28 @@ from torch import Tensor
 
 from encoder.device import explain_out_of_memory
 from encoder.errors import EncoderError
-from encoder.hooks import visiting
 from encoder.measure.sized import Sized
-from encoder.similarity.tangents import linearise, through_pool
+from encoder.similarity.paths import (
+    REFERENCES,
+    Path,
+    Reference,
+    chunks_of,
+    integrate,
+    integrate_whole,
+    make_path,
+    moving_tokens,
+    single_directions,
+    vectors_before,
+)
+from encoder.similarity.tangents import through_pool
 from encoder.text import Tokenized
 from encoder.text_encoder import TextEncoder
-
-Reference = Literal["pad", "zero"]
-REFERENCES: tuple[Reference, ...] = get_args(Reference)
 
 #: steps="auto" tries numbers of steps in this range until the error is below TOLERANCE.
 FIRST_STEPS, MOST_STEPS = 8, 256
 TOLERANCE = 0.005
 #: Longer texts take too long: the time grows with T x T.
 LONGEST = 1024
-#: The largest tensor of a chunk of directions has about this many numbers.
-CHUNK_NUMBERS = 1_500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,22 +110,6 @@ class Progress:
     attribution: Attribution | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class _Path:
-    """One text: its tokens, start r and end x [1, T, D], and the vectors of norm 1 at both, float64 [E]."""
-
-    sentence: Tokenized
-    start: Tensor
-    end: Tensor
-    start_vector: Tensor
-    end_vector: Tensor
-
-    @property
-    def change(self) -> Tensor:
-        """What an exact integral over the path gives: [E]."""
-        return self.end_vector - self.start_vector
-
-
 def attribute(
     model: TextEncoder,
     a: str,
@@ -166,7 +156,7 @@ def attribute_gradually(
     if layer == model.config.n_layers and splits_exactly(model):
         yield Progress(1.0, 0, _exact(model, sentences[0], sentences[1]))
         return
-    paths = [_path(model, sentence, layer, reference) for sentence in sentences]
+    paths = [make_path(model, sentence, layer, reference) for sentence in sentences]
     if steps == "auto":
         for tried, error in _try_steps(model, paths, layer):
             if error < TOLERANCE:
@@ -180,11 +170,11 @@ def attribute_gradually(
             )
         steps = tried
     shares: list[Tensor] = []
-    total = sum(len(_chunks(_moving(path), model, len(path.sentence))) for path in paths) * steps
+    total = sum(len(chunks_of(moving_tokens(path), model, len(path.sentence))) for path in paths) * steps
     done = 0
     for path in paths:
         share = torch.zeros(len(path.sentence), len(path.end_vector), dtype=torch.float64)
-        for tokens, part in _integrate(model, path, layer, steps):
+        for tokens, part in integrate(model, path, layer, steps):
             share[tokens] += part
             done += 1
             yield Progress(min(done / total, 0.999), steps)
@@ -213,68 +203,10 @@ def _check(model: TextEncoder, layer: object, steps: object, reference: object) 
         raise EncoderError(f"Attribution needs weights in float32, not {model.encoder.dtype}: load the model again.")
 
 
-# --- the two ends of a path -------------------------------------------------------------------------------------------
+# --- the number of steps ----------------------------------------------------------------------------------------------
 
 
-class _OtherTokens:
-    """A visitor that replaces the vectors of the token table; positions and segments stay."""
-
-    def __init__(self, vectors: Tensor) -> None:
-        self.vectors = vectors
-
-    def visit(self, name: str, layer: int | None, value: Tensor) -> Tensor:
-        return self.vectors if name == "embedding.tokens" else value
-
-    def needs_scores(self, layer: int) -> bool:
-        return False
-
-
-def _run(model: TextEncoder, sentence: Tokenized, layer: int, token_ids: Tensor) -> Tensor:
-    """The vectors before `layer` [1, T, D] of a text whose tokens are replaced by `token_ids` [1, T]."""
-    encoder = model.encoder
-    batch = model.tokenizer.batch([sentence], model.device)
-    with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
-        with visiting(_OtherTokens(encoder.embedding.tokens(token_ids))):
-            x: Tensor = encoder.embedding(batch.ids, None, batch.segments)
-        context = encoder.attention_context(x, None)
-        for index in range(layer):
-            x = encoder.block(index)(x, index, context)
-        if layer == model.config.n_layers and encoder.final_norm is not None:
-            x = encoder.final_norm(x)
-    return x
-
-
-def vectors_before(model: TextEncoder, sentence: Tokenized, layer: int) -> Tensor:
-    """A text's vectors before `layer`, of n_layers the output: [1, T, D]."""
-    return _run(model, sentence, layer, torch.tensor([sentence.ids], device=model.device))
-
-
-def _path(model: TextEncoder, sentence: Tokenized, layer: int, reference: Reference) -> _Path:
-    end = vectors_before(model, sentence, layer)
-    if reference == "zero":
-        start = torch.zeros_like(end)
-    else:
-        pad = model.tokenizer.pad_id
-        ids = [kept if special else pad for kept, special in zip(sentence.ids, sentence.special, strict=True)]
-        start = _run(model, sentence, layer, torch.tensor([ids], device=model.device))
-    with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
-        vectors = [linearise(model, x, layer)[0][0].cpu().double() for x in (start, end)]
-    for vector, name in zip(vectors, ("reference", "text"), strict=True):
-        if not bool(vector.isfinite().all()):
-            raise EncoderError(f"The sentence vector of the {name} has no direction: choose another text or reference.")
-    return _Path(sentence, start, end, vectors[0], vectors[1])
-
-
-# --- the integral -----------------------------------------------------------------------------------------------------
-
-
-def nodes(steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre points in 0 to 1 and their weights, which sum to 1: two arrays [steps]."""
-    points, weights = np.polynomial.legendre.leggauss(steps)
-    return (points + 1) / 2, weights / 2
-
-
-def _try_steps(model: TextEncoder, paths: list[_Path], layer: int) -> Iterator[tuple[int, float]]:
+def _try_steps(model: TextEncoder, paths: list[Path], layer: int) -> Iterator[tuple[int, float]]:
     """Numbers of steps, each with a bound of its error, up to MOST_STEPS.
 
     The sum over tokens needs one direction, the whole of x - r: this costs little beside T directions. Errors of the
@@ -284,7 +216,7 @@ def _try_steps(model: TextEncoder, paths: list[_Path], layer: int) -> Iterator[t
     steps = FIRST_STEPS
     while True:
         (one, change_one), (other, change_other) = (
-            (_whole(model, path, layer, steps) - path.change, path.change) for path in paths
+            (integrate_whole(model, path, layer, steps) - path.change, path.change) for path in paths
         )
         parts = (one @ change_other, change_one @ other, one @ other)
         tried.append((steps, sum(abs(float(part)) for part in parts)))
@@ -310,63 +242,10 @@ def next_steps(tried: list[tuple[int, float]]) -> int:
     return min(max(steps + math.ceil(math.log(2 * error / TOLERANCE) / rate), steps + 2), 2 * steps)
 
 
-def _whole(model: TextEncoder, path: _Path, layer: int, steps: int) -> Tensor:
-    """The integral in the direction x - r: float64 [E]."""
-    direction = path.end - path.start
-    total = torch.zeros_like(path.end_vector)
-    points, weights = (torch.from_numpy(part) for part in nodes(steps))
-    at_once = _at_once(model, len(path.sentence))
-    for first in range(0, steps, at_once):
-        point, weight = points[first : first + at_once], weights[first : first + at_once]
-        with explain_out_of_memory(model.device, len(path.sentence)), torch.no_grad():
-            x = path.start + point.to(direction).view(-1, 1, 1) * direction  # [N, T, D]
-            _, tangent = linearise(model, x, layer)
-            total += weight @ tangent(direction.expand_as(x)).cpu().double()
-    return total
-
-
-def _moving(path: _Path) -> Tensor:
-    """The tokens whose vector differs from its reference: positions [n]. The others have no part in the cosine."""
-    return (path.end != path.start)[0].any(dim=-1).nonzero()[:, 0]
-
-
-def _integrate(model: TextEncoder, path: _Path, layer: int, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """J (x_i - r_i) in parts that add up: (tokens [C], float64 [C, E]) for each point and chunk of tokens."""
-    difference = (path.end - path.start)[0]  # [T, D]
-    chunks = _chunks(_moving(path), model, len(path.sentence))
-    for point, weight in zip(*nodes(steps), strict=True):
-        with explain_out_of_memory(model.device, len(path.sentence)), torch.no_grad():
-            _, tangent = linearise(model, path.start + float(point) * (path.end - path.start), layer)
-        for tokens in chunks:
-            with explain_out_of_memory(model.device, len(path.sentence)), torch.no_grad():
-                part = tangent(_directions(difference, tokens)).cpu().double() * float(weight)
-            yield tokens.cpu(), part
-
-
-def _directions(vectors: Tensor, tokens: Tensor) -> Tensor:
-    """vectors [T, D], tokens [C] -> [C, T, D]: in each direction one token's vector, and zeros for the others."""
-    directions = vectors.new_zeros(len(tokens), *vectors.shape)
-    directions[torch.arange(len(tokens)), tokens] = vectors[tokens]
-    return directions
-
-
-def _at_once(model: TextEncoder, n_tokens: int) -> int:
-    """Directions, or points, that are computed at a time."""
-    config = model.config
-    widest = n_tokens * max(config.d_ffn, config.n_heads * n_tokens, 3 * config.d_model)
-    return max(1, (CHUNK_NUMBERS if model.device.type == "cpu" else 20 * CHUNK_NUMBERS) // widest)
-
-
-def _chunks(tokens: Tensor, model: TextEncoder, n_tokens: int) -> list[Tensor]:
-    """`tokens` in parts that are computed at a time; none where there are no tokens."""
-    size = _at_once(model, n_tokens)
-    return [tokens[first : first + size] for first in range(0, len(tokens), size)]
-
-
 # --- results ----------------------------------------------------------------------------------------------------------
 
 
-def _result(paths: list[_Path], shares: list[Tensor], steps: int, layer: int, reference: Reference) -> Attribution:
+def _result(paths: list[Path], shares: list[Tensor], steps: int, layer: int, reference: Reference) -> Attribution:
     a, b = paths
     matrix = (shares[0] @ shares[1].T).numpy()  # [T_a, T_b]
     if not np.isfinite(matrix).all():
@@ -390,7 +269,7 @@ def _exact(model: TextEncoder, a: Tokenized, b: Tokenized) -> Attribution:
             x = vectors_before(model, sentence, layer)
             vector, tangent = through_pool(model, x)
             every = torch.arange(len(sentence), device=x.device)
-            parts = [tangent(_directions(x[0], tokens)) for tokens in _chunks(every, model, len(sentence))]
+            parts = [tangent(single_directions(x[0], tokens)) for tokens in chunks_of(every, model, len(sentence))]
         vectors.append(vector[0].cpu().double())
         shares.append(torch.cat(parts).cpu().double())  # [T, E]
     size = float(vectors[0].norm() * vectors[1].norm())

@@ -21,7 +21,8 @@ import torch
 from encoder.errors import EncoderError
 from encoder.measure.norm_weighted import layer_shares
 from encoder.measure.sized import Sized
-from encoder.similarity.attribution import Attribution, attribute, splits_exactly, vectors_before
+from encoder.similarity.attribution import Attribution, attribute, splits_exactly
+from encoder.similarity.paths import vectors_before
 from encoder.text import Tokenized
 from encoder.text_encoder import TextEncoder
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from encoder import EncoderError, TextEncoder, similarity
 from encoder.hooks import current_visitor
 from encoder.pooling import POOLINGS, Dense, DenseConfig
-from encoder.similarity import attribution
+from encoder.similarity import attribution, paths
 from tests.engine.conftest import WORDS, tiny
 from tests.similarity.full_jacobians import attributed
 
@@ -150,7 +150,7 @@ def test_the_sum_and_the_symmetry_of_any_texts(a: str, b: str, layer: int, refer
 
 @given(steps=st.integers(1, 64), power=st.integers(0, 12))
 def test_the_points_integrate_polynomials(steps: int, power: int):
-    points, weights = attribution.nodes(steps)
+    points, weights = paths.nodes(steps)
     assert (points > 0).all()
     assert (points < 1).all()
     if power < 2 * steps:
@@ -202,7 +202,7 @@ def test_a_text_is_cut_where_embed_cuts_it(make_tiny: Callable[..., TextEncoder]
 def test_chunks_change_nothing(make_tiny: Callable[..., TextEncoder], monkeypatch: pytest.MonkeyPatch):
     model = make_tiny()
     whole = similarity.attribute(model, TINY_A, TINY_B, steps=4)
-    monkeypatch.setattr(attribution, "CHUNK_NUMBERS", 1)
+    monkeypatch.setattr(paths, "CHUNK_NUMBERS", 1)
     moments = list(similarity.attribute_gradually(model, TINY_A, TINY_B, steps=4))
     np.testing.assert_allclose(moments[-1].attribution.matrix, whole.matrix, atol=1e-6)
     assert len(moments) == 4 * (7 + 6) + 1
@@ -242,63 +242,3 @@ def test_threads_share_a_model(make_tiny: Callable[..., TextEncoder]):
 
 def test_the_cache_knows_the_size(make_tiny: Callable[..., TextEncoder]):
     assert similarity.attribute(make_tiny(), TINY_A, TINY_B, 3).nbytes == 9 * 8 * 8
-
-
-# --- errors -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"layer": 4}, "choose 0 to 3"),
-        ({"layer": -1}, "choose 0 to 3"),
-        ({"layer": True}, "choose 0 to 3"),
-        ({"steps": 0}, "from 1 on"),
-        ({"steps": "many"}, "from 1 on"),
-        ({"reference": "mask"}, "pad, zero"),
-    ],
-)
-def test_wrong_arguments(make_tiny: Callable[..., TextEncoder], options: dict, said: str):
-    with pytest.raises(EncoderError, match=said):
-        similarity.attribute(make_tiny(), TINY_A, TINY_B, **options)
-
-
-def test_models_that_cannot_be_attributed(make_tiny: Callable[..., TextEncoder], monkeypatch: pytest.MonkeyPatch):
-    model = make_tiny()
-    with monkeypatch.context() as patch:
-        patch.setattr(model.tokenizer, "pad_id", None)
-        with pytest.raises(EncoderError, match="'zero'"):
-            similarity.attribute(model, TINY_A, TINY_B)
-        assert similarity.attribute(model, TINY_A, TINY_B, 3).is_exact
-    with monkeypatch.context() as patch:
-        patch.setattr(attribution, "LONGEST", 8)
-        with pytest.raises(EncoderError, match="9 tokens"):
-            similarity.attribute(model, TINY_A, TINY_B)
-    with monkeypatch.context() as patch:
-        patch.setattr(attribution, "FIRST_STEPS", 1)
-        patch.setattr(attribution, "MOST_STEPS", 2)
-        with pytest.raises(EncoderError, match="after 2 steps"):
-            similarity.attribute(model, TINY_A, TINY_B)
-    model.encoder.train()
-    with pytest.raises(EncoderError, match="training"):
-        similarity.attribute(model, TINY_A, TINY_B)
-    half = make_tiny()
-    half.encoder.bfloat16()
-    with pytest.raises(EncoderError, match="float32"):
-        similarity.attribute(half, TINY_A, TINY_B)
-
-
-def test_a_reference_without_direction(make_tiny: Callable[..., TextEncoder]):
-    """At the output a reference of zeros pools to zero, which has no cosine."""
-    model = with_dense(make_tiny(), activation="tanh", bias=False)
-    with pytest.raises(EncoderError, match="reference"):
-        similarity.attribute(model, TINY_A, TINY_B, 3, reference="zero")
-
-
-def test_broken_weights(make_tiny: Callable[..., TextEncoder]):
-    model = make_tiny()
-    with torch.no_grad():
-        model.encoder.block(1).ffn.w_out.weight.fill_(float("nan"))
-    for layer in (0, 3):
-        with pytest.raises(EncoderError):
-            similarity.attribute(model, TINY_A, TINY_B, layer)
