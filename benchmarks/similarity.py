@@ -1,10 +1,8 @@
 """Attribution of a sentence similarity: against D backward passes, its time at 24 tokens, its memory at 128.
 
-D backward passes are how the method is usually computed: the points of a path as one batch, and a gradient of each
-dimension of the sentence vector. Both sides take the same points and texts, and give the same matrix.
+The usual computation needs D backward passes: a gradient of each dimension of the sentence vector, with the points of a
+path as one batch. Both sides take the same points and texts, and give the same matrix.
 """
-
-from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator

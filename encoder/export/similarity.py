@@ -3,8 +3,6 @@
 Shapes: T_a, T_b tokens of the two texts, W_a, W_b their words.
 """
 
-from __future__ import annotations
-
 from encoder.errors import EncoderError
 from encoder.export.document import Section, document
 from encoder.export.python_code import Origin, model_lines
@@ -37,7 +35,7 @@ def file(
     if suffix == ".parquet":
         return as_parquet(similarity_frame(found), {**said, "Text": texts(found)})
     return document(
-        f"Why are these two alike? {model.name}",
+        f"Why are these two sentences alike? {model.name}",
         sections(found, deletion),
         text=texts(found),
         facts=said,
@@ -87,7 +85,7 @@ def sections(found: Attribution, deletion: WordScores | None = None) -> list[Sec
         Section("The largest cells", table=largest),
     ]
     if deletion is not None:
-        note = "Change: the cosine minus the cosine without the word. A text without a word can be an unusual text."
+        note = "Change: the cosine minus the cosine without the word. A text without a word may be unusual."
         parts.append(Section("Leaving words out", sentences=[note], table=word_frame(word_scores(found), deletion)))
     return parts
 

@@ -4,8 +4,7 @@
     found.matrix                                              # [T_a, T_b], adds up to the cosine less reference terms
     similarity.attribute(model, a, b, layer=model.config.n_layers)  # the exact split of the output vectors
 
-`attribution` has the split, `paths` and `tangents` the integrated derivatives that it needs, `comparison` what people
-use instead.
+`attribution` has the split, `paths` and `tangents` the integrated derivatives, `comparison` the simpler measures.
 """
 
 from encoder.similarity.attribution import (

@@ -8,8 +8,8 @@ of norm 1, and J its mean Jacobian on the straight path from r to x:
     A_ij = (J_a (x_i - r_a,i)) . (J_b (y_j - r_b,j)),
     sum of A = (e(x) - e(r_a)) . (e(y) - e(r_b)) = cos(a, b) - cos(a, r_b) - cos(r_a, b) + cos(r_a, r_b).
 
-J (x_i - r_i) is the derivative in one direction, so each point of the path needs T directions and no gradient of each
-of the D outputs. The mean over the path is a Gauss-Legendre sum. The paper adapts its models so that the reference
+J (x_i - r_i) is the derivative in one direction. So each point of the path needs T directions instead of D gradients.
+The mean over the path is a Gauss-Legendre sum. The paper adapts its models so that the reference
 terms vanish; here the model stays as it is, and the terms are part of the result.
 
 Limits: another reference gives another map. The sum is checked; a single cell has no such check.
@@ -17,8 +17,6 @@ Limits: another reference gives another map. The sum is checked; a single cell h
 Shapes: T_a, T_b tokens of the two texts, T tokens of one, C directions, N points of the path, D d_model,
 E width of the sentence vector.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
@@ -152,7 +150,7 @@ def attribute_gradually(
     sentences = [model.tokenize(text, max_tokens=model.max_embed_tokens) for text in (a, b)]
     for sentence in sentences:
         if len(sentence) > LONGEST:
-            raise EncoderError(f"This text has {len(sentence):,} tokens; attribution takes up to {LONGEST:,}: cut it.")
+            raise EncoderError(f"This text has {len(sentence):,} tokens: shorten it to at most {LONGEST:,}.")
     if layer == model.config.n_layers and splits_exactly(model):
         yield Progress(1.0, 0, _exact(model, sentences[0], sentences[1]))
         return
@@ -192,7 +190,7 @@ def _check(model: TextEncoder, layer: object, steps: object, reference: object) 
     if not isinstance(layer, int) or isinstance(layer, bool) or not 0 <= layer <= n_layers:
         raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}; {n_layers} is the output.")
     if steps != "auto" and (not isinstance(steps, int) or isinstance(steps, bool) or steps < 1):
-        raise EncoderError(f"steps={steps!r} is no number of steps: give a whole number from 1 on, or 'auto'.")
+        raise EncoderError(f"steps={steps!r} is not a number of steps: give a whole number from 1 on, or 'auto'.")
     if reference not in REFERENCES:
         raise EncoderError(f"reference={reference!r}: choose one of {', '.join(REFERENCES)}.")
     if reference == "pad" and not model.can_pad and not (layer == n_layers and splits_exactly(model)):
@@ -209,8 +207,8 @@ def _check(model: TextEncoder, layer: object, steps: object, reference: object) 
 def _try_steps(model: TextEncoder, paths: list[Path], layer: int) -> Iterator[tuple[int, float]]:
     """Numbers of steps, each with a bound of its error, up to MOST_STEPS.
 
-    The sum over tokens needs one direction, the whole of x - r: this costs little beside T directions. Errors of the
-    two texts may cancel in the sum of the matrix; they may not in this bound.
+    The sum over tokens needs only the direction x - r, which costs little compared with T directions. Errors of the two
+    texts may cancel in the sum of the matrix, but not in this bound.
     """
     tried: list[tuple[int, float]] = []
     steps = FIRST_STEPS

@@ -1,17 +1,15 @@
-"""What people use in place of attribution, and how well each measure agrees with a deletion test.
+"""Simpler measures than attribution, and how well two measures agree, such as each with a deletion test.
 
 - Output-token similarity: the cosine of two output vectors, as in BERTScore (Zhang et al. 2020).
 - Attention and norm-weighted attention (Kobayashi et al. 2020): what each token receives, averaged over layers, heads
   and queries. Neither knows the other text.
 - Leaving words out: the change of the cosine when a word is deleted from its text.
 
-Limits: a text without a word is another text, perhaps an unusual one, so deletion is no ground truth. Words act
-together, and deleting one at a time does not show that.
+Limits: a text without a word may be unusual, so deletion is not the ground truth. Deleting single words does not show
+how words act together.
 
 Shapes: T_a, T_b tokens and W_a, W_b words of the two texts, T tokens and W words of one, n = W_a + W_b.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 
@@ -26,7 +24,7 @@ from encoder.similarity.paths import vectors_before
 from encoder.text import Tokenized
 from encoder.text_encoder import TextEncoder
 
-#: A rank correlation of fewer words says nothing.
+#: With fewer words a rank correlation has no meaning.
 FEWEST_WORDS = 4
 
 
@@ -50,7 +48,7 @@ class Agreement:
     """Spearman's rank correlation of two measures over the words of both texts, -1 to 1.
 
     low, high: the middle 95 % of the correlations of `resamples` bootstrap samples, which draw words with replacement.
-    Few words give a wide interval; the words of one pair of texts are no sample of all texts.
+    Few words give a wide interval; the words of one pair of texts do not represent all texts.
     """
 
     correlation: float
@@ -77,7 +75,7 @@ def leave_words_out(model: TextEncoder, a: str, b: str) -> WordScores:
     """Cosine minus cosine without the word, for each word of a and of b: above 0 where the word makes them more alike.
 
     A word is deleted from its text with one space, and the text is tokenized again. A text that `embed` cuts is cut
-    here first. Raises TextError where the tokenizer has nothing left to give.
+    here first. Raises TextError if no token is left.
     """
     sentences = [model.tokenize(text, max_tokens=model.max_embed_tokens) for text in (a, b)]
     cut = [_kept_text(sentence) for sentence in sentences]
@@ -130,12 +128,12 @@ def method_scores(model: TextEncoder, found: Attribution) -> dict[str, WordScore
 def agreement(one: WordScores, other: WordScores, resamples: int = 2000, seed: int = 0) -> Agreement:
     """How alike two measures order the words of both texts; the interval is a bootstrap over words.
 
-    Raises EncoderError for measures of other words, for fewer than FEWEST_WORDS, and where a measure is the same for
-    all words. Samples with such a measure are left out of the interval.
+    Raises EncoderError for measures of different words, for fewer than FEWEST_WORDS, and for a measure that is the same
+    for all words. Samples with such a measure are left out of the interval.
     """
     pairs = np.stack([one.both, other.both]) if len(one.both) == len(other.both) else np.zeros((2, 0))
     if (one.words_a, one.words_b) != (other.words_a, other.words_b):
-        raise EncoderError("The two measures are of other words: compute both from the same texts.")
+        raise EncoderError("The two measures score different words: compute both from the same texts.")
     n_words = pairs.shape[1]
     if n_words < FEWEST_WORDS:
         raise EncoderError(f"The texts have {n_words} words: a rank correlation needs at least {FEWEST_WORDS}.")

@@ -3,8 +3,6 @@
 Shapes: T tokens, C directions, N points of the path, D d_model, E width of the sentence vector.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args

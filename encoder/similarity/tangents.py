@@ -9,8 +9,6 @@ Shapes: N points, C directions (N is 1, or N = C: one direction for each point),
 K width of a head, F width of the FFN, E width of the sentence vector.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

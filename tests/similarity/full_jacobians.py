@@ -1,8 +1,6 @@
 """Attribution with full Jacobians in double precision: D backward passes for each point, and none of the engine's
 derivatives. The blocks are the model's own, with torch's kernels and torch's autograd."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 

@@ -1,7 +1,5 @@
 """Attribution of the cosine: its sums, the same numbers from full Jacobians, and what cannot be attributed."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import threading

@@ -1,7 +1,5 @@
 """The measures beside attribution, and how well two measures agree."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 
@@ -104,7 +102,7 @@ def test_agreement_says_what_it_cannot_compare():
         similarity.agreement(scores(1, 2, 3), scores(1, 2, 3))
     with pytest.raises(EncoderError, match="no order"):
         similarity.agreement(scores(1, 1, 1, 1), scores(1, 2, 3, 4))
-    with pytest.raises(EncoderError, match="other words"):
+    with pytest.raises(EncoderError, match="different words"):
         similarity.agreement(scores(1, 2, 3, 4), scores(1, 2, 3, 4, 5))
 
 

@@ -1,7 +1,5 @@
 """What cannot be attributed, each with a sentence."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 

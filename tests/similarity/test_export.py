@@ -1,7 +1,5 @@
 """`encoderscope similarity`, and the files and the figure that it writes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
