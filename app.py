@@ -71,6 +71,7 @@ SECTIONS = {
         Room("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", former="steps"),
         Room("by_hand", "By hand: “The cat sat”", "edit_note", "One small layer, every number editable", traced=False,
              former="worked_example"),
+        Room("glossary", "Glossary", "menu_book", "The words of these pages, defined", traced=False),
     ],
 }  # fmt: skip
 ROOMS = [room for rooms in SECTIONS.values() for room in rooms]

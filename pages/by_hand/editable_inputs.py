@@ -123,9 +123,9 @@ def matrix(name: str, base: Inputs, title: str, rows: tuple[str, ...] | None = N
         key=key(name),
         width="stretch",
         hide_index=rows is None,
-        column_config={
-            column: st.column_config.NumberColumn(column, format="%.4g", step=1e-6, width=58) for column in columns
-        },
+        # An empty heading would be read aloud as nothing.
+        column_config={"_index": st.column_config.Column("Token")}
+        | {column: st.column_config.NumberColumn(column, format="%.4g", step=1e-6, width=58) for column in columns},
     )
     numbers = tuple(tuple(None if pd.isna(value) else float(value) for value in row) for row in edited.to_numpy())
     return numbers[0] if vector else numbers

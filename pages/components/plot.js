@@ -13,7 +13,7 @@ const POINT_KEYS = "Arrow keys move over the points, Enter selects, Escape clear
 
 class PlotView extends Drawing {
   constructor(parent) {
-    const host = make("div", { class: "enc-focus", tabindex: "0" });
+    const host = make("div", { class: "enc-focus" });
     const cursorBox = make("div", { class: "enc-cursor", hidden: "" });
     const chip = make("div", { class: "enc-chip", "aria-hidden": "true", hidden: "" });
     super(parent, "This chart", "enc-plot", host, cursorBox, chip);
@@ -98,7 +98,9 @@ class PlotView extends Drawing {
   describe() {
     const hasPoints = this.figure.data.some((trace) => /^scatter/.test(trace.type ?? "scatter"));
     const keys = this.maps.length ? MAP_KEYS : hasPoints ? POINT_KEYS : "";
-    this.host.setAttribute("role", keys ? "application" : "img");
+    this.host.setAttribute("role", keys ? "application" : "figure");
+    if (keys) this.host.setAttribute("tabindex", "0");
+    else this.host.removeAttribute("tabindex"); // no key does anything here
     this.host.setAttribute("aria-label", `${this.header.alt} ${keys}`.trim());
     if (keys) this.host.setAttribute("aria-roledescription", this.maps.length ? "heat map" : "chart");
     else this.host.removeAttribute("aria-roledescription");

@@ -18,8 +18,8 @@ def exists(folder: str) -> bool:
     return (PAGES / folder / "page.py").is_file()
 
 
-def link(folder: str, label: str, icon: str = "arrow_forward") -> None:
-    """Draw a link to a page."""
+def link(folder: str, label: str | None = None, icon: str = "arrow_forward") -> None:
+    """Draw a link to a page. label: its title, if there is none."""
     if exists(folder):
         st.page_link(f"pages/{folder}/page.py", label=label, icon=f":material/{icon}:")
 

@@ -57,7 +57,7 @@ def moments_table(selected: Selected, step: explain.Normalised) -> str:
         "normalised": (float(step.normalised.mean()), float(step.normalised.std())),
         after: tuple(float(values[row, selected.token]) for values in statistics.after),
     }
-    lines = ["| | mean | std |", "|---|---:|---:|"]
+    lines = ["| Values | mean | std |", "|---|---:|---:|"]
     for what, (mean, std) in rows.items():
         if abs(mean) <= statistics.rounding * std:
             mean = 0.0  # only rounding

@@ -1,0 +1,77 @@
+"""Links from words to the glossary, and its text in Markdown. `glossary_terms.py` has the terms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from pages.core import links
+from pages.core.glossary_terms import GROUPS, TERMS, Term
+
+#: More links than this in an opening would hide what it says.
+MOST_LINKS = 3
+
+#: A link to the glossary looks like its sentence: only the dots under it say that a definition exists.
+STYLE = """
+.stApp .stMarkdown a[href^="glossary?"] { color: inherit; text-decoration: underline dotted;
+  text-underline-offset: 0.2em; }
+"""
+
+#: Names, formulas, code, links and coloured words are left as they are.
+_PROTECTED = re.compile(r"(\*\*.+?\*\*|`[^`]*`|\$[^$]*\$|!?\[[^\]]*\]\([^)]*\)|:\w+\[[^\]]*\])", re.DOTALL)
+_BY_WORD = {word.lower(): term for term in TERMS for word in (term.name, *term.words)}
+#: Longer words first: “attention sink” is one term. "[MASK]" is no use of “mask”.
+_WORDS = re.compile(
+    r"(?<![\w\[-])(" + "|".join(re.escape(word) for word in sorted(_BY_WORD, key=len, reverse=True)) + r")(?![\w\]-])",
+    re.IGNORECASE,
+)
+
+
+def linked(text: str, most: int = MOST_LINKS) -> str:
+    """Markdown in which the first use of each term, of the first `most` terms, links to its definition.
+
+    The definition is the link's title, so a pointer over the word shows it. Without a glossary page, `text` itself.
+    """
+    if not links.exists("glossary"):
+        return text
+    seen: set[str] = set()
+    parts = _PROTECTED.split(text)
+    parts[::2] = [_WORDS.sub(_linker(seen, most), part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _linker(seen: set[str], most: int) -> Callable[[re.Match[str]], str]:
+    def link(found: re.Match[str]) -> str:
+        term = _BY_WORD[found.group().lower()]
+        if term.key in seen or len(seen) == most:
+            return found.group()
+        seen.add(term.key)
+        return f'[{found.group()}](glossary?term={term.key} "{term.definition}")'
+
+    return link
+
+
+def entry(term: Term) -> str:
+    """A term in Markdown: its name, definition, formula or number, and source."""
+    more = re.sub(r"\]\(#([\w-]+)\)", r"](glossary?term=\1)", term.more)
+    return f"**{_escaped(term.name)}**  \n{_text(term, more)}"
+
+
+def document(titles: Mapping[str, str]) -> str:
+    """The whole glossary as a Markdown file. titles: folder of a page -> its title."""
+    lines = ["# Glossary", "", "The page Glossary shows the same text. `python -m docs.glossary` writes this file."]
+    for group, terms in GROUPS.items():
+        lines += ["", f"## {group}"]
+        for term in terms:
+            lines += ["", f"### {_escaped(term.name)}", "", f"{_text(term, term.more)}  ", f"Page: {titles[term.page]}"]
+    return "\n".join(lines) + "\n"
+
+
+def _text(term: Term, more: str) -> str:
+    source = f"Source: {term.source}." if term.source else ""
+    return "  \n".join(filter(None, (_escaped(term.definition), more, source)))
+
+
+def _escaped(text: str) -> str:
+    """Plain text inside Markdown."""
+    return re.sub(r"([_\[\]<>*#])", r"\\\1", text)

@@ -1,0 +1,15 @@
+"""The values of the page Glossary in the address."""
+
+from dataclasses import dataclass
+
+from pages.core.glossary_terms import BY_KEY
+from pages.core.params import Param, choice
+from pages.core.url_state import state
+
+
+@state.register
+@dataclass(frozen=True)
+class Params:
+    """The page's value. term: the selected term; "": none."""
+
+    term: Param[str] = choice("", ("", *BY_KEY))
