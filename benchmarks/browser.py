@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from benchmarks import report, rivals, serving, subjects
+from benchmarks import report, rivals, serving, subjects, vitals
 from benchmarks.report import Figure
 from benchmarks.visitor import PATIENCE_MS, WAIT_MS, Chosen, SimulatedVisitor, words
 
@@ -45,6 +45,7 @@ def run(*, lengths: Sequence[int], long: Sequence[int], repeats: int, rounds: in
     with serving.chromium() as browser, serving.app() as app:
         visitor = SimulatedVisitor(browser, f"{app.url}/?text={quote(words(16, seed=1))}")
         yield visitor.first_visit()
+        yield from vitals.figures(browser, app, repeats)
         for n_tokens in lengths:
             yield from sentence_figures(visitor, browser, n_tokens, repeats, rounds)
             yield from switch_figures(visitor, browser, n_tokens, repeats, rounds)

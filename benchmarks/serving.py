@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
 import socket
@@ -51,6 +52,13 @@ class App:
         import psutil
 
         return psutil.Process(self.process.pid).memory_info().rss
+
+
+def pages() -> dict[str, str]:
+    """Folder of each page -> its title. The registry is read, as app.py would draw a page when imported."""
+    tree = ast.parse(find_app().read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Room"]
+    return {ast.literal_eval(call.args[0]): ast.literal_eval(call.args[1]) for call in calls}
 
 
 @contextlib.contextmanager
