@@ -67,7 +67,7 @@ def visit(browser: Any, url: str, path: str) -> dict[str, Any]:
 
 
 def click_cells(browser: Any, url: str, repeats: int) -> list[float]:
-    """Seconds from a click on a cell to the next paint, for cells along a diagonal; of pointer and click the slowest."""
+    """Seconds from a click on a cell to the next paint, for cells on the diagonal: the slowest event of each click."""
     page = _open(browser, url + HEADS)
     try:
         cells = page.locator(CELLS).first

@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def pooling_block(n_tokens: int, size: int) -> int:
-    """Side, in tokens, of the block that one cell stands for in a map of at most `size` cells. 1 means exact."""
+    """Side, in tokens, of the block that one cell shows in a map of at most `size` cells. 1 means exact."""
     return -(-n_tokens // size)
 
 

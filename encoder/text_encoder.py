@@ -265,7 +265,7 @@ def build(
     tokenizer: Tokenizer,
     *,
     seed: int = 0,
-    name: str = "from scratch",
+    name: str = "untrained",
     device: torch.device | str = "cpu",
     dtype: str = "float32",
 ) -> TextEncoder:

@@ -4,9 +4,9 @@ import { FAINTEST, legendStart, lineStyle, make, shadeStrength, strongest, sum, 
 const LINES_HELP =
   "Point at a token, click it or use the arrow keys: its lines alone, with their numbers. Escape shows all again.";
 const TEXT_HELP =
-  "Point at a word, click it or use the arrow keys: the text is shaded by that word. Escape brings the shades back.";
+  "Point at a word, click it or use the arrow keys: the text is shaded by that word. Escape shows all again.";
 
-// The weights [head, query, key]: 32-bit numbers, or 16-bit ones that stand for 0 to 1.
+// The weights [head, query, key]: 32-bit numbers, or 16-bit ones that mean 0 to 1.
 function decode({ weights, whole }) {
   const { buffer } = Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0));
   return whole ? Float32Array.from(new Uint16Array(buffer), (value) => value / 65535) : new Float32Array(buffer);

@@ -52,7 +52,7 @@ class Lines(HeadView):
     def frame(self) -> pd.DataFrame:
         """A row a line: the weights from the threshold on, of the selected tokens where there are any.
 
-        query, key: position of the first token that a row or column of the maps stands for.
+        query, key: position of the first token that a row or column of the maps shows.
         """
         cells = self._cells(most=None)
         order = np.lexsort((cells.columns, cells.rows, cells.heads))

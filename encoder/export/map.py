@@ -54,7 +54,7 @@ class Map(HeadView):
     def frame(self) -> pd.DataFrame:
         """A row a cell: layer, head, and the columns of `tables.attention_frame`.
 
-        query, key: position of the first token that a row or column of the map stands for.
+        query, key: position of the first token that a row or column of the map shows.
         """
         weights, block = self.cells
         table = attention_frame(weights, self.shown.query_labels, key_labels=self.shown.key_labels, block=block)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from encoder.explain.cost import Cost
     from encoder.similarity import Attribution, WordScores
 
-#: Up to this many tokens each way a map has a cell for each weight; above, a cell stands for a block of tokens.
+#: Up to this many tokens each way a map has a cell for each weight; above, a cell shows a block of tokens.
 EXACT_TOKENS = 256
 
 

@@ -196,7 +196,7 @@ def _texts(
 def _arrows(
     figure: go.Figure, edges: Sequence[DrawnEdge], places: Mapping[str, Rectangle], rows: list[list[DrawnBlock | Stack]]
 ) -> None:
-    """Arrows from block to block; the small blocks stand for layers that are not drawn."""
+    """Arrows from block to block; the small blocks replace layers that are not drawn."""
     stand_in = _stand_ins(edges, places, rows)
     done: set[tuple[str, str]] = set()
     for edge in edges:
@@ -213,7 +213,7 @@ def _arrows(
 def _stand_ins(
     edges: Sequence[DrawnEdge], places: Mapping[str, Rectangle], rows: list[list[DrawnBlock | Stack]]
 ) -> dict[str, str]:
-    """Key of a block that is not drawn -> the small block that stands for its layer."""
+    """Key of a block that is not drawn -> the small block that replaces its layer."""
     drawn = {block.key for row in rows for block in row}
     layers = [getattr(block, "layer", None) for row in rows for block in row if not isinstance(block, Stack)]
     here = next(layer for layer in layers if layer is not None)

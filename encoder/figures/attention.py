@@ -47,7 +47,7 @@ Places = tuple[Sequence[int | None], Sequence[int | None]]
 class AttentionCells:
     """The numbers of an attention map. weights [rows, columns] float32; rows, columns: the cell's place on its axis.
 
-    A place counts blocks of `block` tokens: cell (r, c) stands for query tokens rows[r] x block onwards, key tokens
+    A place counts blocks of `block` tokens: cell (r, c) shows query tokens rows[r] x block onwards, key tokens
     columns[c] x block onwards. query_names and key_names: what the axis calls each place, from place 0 on.
     """
 

@@ -34,7 +34,7 @@ def window_spec(
     Args:
         attention: [rows, columns], the weights of the window, or their block-wise maxima.
         labels: of all T tokens of the text.
-        block: cell (r, c) stands for query tokens row_offset + r x block onwards, and as many key tokens.
+        block: cell (r, c) shows query tokens row_offset + r x block onwards, and as many key tokens.
         row_offset, column_offset: first query and key token of the window.
         scale, log, colours, selected: as in `attention_spec`.
 

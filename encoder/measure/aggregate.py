@@ -25,9 +25,9 @@ PAIRS = ("all", "a-b", "b-a", "a-a", "b-b")
 
 @dataclass(frozen=True)
 class TokenMap:
-    """A map whose rows and columns stand for tokens, or for words of several tokens.
+    """A map whose rows and columns show tokens, or for words of several tokens.
 
-    weights [R, C]; queries, keys: the token positions that each row and column stands for; query_labels, key_labels:
+    weights [R, C]; queries, keys: the token positions that each row and column shows; query_labels, key_labels:
     the same as a person reads them; n_padding: rows of padding, the last ones.
     """
 
@@ -77,7 +77,7 @@ def token_map(
 def token_groups(
     trace: Trace, *, pairs: Pairs = "all", words: bool = False, padding: bool = False
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
-    """Which tokens each row and each column of a `token_map` with these options stands for."""
+    """Which tokens each row and each column of a `token_map` with these options shows."""
     sentence = tokens.sentences(trace)
     first, second = (None, None) if pairs == "all" else ("ab".index(side) for side in pairs.split("-"))
     shown = [index for index, real in enumerate(tokens.is_real(trace)) if real or padding]

@@ -1,6 +1,6 @@
 """One head's attention map with the options of a page: by tokens or words, between sentences, averaged, for any length.
 
-A row stands for a query token or word, a column for a key. Where layer or head is None, the map is averaged over it.
+A row shows a query token or word, a column a key. Where layer or head is None, the map is averaged over it.
 
 Shapes: T tokens, R rows, C columns.
 """

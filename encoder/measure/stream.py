@@ -111,7 +111,7 @@ def head_differences(one: Trace, other: Trace, layer: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class MapDifference(Sized):
-    """One head's map in pre-norm minus that in post-norm. values [S, S] float32; block: tokens that a cell stands for.
+    """One head's map in pre-norm minus that in post-norm. values [S, S] float32; block: tokens that a cell shows.
 
     pre, post: both maps, block-wise maxima where block > 1; row, column: the cell in which they differ most.
     """

@@ -84,7 +84,7 @@ class Compared:
         lines.append(f"Difference: teal where {more.name} attends more, orange where {less.name} does.")
         if self.found.block > 1:
             lines.append(
-                f"{len(self.found.alignment):,} tokens: a cell stands for {self.found.block} × {self.found.block} "
+                f"{len(self.found.alignment):,} tokens: a cell covers {self.found.block} × {self.found.block} "
                 "pairs of tokens. It shows their largest weight, or their difference farthest from 0."
             )
         elif any(self.sides.alignment.gaps):

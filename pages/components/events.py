@@ -12,7 +12,7 @@ from pages.core import url_state
 
 
 class PlotEvent(TypedDict):
-    """A click on a `plot`, or a key that stands for one. `axis`:
+    """A click on a `plot`, or a key with the same effect. `axis`:
 
     "cell"   a cell of a map: `i` (query, row) and `j` (key, column) are integer token positions, `trace` its trace;
     "x", "y" a tick label of a token axis: `j` or `i` is the token's position;

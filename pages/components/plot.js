@@ -179,7 +179,7 @@ class PlotView extends Drawing {
     this.hideTip();
   }
 
-  // Plotly reports a cell once: unless it forgets the cell, the next move inside it would not bring the label back.
+  // Plotly reports a cell once: unless it forgets the cell, the next move inside it would not show the label again.
   hideTip() {
     this.tip.hide();
     if (this.maps?.length && this.host._fullLayout) this.plotly.Fx.unhover(this.host);

@@ -57,7 +57,7 @@ def plot(
             "maps": label of a `store` of "maps", float32 [L, H, R, C]; "scaleToMax": the colours run to the map's
             largest weight.
         selected: (queries, keys), each a position, several, or None: these rows and
-            columns are framed in every map of the figure, unless it brings `layout.shapes` of its own.
+            columns are framed in every map of the figure, unless it has `layout.shapes` of its own.
         on_event: called with each click before the page runs, so it may set the state of other widgets.
 
     """

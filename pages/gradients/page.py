@@ -209,7 +209,7 @@ def limits(setting: gradients.Setting) -> None:
             f"tokens. {gradients.MASK_SHARE:.0%} of them are masked, all with one token; the loss is their mean "
             "cross-entropy. With one seed, both placements have the same weights and tokens.\n\n"
             "**Theory.** Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, sections 3.2 and "
-            "3.3. Our attention differs in one point: it has W_O after W_V, as real encoders do. `docs/models.md` "
+            "3.3. Our attention differs in one point: it has W_O after W_V, as real encoders do. `docs/experiments.md` "
             "has the figures of `python -m benchmarks.gradients`, at width 256 and up to 24 layers.\n\n"
             "**Limits.** Theorem 1 gives upper bounds, at initialisation only. Adam divides each gradient by its "
             "running size, so a large gradient need not make a large step. Whether these gradients explain warm-up is "

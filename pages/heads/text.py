@@ -54,7 +54,7 @@ def draw_text(view: View, head: Map) -> Text:
 
 
 def _meaning(found: Shades) -> str:
-    """What a shade stands for."""
+    """What a shade means."""
     if not found.selected:
         return (
             "Shade: the mean weight that a token receives from all tokens. Point at a token to see its own attention. "
