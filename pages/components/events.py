@@ -9,6 +9,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 import streamlit as st
 
 from pages.core import url_state
+from pages.core.params import ZoomWindow
 
 
 class PlotEvent(TypedDict):
@@ -29,13 +30,6 @@ class PlotEvent(TypedDict):
     x: NotRequired[Any]
     y: NotRequired[Any]
     shift: NotRequired[bool]
-
-
-class ZoomWindow(TypedDict):
-    """The window of a zoomed plot in axis units, low before high, also on an axis that runs downwards."""
-
-    x: list[float]
-    y: list[float]
 
 
 class GridEvent(TypedDict):
@@ -181,10 +175,16 @@ def _positions(value: object, count: int) -> list[int] | None:
 
 def zoom_window(value: object) -> ZoomWindow | None:
     """A zoom window as the browser sent it; None if it shows all or is invalid."""
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         return None
     sides = [_range(value.get(name)) for name in ("x", "y")]
     return None if None in sides else {"x": sides[0], "y": sides[1]}  # type: ignore[typeddict-item]
+
+
+def zoom_heard(value: object) -> int:
+    """Number of the newest zoom that the browser sent, 0 before the first."""
+    number = value.get("id") if isinstance(value, Mapping) else None
+    return int(number) if _is_index(number) else 0  # type: ignore[arg-type]
 
 
 def _range(value: object) -> list[float] | None:

@@ -1,11 +1,13 @@
 // All heads of a model as small maps on one canvas: layers down, heads across, or in a sorted order.
 import { make, threeDigits } from "../../encoder/export/drawing.js";
+import { gestures, listenToFinger } from "./finger.js";
 import { cellAt, cellCorner, drawGrid, gridLayout, measureColour, saveGrid } from "./grid_picture.js";
 import { saveButtons } from "./picture.js";
 import { Drawing, everyFrame, mounted, readTheme, sameBytes, stored } from "./shared.js";
 import { Thumbnails } from "./thumbnails.js";
 
 const PREVIEW = 176; // pixels of the map in the label under the pointer
+const TAPS_HELP = "Tap a head to open it, long press to pin it.";
 const KEYS_HELP = "Arrow keys move over the heads, Enter opens one, P pins it, Escape clears.";
 
 class GridView extends Drawing {
@@ -27,6 +29,7 @@ class GridView extends Drawing {
     this.listen(canvas, "pointermove", (event) => this.hover(this.cellUnder(event), event));
     this.listen(canvas, "pointerleave", () => this.hover(null));
     this.listen(canvas, "click", (event) => this.onClick(event));
+    listenToFinger(this, canvas, { hold: (touch) => this.onClick({ ...touch, shiftKey: true }) });
     this.listenToKeys(canvas);
     this.listen(canvas, "focus", () => this.paintSoon());
     this.listen(canvas, "blur", () => {
@@ -56,7 +59,7 @@ class GridView extends Drawing {
     this.cells = header.order ?? header.layers.flatMap((_, row) => header.heads.map((_, column) => [row, column]));
     if (this.focused >= this.cells.length) this.focused = null;
     if (this.focused !== null && selectedElsewhere) this.focused = this.indexOf(this.selected);
-    this.canvas.setAttribute("aria-label", `${header.alt} ${KEYS_HELP}`);
+    this.canvas.setAttribute("aria-label", `${header.alt} ${gestures(TAPS_HELP, KEYS_HELP)}`);
     this.fillLegend();
     this.paint();
   }

@@ -1,10 +1,12 @@
 // Tokens on two sides and a line for every weight: queries on the left attend to keys on the right.
 import { make, strongest, sum, threeDigits } from "../../encoder/export/drawing.js";
+import { gestures, listenToFinger } from "./finger.js";
 import { drawLines, drawSquares, KEY, levelsOf, QUERY, saveLines } from "./lines_picture.js";
 import { saveButtons } from "./picture.js";
 import { Drawing, everyFrame, luminance, mounted, readTheme, rgb } from "./shared.js";
 
 const TITLES = ["attends from", "", "attends to"];
+const TAPS_HELP = "Tap a token to select it, long press to add one.";
 const KEYS_HELP =
   "Arrow keys move over the tokens and between the sides, Enter selects one, Shift with Enter adds one, " +
   "Escape clears.";
@@ -29,6 +31,7 @@ class LinesView extends Drawing {
       this.listen(element, "pointermove", (event) => event.pointerType !== "touch" && this.point(side, event));
       this.listen(element, "pointerleave", () => this.move(null));
       this.listen(element, "click", (event) => this.onClick(side, event));
+      listenToFinger(this, element, { hold: (touch) => this.onClick(side, { ...touch, shiftKey: true }) });
     });
     this.listenToKeys(body);
     this.listen(body, "blur", () => this.move(null));
@@ -45,7 +48,7 @@ class LinesView extends Drawing {
     const onPrimary = luminance(rgb(this.theme.primary)) > 0.3 ? "#111" : "#fff";
     this.root.style.setProperty("--enc-on-primary", onPrimary);
     this.selected = [new Set(header.queries), new Set(header.keys)];
-    this.body.setAttribute("aria-label", `${header.alt} ${KEYS_HELP}`);
+    this.body.setAttribute("aria-label", `${header.alt} ${gestures(TAPS_HELP, KEYS_HELP)}`);
     this.fillTop();
     this.fillSides();
     this.levels = levelsOf(this);

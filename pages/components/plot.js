@@ -1,13 +1,17 @@
 // Shows a Plotly figure and sends its clicks, zooms and keys to Python: `st.plotly_chart` has no clicks on a map.
 import { make } from "../../encoder/export/drawing.js";
 import { axisKey, labelsOf, mapsOf, namesOf, nest, revive } from "./figure.js";
-import { cellText, moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
-import { fitLabels, hideCovered, labelAt } from "./plot_labels.js";
+import { gestures } from "./finger.js";
+import { moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
+import { fitLabels, hideCovered } from "./plot_labels.js";
 import { plotLayout } from "./plot_layout.js";
+import { listenToPlotly, listenToPointer } from "./plot_pointer.js";
+import { readZoom, settleZoom, showZoom } from "./plot_zoom.js";
 import { loadPlotly, plotlyConfig } from "./plotly.js";
 import { download, Drawing, everyFrame, fileName, mounted, readTheme, stored } from "./shared.js";
 
-const SETTLED_MS = 150; // a zoom or pan ends when the pointer has been still for so long
+const MAP_TAPS = "Tap a cell or a token to select it, long press to select several, double tap to clear.";
+const POINT_TAPS = "Tap a point to select it.";
 const MAP_KEYS = "Arrow keys move over the cells, Enter selects, Escape clears, plus and minus zoom, 0 shows all.";
 const POINT_KEYS = "Arrow keys move over the points, Enter selects, Escape clears.";
 
@@ -26,13 +30,7 @@ class PlotView extends Drawing {
     this.listenToSize(this.root, everyFrame(() => this.root.clientWidth !== this.width && this.draw()));
     this.listenToKeys(host);
     this.listen(host, "blur", () => this.hideMarks());
-    this.listen(host, "pointermove", (event) => host.classList.toggle("enc-over-label", labelAt(this, event) !== null));
-    this.listen(host, "pointerleave", () => this.hideTip());
-    const press = (place) => void (this.pressed = place);
-    const first = { capture: true }; // before Plotly
-    this.listen(host, "pointerdown", (event) => press([event.clientX, event.clientY]), first);
-    this.listen(host, "pointercancel", () => press(null), first); // a finger scrolls the page
-    this.listen(host, "click", (event) => this.onLabelClick(event), first);
+    listenToPointer(this);
     this.listen(window, "enc-open", (event) => this.openPrefetched(event.detail));
   }
 
@@ -41,8 +39,10 @@ class PlotView extends Drawing {
   }
 
   async read({ header, arrays }, component) {
+    const isElsewhere = JSON.stringify(header.selected) !== JSON.stringify(this.header?.selected);
+    if (isElsewhere && document.activeElement !== this.host) this.cursor = null; // the arrow keys start at the selection
     this.header = header;
-    this.known = header.window;
+    readZoom(this);
     this.host.style.height = this.host.firstChild ? "" : `${header.height}px`; // the page does not jump when it is drawn
     this.plotly = await loadPlotly(header.plotly);
     if (this.gone || this.component !== component) return;
@@ -97,7 +97,8 @@ class PlotView extends Drawing {
 
   describe() {
     const hasPoints = this.figure.data.some((trace) => /^scatter/.test(trace.type ?? "scatter"));
-    const keys = this.maps.length ? MAP_KEYS : hasPoints ? POINT_KEYS : "";
+    let keys = hasPoints ? gestures(POINT_TAPS, POINT_KEYS) : "";
+    if (this.maps.length) keys = gestures(MAP_TAPS, MAP_KEYS);
     this.host.setAttribute("role", keys ? "application" : "figure");
     if (keys) this.host.setAttribute("tabindex", "0");
     else this.host.removeAttribute("tabindex"); // no key does anything here
@@ -119,12 +120,13 @@ class PlotView extends Drawing {
       this.config ??= plotlyConfig(this.plotly.Icons, (format) => this.save(format));
       await this.plotly[isNew ? "newPlot" : "react"](this.host, this.traces(), layout, this.config);
       if (this.gone) return;
-      if (isNew) this.listenToPlotly();
+      if (isNew) listenToPlotly(this);
       await fitLabels(this);
       hideCovered(this);
     }
+    await showZoom(this);
     placeCursor(this);
-    this.settle();
+    settleZoom(this);
   }
 
   // Whether the plot shows just this: most answers change another part of the page, and drawing takes 30 ms.
@@ -156,23 +158,7 @@ class PlotView extends Drawing {
     return { ...trace, hovertext, hovertemplate: trace.hovertemplate.replace("%{x}", "%{hovertext}") };
   }
 
-  // ---- Pointer and keys ----
-
-  listenToPlotly() {
-    const { host } = this;
-    host.on("plotly_click", (event) => this.onClick(event));
-    host.on("plotly_hover", (event) => this.onHover(event));
-    host.on("plotly_unhover", () => this.tip.hide());
-    host.on("plotly_doubleclick", () => this.clear());
-    host.on("plotly_afterplot", () => hideCovered(this));
-    host.on("plotly_relayouting", () => this.hideMarks());
-    host.on("plotly_relayout", async (change) => {
-      if (!Object.keys(change).some((key) => /^[xy]axis\d*\.(range|autorange)/.test(key))) return;
-      await fitLabels(this);
-      placeCursor(this);
-      this.settle();
-    });
-  }
+  // ---- Marks and keys ----
 
   hideMarks() {
     this.cursorBox.hidden = true;
@@ -185,43 +171,6 @@ class PlotView extends Drawing {
     if (this.maps?.length && this.host._fullLayout) this.plotly.Fx.unhover(this.host);
   }
 
-  // The number in `maps` of the map that a point of Plotly's belongs to; -1: none.
-  mapOf(point) {
-    return this.maps.findIndex((map) => map.number === point.curveNumber);
-  }
-
-  onHover({ points: [point], event }) {
-    const map = this.maps[this.mapOf(point)];
-    if (!map || !event?.clientX) return;
-    this.tip.element.textContent = cellText(this, map, ...point.pointNumber);
-    this.tip.show(event.clientX, event.clientY);
-  }
-
-  onClick({ points: [point], event }) {
-    if (event?.detail > 1 || !this.pressed) return; // the second click of a double click, or a finger that scrolls
-    const shift = Boolean(event?.shiftKey);
-    const map = this.mapOf(point);
-    if (map < 0) {
-      const index = point.pointNumber ?? point.pointIndex ?? 0;
-      this.send("click", { axis: "point", trace: point.curveNumber, point: index, x: point.x, y: point.y, shift });
-      return;
-    }
-    this.pressed = null; // a tap can reach Plotly twice, as touch and as mouse
-    this.cursor = { map, row: point.pointNumber[0], column: point.pointNumber[1] };
-    placeCursor(this);
-    this.sendCell(shift);
-  }
-
-  onLabelClick(event) {
-    if (!this.pressed) return;
-    const [x, y] = this.pressed;
-    if (Math.hypot(event.clientX - x, event.clientY - y) > 4 || event.detail > 1) return;
-    const label = labelAt(this, event);
-    if (!label) return;
-    const position = label.axis === "x" ? { j: label.position } : { i: label.position };
-    this.send("click", { axis: label.axis, ...position, trace: this.maps[0]?.number ?? 0, shift: event.shiftKey });
-  }
-
   key(event) {
     const move = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }[event.key];
     const zoom = { "+": "in", "=": "in", "-": "out", 0: "reset" }[event.key];
@@ -232,10 +181,14 @@ class PlotView extends Drawing {
       this.send("click", { axis: "point", shift: event.shiftKey, ...this.point });
     } else if (move && this.maps.length) moveCursor(this, ...move);
     else if (move && pointsOf(this).length) movePoint(this, ...move);
-    else if (zoom && this.maps.length) {
-      this.host.querySelector(`.modebar-btn[data-attr="zoom"][data-val="${zoom}"]`)?.click();
-    } else return false;
+    else if (zoom && this.maps.length) this.zoom(zoom);
+    else return false;
     return true;
+  }
+
+  // way: "in", "out" or "reset", as a button of the mode bar.
+  zoom(way) {
+    this.host.querySelector(`.modebar-btn[data-attr="zoom"][data-val="${way}"]`)?.click();
   }
 
   clear() {
@@ -252,34 +205,6 @@ class PlotView extends Drawing {
     const { number, down, across } = this.maps[this.cursor.map];
     const [i, j] = [down.centres[this.cursor.row], across.centres[this.cursor.column]];
     this.send("click", { axis: "cell", trace: number, shift, i: Math.round(i), j: Math.round(j) });
-  }
-
-  // Sends the zoom window after zooming or panning, if it is another one.
-  settle() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      const now = this.zoomWindow();
-      if (this.gone || JSON.stringify(now) === JSON.stringify(this.known)) return;
-      this.known = now;
-      this.component.setStateValue("relayout", now);
-    }, SETTLED_MS);
-  }
-
-  // { x: [low, high], y: [low, high] }, or null where all is shown.
-  zoomWindow() {
-    const map = this.maps[0];
-    const [x, y] = [this.rangeOf(map?.x ?? "xaxis"), this.rangeOf(map?.y ?? "yaxis")];
-    return !x || !y || (x.isWhole && y.isWhole) ? null : { x: x.range, y: y.range };
-  }
-
-  rangeOf(name) {
-    const axis = this.host.layout[name];
-    const given = this.figure.layout[name]?.range;
-    if (!axis?.range || axis.range.some((edge) => typeof edge !== "number")) return null;
-    const isAutomatic = axis.autorange && axis.autorange !== "min" && axis.autorange !== "max";
-    const isGiven = given?.every((edge, k) => Math.abs(edge - axis.range[k]) < 1e-6 * Math.abs(given[1] - given[0]));
-    const range = [...axis.range].sort((a, b) => a - b).map((edge) => Number(edge.toFixed(4)));
-    return { isWhole: Boolean(isAutomatic || isGiven), range };
   }
 
   async save(format) {

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 import plotly.io as pio
 
 from pages.core import url_state
+from pages.core.params import Param
 
 from . import assets, events, wire
 from .events import PlotEvent, ZoomWindow
@@ -32,6 +33,7 @@ def plot(
     reserve: int = 48,
     prefetched: Mapping[str, Any] | None = None,
     selected: tuple[Positions, Positions] | None = None,
+    zoom: Param[ZoomWindow | None] | None = None,
     on_event: Callable[[PlotEvent], None] | None = None,
 ) -> None:
     """Draws a figure.
@@ -56,27 +58,38 @@ def plot(
             before Python answers. "grid": the grid's key; "heard": the newest of its events that this figure knows of;
             "maps": label of a `store` of "maps", float32 [L, H, R, C]; "scaleToMax": the colours run to the map's
             largest weight.
-        selected: (queries, keys), each a position, several, or None: these rows and
-            columns are framed in every map of the figure, unless it has `layout.shapes` of its own.
+        selected: (queries, keys), each a position, several, or None: the arrow keys start there. These rows and columns
+            are framed in every map of the figure, unless it has `layout.shapes` of its own.
+        zoom: the value of the address that holds the zoom window. If unset, the window is no part of the address.
         on_event: called with each click before the page runs, so it may set the state of other widgets.
 
     """
     header, arrays = _message(figure, selected)
     header |= {
-        "alt": alt, "height": int(height), "name": key, "plotly": assets.plotly_js_url(), "window": plot_window(key),
+        "alt": alt, "height": int(height), "name": key, "plotly": assets.plotly_js_url(),
+        "window": plot_window(key, zoom), "zoomHeard": events.zoom_heard(events.state(key).get("relayout")),
+        "zoomLinked": zoom is not None,
         "fill": fill, "reserve": int(reserve), "prefetched": None if prefetched is None else dict(prefetched),
     }  # fmt: skip
     _render(
         key=key,
         data=wire.pack(header, arrays),
         on_click_change=lambda: events.tell(key, "click", events.plot_click, on_event),
-        on_relayout_change=url_state.touch,
+        on_relayout_change=lambda: _on_zoom(key, zoom),
     )
 
 
-def plot_window(key: str) -> ZoomWindow | None:
+def plot_window(key: str, zoom: Param[ZoomWindow | None] | None = None) -> ZoomWindow | None:
     """What the plot of this key shows after zooming, or None for all of it; known before the figure is built."""
+    if zoom is not None:
+        return url_state.state.get(zoom)
     return events.zoom_window(events.state(key).get("relayout"))
+
+
+def _on_zoom(key: str, zoom: Param[ZoomWindow | None] | None) -> None:
+    url_state.touch()
+    if zoom is not None:
+        url_state.state.put(zoom, events.zoom_window(events.state(key).get("relayout")))
 
 
 def _message(

@@ -48,6 +48,7 @@ export function plotlyConfig({ camera, disk }, save) {
     responsive: false,
     scrollZoom: false,
     showTips: false,
+    doubleClick: false, // `plot_pointer` resets the zoom: Plotly takes two quick clicks anywhere for a double click
     displayModeBar: matchMedia("(hover: none)").matches ? true : "hover",
     modeBarButtons: [...zooms, [button("PNG", camera), button("SVG", disk)]],
   };

@@ -1,9 +1,11 @@
 // A text whose words are shaded by attention: what the selected words attend to, or which words attend to them.
 import { legendStart, legendWeight, make, shadeStrength, threeDigits } from "../../encoder/export/drawing.js";
+import { gestures, listenToFinger } from "./finger.js";
 import { saveButtons } from "./picture.js";
 import { Drawing, everyFrame, luminance, mounted, readTheme, rgb } from "./shared.js";
 import { saveText } from "./text_picture.js";
 
+const TAPS_HELP = "Tap a word to select it, long press to add one.";
 const KEYS_HELP = "Arrow keys move over the words, Enter selects one, Shift with Enter adds one, Escape clears.";
 const STOPS = 16; // colours of the legend's gradient
 
@@ -22,6 +24,7 @@ class TextView extends Drawing {
     this.listen(body, "pointermove", (event) => event.pointerType !== "touch" && this.point(event));
     this.listen(body, "pointerleave", () => this.leave());
     this.listen(body, "click", (event) => this.onClick(event));
+    listenToFinger(this, body, { hold: (touch) => this.onClick({ ...touch, shiftKey: true }) });
     this.listenToKeys(body);
     this.listen(body, "blur", () => this.leave());
   }
@@ -40,7 +43,7 @@ class TextView extends Drawing {
     this.hue = rgb(this.isTo ? key : query);
     this.ground = rgb(this.theme.background);
     this.textLuminance = luminance(rgb(this.theme.text));
-    this.body.setAttribute("aria-label", `${header.alt} ${KEYS_HELP}`);
+    this.body.setAttribute("aria-label", `${header.alt} ${gestures(TAPS_HELP, KEYS_HELP)}`);
     this.fillBody();
     this.shade();
   }

@@ -13,6 +13,7 @@ from encoder.errors import EncoderError, OutOfMemory
 from pages.core import (  # noqa: F401 - head_measures and selection register values that several pages share
     cache,
     formulas,
+    gestures,
     glossary,
     head_measures,
     mobile_bar,
@@ -43,7 +44,7 @@ def run(page: StreamlitPage, area: DeltaGenerator, *, pads: bool = False, traced
 
     pads: whether the page shows a text with padding; traced: whether it shows anything of the sidebar's model.
     """
-    st.html(f"<style>{STYLE}{mobile_bar.STYLE}{formulas.STYLE}{glossary.STYLE}</style>")
+    st.html(f"<style>{STYLE}{mobile_bar.STYLE}{formulas.STYLE}{gestures.STYLE}{glossary.STYLE}</style>")
     st.session_state[_TITLE] = page.title
     state.begin()
     go_on = placement_toggle.before_sidebar(page)

@@ -3,11 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from pages.components.events import ZoomWindow
+import streamlit as st
+
+from pages.core.params import Param, ZoomWindow
+from pages.core.url_state import state
+from pages.core.view import MapParams
 
 #: Up to this many tokens a map has one cell per pair; above, a cell covers a block of tokens until you zoom in.
 EXACT_TOKENS = 256
+_LAST = "_zoom_last"  # (tokens of the last map, its zoom window)
+
+
+def zoom_of(rows: Sequence[str], columns: Sequence[str]) -> Param[ZoomWindow | None]:
+    """The zoom window of a map with these tokens, for `plot(zoom=...)`. A map of other tokens is shown whole."""
+    tokens, zoom = (tuple(rows), tuple(columns)), state.get(MapParams.zoom)
+    last = st.session_state.get(_LAST)
+    if zoom is not None:
+        if last is not None and last[0] != tokens and last[1] == zoom:  # a link brings its own window
+            state.put(MapParams.zoom, None)
+        elif not (_meets(zoom["x"], len(columns)) and _meets(zoom["y"], len(rows))):
+            state.note(f"zoom={MapParams.zoom.format(zoom)}: the map has no tokens there. Shown: the whole map.")
+            state.put(MapParams.zoom, None)
+    st.session_state[_LAST] = tokens, state.get(MapParams.zoom)
+    return MapParams.zoom
+
+
+def _meets(side: list[float], n_tokens: int) -> bool:
+    """Whether a side of a window contains a part of at least one token."""
+    return side[0] < n_tokens - 0.5 and side[1] > -0.5
 
 
 def zoomed(zoom: ZoomWindow | None, n_tokens: int) -> tuple[slice, slice]:

@@ -17,10 +17,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypedDict, TypeVar, overload
 
 T = TypeVar("T")
 Head = tuple[int, int]  # (layer, head), counted from 0
+
+
+class ZoomWindow(TypedDict):
+    """The window of a zoomed plot in axis units, low before high, also on an axis that runs downwards."""
+
+    x: list[float]
+    y: list[float]
 
 
 @dataclass(frozen=True)
@@ -145,6 +152,23 @@ def span(*, url: str = "") -> Param[tuple[float, float] | None]:
         return ends
 
     return Param(None, parse, lambda value: "" if value is None else f"{value[0]:g}..{value[1]:g}", url)
+
+
+def zoom_window(*, url: str = "") -> Param[ZoomWindow | None]:
+    """The part of a map that is shown: "2.5,7.5,0.5,4.5" is x from 2.5 to 7.5, y from 0.5 to 4.5. None: all of it."""
+
+    def parse(text: str) -> ZoomWindow | None:
+        if not text:
+            return None
+        edges = [_between(part, -math.inf, math.inf) for part in text.split(",")]
+        if len(edges) != 4 or not all(map(math.isfinite, edges)) or edges[0] >= edges[1] or edges[2] >= edges[3]:
+            raise ValueError("four numbers are needed, the ends of x and of y, like 2.5,7.5,0.5,4.5")
+        return {"x": edges[:2], "y": edges[2:]}
+
+    def shown(window: ZoomWindow | None) -> str:
+        return "" if window is None else ",".join(f"{round(edge, 2):g}" for edge in [*window["x"], *window["y"]])
+
+    return Param(None, parse, shown, url)
 
 
 def token_positions(most: int, *, url: str = "") -> Param[list[int]]:

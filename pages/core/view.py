@@ -11,7 +11,7 @@ from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.device import DEVICES, DTYPES
 from encoder.errors import ConfigError
 from pages.core import cache, model_access
-from pages.core.params import Param, choice, flag, string, token_positions, whole_number
+from pages.core.params import Param, ZoomWindow, choice, flag, string, token_positions, whole_number, zoom_window
 from pages.core.url_state import state
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -97,6 +97,8 @@ class MapParams:
     special: Param[str] = choice("show", ("show", "zero", "renormalise"))
     scale: Param[str] = choice("linear", ("linear", "log"))
     range: Param[str] = choice("fixed", ("fixed", "head"))
+    # The part of the large map that is shown; None: all of it.
+    zoom: Param[ZoomWindow | None] = zoom_window()
 
 
 #: Widths of an untrained encoder.

@@ -16,7 +16,7 @@ from encoder.measure.head_types import BY_NAME as HEAD_TYPES
 from encoder.measure.heads import HeadMeasures
 from pages.components import head_grid
 from pages.components.events import GridEvent
-from pages.core import head_measures, sidebar, small_maps
+from pages.core import gestures, head_measures, sidebar, small_maps
 from pages.core.head_measures import HeadTypeParams
 from pages.core.params import Head
 from pages.core.url_state import controlled, state
@@ -80,10 +80,10 @@ def draw_grid(view: View, options: Options) -> None:
         caption.append(f"Above {WHOLE_TOKENS} tokens, the small maps always show special tokens.")
     elif options.cells != AS_COMPUTED.cells:
         caption.append("The small maps use the same options.")
-    caption.append("Click a head to open it; shift-click or press P to pin it.")
+    caption.append(f"{gestures.CLICK} a head to open it; {gestures.SHIFT_CLICK} or press P to pin it.")
     if badges:
         caption.append("A dot or a short name marks a head type.")
-    st.caption(" ".join(caption))
+    gestures.caption(" ".join(caption))
 
 
 def _controls() -> tuple[str, str]:

@@ -10,6 +10,7 @@ from encoder.export import Lines, Map
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.components import lines
 from pages.components.events import LinesEvent
+from pages.core import gestures
 from pages.core.params import Head
 from pages.core.url_state import state
 from pages.core.view import View
@@ -60,11 +61,12 @@ def draw_lines(view: View, head: Map) -> Lines | None:
         on_event=lambda event: _on_event(event, head),
     )
     caption = [
-        "Each line runs from a query token (left) to a key token (right); a stronger line is a larger weight. Point at "
-        "a token to see only its lines. Click to select it, shift-click to select several: their weights are summed.",
+        "Each line runs from a query token (left) to a key token (right); a stronger line is a larger weight. "
+        f"{gestures.either('Point at a token to see only its lines. Click', 'Tap a token')} to select it, "
+        f"{gestures.SHIFT_CLICK} to select several: their weights are summed.",
         *head.options.sentences(),
     ]
-    st.caption(" ".join(caption))
+    gestures.caption(" ".join(caption))
     return drawn
 
 

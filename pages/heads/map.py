@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import streamlit as st
 
 from encoder import figures
 from encoder.export import Map
@@ -13,7 +12,9 @@ from encoder.figures.numbers import three_digits
 from encoder.map_pooling import pooling_block
 from pages.components import plot, plot_window
 from pages.components.events import PlotEvent
-from pages.core.map_window import EXACT_TOKENS, zoomed
+from pages.core import gestures
+from pages.core.map_window import EXACT_TOKENS, zoom_of, zoomed
+from pages.core.params import Param, ZoomWindow
 from pages.core.view import View
 from pages.heads import prefetch
 from pages.heads.head_maps import single
@@ -25,7 +26,8 @@ FAINT = 0.1
 
 def draw_map(view: View, head: Map, key: str = "map") -> None:
     """The heat map with its caption. key: of the plot."""
-    figure, caption = head_figure(head, key)
+    zoom = zoom_of(head.shown.query_labels, head.shown.key_labels)
+    figure, caption = head_figure(head, key, zoom=zoom)
     place = single(head)
     name = head.name if place is None else f"layer {place[0]}, head {place[1]}"
     plot(
@@ -37,13 +39,20 @@ def draw_map(view: View, head: Map, key: str = "map") -> None:
         fill=True,
         reserve=24 + 23 * math.ceil(len(caption) / 62),
         prefetched=prefetch.offered(view, head),
-        on_event=lambda event: on_map_event(event, head, key),
+        selected=(head.queries, head.keys),
+        zoom=zoom,
+        on_event=lambda event: on_map_event(event, head, key, zoom),
     )
-    st.caption(caption)
+    gestures.caption(caption)
 
 
-def head_figure(head: Map, key: str, scale: float | None = None) -> tuple[dict, str]:
-    """A map as a plain figure, and its caption. key: of its plot; scale: the weight at which colours end."""
+def head_figure(
+    head: Map, key: str, scale: float | None = None, zoom: Param[ZoomWindow | None] | None = None
+) -> tuple[dict, str]:
+    """A map as a plain figure, and its caption.
+
+    key: of its plot; scale: the weight at which colours end; zoom: the value that holds its zoom window.
+    """
     shown = head.shown
     look = {
         "scale": scale or ("head" if head.options.scale_to_max else "fixed"),
@@ -57,7 +66,7 @@ def head_figure(head: Map, key: str, scale: float | None = None) -> tuple[dict, 
         )
         return figure, " ".join(head.options.map_sentences()) + _faint(figure, head)
     n_tokens = head.trace.n_tokens
-    queries, keys = zoomed(plot_window(key), n_tokens)
+    queries, keys = zoomed(plot_window(key, zoom), n_tokens)
     weights, block = shown.pooled(EXACT_TOKENS, queries, keys)
     figure = figures.window_spec(
         weights.cpu(), shown.key_labels, block=block, row_offset=queries.start, column_offset=keys.start, **look
@@ -65,13 +74,13 @@ def head_figure(head: Map, key: str, scale: float | None = None) -> tuple[dict, 
     if block == 1:
         caption = (
             f"Rows: tokens {queries.start:,} to {queries.stop - 1:,}. Columns: tokens {keys.start:,} to "
-            f"{keys.stop - 1:,}. Each cell is one weight; a row's sum also counts hidden keys. Double-click to see the "
-            f"whole map. {' '.join(head.options.map_sentences())}"
+            f"{keys.stop - 1:,}. Each cell is one weight; a row's sum also counts hidden keys. "
+            f"{gestures.DOUBLE_CLICK} to see the whole map. {' '.join(head.options.map_sentences())}"
         )
     else:
         caption = (
-            f"{n_tokens:,} tokens: each cell shows the largest weight among {block} × {block} token pairs. Drag over a "
-            "part to zoom in."
+            f"{n_tokens:,} tokens: each cell shows the largest weight among {block} × {block} token pairs. "
+            f"{gestures.either('Drag', 'Choose the magnifier, then drag')} over a part to zoom in."
         )
     return figure, caption + _faint(figure, head)
 
@@ -88,12 +97,12 @@ def _faint(figure: dict, head: Map) -> str:
     )
 
 
-def on_map_event(event: PlotEvent, head: Map, key: str) -> None:
+def on_map_event(event: PlotEvent, head: Map, key: str, zoom: Param[ZoomWindow | None] | None = None) -> None:
     """A click selects: a cell its query and key, a label one of them. With shift it adds them or takes them away."""
     axis, shift = event["axis"], event.get("shift", False)
     if axis == "clear":
         select((), ())
-    if axis not in ("cell", "x", "y") or (axis == "cell" and _cell_is_block(head, key)):
+    if axis not in ("cell", "x", "y") or (axis == "cell" and _cell_is_block(head, key, zoom)):
         return
     # As in a click, a selected token is named by the first token of its row or column.
     queries = [head.shown.query_tokens(row)[0] for row in head.queries]
@@ -114,9 +123,9 @@ def on_map_event(event: PlotEvent, head: Map, key: str) -> None:
             select([*queries, query], [*keys, column])
 
 
-def _cell_is_block(head: Map, key: str) -> bool:
+def _cell_is_block(head: Map, key: str, zoom: Param[ZoomWindow | None] | None) -> bool:
     """Whether a cell, as the plot shows the map now, is several tokens wide."""
     if head.is_exact:
         return False
-    sides = zoomed(plot_window(key), head.trace.n_tokens)
+    sides = zoomed(plot_window(key, zoom), head.trace.n_tokens)
     return pooling_block(max(side.stop - side.start for side in sides), EXACT_TOKENS) > 1

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import streamlit as st
 
 from encoder import export, figures
 from encoder.export import Map, Text
 from encoder.measure.passage import Shades, passage
 from pages.components import text_shade
 from pages.components.events import TextEvent
+from pages.core import gestures
 from pages.core.url_state import state
 from pages.core.view import View
 from pages.heads.head_maps import is_whole
@@ -49,7 +49,7 @@ def draw_text(view: View, head: Map) -> Text:
         log=head.options.log,
         on_event=lambda event: _on_event(event, found),
     )
-    st.caption(" ".join([_meaning(found), *head.options.sentences()]))
+    gestures.caption(" ".join([_meaning(found), *head.options.sentences()]))
     return drawn
 
 
@@ -57,8 +57,9 @@ def _meaning(found: Shades) -> str:
     """What a shade means."""
     if not found.selected:
         return (
-            "Shade: the mean weight that a token receives from all tokens. Point at a token to see its own attention. "
-            "Click to select it, shift-click to select several."
+            "Shade: the mean weight that a token receives from all tokens. "
+            f"{gestures.either('Point at a token to see its own attention. Click', 'Tap a token')} to select it, "
+            f"{gestures.SHIFT_CLICK} to select several."
         )
     preposition = "from" if found.direction == "to" else "to"
     tokens = "the selected token" if len(found.selected) == 1 else f"the {len(found.selected)} selected tokens, summed"

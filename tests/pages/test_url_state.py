@@ -50,6 +50,10 @@ def test_a_bad_value_has_a_reason(param: params.Param, text: str, reason: str) -
 
 
 FINITE = st.floats(-1e6, 1e6).map(lambda value: float(f"{value:g}"))  # an address keeps six digits
+#: Both ends of a side of a zoom window, with two decimals, as an address has them.
+EDGES = st.lists(st.integers(-500, 99_950), min_size=2, max_size=2, unique=True).map(
+    lambda ends: [end / 100 for end in sorted(ends)]
+)
 HEADS = st.tuples(st.integers(0, 99), st.integers(0, 99))
 
 
@@ -65,6 +69,7 @@ HEADS = st.tuples(st.integers(0, 99), st.integers(0, 99))
         (params.number(0.0, -1e6, 1e6), FINITE),
         (params.span(), st.none() | st.lists(FINITE, min_size=2, max_size=2).map(lambda ends: tuple(sorted(ends)))),
         (params.token_positions(8), st.sets(st.integers(0, 9_999), max_size=8).map(sorted)),
+        (params.zoom_window(), st.none() | st.tuples(EDGES, EDGES).map(lambda sides: {"x": sides[0], "y": sides[1]})),
         (params.heads(4), st.lists(HEADS, max_size=4, unique=True)),
     ],
     ids=lambda value: "" if isinstance(value, params.Param) else str(value)[:20],

@@ -1,0 +1,115 @@
+// Mouse and finger on a plot: labels of cells, and clicks, taps and long presses that reach Python.
+import { listenToFinger } from "./finger.js";
+import { cellText, placeCursor } from "./plot_cursor.js";
+import { fitLabels, hideCovered, labelAt } from "./plot_labels.js";
+import { settleZoom } from "./plot_zoom.js";
+
+const STILL_MOUSE = 4; // pixels: a mouse that moves farther between press and release drags
+
+// Plotly reports one tap as click, double click, click: once for the finger and once for the mouse that the browser
+// emulates. So fingers are handled here, and reach Plotly only while the mode bar has switched zooming or panning on.
+export function listenToPointer(plot) {
+  const { host } = plot;
+  const first = { capture: true }; // before Plotly
+  plot.listen(host, "pointermove", (event) => {
+    if (!byFinger(event)) host.classList.toggle("enc-over-label", labelAt(plot, event) !== null);
+  });
+  plot.listen(host, "pointerleave", (event) => byFinger(event) || plot.hideTip());
+  plot.listen(host, "pointerdown", (event) => {
+    plot.pressedBefore = plot.pressed;
+    plot.pressed = { clientX: event.clientX, clientY: event.clientY, byFinger: byFinger(event) };
+  }, first);
+  plot.listen(host, "click", (event) => onLabelClick(plot, event), first);
+  plot.listen(document, "touchstart", (event) => host.contains(event.target) || plot.hideTip(), { passive: true });
+  const isForPlot = ({ target }) => Boolean(target.closest?.(".draglayer") || labelAt(plot, plot.pressed));
+  listenToFinger(plot, host, {
+    takes: isForPlot,
+    tap: (touch, isDouble) => isDouble ? clearAll(plot) : onTap(plot, touch, false),
+    hold: (touch) => onTap(plot, touch, true),
+  });
+  plot.listen(host, "touchstart", (event) => {
+    const isScrolling = plot.host._fullLayout?.dragmode === false;
+    if (isScrolling && isForPlot(event)) event.stopPropagation();
+  }, { capture: true, passive: true });
+}
+
+const byFinger = (event) => event.pointerType === "touch";
+
+export function listenToPlotly(plot) {
+  const { host } = plot;
+  const isMouse = () => !plot.pressed?.byFinger;
+  host.on("plotly_click", (event) => isMouse() && onClick(plot, event));
+  host.on("plotly_hover", (event) => onHover(plot, event));
+  host.on("plotly_unhover", () => plot.tip.hide());
+  host.on("plotly_doubleclick", () => isMouse() && isSamePlace(plot.pressed, plot.pressedBefore) && clearAll(plot));
+  host.on("plotly_afterplot", () => hideCovered(plot));
+  host.on("plotly_relayouting", () => plot.hideMarks());
+  host.on("plotly_relayout", async (change) => {
+    if (!Object.keys(change).some((key) => /^[xy]axis\d*\.(range|autorange)/.test(key))) return;
+    plot.isZooming = true; // until it is sent
+    settleZoom(plot);
+    await fitLabels(plot);
+    placeCursor(plot);
+  });
+}
+
+// Plotly takes two quick clicks on different cells for a double click.
+function isSamePlace(a, b) {
+  return Boolean(a && b) && Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY) <= STILL_MOUSE;
+}
+
+function clearAll(plot) {
+  plot.zoom("reset");
+  plot.clear();
+}
+
+// The number in `maps` of the map that a point of Plotly's belongs to; -1: none.
+function mapOf(plot, point) {
+  return plot.maps.findIndex((map) => map.number === point.curveNumber);
+}
+
+function onHover(plot, { points: [point], event }) {
+  const map = plot.maps[mapOf(plot, point)];
+  if (!map || !event?.clientX) return;
+  plot.tip.element.textContent = cellText(plot, map, ...point.pointNumber);
+  plot.tip.show(event.clientX, event.clientY);
+}
+
+function onClick(plot, { points: [point], event }) {
+  if (event?.detail > 1) return; // the second click of a double click
+  choose(plot, point, Boolean(event?.shiftKey));
+}
+
+function choose(plot, point, shift) {
+  const map = mapOf(plot, point);
+  if (map < 0) {
+    const index = point.pointNumber ?? point.pointIndex ?? 0;
+    plot.send("click", { axis: "point", trace: point.curveNumber, point: index, x: point.x, y: point.y, shift });
+    return;
+  }
+  plot.cursor = { map, row: point.pointNumber[0], column: point.pointNumber[1] };
+  placeCursor(plot);
+  plot.sendCell(shift);
+}
+
+// A tap on a label, a cell or a point; a long press does what a click with Shift does.
+function onTap(plot, touch, shift) {
+  const label = labelAt(plot, touch);
+  if (label) return sendLabel(plot, label, shift);
+  // Plotly itself finds the cell or point at this place, as it does for the mouse, and `onHover` shows its label.
+  plot.hideTip();
+  plot.plotly.Fx.hover(plot.host, touch, touch.target.getAttribute("data-subplot") ?? "xy");
+  const [point] = plot.host._hoverdata ?? [];
+  if (point) choose(plot, point, shift);
+}
+
+function onLabelClick(plot, event) {
+  if (plot.pressed?.byFinger || !isSamePlace(event, plot.pressed) || event.detail > 1) return;
+  const label = labelAt(plot, event);
+  if (label) sendLabel(plot, label, event.shiftKey);
+}
+
+function sendLabel(plot, { axis, position }, shift) {
+  const place = axis === "x" ? { j: position } : { i: position };
+  plot.send("click", { axis, ...place, trace: plot.maps[0]?.number ?? 0, shift });
+}

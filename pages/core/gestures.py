@@ -1,0 +1,32 @@
+"""Hints that name the gesture of the reader's screen: "Click" with a mouse, "Tap" on a touch screen."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+STYLE = """
+.enc-finger { display: none; }
+@media (hover: none) { .enc-mouse { display: none; } .enc-finger { display: inline; } }
+"""
+# Private-use characters mark the two wordings, so that all other text of a hint can be escaped.
+_MARKS = {"\ue000": '<span class="enc-mouse">', "\ue001": '</span><span class="enc-finger">', "\ue002": "</span>"}
+
+
+def either(mouse: str, finger: str) -> str:
+    """Words for a mouse, and other words for a finger; for `caption`."""
+    return f"\ue000{mouse}\ue001{finger}\ue002"
+
+
+CLICK, CLICK_INSIDE = either("Click", "Tap"), either("click", "tap")
+SHIFT_CLICK = either("shift-click", "long press")
+DOUBLE_CLICK = either("Double-click", "Double-tap")
+#: How to reach the point's own label; a finger selects with the same tap.
+POINT_AT = either("Point at", "Tap")
+
+
+def caption(text: str) -> None:
+    """`st.caption` with the words for the reader's screen. HTML in the text is shown as text."""
+    text = text.replace("<", "&lt;")
+    for mark, tag in _MARKS.items():
+        text = text.replace(mark, tag)
+    st.caption(text, unsafe_allow_html=True)
