@@ -21,7 +21,7 @@ def zoom_of(rows: Sequence[str], columns: Sequence[str]) -> Param[ZoomWindow | N
     tokens, zoom = (tuple(rows), tuple(columns)), state.get(MapParams.zoom)
     last = st.session_state.get(_LAST)
     if zoom is not None:
-        if last is not None and last[0] != tokens and last[1] == zoom:  # a link brings its own window
+        if last is not None and last[0] != tokens and last[1] == zoom:  # a link has its own window
             state.put(MapParams.zoom, None)
         elif not (_meets(zoom["x"], len(columns)) and _meets(zoom["y"], len(rows))):
             state.note(f"zoom={MapParams.zoom.format(zoom)}: the map has no tokens there. Shown: the whole map.")

@@ -40,7 +40,7 @@ def shown(zoom: ZoomWindow | None, tokens: str, *, rows: str | None = None) -> Z
     return state.get(MapParams.zoom)
 
 
-def test_a_new_text_resets_the_zoom_but_a_link_brings_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_text_resets_the_zoom_but_a_link_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streamlit.session_state", {"_view": {}})
     first: ZoomWindow = {"x": [0.5, 2.5], "y": [1.5, 3.5]}
     other: ZoomWindow = {"x": [0.5, 1.5], "y": [0.5, 1.5]}
