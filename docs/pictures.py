@@ -1,12 +1,15 @@
 """The pictures of README.md: `python -m docs.pictures` makes them; it needs what the tests install.
 
-It starts the app and photographs it in Chromium.
+It starts the app and photographs it in Chromium: heads-light.png and heads-dark.png, and the moving encoderscope.webp, in
+which a person types a sentence, clicks a head, clicks a cell and flips the placement of the norms.
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -14,25 +17,118 @@ from benchmarks.serving import app, chromium
 from tests.conftest import settle
 
 HERE = Path(__file__).parent
-#: A head in which "it" attends most to what it stands for.
-VIEW = "/?text=The+cat+sat+on+the+mat+because+it+was+tired.&layer=3&head=1&i=8"
+SENTENCE = "The cat sat on the mat because it was tired."
+#: A head in which "it" attends most to "cat".
+LAYER, HEAD, QUERY, KEY, TOKENS = 3, 1, 8, 2, 13
+VIEW = f"/heads?text={SENTENCE.replace(' ', '+')}&layer={LAYER}&head={HEAD}&i={QUERY}"
 WIDTH, HEIGHT = 1280, 860
+#: Of the moving picture: the window, its width in README, and WebP's quality.
+WINDOW, SHOWN_WIDTH, QUALITY = (1366, 768), 1024, 72
+LARGEST_BYTES = 1_500_000
+
+GRID = 'canvas[aria-roledescription="grid of attention maps"]'
+MAP = '.st-key-heads-head [aria-roledescription="heat map"] .nsewdrag'
+#: A pointer, since a photograph shows none. It catches no click.
+POINTER = """() => {
+  const pointer = document.createElement("div");
+  pointer.id = "pointer";
+  pointer.style = "position:fixed;z-index:9999999;pointer-events:none;width:26px;height:26px;border-radius:50%;"
+    + "border:3px solid #d97706;background:#d9770640;translate:-50% -50%;left:-99px;top:-99px";
+  document.body.append(pointer);
+}"""
 
 
 def main() -> None:
-    """Write heads-light.png and heads-dark.png."""
+    """Make all pictures."""
     with app() as served, chromium() as browser:
         for scheme in ("light", "dark"):
-            context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme)
-            page = context.new_page()
-            page.goto(served.url + VIEW)
-            page.locator(".js-plotly-plot").first.wait_for()
-            settle(page)
-            page.mouse.move(0, HEIGHT - 1)  # no label under the pointer
-            page.wait_for_timeout(1500)
-            picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-            picture.save(HERE / f"heads-{scheme}.png", optimize=True)
-            context.close()
+            still(browser, served.url, scheme)
+        frames = list(moving(browser, served.url))
+    pictures = [picture for picture, _ in frames]
+    file = HERE / "encoderscope.webp"
+    pictures[0].save(
+        file, save_all=True, append_images=pictures[1:], duration=[duration for _, duration in frames], loop=0,
+        quality=QUALITY, method=6,
+    )  # fmt: skip
+    if file.stat().st_size > LARGEST_BYTES:
+        raise ValueError(f"{file.name} has {file.stat().st_size:,} bytes: lower QUALITY or SHOWN_WIDTH.")
+
+
+def photograph(page: Any) -> Image.Image:
+    """What the window shows."""
+    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+
+
+def still(browser: Any, url: str, scheme: str) -> None:
+    """One view, in the light or the dark theme."""
+    context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(url + VIEW)
+    wait(page)
+    page.mouse.move(0, HEIGHT - 1)  # no label under the pointer
+    page.wait_for_timeout(1500)
+    photograph(page).save(HERE / f"heads-{scheme}.png", optimize=True)
+    context.close()
+
+
+def wait(page: Any) -> None:
+    """Until the page and its large map are drawn."""
+    page.locator(".js-plotly-plot").first.wait_for()
+    settle(page)
+    page.wait_for_timeout(700)
+
+
+def moving(browser: Any, url: str) -> Iterator[tuple[Image.Image, int]]:
+    """The frames of the moving picture, each with its milliseconds."""
+    width, height = WINDOW
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="light")
+    context.set_default_timeout(120_000)
+    page = context.new_page()
+    page.goto(f"{url}/heads?text=Hello")
+    wait(page)
+    page.evaluate(POINTER)
+    size = (SHOWN_WIDTH, round(height * SHOWN_WIDTH / width))
+
+    def frame(milliseconds: int) -> tuple[Image.Image, int]:
+        return photograph(page).resize(size, Image.Resampling.LANCZOS), milliseconds
+
+    box = page.get_by_role("textbox", name="Sentence", exact=True)
+    box.fill("")
+    words = SENTENCE.split(" ")
+    for number in range(len(words)):
+        box.fill(" ".join(words[: number + 1]))
+        yield frame(130)
+    box.press("Enter")
+    wait(page)
+    yield frame(1300)
+    grid = page.locator(GRID)
+    yield from click(page, frame, grid, *head_place(grid))
+    cells = page.locator(MAP).first
+    area = cells.bounding_box()
+    place = (area["width"] * (KEY + 0.5) / TOKENS, area["height"] * (QUERY + 0.5) / TOKENS)
+    yield from click(page, frame, cells, *place)
+    norm = page.get_by_role("radio", name="Pre-norm", exact=True)
+    yield from click(page, frame, norm, 30, 15)
+    context.close()
+
+
+def head_place(grid: Any) -> tuple[float, float]:
+    """The middle of the small map of LAYER and HEAD in the grid."""
+    raise NotImplementedError(grid)
+
+
+def click(page: Any, frame: Any, target: Any, x: float, y: float) -> Iterator[tuple[Image.Image, int]]:
+    """The pointer moves to a place of an element; a click; what it changes."""
+    box = target.bounding_box()
+    page.evaluate(
+        "([x, y]) => Object.assign(document.getElementById('pointer').style, { left: `${x}px`, top: `${y}px` })",
+        [box["x"] + x, box["y"] + y],
+    )
+    yield frame(700)
+    page.mouse.click(box["x"] + x, box["y"] + y)
+    wait(page)
+    page.mouse.move(1, 1)
+    yield frame(2200)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def show(view: View, bytes_each: int) -> Cost:
 
 def _table(title: str, parts: Sequence[CostPart], term_of: Callable[[CostPart], Term], total: str = "") -> None:
     """One row per part of a layer: formula, numbers, value."""
-    lines = [f"**{title}**", "", "| | formula | with numbers | |", "|:--|:--|:--|--:|"]
+    lines = [f"**{title}**", "", "| part | formula | with numbers | result |", "|:--|:--|:--|--:|"]
     for part in parts:
         term = term_of(part)
         lines.append(f"| {part.title} | ${term.symbols}$ | ${term.numbers}$ | {short(term.value)} |")

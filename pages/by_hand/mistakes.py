@@ -5,6 +5,9 @@ import streamlit as st
 from encoder.explain.claims import Claim, claims
 from pages.core import formulas, sidebar
 
+#: The first column's heading: where a line's numbers are from.
+_SOURCE = "source"
+
 
 def show() -> None:
     """Every statement, with the number of those that agree."""
@@ -34,10 +37,10 @@ def _compare(claim: Claim) -> None:
 
 def _numbers(claim: Claim) -> None:
     """Two lines for each row, from the notes and computed; a mark tells whether a number agrees."""
-    lines: dict[str, list[str]] = {"": []}
+    lines: dict[str, list[str]] = {_SOURCE: []}
     for row, label in enumerate(claim.labels or ("",) * len(claim.notes)):
         prefix = f"{label}: " if label else ""
-        lines[""] += [f"{prefix}notes", f"{prefix}computed"]
+        lines[_SOURCE] += [f"{prefix}notes", f"{prefix}computed"]
         columns = claim.columns or tuple(str(column) for column in range(len(claim.notes[row])))
         for column, name in enumerate(columns if len(columns) > 1 else ("number",)):
             mark = "✓" if claim.agreeing[row][column] else "✗"
@@ -47,8 +50,8 @@ def _numbers(claim: Claim) -> None:
         lines,
         hide_index=True,
         width="stretch",
-        height=38 + 35 * len(lines[""]),
-        column_config={"": st.column_config.TextColumn("", pinned=True)},
+        height=38 + 35 * len(lines[_SOURCE]),
+        column_config={_SOURCE: st.column_config.TextColumn(pinned=True)},
     )
 
 
