@@ -61,6 +61,12 @@ def pages() -> dict[str, str]:
     return {ast.literal_eval(call.args[0]): ast.literal_eval(call.args[1]) for call in calls}
 
 
+def addresses() -> dict[str, str]:
+    """Folder of each page -> its path in the address. The first page opens at "/" only."""
+    first = next(iter(pages()))
+    return {folder: "/" if folder == first else f"/{folder}" for folder in pages()}
+
+
 @contextlib.contextmanager
 def app(**environment: str) -> Iterator[App]:
     """The app on a free port of this machine, without the user's settings."""

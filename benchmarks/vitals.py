@@ -15,7 +15,7 @@ from tests.conftest import settle
 
 LARGEST_PAINT_SECONDS, SHIFT, NEXT_PAINT_SECONDS = 1.5, 0.05, 0.2
 #: A head's map, with a sentence of 12 tokens in it.
-HEADS = "/heads?text=The+cat+sat+on+the+mat+because+it+was+tired."
+HEADS = "/?text=The+cat+sat+on+the+mat+because+it+was+tired."
 TOKENS = 12
 CELLS = '[aria-roledescription="heat map"] .nsewdrag'
 #: After a page has settled, late shifts and paints are waited for.
@@ -50,8 +50,8 @@ def figures(browser: Any, app: serving.App, repeats: int) -> Iterator[Figure]:
     """
     paints = [visit(browser, app.url, "/")["paint"] / 1000 for _ in range(repeats)]
     yield _of("largest contentful paint of /", paints, statistics.median(paints), LARGEST_PAINT_SECONDS)
-    for folder in serving.pages():
-        shift = visit(browser, app.url, f"/{folder}")["shift"]
+    for folder, path in serving.addresses().items():
+        shift = visit(browser, app.url, path)["shift"]
         yield Figure("browser", f"cumulative layout shift, {folder}", "", shift, target=SHIFT)
     clicks = click_cells(browser, app.url, repeats)
     yield _of("click on a cell to the next paint, worst", clicks, max(clicks), NEXT_PAINT_SECONDS)

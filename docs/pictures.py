@@ -1,7 +1,7 @@
 """The pictures of README.md: `python -m docs.pictures` makes them; it needs what the tests install.
 
-It starts the app and photographs it in Chromium: heads-light.png and heads-dark.png, and the moving encoderscope.webp, in
-which a person types a sentence, clicks a head, clicks a cell and flips the placement of the norms.
+It starts the app and photographs it in Chromium: heads-light.png, heads-dark.png, and the moving encoderscope.webp, in
+which a person types a sentence, clicks a head, clicks a cell and moves the norms.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ HERE = Path(__file__).parent
 SENTENCE = "The cat sat on the mat because it was tired."
 #: A head in which "it" attends most to "cat".
 LAYER, HEAD, QUERY, KEY, TOKENS = 3, 1, 8, 2, 13
-VIEW = f"/heads?text={SENTENCE.replace(' ', '+')}&layer={LAYER}&head={HEAD}&i={QUERY}"
+#: The grid of small maps: heads in a row, and the pixels that its names take.
+HEADS, LEFT, TOP = 12, 26, 18
+VIEW = f"/?text={SENTENCE.replace(' ', '+')}&layer={LAYER}&head={HEAD}&i={QUERY}"
 WIDTH, HEIGHT = 1280, 860
 #: Of the moving picture: the window, its width in README, and WebP's quality.
 WINDOW, SHOWN_WIDTH, QUALITY = (1366, 768), 1024, 72
@@ -62,6 +64,7 @@ def photograph(page: Any) -> Image.Image:
 def still(browser: Any, url: str, scheme: str) -> None:
     """One view, in the light or the dark theme."""
     context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme)
+    context.set_default_timeout(120_000)
     page = context.new_page()
     page.goto(url + VIEW)
     wait(page)
@@ -84,7 +87,7 @@ def moving(browser: Any, url: str) -> Iterator[tuple[Image.Image, int]]:
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="light")
     context.set_default_timeout(120_000)
     page = context.new_page()
-    page.goto(f"{url}/heads?text=Hello")
+    page.goto(f"{url}/?text=Hello")
     wait(page)
     page.evaluate(POINTER)
     size = (SHOWN_WIDTH, round(height * SHOWN_WIDTH / width))
@@ -113,8 +116,9 @@ def moving(browser: Any, url: str) -> Iterator[tuple[Image.Image, int]]:
 
 
 def head_place(grid: Any) -> tuple[float, float]:
-    """The middle of the small map of LAYER and HEAD in the grid."""
-    raise NotImplementedError(grid)
+    """The middle of the small map of LAYER and HEAD: below the names of the heads, right of those of the layers."""
+    side = (grid.bounding_box()["width"] - LEFT) / HEADS
+    return LEFT + (HEAD + 0.5) * side, TOP + (LAYER + 0.5) * side
 
 
 def click(page: Any, frame: Any, target: Any, x: float, y: float) -> Iterator[tuple[Image.Image, int]]:

@@ -10,6 +10,7 @@ from pages.architecture.export import export_architecture, export_cost
 from pages.architecture.params import Params
 from pages.core import selection
 from pages.core.frame import current_view, heading
+from pages.core.glossary import linked
 from pages.core.links import next_page
 from pages.core.url_state import controlled
 from pages.core.view import View, ViewParams, state
@@ -32,8 +33,10 @@ def main() -> None:
     opening = st.container()
     part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
     opening.markdown(
-        f"You see **{view.loaded.name}**: {config.n_layers} layers, {config.norm_placement}-norm, "
-        f"{drawn.n_parameters:,} parameters.  \n{OPENINGS[part]}"
+        linked(
+            f"You see **{view.loaded.name}**: {config.n_layers} layers, {config.norm_placement}-norm, "
+            f"{drawn.n_parameters:,} parameters.  \n{OPENINGS[part]}"
+        )
     )
     if part == "cost":
         export_cost(view, cost.show(view, bytes_each), bytes_each)

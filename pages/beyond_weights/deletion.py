@@ -11,6 +11,7 @@ from encoder.trace import Trace
 from pages.beyond_weights.params import Params
 from pages.components import plot
 from pages.core import token_names
+from pages.core.glossary import opening
 from pages.core.view import View, state
 
 #: Up to this many tokens the test runs without being asked.
@@ -22,7 +23,7 @@ SEEDS = tuple(range(8))
 
 def show(view: View) -> tuple[Deletion, go.Figure] | None:
     """The whole part of the page. Returns the test and its figure; None where it did not run."""
-    st.markdown(
+    opening(
         "You see a test: hide the *k* tokens that this head attends to most, or *k* random ones, from the heads chosen "
         "below.  \n"
         "Above the grey band, hiding these tokens changes the embedding more than every random draw.  \n"

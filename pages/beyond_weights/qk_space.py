@@ -7,13 +7,14 @@ from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 from encoder.measure.qk_space import QKSpace, qk_space
 from pages.components import PlotEvent, on_click, plot
 from pages.core import sidebar, token_names, token_rows
+from pages.core.glossary import opening
 from pages.core.view import View, ViewParams, state
 
 
 def show(view: View) -> tuple[QKSpace, dict[str, go.Figure]]:
     """The whole part of the page. Returns the points, and the figure by its title."""
     layer, head, trace = view.layer, view.head, view.trace
-    st.markdown(
+    opening(
         f"You see every :blue[**query**] and every :red[**key**] of **L{layer} H{head}** in one plane.  \n"
         "Look for the lines: each leads from a query to the key with its largest weight.  \n"
         "Near points may have large scores, but the plane keeps only part of the variance: check the counts below."

@@ -9,6 +9,7 @@ from pages.by_hand.export import export_calculation, export_claims
 from pages.by_hand.params import Params
 from pages.by_hand.sections import SECTIONS, ExampleSection
 from pages.core.frame import heading
+from pages.core.glossary import linked
 from pages.core.links import next_page
 from pages.core.view import state
 
@@ -32,7 +33,7 @@ def main() -> None:
         "does not use the model in the sidebar."
     )
     part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
-    opening.markdown(OPENINGS[part])
+    opening.markdown(linked(OPENINGS[part]))
     if part == "notes":
         mistakes.show()
         export_claims()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+import streamlit as st
+
 from pages.core import links
 from pages.core.glossary_terms import GROUPS, TERMS, Term
 
@@ -38,6 +40,11 @@ def linked(text: str, most: int = MOST_LINKS) -> str:
     parts = _PROTECTED.split(text)
     parts[::2] = [_WORDS.sub(_linker(seen, most), part) for part in parts[::2]]
     return "".join(parts)
+
+
+def opening(text: str) -> None:
+    """Draw a page's opening lines, with links from its terms to the glossary."""
+    st.markdown(linked(text))
 
 
 def _linker(seen: set[str], most: int) -> Callable[[re.Match[str]], str]:

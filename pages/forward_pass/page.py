@@ -5,6 +5,7 @@ import streamlit as st
 from encoder.explain import STEPS
 from pages.core import selection
 from pages.core.frame import current_view, heading
+from pages.core.glossary import opening
 from pages.core.links import next_page
 from pages.core.view import state
 from pages.forward_pass.export import export_step
@@ -17,7 +18,7 @@ NUMBERED = {step.key: f"{number} {SHORT.get(step.key, step.title)}" for number, 
 
 def main() -> None:
     heading()
-    st.markdown(
+    opening(
         "You see every number of the forward pass for your sentence, in nine steps.  \n"
         "Look for the selected number: the formula computes the number that the picture frames.  \n"
         "Each result is the input of the next step, so you can follow one number from the text to the output."

@@ -15,6 +15,7 @@ from encoder.train import gradients
 from pages.core import cache
 from pages.core.formulas import number
 from pages.core.frame import heading
+from pages.core.glossary import opening
 from pages.core.links import next_page
 from pages.core.url_state import controlled, state
 from pages.gradients.export import export_gradients
@@ -25,7 +26,7 @@ SETTINGS = {"theory": "As in the theory", "real": "As in real encoders"}
 
 def main() -> None:
     heading()
-    st.markdown(
+    opening(
         "You see how large the gradient of each layer is before the first training step, in both norm placements.  \n"
         "Look for the slopes in the first chart: does the last layer's gradient shrink as depth grows?  \n"
         "Xiong et al. (2020): post-norm needs warm-up as these gradients stay large. Others dispute it (see below)."

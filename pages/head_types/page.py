@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.core.frame import current_view, heading
+from pages.core.glossary import opening
 from pages.core.lazy import popover
 from pages.core.links import next_page
 from pages.core.url_state import state
@@ -15,7 +16,7 @@ view = current_view()
 config = view.loaded.config
 
 heading()
-st.markdown(
+opening(
     f"You see what the {config.n_layers} × {config.n_heads} heads of **{view.loaded.name}** do in this sentence.  \n"
     "Look for heads with one clear pattern: the previous token, the token itself, or an attention sink.  \n"
     "Such patterns suggest what a head may do; one sentence is no proof. Another can show other types."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from benchmarks.serving import pages
+from benchmarks.serving import addresses
 from tests.conftest import settle
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def test_axe_finds_nothing_on_any_page(visit: Callable[..., Page]) -> None:
     found: list[str] = []
     page = visit("/glossary?term=token", width=1366, height=768)
     start = page.url.partition("/glossary")[0]
-    for folder in pages():
-        page.goto(f"{start}/{folder}")
+    for folder, path in addresses().items():
+        page.goto(start + path)
         settle(page)
         page.evaluate(OPEN_ALL)
         settle(page)
