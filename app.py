@@ -14,6 +14,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from pages.core.navigation import bar
+
 HERE = Path(__file__).parent
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; pages/core/serve.py says why
 
@@ -28,50 +30,66 @@ st.set_page_config(
 
 @dataclass(frozen=True)
 class Room:
-    """One page: a folder of pages/ with a page.py and a params.py.
+    """One page: a folder of pages/ with a page.py and, if it has values in the address, a params.py.
 
-    pads: whether it shows a text padded as in a batch; traced: whether it draws the sidebar's model; former: the name
-    that it had in addresses before.
+    short: its name in the navigation, if it differs from the title; uses: the parts of the sidebar that it needs, of
+    "text", "model", "layer" and "head" (none: the page has no sidebar); pads: whether it shows a text padded as in a
+    batch; former: the name that it had in addresses before.
     """
 
     folder: str
     title: str
     icon: str
     help: str
+    short: str = ""
+    uses: tuple[str, ...] = ("text", "model", "layer", "head")
     pads: bool = False
-    traced: bool = True
     former: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.short or self.title
 
     @property
     def script(self) -> str:
         return f"pages/{self.folder}/page.py"
 
 
+NO_HEAD = ("text", "model")
 #: Section -> its pages. The first page of all is the one that opens.
 SECTIONS = {
+    "": [
+        Room("start", "See what a transformer encoder does with your sentence", "home", "Begin here", "Start", uses=()),
+    ],
     "Attention": [
         Room("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True),
         Room("head_types", "Head types", "travel_explore", "What each head does in this sentence", former="find"),
-        Room("beyond_weights", "Beyond attention weights", "balance", "What else matters", former="beyond"),
+        Room("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights",
+             former="beyond"),
         Room("compare", "Compare", "difference", "Two heads, two sentences or two models"),
     ],
     "Inside the layer": [
         Room("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight"),
         Room("positions", "Positions", "straighten", "How a model knows the order of the words"),
-        Room("layernorm", "LayerNorm", "equalizer", "What each LayerNorm does to each token", former="norms"),
-        Room("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", former="predict"),
+        Room("layernorm", "LayerNorm", "equalizer", "What each LayerNorm does to each token", uses=NO_HEAD,
+             former="norms"),
+        Room("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", "Masked words",
+             uses=NO_HEAD, former="predict"),
     ],
-    "Pre- vs post-norm": [
-        Room("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", former="prepost"),
-        Room("gradients", "Gradients at initialisation", "show_chart", "Gradient norms by depth", traced=False),
-        Room("training", "Train a small encoder", "model_training", "Training runs in seconds", traced=False),
+    "Norm placement": [
+        Room("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", "Pre- vs post-norm",
+             former="prepost"),
+        Room("gradients", "Gradients at initialisation", "show_chart", "Gradient norms by depth", "Gradients", uses=()),
+        Room("training", "Train a small encoder", "model_training", "Training runs in seconds", "Training",
+             uses=()),
     ],
-    "Learn": [
+    "Step by step": [
         Room("architecture", "Architecture", "account_tree", "The encoder as a diagram", former="anatomy"),
-        Room("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", former="steps"),
-        Room("by_hand", "By hand: “The cat sat”", "edit_note", "One small layer, every number editable", traced=False,
-             former="worked_example"),
-        Room("glossary", "Glossary", "menu_book", "The words of these pages, defined", traced=False),
+        Room("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", "Forward pass",
+             former="steps"),
+        Room("by_hand", "By hand: “The cat sat”", "edit_note", "One small layer, every number editable", "By hand",
+             uses=(), former="worked_example"),
+        Room("glossary", "Glossary", "menu_book", "The words of these pages, defined", uses=()),
     ],
 }  # fmt: skip
 ROOMS = [room for rooms in SECTIONS.values() for room in rooms]
@@ -84,7 +102,7 @@ def navigation() -> dict[str, list[StreamlitPage]]:
         section: [
             st.Page(
                 room.script,
-                title=room.title,
+                title=room.name,
                 icon=f":material/{room.icon}:",
                 url_path=room.folder,
                 default=room is ROOMS[0],
@@ -94,7 +112,9 @@ def navigation() -> dict[str, list[StreamlitPage]]:
         ]
         for section, rooms in SECTIONS.items()
     }
-    found[""] = [st.Page(_moved, title=room.title, url_path=name, visibility="hidden") for name, room in FORMER.items()]
+    found[""] += [
+        st.Page(_moved, title=room.title, url_path=name, visibility="hidden") for name, room in FORMER.items()
+    ]
     return found
 
 
@@ -104,18 +124,23 @@ def _moved() -> None:
 
 def main() -> None:
     """Draw the frame, then run the page that the address names."""
-    page = st.navigation(navigation(), position="top")
+    # Streamlit's own list shows in the sidebar of narrow screens; wide ones have a bar above the page.
+    page = st.navigation(navigation(), position="sidebar", expanded=True)
     if page.url_path in FORMER:
         st.switch_page(FORMER[page.url_path].script, query_params=st.query_params.to_dict())
     room = next((room for room in ROOMS if room.folder == page.url_path), ROOMS[0])
+    st.set_page_config(page_title=f"{room.name} · Encoderscope")
+    bar(SECTIONS, room.folder, ROOMS[0].folder)
     main_area = st.container()
     try:
         with main_area, st.spinner("Starting the engine …", show_time=False):
             from pages.core import frame
 
-            for each in ROOMS:
-                importlib.import_module(f"pages.{each.folder}.params")
-        frame.run(page, main_area, pads=room.pads, traced=room.traced)
+            for path in sorted(HERE.glob("pages/*/params.py")):
+                importlib.import_module(f"pages.{path.parent.name}.params")
+        if room is ROOMS[0] and frame.is_former_front():
+            st.switch_page(ROOMS[1].script, query_params=st.query_params.to_dict())
+        frame.run(page, main_area, title=room.title, uses=room.uses, pads=room.pads, front=room is ROOMS[0])
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence
         _say(error, room.folder)
 

@@ -104,6 +104,11 @@ def most_telling(trace: Trace) -> Choice | None:
     return found
 
 
+def of_word(trace: Trace, query: int) -> Choice | None:
+    """The head in which this word attends most tellingly; None where every gain is 0."""
+    return _best(trace, [query], "all")
+
+
 def _best(trace: Trace, queries: Sequence[int], keys: Keys) -> Choice | None:
     """The query and head of the largest gain; None where none is above 0."""
     if not queries:

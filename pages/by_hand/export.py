@@ -5,13 +5,12 @@ from encoder.explain.by_hand import Calculation, Inputs
 from encoder.explain.claims import claims
 from encoder.export import tables
 from pages.core.export import arguments, changes, export_panel
-from pages.core.frame import current_view
 
 
 def export_calculation(inputs: Inputs, example: Calculation) -> None:
     """Every number of the calculation, and the changed inputs."""
     export_panel(
-        current_view(),
+        None,
         "By hand: The cat sat",
         lambda: tables.step_frame(example),
         figures=lambda: {
@@ -32,7 +31,7 @@ def export_calculation(inputs: Inputs, example: Calculation) -> None:
 def export_claims() -> None:
     """The numbers of the notes beside the computed ones."""
     export_panel(
-        current_view(),
+        None,
         "Spot the mistakes",
         lambda: tables.claims_frame(claims()),
         program="from encoder.export import tables\nfrom encoder.explain.claims import claims\n"

@@ -33,7 +33,7 @@ SAVED = "the-folder-that-you-saved-it-to"
 
 
 def export_panel(
-    view: View,
+    view: View | None,
     title: str,
     frame: Callable[[], pd.DataFrame],
     *,
@@ -47,7 +47,7 @@ def export_panel(
     """Draw "Export and share", closed at first: link, pictures, CSV, Parquet, HTML report, Python lines.
 
     Args:
-        view: the page's view.
+        view: the page's view; None for a `program`.
         title: heading of the report and name of the files, such as "L2 H3 of all-MiniLM-L6-v2".
         frame: returns the numbers as a table; called only for a download.
         figures: heading -> figure of the report, or a function that returns this mapping.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
-from encoder.device import memory_in_use
 from encoder.errors import EncoderError, OutOfMemory
 from pages.core import (  # noqa: F401 - head_measures and selection register values that several pages share
     cache,
@@ -16,14 +16,15 @@ from pages.core import (  # noqa: F401 - head_measures and selection register va
     gestures,
     glossary,
     head_measures,
+    long_text,
     mobile_bar,
+    navigation,
     placement_toggle,
     selection,
     sidebar,
-    sizes,
     unknown_words,
 )
-from pages.core.url_state import state
+from pages.core.url_state import FRONT, OF_ANY_PAGE, state
 from pages.core.view import View, ViewParams, model_key, padded
 
 _VIEW, _TITLE = "_current_view", "_current_title"
@@ -36,66 +37,122 @@ STYLE = """
 [data-testid="stPageLink"] * { white-space: normal; }
 .st-key-view-norm button { padding-inline: 0.2rem; }
 .stApp [data-testid="stBaseButton-primary"], .stApp .stMultiSelect [role="row"] { color: light-dark(#fff, #121217); }
+.stMain h1 { padding: 0.5rem 0 0.25rem; line-height: 1.2; }
+"""
+#: A page that needs nothing of the sidebar has its room; on narrow screens the sidebar holds the list of pages.
+NO_SIDEBAR = f"""
+@media (min-width: {navigation.WIDE}px) {{
+  [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"] {{ display: none; }}
+}}
 """
 
 
-def run(page: StreamlitPage, area: DeltaGenerator, *, pads: bool = False, traced: bool = True) -> None:
+def is_former_front() -> bool:
+    """Whether the address is an old link to “Attention heads”, which opened at "/": a first visit with a view."""
+    asked = set(st.query_params) & (set(state.params) - OF_ANY_PAGE)
+    return not state.has_begun() and bool(asked) and FRONT not in st.query_params
+
+
+def run(
+    page: StreamlitPage,
+    area: DeltaGenerator,
+    *,
+    title: str,
+    uses: Collection[str] = sidebar.PARTS,
+    pads: bool = False,
+    front: bool = False,
+) -> None:
     """Draw the sidebar, load the model, run the page, write the view into the address.
 
-    pads: whether the page shows a text with padding; traced: whether it shows anything of the sidebar's model.
+    uses: the parts of the sidebar that the page needs (`sidebar.PARTS`); without any, it has no sidebar and loads a
+    model only if it asks for the view. pads: whether the page shows a text with padding; front: whether it opens at
+    "/", where a view without FRONT in the address belongs to another page.
     """
-    st.html(f"<style>{STYLE}{mobile_bar.STYLE}{formulas.STYLE}{gestures.STYLE}{glossary.STYLE}</style>")
-    st.session_state[_TITLE] = page.title
+    st.html(f"<style>{STYLE}{'' if uses else NO_SIDEBAR}{mobile_bar.STYLE}{formulas.STYLE}{gestures.STYLE}{glossary.STYLE}</style>")
+    st.session_state[_TITLE] = title
+    st.session_state.pop(_VIEW, None)
     state.begin()
     go_on = placement_toggle.before_sidebar(page)
     try:
-        with st.sidebar:
-            sidebar.sentence_controls()
-            place_of_windows = st.container()
-            sidebar.model_controls()
+        if uses:
+            _with_sidebar(page, area, go_on, uses, pads)
+        else:
             go_on()
-            place_of_head = st.container()
-            sidebar.display_controls()
-            place_of_memory = st.container()
-        with area:
-            mobile_bar.bar(state.get(ViewParams.text), state.get(ViewParams.pair))
-        view = _load(area, place_of_windows, place_of_head, pads)
-        if view is not None:
-            st.session_state[_VIEW] = view
-            _notes(area, view)
-            if view.trace.finite or not traced:
-                page.run()
-            else:
-                _not_finite(area, view)
-            place_of_memory.caption(_memory(view))
+            with area:
+                mobile_bar.script()
+                _link_notes()
+            page.run()
     finally:
         # However the page ended, the address names the view and nothing typed is lost.
-        state.end()
+        state.end(front=front)
+
+
+def _with_sidebar(
+    page: StreamlitPage, area: DeltaGenerator, go_on: Callable[[], None], uses: Collection[str], pads: bool
+) -> None:
+    with st.sidebar:
+        sidebar.sentence_controls()
+        place_of_windows = st.container()
+        sidebar.model_controls()
+        places = Places(place_of_windows, st.container(), st.container(), st.container())
+        go_on()
+    with area:
+        mobile_bar.bar(state.get(ViewParams.text), state.get(ViewParams.pair))
+    view = _load(area, places, uses, pads)
+    if view is not None:
+        st.session_state[_VIEW] = view
+        _notes(area, view)
+        if view.trace.finite:
+            page.run()
+        else:
+            _not_finite(area, view)
+    with places.settings:
+        sidebar.settings(view)
 
 
 def heading() -> None:
     """The title of the open page."""
-    st.header(st.session_state[_TITLE], anchor=False)
+    st.title(st.session_state[_TITLE], anchor=False)
 
 
 def current_view() -> View:
-    """The View of this run."""
+    """The View of this run; a page without a sidebar loads the model here. Raises EncoderError if that fails."""
+    if _VIEW not in st.session_state:
+        key = model_key()
+        with st.spinner("Loading the model …", show_time=False):
+            cache.model(key)
+        st.session_state[_VIEW] = sidebar.current_view(key)
     return st.session_state[_VIEW]
 
 
-def _load(
-    area: DeltaGenerator, place_of_windows: DeltaGenerator, place_of_head: DeltaGenerator, pads: bool
-) -> View | None:
-    """Load the model and trace the text, with a spinner; None, and an error box, if that fails."""
+@dataclass(frozen=True)
+class Places:
+    """Places in the sidebar for what depends on the model."""
+
+    windows: DeltaGenerator
+    norm: DeltaGenerator
+    head: DeltaGenerator
+    settings: DeltaGenerator
+
+
+def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: bool) -> View | None:
+    """Load the model and trace the text, with a spinner; None, and a box that says why, if there is no model."""
     model = None
     try:
+        if sidebar.awaits_source():
+            with area:
+                heading()
+                st.info("Type a folder or a Hub id in the sidebar to open a model.", icon=":material/folder_open:")
+            return None
         with area, st.spinner("Loading the model …", show_time=False):
             key = model_key()
             model = cache.model(key)
-        with place_of_head:
-            sidebar.head_controls(model.config)
-        with place_of_windows:
-            key = sidebar.long_text_controls(key, model)
+        with places.norm:
+            sidebar.norm_controls(key)
+        with places.head:
+            sidebar.head_controls(model.config, uses)
+        with places.windows:
+            key = long_text.controls(key, model)
         view = sidebar.current_view(key)
         with area, st.spinner("Running the encoder …", show_time=False):
             view = padded(view) if pads else view
@@ -106,8 +163,10 @@ def _load(
         if isinstance(error, OutOfMemory):
             cache.forget_traces()
         if model is None:
-            with place_of_head:
-                sidebar.head_controls(None)
+            with places.norm:
+                sidebar.norm_controls(None)
+            with places.head:
+                sidebar.head_controls(None, uses)
         with area:
             heading()
             _link_notes()
@@ -195,15 +254,3 @@ def _overlap(spans: Sequence[cache.WindowSpan]) -> str:
     first, second = (span.tokens for span in spans[:2])
     shared = first[1] - second[0]
     return f"Windows overlap by {shared:,} of {first[1]:,} tokens." if shared else "Windows do not overlap."
-
-
-def _memory(view: View) -> str:
-    """The model's name, size and device, and the memory in use."""
-    model = view.loaded
-    weights = sizes.model_bytes(model)
-    megabytes = f"{weights / 1e6:,.0f}" if weights >= 1e6 else f"{weights / 1e6:.2g}"
-    return (
-        f"{model.name}: {model.n_parameters:,} parameters, {megabytes} MB of weights on {str(model.device).upper()}. "
-        f"Memory in use: {memory_in_use(model.device) / 1e6:,.0f} MB, of it {cache.bytes_in_use() / 1e6:,.0f} MB for "
-        "traces."
-    )

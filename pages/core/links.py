@@ -18,10 +18,12 @@ def exists(folder: str) -> bool:
     return (PAGES / folder / "page.py").is_file()
 
 
-def link(folder: str, label: str | None = None, icon: str = "arrow_forward") -> None:
-    """Draw a link to a page. label: its title, if there is none."""
+def link(
+    folder: str, label: str | None = None, icon: str = "arrow_forward", values: Mapping[str, str] | None = None
+) -> None:
+    """Draw a link to a page. label: its title, if there is none; values: a whole view, by the names in the address."""
     if exists(folder):
-        st.page_link(f"pages/{folder}/page.py", label=label, icon=f":material/{icon}:")
+        st.page_link(f"pages/{folder}/page.py", label=label, icon=f":material/{icon}:", query_params=values)
 
 
 def next_page(folder: str, label: str) -> None:

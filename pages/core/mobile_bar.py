@@ -24,7 +24,8 @@ STYLE = """
 @media (min-width: 769px) { .stElementContainer:has(.enc-bar) { display: none; } }
 """
 
-SCRIPT = joined(Path(__file__).with_suffix(".js"))
+#: In a block: another run of the page may execute it again.
+SCRIPT = "{" + joined(Path(__file__).with_suffix(".js")) + "}"
 
 
 def bar(text: str, pair: str | None) -> None:
@@ -33,3 +34,8 @@ def bar(text: str, pair: str | None) -> None:
     shown = shown[:200] + (f" ⏐ {pair.strip()[:100]}" if pair else "")
     line = f'<span dir="auto">{html.escape(shown)}</span><button type="button">Change</button>'
     st.html(f'<div class="enc-bar">{line}</div><script>{SCRIPT}</script>', unsafe_allow_javascript=True)
+
+
+def script() -> None:
+    """The script alone, for a page without a sentence of the sidebar."""
+    st.html(f"<script>{SCRIPT}</script>", unsafe_allow_javascript=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 import streamlit as st
 
 import encoder
 from encoder.config import POSITION_KINDS
-from encoder.device import DTYPES, available_devices
+from encoder.device import DTYPES, available_devices, memory_in_use
 from pages.components import PlotEvent, on_click
-from pages.core import cache, links, model_access
+from pages.core import cache, links, model_access, sizes
 from pages.core.lazy import expander
-from pages.core.markdown import plain
+from pages.core.markdown import plain as plain  # other modules find it here
+from pages.core.params import Param
 from pages.core.url_state import state
 from pages.core.view import (
     COLOURS,
@@ -26,9 +28,11 @@ from pages.core.view import (
 )  # fmt: skip
 
 _TEXT_BEFORE = "_text_before_trained"
-#: The most windows that hold one token, at the smallest stride.
-MOST_SEEN = 20
 
+#: What a page may need of the sidebar, declared in app.py.
+PARTS = ("text", "model", "layer", "head")
+_PLACE = ((ViewParams.layer, "Layer"), (ViewParams.head, "Head"))
+_NORMS = {"pre": "Pre-norm", "post": "Post-norm"}
 _DEVICES = {"auto": "automatic", "cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (MPS)"}
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
 
@@ -91,60 +95,6 @@ def _another_model() -> None:
         state.put(ViewParams.norm, "trained")
 
 
-def long_text_controls(key: cache.ModelKey, model: encoder.TextEncoder) -> cache.ModelKey:
-    """For a text longer than the model takes: cut it, or show one window of it. Returns the key with the window."""
-    text, pair = state.get(ViewParams.text), state.get(ViewParams.pair) or None
-    n_bytes = len(f"{text}{pair or ''}".encode("utf-8", "replace"))
-    if n_bytes + 8 <= model.config.max_tokens:  # every token covers a byte or more
-        return key
-    if len(cache.window_spans(key, text, pair)) == 1:
-        return key
-    chosen = state.segmented(
-        ViewParams.long,
-        "Text longer than the model takes",
-        {"cut": "Cut", "windows": "Sliding windows"},
-        width="stretch",
-        help="Cut: the model reads the beginning only. Sliding windows: it reads overlapping parts, each by itself. "
-        "For a pair, windows slide over the longer sentence and keep the other one.",
-    )
-    return key if chosen == "cut" else _window_controls(key, text, pair)
-
-
-def _window_controls(key: cache.ModelKey, text: str, pair: str | None) -> cache.ModelKey:
-    """Which sliding window is shown, and how many tokens lie between two windows."""
-    size = cache.window_spans(key, text, pair)[0].tokens[1]
-    least = -(-size // MOST_SEEN)
-    if state.newest(ViewParams.stride) is not None:
-        state.limit(ViewParams.stride, least, size, "windows of this text can follow one another by")
-        key = dataclasses.replace(key, stride=state.newest(ViewParams.stride))
-    spans = cache.window_spans(key, text, pair)
-    last = len(spans) - 1
-    # Streamlit takes a slider with another end for a new widget, which must be given its value.
-    st.session_state[state.key(ViewParams.window)] = state.limit(ViewParams.window, 0, last, "this text has windows")
-    window = state.bound(st.slider, ViewParams.window, "Window", min_value=0, max_value=last)
-    state.bound(
-        st.number_input, ViewParams.stride, "Tokens between windows", min_value=least, max_value=size, step=1,
-        value=None, placeholder=f"half a window: {max(1, size // 2)}",
-        help=f"A window holds {size:,} tokens of this text. A smaller number gives more overlap.",
-    )  # fmt: skip
-    span = spans[window]
-    slid = pair if pair is not None and span.slides == 1 else text
-    whose = "" if pair is None else f" of the {('first', 'second')[span.slides]} sentence"
-    st.caption(
-        f"Window {window} of 0 to {last}: tokens {span.tokens[0]:,} to {span.tokens[1] - 1:,} of "
-        f"{spans[-1].tokens[1]:,}{whose}. {plain(_ends(slid[slice(*span.characters)]))}"
-    )
-    return dataclasses.replace(key, window=window)
-
-
-def _ends(text: str, length: int = 24) -> str:
-    """The beginning and the end of a text, in quotes."""
-    text = " ".join(text.split())
-    if len(text) <= 2 * length + 5:
-        return f"“{text}”"
-    return f"“{text[:length].rsplit(' ', 1)[0]} … {text[-length:].split(' ', 1)[-1]}”"
-
-
 def model_controls() -> None:
     """Which model runs: a bundled one, a folder, a Hub id, one trained here or an untrained one."""
     has_trained = state.get(ViewParams.model) == "trained" or state.get(ViewParams.run)
@@ -165,34 +115,38 @@ def model_controls() -> None:
         state.bound(st.selectbox, ViewParams.run, "Trained model", list(runs), format_func=runs.get)
     if kind == "scratch":
         _untrained_controls()
-    _norm_controls(untrained=kind == "scratch")
+    _check_device()
 
 
-def _norm_controls(*, untrained: bool) -> None:
-    """The placement of the norms, and the way to the page that shows both."""
+def awaits_source() -> bool:
+    """Whether a folder or a Hub id is asked for and nothing is typed yet."""
+    return state.newest(ViewParams.model) == "other" and not state.newest(ViewParams.source).strip()
+
+
+def norm_controls(key: cache.ModelKey | None) -> None:
+    """The placement of the norms, and a link to the page that shows both. key: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
     if norm == "both":  # on the page that shows both
         st.caption("Norm placement: this page shows both.")
         return
-    if untrained and norm == "trained":
-        state.put(ViewParams.norm, "post")
-    state.bound(
-        st.segmented_control,
-        ViewParams.norm,
-        "Norm placement",
-        ["pre", "post"] if untrained else ["trained", "pre", "post"],
-        width="stretch",
-        wrap=False,
-        required=True,
-        format_func={"trained": "Original", "pre": "Pre-norm", "post": "Post-norm"}.get,
-        help="Original: as the model was trained. Post-norm: x = norm(x + f(x)), as in the first Transformer and BERT. "
-        "Pre-norm: x = x + f(norm(x)). Moving the norms of a trained model changes its results; it is not retrained.",
-    )
-    if links.exists("pre_post"):
-        st.button(
-            "Compare both", type="tertiary", icon=":material/compare:", key="compare both placements",
-            on_click=state.put, args=(ViewParams.norm, "both"),
-        )  # fmt: skip
+    if state.newest(ViewParams.model) == "scratch":
+        if norm == "trained":
+            state.put(ViewParams.norm, "post")
+        titles = dict(_NORMS)
+    elif key is None:
+        return
+    else:
+        original = cache.model(dataclasses.replace(key, norm="trained")).config.norm_placement
+        if norm == original:
+            state.put(ViewParams.norm, "trained")
+        titles = {"trained": f"Original ({_NORMS[original].lower()})"}
+        titles |= {name: title for name, title in _NORMS.items() if name != original}
+    state.segmented(
+        ViewParams.norm, "Norm placement", titles, width="stretch", wrap=False,
+        help="Post-norm: x = norm(x + f(x)), as in the first Transformer and BERT. Pre-norm: x = x + f(norm(x)). "
+        "Moving the norms of a trained model changes its results; it is not retrained.",
+    )  # fmt: skip
+    links.link("pre_post", "Compare both", "compare")
 
 
 def _untrained_controls() -> None:
@@ -212,36 +166,66 @@ def _untrained_controls() -> None:
         state.bound(st.number_input, own.seed, "Seed", min_value=0, max_value=999_999)
 
 
-def head_controls(config: encoder.EncoderConfig | None) -> None:
-    """Which layer and head. config: of the model, which sets their limits; None: no model, both wait for the next."""
-    places = zip(st.columns(2), (ViewParams.layer, ViewParams.head), ("Layer", "Head"), strict=True)
-    for place, param, title in places:
+def head_controls(config: encoder.EncoderConfig | None, uses: Collection[str] = PARTS) -> None:
+    """Which layer and head. config: of the model, which sets their limits; None: no model, both wait for the next.
+
+    uses: the parts of the sidebar that the page shows.
+    """
+    shown = [(param, title) for param, title in _PLACE if param.name in uses]
+    if config is not None:
+        for param, _ in _PLACE:
+            state.limit(param, 0, _last(config, param), f"this model has {param.name}s")
+    if not shown:
+        return
+    for place, (param, title) in zip(st.columns(len(shown)), shown, strict=True):
         if config is None:
             value = max(0, state.get(param))
             place.number_input(title, value=value, disabled=True, key=f"resting {param.name}")
-            continue
-        last = (config.n_layers if param is ViewParams.layer else config.n_heads) - 1
-        state.limit(param, 0, last, f"this model has {param.name}s")
-        state.bound(place.number_input, param, title, min_value=0, max_value=last)
-    st.caption("Both count from 0: L0 H0 is the first head of the first layer.")
+        else:
+            last = _last(config, param)
+            state.bound(
+                place.number_input, param, title, min_value=0, max_value=last, help=f"{title}s count from 0 to {last}."
+            )
 
 
-def display_controls() -> None:
-    """The colours of the maps; where and with which precision the model runs."""
-    state.bound(st.selectbox, ViewParams.colours, "Colours of the maps", COLOURS, format_func=str.title)
-    offered = ("auto", *available_devices())
-    device = state.get(ViewParams.device)
-    if device not in offered:
-        state.note(f"device={device}: this machine has {', '.join(offered[1:])}. Shown: automatic.")
+def _last(config: encoder.EncoderConfig, param: Param[int]) -> int:
+    return (config.n_layers if param is ViewParams.layer else config.n_heads) - 1
+
+
+def _check_device() -> None:
+    """Another device than this machine has, in a link, gives a note."""
+    device = state.newest(ViewParams.device)
+    if device not in ("auto", *available_devices()):
+        state.note(f"device={device}: this machine has {', '.join(available_devices())}. Shown: automatic.")
         state.put(ViewParams.device, "auto")
-    part = expander("Device", "device")
+
+
+def settings(view: View | None) -> None:
+    """Colours of the maps; where and with which precision the model runs; its size and memory."""
+    part = expander("Settings", "settings", icon=":material/settings:")
     if part is None:
         return
     with part:
+        state.bound(st.selectbox, ViewParams.colours, "Colours of the maps", COLOURS, format_func=str.title)
+        offered = ("auto", *available_devices())
         state.bound(
             st.selectbox, ViewParams.device, "Device", offered, format_func=lambda name: _DEVICES.get(name, name)
         )
         state.bound(st.selectbox, ViewParams.dtype, "Precision", DTYPES, help="bfloat16 needs half the memory.")
+        if view is not None:
+            st.caption(_facts(view))
+
+
+def _facts(view: View) -> str:
+    """The model's name, size and device, and the memory in use."""
+    model = view.loaded
+    weights = sizes.model_bytes(model)
+    megabytes = f"{weights / 1e6:,.0f}" if weights >= 1e6 else f"{weights / 1e6:.2g}"
+    return (
+        f"{model.name}: {model.n_parameters:,} parameters, {megabytes} MB of weights on {str(model.device).upper()}. "
+        f"Memory in use: {memory_in_use(model.device) / 1e6:,.0f} MB, of it {cache.bytes_in_use() / 1e6:,.0f} MB for "
+        "traces."
+    )
 
 
 def current_view(key: cache.ModelKey) -> View:

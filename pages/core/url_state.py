@@ -22,6 +22,11 @@ P, T = TypeVar("P"), TypeVar("T")
 #: Longer values (percent-encoded) are left out of the URL: servers and proxies refuse longer request lines.
 LONGEST_IN_URL = 4_000
 
+#: In the address, beside a view at "/": the front page's own. Older links have a view of Attention heads there.
+FRONT = "start"
+#: Values that an address of any page may have.
+OF_ANY_PAGE = frozenset({"present"})
+
 _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
 #: Whether a run is between `begin` and `end`; whether a callback changed a value since the last run.
 _RUNNING, _TOUCHED = "_view_running", "_view_touched"
@@ -84,7 +89,9 @@ class UrlState:
                 self._adopt(param, raw)
             elif raw is None and name in written and st.query_params:
                 self.put(param, param.default)  # Back led to a link without this value
-        unknown = sorted(set(st.query_params) - set(self.params) - {"embed", "embed_options"}) if first_run else []
+        unknown = (
+            sorted(set(st.query_params) - set(self.params) - {"embed", "embed_options", FRONT}) if first_run else []
+        )
         for name in unknown:
             self.note(f"Unknown value in the link: {name!r}. It is ignored.")
 
@@ -118,8 +125,15 @@ class UrlState:
             shown = param.shown or usual or "none"
             self.note(f"The link asks for {param.name}={raw[:60]!r}: {error}. Shown: {shown}.")
 
-    def end(self) -> None:
-        """Write the values that differ from their defaults into the URL, after the page has run."""
+    def has_begun(self) -> bool:
+        """Whether this session has read an address already."""
+        return bool(st.session_state.get(_VALUES))
+
+    def end(self, *, front: bool = False) -> None:
+        """Write the values that differ from their defaults into the URL, after the page has run.
+
+        front: whether the page opens at "/"; a view in its address gets FRONT beside it.
+        """
         values = st.session_state[_VALUES]
         wanted = {
             name: param.format(values[name])
@@ -127,6 +141,8 @@ class UrlState:
             if values[name] != param.default and values[name] is not None
         }
         wanted = {name: text for name, text in wanted.items() if len(quote(text)) <= LONGEST_IN_URL}
+        if front and set(wanted) - OF_ANY_PAGE:
+            wanted = {FRONT: "1", **wanted}
         if wanted != st.query_params.to_dict():
             st.query_params.from_dict(wanted)
         st.session_state[_WRITTEN] = wanted

@@ -9,7 +9,6 @@ import pandas as pd
 
 from encoder.figures.gradients import last_layer_gradients
 from pages.core.export import arguments, export_panel
-from pages.core.frame import current_view
 
 if TYPE_CHECKING:
     from encoder.train import gradients
@@ -23,7 +22,7 @@ def export_gradients(table: pd.DataFrame, setting: gradients.Setting, depths: Se
         "table = gradients.to_frame(found)\n"
     )
     export_panel(
-        current_view(),
+        None,
         "Gradients at initialisation",
         lambda: table,
         figures=lambda: {"The last layer's gradient over depth": last_layer_gradients(table, {})},

@@ -9,7 +9,6 @@ import pandas as pd
 
 from encoder.train.loop import RunView
 from pages.core.export import arguments, export_panel
-from pages.core.frame import current_view
 from pages.training.live import curve_figures
 from pages.training.runs import RunGroup
 
@@ -40,7 +39,7 @@ def export_runs(group: RunGroup, views: dict[str, RunView]) -> None:
     if not runs:
         return
     export_panel(
-        current_view(),
+        None,
         "Training runs",
         lambda: pd.concat([views[name].to_frame().assign(run=name) for name in runs], ignore_index=True),
         figures=lambda: curve_figures(group, views),

@@ -112,11 +112,11 @@ def test_the_keyboard_alone_opens_a_head_and_selects_a_cell(visit: Callable[...,
 
 def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[..., Page]) -> None:
     page = visit("/?layer=3&head=4&i=2&special=zero")
-    open_page(page, "Inside the layer", "LayerNorm")
+    open_page(page, "LayerNorm")
     page.wait_for_url(re.compile("/layernorm"))
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
-    open_page(page, "Attention", "Attention heads")
+    open_page(page, "Attention heads")
     page.wait_for_function("() => location.pathname === '/'")
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}

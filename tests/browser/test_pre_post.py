@@ -45,10 +45,10 @@ def test_training_stops_continues_and_ends_with_the_page(visit: Callable[..., Pa
     expect(page.get_by_text(re.compile(rf"trains, step (?!{stopped_at:,} )[\d,]+ of 3,000"))).to_be_visible(
         timeout=PATIENCE
     )
-    open_page(page, "Attention", "Attention heads")
+    open_page(page, "Attention heads")
     page.get_by_role("heading", name="Attention heads").wait_for(timeout=PATIENCE)
     page.wait_for_timeout(8_000)  # longer than the heartbeat: a run that nobody polls ends by itself
-    open_page(page, "Pre- vs post-norm", "Train a small encoder")
+    open_page(page, "Training")
     page.locator(".stMain .stAlert", has_text="stopped").wait_for(timeout=PATIENCE)
     assert stopped_at < step_of(page) < 3000
     expect(button(page, "Stop")).to_have_count(0)

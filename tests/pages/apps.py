@@ -15,19 +15,21 @@ from tests.conftest import ROOT
 PATIENCE = 120  # seconds, for a busy machine; not a claim about speed
 
 
-def visit(page: str | None = None, *, closed: bool = False, **query: str) -> AppTest:
-    """Open the app, at a page (its folder below pages/) and with values in the address; run once.
+def visit(page: str | None = None, *, closed: bool = False, at_front: bool = False, **query: str) -> AppTest:
+    """Open the app, at a page (its folder below pages/, by default "heads") and with values in the address.
 
-    closed: as a visitor finds it; otherwise the parts that are closed at first are open.
+    at_front: stay at "/"; closed: as a visitor finds it; otherwise the parts that are closed at first are open.
     """
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     for name, value in query.items():
         app.query_params[name] = value
-    for part in () if closed else ("options", "device", "thresholds", "take"):
+    for part in () if closed else ("options", "settings", "thresholds", "take"):
         app.session_state[f"{KEY}{part}"] = True
     app.run()
-    if page is not None:
-        app.switch_page(f"pages/{page}/page.py").run()
+    if at_front:
+        return app
+    if page is not None or not query:  # with a view, "/" opens Attention heads, as it always has
+        app.switch_page(f"pages/{page or 'heads'}/page.py").run()
     return app
 
 

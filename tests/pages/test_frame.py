@@ -133,7 +133,7 @@ def test_sizes_that_do_not_fit_are_a_sentence() -> None:
     app = visit(model="scratch", width="65", heads="4")
     assert not app.exception
     assert numbers(noted(app, "error")) == [65, 4, 64, 68]
-    assert [header.value for header in app.header] == ["Attention heads"]
+    assert [title.value for title in app.title] == ["Attention heads"]
     assert app.sidebar.number_input(key="resting layer").disabled
     assert app.sidebar.number_input(key="view:width").value == 65
     app.sidebar.number_input(key="view:width").set_value(64).run()
@@ -316,7 +316,7 @@ def test_weights_that_are_no_numbers_are_named(tmp_path: Path) -> None:
     encoder.save(broken, tmp_path / "broken")
     app = other_model(str(tmp_path / "broken"))
     assert "NaN" in noted(app, "error")
-    assert len(app.header) == 1
+    assert len(app.title) == 1
     app.sidebar.selectbox(key="view:model").set_value("twin-pre").run()
     assert_well(app)
 
@@ -338,7 +338,8 @@ def test_a_hub_id_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_no_name_yet_is_an_invitation() -> None:
     app = visit(model="other")
     assert not app.exception
-    assert "Hub id" in noted(app, "error")
+    assert not app.error
+    assert "Hub id" in noted(app, "folder_open")
 
 
 def test_a_model_that_fails_leaves_the_sentence_alone() -> None:

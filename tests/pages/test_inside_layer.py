@@ -21,7 +21,7 @@ TITLES = {
 def test_every_page_opens_and_keeps_the_view(page: str) -> None:
     app = visit(page, text="one two three", layer="3", head="7", i="2", j="1")
     assert_well(app)
-    assert app.header[0].value == TITLES[page]
+    assert app.title[0].value == TITLES[page]
     assert app.sidebar.text_area(key="view:text").value == "one two three"
     assert app.sidebar.number_input(key="view:layer").value == 3
     assert app.query_params["i"] == "2"
@@ -52,7 +52,7 @@ def test_any_text(page: str) -> None:
     for text in ("x", "", "the the the", "القطة جلست", "**b** $x$ `c` :smile: [a](b) #1", "😀"):
         app.sidebar.text_area(key="view:text").set_value(text).run()
         assert_well(app)
-        assert app.header[0].value == TITLES[page], text
+        assert app.title[0].value == TITLES[page], text
 
 
 LONG = "attention is all you need " * 60  # 302 tokens

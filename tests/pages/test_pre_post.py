@@ -73,9 +73,10 @@ def test_any_text_opens() -> None:
 
 def test_the_sidebar_leads_there_and_the_placement_comes_back() -> None:
     app = visit(text="one two", norm="pre")
-    app.sidebar.button(key="compare both placements").click().run()
+    assert "pre_post" in [link.proto.page for link in app.sidebar.get("page_link")]
+    app.switch_page("pages/pre_post/page.py").run()
     assert_well(app)
-    assert app.header[0].value == "Pre-norm vs post-norm"
+    assert app.title[0].value == "Pre-norm vs post-norm"
     assert app.query_params["norm"] == "both"
     app.switch_page("pages/qkv/page.py").run()
     assert_well(app)
@@ -89,7 +90,7 @@ def test_the_sidebar_leads_there_and_the_placement_comes_back() -> None:
 def test_an_old_link_with_both_opens_the_page(model: dict[str, str]) -> None:
     app = visit(norm="both", **model)
     assert_well(app)
-    assert app.header[0].value == "Pre-norm vs post-norm"
+    assert app.title[0].value == "Pre-norm vs post-norm"
     app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert app.sidebar.segmented_control(key="view:norm").value == ("post" if model else "trained")

@@ -1,0 +1,70 @@
+"""The names of all pages in a bar above the page, by section, on wide screens.
+
+On narrow screens Streamlit's own list in the sidebar shows them. Each link is a plain address; a click on one presses
+Streamlit's link of the same page, which keeps the session (page_keys.js).
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import streamlit as st
+
+#: From this width of the window in pixels, the bar has room for all names.
+WIDE = 1240
+
+STYLE = f"""
+.enc-pages {{ display: none; }}
+@media (min-width: {WIDE}px) {{
+  [data-testid="stSidebarNav"], [data-testid="stSidebarNavSeparator"] {{ display: none; }}
+  [data-testid="stSidebarHeader"] {{ height: 2.5rem; }}
+  .stMainBlockContainer {{ padding-top: 0 !important; }}
+  [data-testid="stLayoutWrapper"]:has(> .st-key-page-names) {{
+    position: sticky; top: 0; z-index: 999991; pointer-events: none; margin-bottom: -1.25rem;
+  }}
+  .st-key-page-names {{ background: var(--st-background-color, Canvas); margin-right: 3rem; }}
+  .stApp:has([data-testid="stExpandSidebarButton"]) .enc-pages {{ margin-left: 2.5rem; }}
+  .enc-pages {{ display: flex; gap: 0.6rem; height: 4.25rem; align-items: end; pointer-events: auto;
+    font-size: 0.8125rem; line-height: 1.5rem; white-space: nowrap; overflow-x: auto; scrollbar-width: none; }}
+  .enc-pages > div {{ display: grid; grid-template-rows: 1.125rem 1.5rem 1.5rem; grid-auto-flow: column;
+    column-gap: 0.125rem; padding-left: 0.5rem;
+    border-left: 1px solid color-mix(in srgb, currentColor 18%, transparent); }}
+  .enc-pages > div:first-child {{ border: none; padding: 0; }}
+  .enc-pages b {{ grid-row: 1; grid-column: 1 / -1; font-size: 0.6875rem; line-height: 1.125rem; font-weight: 600;
+    padding: 0 0.35rem; opacity: 0.8; }}
+  .enc-pages a:nth-of-type(odd) {{ grid-row: 2; }}
+  .enc-pages a:nth-of-type(even) {{ grid-row: 3; }}
+  .enc-pages a {{ color: inherit; text-decoration: none; padding: 0 0.35rem; border-radius: 0.3rem; }}
+  .enc-pages a:hover {{ background: color-mix(in srgb, currentColor 9%, transparent); }}
+  .enc-pages a[aria-current] {{ background: color-mix(in srgb, currentColor 12%, transparent); font-weight: 600; }}
+}}
+"""
+
+
+class Named(Protocol):
+    """What the bar needs to know of a page."""
+
+    folder: str
+    help: str
+
+    @property
+    def name(self) -> str:
+        """Its short name."""
+
+
+def bar(sections: Mapping[str, Iterable[Named]], here: str, front: str) -> None:
+    """Draw the bar. here: the folder of the open page; front: that of the page at "/"."""
+    parts = []
+    for section, rooms in sections.items():
+        links = []
+        for room in rooms:
+            address = "/" if room.folder == front else f"/{room.folder}"
+            current = ' aria-current="page"' if room.folder == here else ""
+            tip = html.escape(room.help, quote=True)
+            links.append(f'<a href="{address}" title="{tip}"{current}>{html.escape(room.name)}</a>')
+        label = f"<b>{html.escape(section)}</b>" if section else "<b></b>"
+        parts.append(f"<div>{label}{''.join(links)}</div>")
+    with st.container(key="page-names"):
+        st.html(f'<style>{STYLE}</style><nav class="enc-pages" aria-label="Pages">{"".join(parts)}</nav>')

@@ -1,0 +1,98 @@
+"""Start: what this is, a picture of the visitor's own sentence, and three ways on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.core import frame, links, sidebar
+from pages.core.url_state import state
+from pages.core.view import EXAMPLES, ViewParams
+from pages.start import picture, ways
+
+#: The picture's place keeps its height while the model is loaded.
+STYLE = """
+.st-key-start-picture { min-height: 26rem; }
+.st-key-start-ways { gap: 0.6rem; }
+.st-key-start-ways .stVerticalBlock { gap: 0.4rem; }
+.st-key-start-ways h2 { font-size: 1.05rem; padding: 0 0 0.25rem; }
+.st-key-start-ways .stElementContainer:has(h2) { min-height: 1.6rem; flex: none; }
+.st-key-start-ways [data-testid="stPageLink-NavLink"] { padding: 0.1rem 0.25rem; min-height: 1.5rem; }
+.st-key-start-ways summary { padding: 0.2rem 0.6rem; min-height: 0; }
+"""
+_EXAMPLE = "start-example"
+
+
+def main() -> None:
+    st.html(f"<style>{STYLE}</style>")
+    frame.heading()
+    st.markdown(
+        "Type a sentence: a real encoder, all-MiniLM-L6-v2 with 6 layers of 12 heads, runs on it, and every number on "
+        "these pages is computed from it."
+    )
+    left, right = st.columns([6, 5], gap="large")
+    with left:
+        sentence()
+        place = st.container(key="start-picture")
+    with right, st.container(key="start-ways"):
+        newcomers()
+        teachers()
+        researchers()
+    with place:
+        picture.draw(frame.current_view())
+    links.next_page("heads", "Attention heads, all heads of your sentence")
+
+
+def sentence() -> None:
+    """The field, with the same sentence as in the sidebar of the other pages."""
+    state.bound(
+        st.text_area, ViewParams.text, "Sentence", height=68, label_visibility="collapsed",
+        placeholder="Type a sentence and press Enter", on_change=sidebar.select, args=(None, None),
+    )  # fmt: skip
+    st.pills(
+        "Examples", list(EXAMPLES)[:3], key=_EXAMPLE, label_visibility="collapsed", on_change=use_example
+    )  # fmt: skip
+
+
+def use_example() -> None:
+    """Take an example as the sentence. For callbacks."""
+    chosen = st.session_state.get(_EXAMPLE)
+    if chosen is not None:
+        state.put(ViewParams.text, EXAMPLES[chosen])
+        sidebar.select(None, None)
+        st.session_state[_EXAMPLE] = None
+
+
+def newcomers() -> None:
+    with st.container(border=True):
+        st.header("I am new: four views, ten minutes", anchor=False)
+        for number, way in enumerate(ways.NEW.values(), 1):
+            links.link(way.folder, f"{number}. **{way.label}** {way.note}", values=way.values)
+
+
+def teachers() -> None:
+    with st.container(border=True):
+        st.header("I teach: four lessons", anchor=False)
+        for lesson in ways.LESSONS.values():
+            with st.expander(lesson.question):
+                links.link(lesson.way.folder, lesson.way.label, values=lesson.way.values)
+                st.markdown(f"**Expected observation.** {lesson.observation}\n\n**Answer.** {lesson.answer}")
+        with st.expander("Serve a class"):
+            st.markdown("One machine serves all: start the app with this line and give out the address that it prints.")
+            st.code(ways.CLASSROOM, language="bash")
+            st.markdown("A link holds a whole view. Nobody sees what others type.")
+
+
+def researchers() -> None:
+    with st.container(border=True):
+        st.header("I research", anchor=False)
+        for way in ways.RESEARCH:
+            links.link(way.folder, way.label, values=way.values)
+        with st.expander("Long texts, export, Python"):
+            st.markdown(
+                "A text of any length: paste it. A longer text than the model takes is read in sliding windows. "
+                "“Export and share”, at the end of each page, has CSV, Parquet, a report and these lines:"
+            )
+            st.code(ways.PYTHON, language="python")
+
+
+main()

@@ -1,0 +1,112 @@
+"""The live picture: what one word of the visitor's sentence attends to, in the head where it does so most tellingly."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from encoder import export, figures
+from encoder.figures.numbers import three_digits
+from encoder.measure import ranking, telling
+from encoder.measure.passage import passage
+from pages.components import lines, text_shade
+from pages.core import links, sidebar, token_names
+from pages.core.url_state import state
+from pages.core.view import View, ViewParams
+
+#: Up to this many tokens the picture has lines; a longer text is shaded.
+MOST_LINES = 24
+
+
+def draw(view: View) -> None:
+    """The picture and its answer; below, the pages with the numbers behind it."""
+    choice = _choice(view)
+    if choice is None:
+        st.info("Type a sentence of three words or more to see what its words attend to.")
+        return
+    st.markdown(_answer(view, choice))
+    with st.container(horizontal=True, gap="small"):
+        values = {"layer": choice.layer, "head": choice.head, "i": choice.query, "j": _key(view, choice)}
+        links.button(
+            "forward_pass", "How this weight is computed", "calculate", "start-numbers", {**values, "step": "softmax"}
+        )
+        links.button("heads", "All heads of this sentence", "grid_view", "start-heads", values)
+    draw_one = _lines if view.trace.n_tokens <= MOST_LINES else _text
+    draw_one(view, choice)
+
+
+def _choice(view: View) -> telling.Choice | None:
+    """The selected word in its most telling head; without one, the most telling word."""
+    first = view.derived("most telling", telling.most_telling)
+    query = view.i
+    if query is None or query >= view.trace.n_real:
+        return first
+    return view.derived(("most telling head", query), lambda trace: telling.of_word(trace, query)) or first
+
+
+def _key(view: View, choice: telling.Choice) -> int:
+    """The selected key, otherwise the word that the query attends to most."""
+    return view.j if view.i is not None and view.j is not None else choice.key
+
+
+def _answer(view: View, choice: telling.Choice) -> str:
+    """What the word attends to, in one line; for a pronoun, what this does not prove."""
+    trace, key = view.trace, _key(view, choice)
+    row = trace.attention(choice.layer, choice.head, slice(choice.query, choice.query + 1))[0]
+    query_name, key_name = (token_names.bold(trace.labels, place) for place in (choice.query, key))
+    rank, count = ranking.rank(row, key)
+    said = (
+        f"In L{choice.layer} H{choice.head}, {query_name} attends to {key_name}: {three_digits(float(row[key]))}. "
+        f"Rank: {rank} of {count}."
+    )
+    return f"{said} A pattern is no proof of coreference." if choice.is_pronoun else said
+
+
+def _lines(view: View, choice: telling.Choice) -> None:
+    drawn = export.lines(view.trace, [(choice.layer, choice.head)], queries=[choice.query])
+    labels = drawn.maps[0].query_labels
+    lines(
+        drawn.weights,
+        tokens=labels,
+        names=(figures.disambiguate(labels),) * 2,
+        labels=drawn.names,
+        key="start-lines",
+        alt=f"Attention of {drawn.names[0]} as lines: each of {len(labels)} tokens on the left attends to the tokens "
+        "on the right.",
+        selected_queries=drawn.queries,
+        on_event=lambda event: _select(view, event["queries"], event["keys"], choice),
+    )
+    st.caption("Click a word on the left to ask for it, or a word on the right to read its weight.")
+
+
+def _text(view: View, choice: telling.Choice) -> None:
+    drawn = export.text(view.trace, choice.layer, choice.head, selected=[choice.query])
+    found = drawn.shades
+    text = passage(view.trace, found.units)
+    with st.container(height=340):
+        text_shade(
+            text.paragraphs,
+            labels=figures.disambiguate(found.labels, [group[0] for group in found.units]),
+            values=np.array(found.values),
+            rows=found.rows,
+            columns=found.columns,
+            key="start-text",
+            alt=f"The text, shaded by what the selected word attends to in L{choice.layer} H{choice.head}.",
+            title="attention weight",
+            direction="to",
+            selected=found.selected,
+            special=text.special,
+            scale_to_max=True,
+            on_event=lambda event: _select(view, [found.units[unit][0] for unit in event["units"]], [], choice),
+        )
+    st.caption("Click a word to see what it attends to.")
+
+
+def _select(view: View, queries: list[int], keys: list[int], choice: telling.Choice) -> None:
+    """Ask for a word, or for one of its weights; the other pages open with the same. For callbacks."""
+    if keys and not queries:
+        sidebar.select(choice.query, keys[-1])
+        sidebar.open_head(choice.layer, choice.head)
+        return
+    sidebar.select(queries[-1] if queries else None, None)
+    state.put(ViewParams.more_queries, [])
