@@ -130,7 +130,7 @@ def main() -> None:
         st.switch_page(FORMER[page.url_path].script, query_params=st.query_params.to_dict())
     room = next((room for room in ROOMS if room.folder == page.url_path), ROOMS[0])
     st.set_page_config(page_title=f"{room.name} · Encoderscope")
-    bar(SECTIONS, room.folder, ROOMS[0].folder)
+    bar(SECTIONS, room.folder, ROOMS[0].folder, sidebar=bool(room.uses))
     main_area = st.container()
     try:
         with main_area, st.spinner("Starting the engine …", show_time=False):

@@ -18,7 +18,6 @@ from pages.core import (  # noqa: F401 - head_measures and selection register va
     head_measures,
     long_text,
     mobile_bar,
-    navigation,
     placement_toggle,
     selection,
     sidebar,
@@ -37,13 +36,12 @@ STYLE = """
 [data-testid="stPageLink"] * { white-space: normal; }
 .st-key-view-norm button { padding-inline: 0.2rem; }
 .stApp [data-testid="stBaseButton-primary"], .stApp .stMultiSelect [role="row"] { color: light-dark(#fff, #121217); }
+/* What is running is said in a corner: nothing on the page moves when it comes and goes. */
+.stMain [data-testid="stElementContainer"]:has(> [data-testid="stSpinner"]) {
+  position: fixed; bottom: 1rem; right: 1rem; width: auto; z-index: 999992; padding: 0.4rem 0.8rem;
+  border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 0.5rem; background: Canvas;
+}
 .stMain h1 { padding: 0.5rem 0 0.25rem; line-height: 1.2; }
-"""
-#: A page that needs nothing of the sidebar has its room; on narrow screens the sidebar holds the list of pages.
-NO_SIDEBAR = f"""
-@media (min-width: {navigation.WIDE}px) {{
-  [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"] {{ display: none; }}
-}}
 """
 
 
@@ -68,7 +66,7 @@ def run(
     model only if it asks for the view. pads: whether the page shows a text with padding; front: whether it opens at
     "/", where a view without FRONT in the address belongs to another page.
     """
-    st.html(f"<style>{STYLE}{'' if uses else NO_SIDEBAR}{mobile_bar.STYLE}{formulas.STYLE}{gestures.STYLE}{glossary.STYLE}</style>")
+    st.html(f"<style>{STYLE}{mobile_bar.STYLE}{formulas.STYLE}{gestures.STYLE}{glossary.STYLE}</style>")
     st.session_state[_TITLE] = title
     st.session_state.pop(_VIEW, None)
     state.begin()

@@ -41,6 +41,12 @@ STYLE = f"""
   .enc-pages a[aria-current] {{ background: color-mix(in srgb, currentColor 12%, transparent); font-weight: 600; }}
 }}
 """
+#: A page that needs nothing of the sidebar has its room; on narrow screens the sidebar holds the list of pages.
+NO_SIDEBAR = f"""
+@media (min-width: {WIDE}px) {{
+  [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"] {{ display: none; }}
+}}
+"""
 
 
 class Named(Protocol):
@@ -54,8 +60,8 @@ class Named(Protocol):
         """Its short name."""
 
 
-def bar(sections: Mapping[str, Iterable[Named]], here: str, front: str) -> None:
-    """Draw the bar. here: the folder of the open page; front: that of the page at "/"."""
+def bar(sections: Mapping[str, Iterable[Named]], here: str, front: str, *, sidebar: bool) -> None:
+    """Draw the bar. here: the folder of the open page, and whether it has a sidebar; front: that of the page at "/"."""
     parts = []
     for section, rooms in sections.items():
         links = []
@@ -67,4 +73,5 @@ def bar(sections: Mapping[str, Iterable[Named]], here: str, front: str) -> None:
         label = f"<b>{html.escape(section)}</b>" if section else "<b></b>"
         parts.append(f"<div>{label}{''.join(links)}</div>")
     with st.container(key="page-names"):
-        st.html(f'<style>{STYLE}</style><nav class="enc-pages" aria-label="Pages">{"".join(parts)}</nav>')
+        style = STYLE if sidebar else STYLE + NO_SIDEBAR
+        st.html(f'<style>{style}</style><nav class="enc-pages" aria-label="Pages">{"".join(parts)}</nav>')

@@ -71,7 +71,7 @@ def point_at(page: Page, row: int, column: int, side: int, says: str) -> None:
 
 
 def test_type_open_a_head_select_a_cell_and_send_the_link(visit: Callable[..., Page]) -> None:
-    page = visit("/")
+    page = visit("/heads")
     type_sentence(page, "The cat sat on the mat")
 
     page.locator(GRID).click(position={"x": 26 + 15, "y": 18 + 75})
@@ -117,14 +117,14 @@ def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
     open_page(page, "Attention heads")
-    page.wait_for_function("() => location.pathname === '/'")
+    page.wait_for_function("() => location.pathname === '/heads'")
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
     page.go_back()  # a page that was chosen is one step
     page.wait_for_function("() => location.pathname === '/layernorm' && location.search")
     settle(page)
     page.go_back()
-    page.wait_for_function("() => location.pathname === '/'")
+    page.wait_for_function("() => location.pathname === '/heads'")
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
 
@@ -141,7 +141,7 @@ def test_on_a_phone_the_sentence_is_above_the_page_and_a_tap_opens_its_field(vis
 
 
 def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
-    page = visit("/")
+    page = visit("/heads")
     type_sentence(page, "first words")
     type_sentence(page, "second words")
     page.go_back()
@@ -152,7 +152,7 @@ def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)], ids=["projector", "phone"])
 def test_nothing_is_wider_than_the_screen(visit: Callable[..., Page], width: int, height: int, dark: bool) -> None:
-    page = visit("/", width=width, height=height, dark=dark)
+    page = visit("/heads", width=width, height=height, dark=dark)
     page.locator(MAP).first.wait_for()
     check_width(page)
     for selector in (GRID, MAP):

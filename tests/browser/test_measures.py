@@ -61,7 +61,7 @@ def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page
     page.keyboard.press("Escape")
 
     page.get_by_role("button", name="Open in Attention heads").click()
-    page.wait_for_function("() => location.pathname === '/'")
+    page.wait_for_function("() => location.pathname === '/heads'")
     settle(page)
     page.get_by_role("heading", name="L1 H8").first.wait_for()
 
