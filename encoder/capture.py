@@ -10,13 +10,15 @@ from contextlib import contextmanager
 
 from torch import Tensor
 
-from encoder.edits import Edit
+from encoder.edits import HEAD_POINTS, Edit, Site
 from encoder.errors import EncoderError
-from encoder.hooks import LAYER_POINTS, visiting
+from encoder.hooks import visiting
 
 #: Hook points that are recorded only on request: large ones (H x T^2 or T x F numbers), and ones that would keep a
 #: sublayer's output in memory while the next sublayer runs.
-ON_REQUEST = ("scores", "z", "attention_out", "ffn.hidden", "ffn_out")
+ON_REQUEST = ("scores", "pattern", "z", "attention_out", "ffn.hidden", "ffn_out")
+#: The hook points that only the explicit attention path has.
+EXPLICIT = ("scores", "pattern")
 
 
 class Recorder:
@@ -28,38 +30,39 @@ class Recorder:
     def __init__(self, edits: tuple[Edit, ...] = (), request: tuple[str, ...] = ()) -> None:
         self.values: dict[str, Tensor] = {}
         self._edits = edits
-        self._skipped = frozenset(ON_REQUEST).difference(request)
+        self._skipped = frozenset((*ON_REQUEST, "positions")).difference(request)
 
     def visit(self, name: str, layer: int | None, value: Tensor) -> Tensor:
         """Apply the edits of this hook point and record the result."""
-        if layer is not None:
-            for edit in self._edits:
-                if edit.hook == name and edit.touches(layer):
-                    value = edit.apply(value)
+        for edit in self._edits:
+            if edit.at(name, layer):
+                value = edit.apply(value, site_of(name, layer, value))
         if name not in self._skipped:
             self.values[name if layer is None else f"layers.{layer}.{name}"] = value
         return value
 
     def needs_scores(self, layer: int) -> bool:
-        """Whether the scores of `layer` are edited or recorded."""
-        edited = any(edit.hook == "scores" and edit.touches(layer) for edit in self._edits)
-        return edited or "scores" not in self._skipped
+        """Whether the scores or the weights of `layer` are edited or recorded."""
+        edited = any(edit.at(point, layer) for edit in self._edits for point in EXPLICIT)
+        return edited or not self._skipped.issuperset(EXPLICIT)
+
+
+def site_of(point: str, layer: int | None, value: Tensor) -> Site:
+    """The whole of a hook point's value."""
+    heads = range(value.shape[-3]) if point in HEAD_POINTS else range(0)
+    return Site(point, layer, heads, range(value.shape[-1 if point == "positions" else -2]))
 
 
 @contextmanager
 def record(edits: tuple[Edit, ...] = (), request: tuple[str, ...] = ()) -> Iterator[Recorder]:
     """Inside, forward passes of this thread are recorded (and edited). A nested recording hides the outer one.
 
-    request: further hook points to record, of `ON_REQUEST`. Raises EncoderError for other names, and for an edit of a
-    hook point that no layer has.
+    request: further hook points to record, of `ON_REQUEST`. Raises EncoderError for other names. Edits that take values
+    from texts must be resolved (`Edit.resolve`), as `trace` does.
     """
     for name in request:
         if name not in ON_REQUEST:
             raise EncoderError(f"request={name!r} is no hook point on request: choose from {', '.join(ON_REQUEST)}.")
-    for edit in edits:
-        if edit.hook not in LAYER_POINTS:
-            points = ", ".join(LAYER_POINTS)
-            raise EncoderError(f"{edit!r} edits {edit.hook!r}, which is no hook point: choose from {points}.")
     recorder = Recorder(edits, request)
     with visiting(recorder):
         yield recorder

@@ -15,8 +15,14 @@ from torch import Tensor, nn
 
 #: The hook points of each layer, in the order of the forward pass (a post-norm layer applies its norms later).
 LAYER_POINTS = (
-    "attention_norm.input", "q", "k", "v", "scores", "z", "attention_out", "after_attention",
+    "attention_norm.input", "q", "k", "v", "scores", "pattern", "z", "attention_out", "after_attention",
     "ffn_norm.input", "ffn.hidden", "ffn_out", "after_ffn",
+)  # fmt: skip
+
+#: The hook points outside the layers.
+OTHER_POINTS = (
+    "embedding.tokens", "embedding.segments", "embedding.position", "embedding_norm.input", "embedding",
+    "final_norm.input", "output",
 )  # fmt: skip
 
 
@@ -28,7 +34,7 @@ class Visitor(Protocol):
         ...
 
     def needs_scores(self, layer: int) -> bool:
-        """Whether `layer` must compute its scores explicitly, because they are edited or recorded."""
+        """Whether `layer` must compute its scores explicitly, because they or the weights are edited or recorded."""
         ...
 
 

@@ -95,7 +95,8 @@ class ImageEncoder(NamedEncoder):
             )
         pixels = pixels.to(device=self.device, dtype=self.encoder.dtype)
         tokens = self.tokens
-        recorded = self._recorded(pixels, n_tokens=len(tokens), edits=edits, request=request)
+        applied = self._resolved(edits)
+        recorded = self._recorded(pixels, n_tokens=len(tokens), edits=applied, request=request)
         return [
             Trace(
                 encoder=self.encoder,
@@ -105,6 +106,7 @@ class ImageEncoder(NamedEncoder):
                 mask=torch.ones(len(tokens), dtype=torch.bool, device=self.device),
                 values=values,
                 edits=tuple(edits),
+                applied=applied,
             )
             for values in recorded
         ]

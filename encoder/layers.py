@@ -53,12 +53,14 @@ class LayerNorm(nn.Module):
 class AttentionContext:
     """What attention needs beside x, computed once for each forward pass.
 
-    positions [T]; key_mask [B, T], True for a real token, or None; bias_table [buckets, H]: the learned bias by
+    positions [T]: the order of the tokens; encoded [T]: the positions whose encodings they have, the same unless an
+    edit changes them; key_mask [B, T], True for a real token, or None; bias_table [buckets, H]: the learned bias by
     distance, or None; rotations: rotary base -> (cos, sin), [T, K] each.
     """
 
     config: EncoderConfig
     positions: Tensor
+    encoded: Tensor
     key_mask: Tensor | None
     bias_table: Tensor | None
     rotations: dict[float, tuple[Tensor, Tensor]]
@@ -72,7 +74,7 @@ class AttentionContext:
         """[H, Ti, Tj], or None."""
         if self.bias_table is None:
             return None
-        places = (self.positions[queries], self.positions[keys])
+        places = (self.encoded[queries], self.encoded[keys])
         return attend.relative_bias(self.bias_table, *places, self.config.relative_max_distance)
 
     def allowed(self, window: int | None, queries: slice = slice(None), keys: slice = slice(None)) -> Tensor | None:
@@ -115,7 +117,7 @@ class Attention(nn.Module):
         self.w_v = nn.Linear(config.d_model, inner, bias=bool(config.qkv_bias))
         self.w_o = nn.Linear(inner, config.d_model, bias=config.attention_bias)
         self.hook_q, self.hook_k, self.hook_v = HookPoint("q"), HookPoint("k"), HookPoint("v")
-        self.hook_scores, self.hook_z = HookPoint("scores"), HookPoint("z")
+        self.hook_scores, self.hook_pattern, self.hook_z = HookPoint("scores"), HookPoint("pattern"), HookPoint("z")
 
     def split(self, x: Tensor) -> Tensor:
         """[B, T, H x K] -> [B, H, T, K]"""
@@ -171,7 +173,7 @@ class Attention(nn.Module):
         """The same z [B, H, T, K], by way of scores that an edit can change."""
         allowed = context.allowed(self.config.window_of_layer(layer))
         scores = attend.scores(q, k, float(self.config.attention_scale or 1.0), context.relative_bias(), allowed)
-        pattern = attend.pattern(self.hook_scores(scores, layer))  # [B, H, T, T]
+        pattern = self.hook_pattern(attend.pattern(self.hook_scores(scores, layer)), layer)  # [B, H, T, T]
         if self.training:
             pattern = F.dropout(pattern, self.config.attention_dropout)
         return attend.mix(pattern, v)

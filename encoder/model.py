@@ -41,7 +41,7 @@ class Encoder(nn.Module):
         buckets = config.relative_buckets
         self.relative_bias = nn.Embedding(buckets, config.n_heads) if buckets else None
         self.pooler = nn.Linear(config.d_model, config.d_model) if config.pooler else None
-        self.hook_out = HookPoint("output")
+        self.hook_positions, self.hook_out = HookPoint("positions"), HookPoint("output")
         if seed is not None:
             initialise(self, seed, scheme)
 
@@ -65,6 +65,10 @@ class Encoder(nn.Module):
         context = self.attention_context(x, mask)
         for layer in range(self.config.n_layers):
             x = self.block(layer)(x, layer, context)
+        return self.finish(x)
+
+    def finish(self, x: Tensor) -> Tensor:
+        """The last layer's residual stream [B, T, D] -> the output [B, T, D]: the final norm, where there is one."""
         if self.final_norm is not None:
             x = self.final_norm(x)
         out: Tensor = self.hook_out(x)
@@ -86,12 +90,13 @@ class Encoder(nn.Module):
         """Masks and rotations for x [B, T, D], shared by all layers."""
         config = self.config
         positions = torch.arange(x.shape[1], device=x.device)
+        encoded = self.hook_positions(positions)
         rotations = {}
         if config.position == "rotary":
             bases = {config.rotary_base_of_layer(layer) for layer in range(config.n_layers)}
-            rotations = {base: attend.rotary_angles(positions, config.d_head, base) for base in bases}
+            rotations = {base: attend.rotary_angles(encoded, config.d_head, base) for base in bases}
         table = None if self.relative_bias is None else self.relative_bias.weight
-        return AttentionContext(config, positions, mask, table, rotations)
+        return AttentionContext(config, positions, encoded, mask, table, rotations)
 
 
 class _KeepUnfilled(TorchFunctionMode):

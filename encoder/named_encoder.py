@@ -17,7 +17,7 @@ from torch import Tensor
 from encoder.capture import record
 from encoder.config import EncoderConfig, NormPlacement
 from encoder.device import explain_out_of_memory
-from encoder.edits import Edit, check_edits
+from encoder.edits import Edit, Run, check_edits
 from encoder.errors import EncoderError
 from encoder.model import Encoder
 
@@ -77,6 +77,14 @@ class NamedEncoder:
 
     rewired = with_norm_placement  # the name up to 0.1; it goes in the release after the next
 
+    def _resolved(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+        """The edits with the texts run that they take values from."""
+        return tuple(edit.resolve(self._run_source) if isinstance(edit, Edit) else edit for edit in edits)
+
+    def _run_source(self, text: str, points: tuple[str, ...]) -> Run:
+        """Run a text that an edit takes values from, and record these hook points."""
+        raise EncoderError(f"{self.name} takes no text: give a Trace as the source of an edit.")
+
     def _recorded(
         self,
         inputs: Tensor,
@@ -95,7 +103,7 @@ class NamedEncoder:
             raise EncoderError(
                 "This encoder is in training mode, where dropout changes the numbers: call .eval() first."
             )
-        check_edits(edits, self.config.n_layers, self.config.n_heads, n_tokens)
+        check_edits(edits, self.config, n_tokens)
         with (
             explain_out_of_memory(self.device, len(inputs) * n_tokens),
             record(tuple(edits), tuple(request)) as recorder,

@@ -66,7 +66,7 @@ class RecordedPass:
 
     tokens [T]: as in the vocabulary, padding included; labels [T]: the tokens as a person reads them; mask [T]: True
     for a real token; values: hook point -> tensor; source: words and offsets, None for an image; edits: changes to the
-    forward pass; n_left_out: padding tokens that `unpadded` removed.
+    forward pass; applied: the same edits with their texts run; n_left_out: padding tokens that `unpadded` removed.
     """
 
     encoder: Encoder
@@ -77,6 +77,7 @@ class RecordedPass:
     values: Mapping[str, Tensor]
     source: Tokenized | None = None
     edits: tuple[Edit, ...] = ()
+    applied: tuple[Edit, ...] = ()
     n_left_out: int = 0
 
     def __repr__(self) -> str:
@@ -114,16 +115,18 @@ class RecordedPass:
     def unpadded(self) -> Self:
         """The same pass without the rows and columns of padding. Nothing is copied.
 
-        Attention stays the same, since masked keys have no weight. Recorded `scores` become [H, n_real, n_real].
-        Raises EncoderError for an edit of padding.
+        Attention stays the same, since masked keys have no weight. Recorded `scores` and `pattern` become
+        [H, n_real, n_real]. Raises EncoderError for an edit of padding, and for a random edit.
         """
         n_real = self.n_real
         if n_real == self.n_tokens:
             return self
-        check_edits(self.edits, self.config.n_layers, self.config.n_heads, n_real)
-        scores = {f"layers.{layer}.scores" for layer in range(self.config.n_layers)}
+        if any(edit.drawn for edit in self.applied):
+            raise EncoderError("A random edit depends on the padding: trace the text without padding.")
+        check_edits(self.applied, self.config, n_real)
+        by_pair = {f"layers.{layer}.{name}" for layer in range(self.config.n_layers) for name in ("scores", "pattern")}
         values = {
-            name: value[..., :n_real, :n_real] if name in scores else value[..., :n_real, :]
+            name: value[..., :n_real, :n_real] if name in by_pair else value[..., :n_real, :]
             for name, value in self.values.items()
         }
         return replace(

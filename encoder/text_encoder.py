@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from encoder.capture import ON_REQUEST
 from encoder.config import EncoderConfig
 from encoder.device import explain_out_of_memory, pick_dtype
 from encoder.edits import Edit
@@ -170,13 +171,18 @@ class TextEncoder(NamedEncoder):
         if not self.can_pad:
             raise TextError(f"The vocabulary of {self.name} has no padding token: leave pad_to out.")
 
+    def _run_source(self, text: str, points: tuple[str, ...]) -> Trace:
+        on_request = tuple(point for point in points if point in ON_REQUEST)
+        return self.trace(text, request=on_request)
+
     def _trace(
         self, sentences: list[Tokenized], pad_to: int | None, edits: Sequence[Edit], request: Sequence[str]
     ) -> list[Trace]:
+        applied = self._resolved(edits)
         batch = self.tokenizer.batch(sentences, self.device, pad_to)
         n_tokens = batch.ids.shape[1]
         recorded = self._recorded(
-            batch.ids, batch.mask, batch.segments, n_tokens=n_tokens, edits=edits, request=request
+            batch.ids, batch.mask, batch.segments, n_tokens=n_tokens, edits=applied, request=request
         )
         pad, pad_id = self.tokenizer.pad_token, self.tokenizer.pad_id or 0
         traces = []
@@ -192,6 +198,7 @@ class TextEncoder(NamedEncoder):
                 values=values,
                 source=sentence,
                 edits=tuple(edits),
+                applied=applied,
             )
             traces.append(trace)
         return traces

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from encoder import attend
-from encoder.edits import AblateHead, ScoreEdit
+from encoder.edits import Edit, Site
 from encoder.errors import EncoderError
 from encoder.map_pooling import pooling_block, put_block_max
 from encoder.recorded_pass import RecordedPass
@@ -46,7 +46,8 @@ class Trace(RecordedPass):
 
     def attention(self, layer: int, head: int, queries: slice | None = None, keys: slice | None = None) -> Tensor:
         """[T, T]: softmax of the scores, each row sums to 1; or the window queries x keys of these rows."""
-        pattern = attend.pattern(self.scores(layer, head, queries))
+        scores = self.scores(layer, head, queries).unsqueeze(0)
+        pattern = self._layer_pattern(layer, scores, queries or slice(None), slice(head, head + 1))[0]
         return pattern if keys is None else pattern[:, keys]
 
     def layer_scores(self, layer: int, queries: slice | None = None) -> Tensor:
@@ -56,7 +57,7 @@ class Trace(RecordedPass):
 
     def layer_attention(self, layer: int, queries: slice | None = None) -> Tensor:
         """[H, Ti, T]: attention of all heads of a layer, for these query rows (by default all)."""
-        return attend.pattern(self.layer_scores(layer, queries))
+        return self._layer_pattern(layer, self.layer_scores(layer, queries), queries or slice(None), slice(None))
 
     def attention_chunks(
         self, layer: int, heads: slice | None = None, queries: slice | None = None
@@ -91,15 +92,16 @@ class Trace(RecordedPass):
                 shape = (n_heads, rows.stop - rows.start, self.n_tokens)
                 scores_memory, pattern_memory = memory[:, : math.prod(shape)].view(2, *shape)
                 scores = self._layer_scores(layer, rows, heads, k, scores_memory)
-                yield layer, rows, scores, attend.pattern(scores, pattern_memory)
+                yield layer, rows, scores, self._layer_pattern(layer, scores, rows, heads, pattern_memory)
 
     def z(self, layer: int, head: int) -> Tensor:
         """[T, K]: the weighted sum of values, W_O's input from this head. An ablated head gives zeros."""
         self._check(layer, head)
-        v = self.layer_qkv(layer)[2][head].float()  # [T, K]
-        rows = [attend.mix(pattern[0], v) for _, _, pattern in self.attention_chunks(layer, slice(head, head + 1))]
-        z = torch.cat(rows)
-        return torch.zeros_like(z) if AblateHead(layer, head) in self.edits else z
+        heads = slice(None) if self._edits_at("z", layer) else slice(head, head + 1)
+        v = self.layer_qkv(layer)[2][heads].float()  # [h, T, K]
+        z = torch.cat([attend.mix(pattern, v) for _, _, pattern in self.attention_chunks(layer, heads)], dim=1)
+        z = self._edited(z, "z", layer, slice(None), heads)
+        return z[head] if heads == slice(None) else z[0]
 
     def pooled_attention(
         self, layer: int, head: int, size: int = 256, queries: slice | None = None, keys: slice | None = None
@@ -147,7 +149,8 @@ class Trace(RecordedPass):
         bias = None
         if self.encoder.relative_bias is not None:
             table = self.encoder.relative_bias.weight.detach().float()[:, heads]
-            bias = attend.relative_bias(table, positions[queries], positions, self.config.relative_max_distance)
+            encoded = self._edited(positions, "positions", None)
+            bias = attend.relative_bias(table, encoded[queries], encoded, self.config.relative_max_distance)
         allowed = attend.allowed(
             positions[queries],
             positions,
@@ -157,12 +160,31 @@ class Trace(RecordedPass):
         )
         scale = float(self.config.attention_scale or 1.0)
         scores = attend.scores(q[heads, queries].float(), k, scale, bias, allowed, out)
-        for edit in self.edits:
-            if isinstance(edit, ScoreEdit) and edit.touches(layer):
-                edit_here = edit.within(range(self.config.n_heads)[heads], range(self.n_tokens)[queries])
-                if edit_here is not None:
-                    scores = edit_here.apply(scores)
-        return scores
+        return self._edited(scores, "scores", layer, queries, heads)
+
+    def _layer_pattern(
+        self, layer: int, scores: Tensor, queries: slice, heads: slice, out: Tensor | None = None
+    ) -> Tensor:
+        """The edited softmax of scores [h, Ti, T]. out: memory to write to."""
+        return self._edited(attend.pattern(scores, out), "pattern", layer, queries, heads)
+
+    def _edits_at(self, point: str, layer: int | None) -> list[Edit]:
+        return [edit for edit in self.applied if edit.at(point, layer)]
+
+    def _edited(
+        self,
+        value: Tensor,
+        point: str,
+        layer: int | None,
+        queries: slice = slice(None),
+        heads: slice = slice(None),
+    ) -> Tensor:
+        """`value` of a hook point for these heads and tokens, as the forward pass edited it."""
+        if edits := self._edits_at(point, layer):
+            site = Site(point, layer, range(self.config.n_heads)[heads], range(self.n_tokens)[queries])
+            for edit in edits:
+                value = edit.apply(value, site)
+        return value
 
     def _pool(
         self, layers: Sequence[int], heads: slice, size: int, queries: slice = slice(None), keys: slice = slice(None)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.edits import AblateHead
+from encoder.edits import ablates
 from encoder.map_pooling import pooling_block, put_block_max
 from encoder.measure import aggregate, tokens
 from encoder.measure.sized import Sized
@@ -32,7 +32,7 @@ def value_output(trace: Trace, layer: int, head: int) -> Tensor:
     width = trace.config.d_head
     w_o: Tensor = trace.encoder.block(layer).attention.w_o.weight[:, head * width : (head + 1) * width]  # [D, K]
     output = trace.layer_qkv(layer)[2][head].float() @ w_o.float().T
-    return torch.zeros_like(output) if AblateHead(layer, head) in trace.edits else output
+    return torch.zeros_like(output) if ablates(trace.edits, layer, head) else output
 
 
 def value_norms(trace: Trace, layer: int) -> Tensor:

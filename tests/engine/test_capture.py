@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from encoder.capture import ON_REQUEST, record
-from encoder.edits import AblateHead, MaskKeys, SetScore
+from encoder.edits import AblateHead, MaskKeys, SetScore, Zero
 from encoder.errors import EncoderError
 from encoder.hooks import LAYER_POINTS, HookPoint, current_visitor, visiting
 from encoder.trace import Trace
@@ -187,12 +187,8 @@ def test_a_request_for_another_name_lists_the_names(name: str):
 
 def test_an_edit_of_an_unknown_hook_point_lists_the_names():
     """ "z" does not match every name that ends with a z."""
-
-    class Misspelt(AblateHead):
-        hook = "ffn.z"
-
     with pytest.raises(EncoderError, match=re.escape("'ffn.z'")) as caught:
-        tiny().trace("the cat", edits=(Misspelt(0, 0),))
+        tiny().trace("the cat", edits=(Zero("ffn.z"),))
     assert all(point in str(caught.value) for point in LAYER_POINTS)
 
 

@@ -11,8 +11,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from encoder import EncoderError, TextEncoder
-from encoder.edits import MAX_SCORE, AblateHead, Edit, MaskKeys, ScoreEdit, SetScore
+from encoder import EncoderConfig, EncoderError, TextEncoder
+from encoder.edits import MAX_SCORE, AblateHead, AttentionEdit, Edit, MaskKeys, SetScore, Site
 from tests.engine import reference
 from tests.engine.conftest import VARIANTS, tiny
 
@@ -108,8 +108,9 @@ def test_an_edit_is_a_value():
     assert MaskKeys((1, 2), layer=0) == MaskKeys((1, 2), layer=0)
     assert len({AblateHead(0, 1), AblateHead(0, 1), AblateHead(1, 0), SetScore(0, 1, 2, 3, 4.0)}) == 3
     scores = torch.zeros(2, 3, 4, 4)
-    assert MaskKeys((1,), head=2).apply(scores)[:, 2, :, 1].max() < -1e30
-    assert SetScore(0, 1, 2, 3, 5.0).apply(scores)[1, 1, 2, 3] == 5
+    site = Site("scores", 0, range(3), range(4))
+    assert MaskKeys((1,), head=2).apply(scores, site)[:, 2, :, 1].max() < -1e30
+    assert SetScore(0, 1, 2, 3, 5.0).apply(scores, site)[1, 1, 2, 3] == 5
     assert scores.abs().sum() == 0  # what was given is left as it is
 
 
@@ -138,7 +139,7 @@ def test_an_edit_of_what_is_not_there_is_refused(edit: Edit, wrong: str, choice:
 
 
 def test_something_else_is_no_edit():
-    with pytest.raises(EncoderError, match="AblateHead, MaskKeys and SetScore"):
+    with pytest.raises(EncoderError, match=r"no edit.*AblateHead"):
         tiny().trace(SENTENCE, edits=["L0 H1"])
 
 
@@ -178,10 +179,12 @@ def test_a_score_is_a_finite_number(value: object):
 @pytest.mark.parametrize("value", [MAX_SCORE, -MAX_SCORE])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_the_largest_score_is_one_in_every_number_type(value: float, dtype: torch.dtype):
-    assert SetScore(0, 0, 0, 0, value).apply(torch.zeros(1, 1, 1, 1, dtype=dtype)).isfinite().all()
+    site = Site("scores", 0, range(1), range(1))
+    assert SetScore(0, 0, 0, 0, value).apply(torch.zeros(1, 1, 1, 1, dtype=dtype), site).isfinite().all()
 
 
 N_LAYERS, N_HEADS, N_TOKENS = 3, 5, 12
+CONFIG = EncoderConfig(vocab_size=9, d_model=10, n_layers=N_LAYERS, n_heads=N_HEADS, d_ffn=3)
 
 
 def indices(below: int) -> st.SearchStrategy[int]:
@@ -208,31 +211,30 @@ def test_any_valid_edit_is_a_value(edit: Edit):
     assert copied == edit
     assert hash(copied) == hash(edit)
     assert eval(repr(edit)) == edit
-    edit.check(N_LAYERS, N_HEADS, N_TOKENS)
-    if not isinstance(edit, AblateHead):
-        assert edit.within(range(N_HEADS), range(N_TOKENS)) == edit
+    edit.check(CONFIG, N_TOKENS)
 
 
 @given(edits.filter(lambda edit: not isinstance(edit, AblateHead)), st.data())
-def test_an_edit_within_a_window_is_the_window_of_the_edit(edit: ScoreEdit, data: st.DataObject):
+def test_an_edit_within_a_window_is_the_window_of_the_edit(edit: AttentionEdit, data: st.DataObject):
     """Of any heads and query rows, in any step: as if the whole map had been edited and then cut."""
     whole = torch.arange(N_HEADS * N_TOKENS**2, dtype=torch.float32).view(N_HEADS, N_TOKENS, N_TOKENS)
     some_heads, some_queries = (data.draw(st.slices(count)) for count in (N_HEADS, N_TOKENS))
     head_range, query_range = range(N_HEADS)[some_heads], range(N_TOKENS)[some_queries]
     window = whole[list(head_range)][:, list(query_range)]
-    inside = edit.within(head_range, query_range)
-    expected = edit.apply(whole)[list(head_range)][:, list(query_range)]
-    assert torch.equal(window if inside is None else inside.apply(window), expected)
+    expected = edit.apply(whole, Site("scores", 0, range(N_HEADS), range(N_TOKENS)))
+    found = edit.apply(window, Site("scores", 0, head_range, query_range))
+    assert torch.equal(found, expected[list(head_range)][:, list(query_range)])
 
 
-@given(edits, st.integers(0, N_LAYERS), st.integers(0, N_HEADS), st.integers(0, N_TOKENS))
+@given(edits, st.integers(1, N_LAYERS), st.integers(1, N_HEADS), st.integers(0, N_TOKENS))
 def test_an_edit_outside_is_refused(edit: Edit, n_layers: int, n_heads: int, n_tokens: int):
+    config = EncoderConfig(vocab_size=9, d_model=2, n_layers=n_layers, n_heads=n_heads, d_head=2, d_ffn=3)
     limits = {"layer": n_layers, "head": n_heads, "query": n_tokens, "key": n_tokens}
     places = [(name, getattr(edit, name, None)) for name in limits] + [
         ("key", key) for key in getattr(edit, "keys", ())
     ]
     if any(value is not None and value >= limits[name] for name, value in places):
         with pytest.raises(EncoderError, match="to edit: choose"):
-            edit.check(n_layers, n_heads, n_tokens)
+            edit.check(config, n_tokens)
     else:
-        edit.check(n_layers, n_heads, n_tokens)
+        edit.check(config, n_tokens)

@@ -1,0 +1,53 @@
+"""Changes to a forward pass: of any value, of attention, of positions. They travel in the recording's context.
+
+`model.trace(text, edits=[AblateHead(1, 3)])` runs an edited pass. A new kind of edit is one class: a frozen dataclass
+over `Edit`, listed in its file's tuple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from encoder.config import EncoderConfig
+from encoder.edits.base import HEAD_POINTS, Edit, Run, Runner, Site, width
+from encoder.edits.link import MOST_EDITS, format, parse
+from encoder.edits.positions import DropPositions, PermutePositions
+from encoder.edits.scores import (
+    MAX_SCORE,
+    AttentionEdit,
+    CausalMask,
+    MaskKeys,
+    SetScore,
+    SetWeight,
+    Temperature,
+    UniformAttention,
+)
+from encoder.edits.values import (
+    AblateHead,
+    Add,
+    Call,
+    Mean,
+    Noise,
+    Replace,
+    Scale,
+    SetValue,
+    ValueEdit,
+    Zero,
+    ablates,
+)
+from encoder.errors import EncoderError
+
+__all__ = [
+    "HEAD_POINTS", "MAX_SCORE", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",
+    "DropPositions", "Edit", "MaskKeys", "Mean", "Noise", "PermutePositions", "Replace", "Run", "Runner", "Scale",
+    "SetScore", "SetValue", "SetWeight", "Site", "Temperature", "UniformAttention", "ValueEdit", "Zero", "ablates",
+    "check_edits", "format", "parse", "width",
+]  # fmt: skip
+
+
+def check_edits(edits: Sequence[Edit], config: EncoderConfig, n_tokens: int) -> None:
+    """Raise EncoderError for what is no edit, and for a layer, head, token or component that does not exist."""
+    for edit in edits:
+        if not isinstance(edit, Edit):
+            raise EncoderError(f"{edit!r} is no edit: choose from encoder.edits, such as AblateHead or MaskKeys.")
+        edit.check(config, n_tokens)

@@ -1,0 +1,173 @@
+"""Edit: what every change to a forward pass has in common, and the hook points that a change can have.
+
+An edit is a frozen, hashable value, so it can be part of a cache key, of a Trace and of a link. `at` says which hook
+points it changes, `check` refuses places that do not exist, `resolve` runs the other texts that it needs, and `apply`
+returns the changed value. Layers, heads, positions and components count from 0.
+
+Shapes: H heads, T tokens (queries i, keys j), K width of a head, D d_model, E width of the tables, F width of the FFN.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import torch
+from torch import Tensor
+
+from encoder.config import EncoderConfig
+from encoder.errors import EncoderError
+from encoder.hooks import LAYER_POINTS, OTHER_POINTS
+
+#: The hook points whose values have an axis of heads.
+HEAD_POINTS = ("q", "k", "v", "scores", "pattern", "z")
+#: The fields of edits by the kind of their values.
+INDEX = ("layer", "head", "query", "key", "seed")
+INDICES = ("heads", "positions", "components", "keys", "order")
+#: The largest number that an edit can have: float32 and bfloat16 both end at 3.4e38.
+MAX_NUMBER = 3e38
+
+
+class Run(Protocol):
+    """A forward pass whose values replace others: a Trace."""
+
+    @property
+    def values(self) -> Mapping[str, Tensor]: ...
+    @property
+    def n_tokens(self) -> int: ...
+    @property
+    def config(self) -> EncoderConfig: ...
+    def layer_attention(self, layer: int, queries: slice | None = None) -> Tensor: ...
+
+
+#: Runs a text and records further hook points: (text, points) -> Run.
+Runner = Callable[[str, tuple[str, ...]], Run]
+
+
+@dataclass(frozen=True)
+class Site:
+    """The part of a hook point's value that an edit gets: these heads, and these tokens (of attention: queries).
+
+    The value's last axes are [heads, tokens, components], or [tokens, components] where the point has no heads.
+    """
+
+    point: str
+    layer: int | None
+    heads: range
+    tokens: range
+
+    def chosen(
+        self,
+        value: Tensor,
+        heads: tuple[int, ...] | None,
+        tokens: tuple[int, ...] | None,
+        components: tuple[int, ...] | None,
+    ) -> Tensor | None:
+        """bool, broadcasts to `value`: True at the places that an edit names; None where it names every place."""
+        found: Tensor | None = None
+        last = range(value.shape[-1])
+        for axis, given, here in ((3, heads, self.heads), (2, tokens, self.tokens), (1, components, last)):
+            if given is not None:
+                inside = torch.tensor([index in given for index in here], dtype=torch.bool, device=value.device)
+                inside = inside.view(-1, *[1] * (axis - 1))
+                found = inside if found is None else found & inside
+        return found
+
+
+class Edit:
+    """Base of every edit. Subclasses are frozen dataclasses; a field that is None means every layer, head or place."""
+
+    #: The name in links.
+    code: ClassVar[str] = ""
+    #: Whether the edit draws random numbers for every token, so that it depends on the number of tokens.
+    drawn: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if value is None and field.default is None:
+                continue
+            if field.name in INDEX:
+                value = self._index(field.name, value)
+            elif field.name in INDICES:
+                if isinstance(value, str) or not hasattr(value, "__iter__"):
+                    raise EncoderError(f"{self._name} has {field.name}={value!r}: give a tuple such as (3,).")
+                value = tuple(self._index(field.name.removesuffix("s"), one) for one in value)
+            elif field.name == "value":
+                value = self._number(value)
+            object.__setattr__(self, field.name, value)
+
+    def at(self, point: str, layer: int | None) -> bool:
+        """Whether the edit changes the value of this hook point."""
+        raise NotImplementedError
+
+    def apply(self, value: Tensor, site: Site) -> Tensor:
+        """The value [..., heads, tokens, components] of a hook point -> a new tensor of the same shape."""
+        raise NotImplementedError
+
+    def resolve(self, run: Runner) -> Self:
+        """The same edit with its texts run. Raises EncoderError where the model cannot run them."""
+        return self
+
+    def check(self, config: EncoderConfig, n_tokens: int) -> None:
+        """Raise EncoderError where the model or the text has no such layer, head, position or key."""
+        counts = {"layer": config.n_layers, "head": config.n_heads, "heads": config.n_heads}
+        counts |= dict.fromkeys(("query", "key", "keys", "positions"), n_tokens)
+        for name, count in counts.items():
+            value = getattr(self, name, None)
+            for one in value if isinstance(value, tuple) else (value,):
+                if one is not None and one >= count:
+                    self._refuse(name.removesuffix("s"), one, count)
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def _refuse(self, name: str, value: int, count: int) -> None:
+        where = "model" if name in ("layer", "head", "component") else "text"
+        raise EncoderError(f"No {name} {value} in this {where} to edit: choose 0 to {count - 1}.")
+
+    def _index(self, name: str, value: object) -> int:
+        """`value` as an int. numpy's integers are fine; True, 1.5 and "0" are mistakes."""
+        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 0:
+            raise EncoderError(f"{self._name} has {name}={value!r}: give a whole number from 0 on.")
+        return int(value)
+
+    def _number(self, value: Any, low: float = -MAX_NUMBER, high: float = MAX_NUMBER) -> float:
+        """`value` as a float in this range, rounded to a finite number."""
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not is_number or not low <= value <= high or math.isnan(value):
+            raise EncoderError(f"{self._name} cannot use {value!r}: give a number from {low:g} to {high:g}.")
+        return float(value)
+
+
+def width(config: EncoderConfig, point: str, layer: int | None, n_tokens: int) -> int | None:
+    """Number of components of a hook point's value in this model; None where the model does not have the point."""
+    if point in ("q", "k", "v", "z"):
+        return config.d_head
+    if point in ("scores", "pattern"):
+        return n_tokens
+    if point == "ffn.hidden":
+        return config.d_ffn
+    missing = {
+        "attention_norm.input": layer is not None and not config.has_attention_norm(layer),
+        "final_norm.input": not config.final_norm,
+        "embedding_norm.input": not config.embedding_norm,
+        "embedding.segments": not config.n_segments,
+        "embedding.position": config.position not in ("learned", "sinusoidal"),
+    }
+    if missing.get(point):
+        return None
+    in_tables = ("embedding.tokens", "embedding.segments", "embedding.position", "embedding_norm.input")
+    return config.embedding_width if point in in_tables else config.d_model
+
+
+def check_point(name: str, point: object) -> None:
+    """Raise EncoderError for what is no hook point."""
+    if point not in LAYER_POINTS + OTHER_POINTS:
+        points = ", ".join(LAYER_POINTS + OTHER_POINTS)
+        raise EncoderError(f"{name} edits {point!r}, which is no hook point: choose from {points}.")

@@ -1,0 +1,327 @@
+"""Edits of any hook point's value: zero, scale, set, add, replace by another run's value or a mean, noise, a function.
+
+What the classical interventions are here: a head off is Zero("z", heads=(h,)), which AblateHead names; a layer without
+its attention is Zero("attention_out", layer=l), without its FFN Zero("ffn_out", layer=l); the attention of another run
+with this run's values is Replace("pattern", source), the other way round Replace("v", source).
+
+Shapes: H heads, T tokens, C components (of attention weights: keys).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from encoder.config import EncoderConfig
+from encoder.edits.base import HEAD_POINTS, MAX_NUMBER, Edit, Run, Runner, Site, check_point, width
+from encoder.errors import EncoderError
+from encoder.hooks import LAYER_POINTS
+
+#: A reference set has at most this many texts: each is run when the edit is used.
+MOST_TEXTS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Placed(Edit):
+    """Where a value edit holds. None: every layer, head, token, component."""
+
+    layer: int | None = None
+    heads: tuple[int, ...] | None = None
+    positions: tuple[int, ...] | None = None
+    components: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ValueEdit(_Placed):
+    """Base: an edit of the value at the hook point `point` for chosen layers, heads, positions and components.
+
+    At "pattern" (attention weights) positions are queries and components are keys; rows are not renormalised. Raises
+    EncoderError for an unknown point, heads where the point has none, a layer outside the layers, and for "scores",
+    which have edits of their own.
+    """
+
+    point: str
+    needs_whole: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_point(self._name, self.point)
+        if self.point == "scores":
+            raise EncoderError("Scores have edits of their own: use MaskKeys, SetScore, Temperature or CausalMask.")
+        if self.point == "pattern" and self.needs_whole:
+            raise EncoderError(f"{self._name} cannot edit attention weights: use SetWeight or Replace.")
+        if self.heads is not None and self.point not in HEAD_POINTS:
+            raise EncoderError(f"{self.point} has no heads: leave heads out, or choose from {', '.join(HEAD_POINTS)}.")
+        if self.layer is not None and self.point not in LAYER_POINTS:
+            raise EncoderError(f"{self.point} lies outside the layers: leave layer out.")
+
+    def at(self, point: str, layer: int | None) -> bool:
+        return point == self.point and self.layer in (None, layer)
+
+    def check(self, config: EncoderConfig, n_tokens: int) -> None:
+        super().check(config, n_tokens)
+        layers: Sequence[int | None] = [None]
+        if self.point in LAYER_POINTS:
+            layers = range(config.n_layers) if self.layer is None else [self.layer]
+        widths = [found for one in layers if (found := width(config, self.point, one, n_tokens)) is not None]
+        if not widths:
+            where = "" if self.layer is None else f" in layer {self.layer}"
+            raise EncoderError(f"This model has no {self.point}{where}: choose another hook point.")
+        for component in self.components or ():
+            if component >= widths[0]:
+                self._refuse("component", component, widths[0])
+
+    def apply(self, value: Tensor, site: Site) -> Tensor:
+        """The value [..., T, C] or [..., H, T, C] of the point -> a new tensor of the same shape."""
+        changed = self._changed(value, site).to(value)
+        chosen = site.chosen(value, self.heads, self.positions, self.components)
+        return changed.expand_as(value).clone() if chosen is None else torch.where(chosen, changed, value)
+
+    def _changed(self, value: Tensor, site: Site) -> Tensor:
+        """What replaces the value, as if the edit held everywhere; broadcasts to `value`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Zero(ValueEdit):
+    """Set the value to zero. Zero("attention_out", layer=3) leaves out the attention of layer 3."""
+
+    code: ClassVar[str] = "zero"
+
+    def _changed(self, value: Tensor, site: Site) -> Tensor:
+        return value.new_zeros(())
+
+
+@dataclass(frozen=True)
+class AblateHead(Edit):
+    """Set z of one head to zero, so that it adds nothing to the residual stream.
+
+    Raises EncoderError for a layer or head that is not a whole number from 0 on.
+    """
+
+    layer: int
+    head: int
+    code: ClassVar[str] = "ablate"
+
+    def at(self, point: str, layer: int | None) -> bool:
+        return point == "z" and layer == self.layer
+
+    def apply(self, value: Tensor, site: Site) -> Tensor:
+        """z [..., H, T, K] of the layer -> a new tensor of the same shape."""
+        return Zero("z", heads=(self.head,)).apply(value, site)
+
+
+@dataclass(frozen=True)
+class Scale(ValueEdit):
+    """Multiply the value by a number."""
+
+    value: float
+    code: ClassVar[str] = "scale"
+
+    def _changed(self, value: Tensor, site: Site) -> Tensor:
+        return value * self.value
+
+
+@dataclass(frozen=True)
+class SetValue(ValueEdit):
+    """Set the value to a number."""
+
+    value: float
+    code: ClassVar[str] = "set"
+
+    def _changed(self, value: Tensor, site: Site) -> Tensor:
+        return value.new_full((), self.value)
+
+
+@dataclass(frozen=True)
+class Add(ValueEdit):
+    """Add a vector: one number for each chosen component, or for each of the point's components."""
+
+    vector: tuple[float, ...]
+    code: ClassVar[str] = "add"
+    needs_whole: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.vector, str) or not hasattr(self.vector, "__iter__"):
+            raise EncoderError(f"Add has vector={self.vector!r}: give a tuple of numbers.")
+        object.__setattr__(self, "vector", tuple(self._number(float(number)) for number in self.vector))
+
+    def check(self, config: EncoderConfig, n_tokens: int) -> None:
+        super().check(config, n_tokens)
+        n = width(config, self.point, self.layer, n_tokens) if self.components is None else len(self.components)
+        if len(self.vector) != n:
+            raise EncoderError(f"The vector to add has {len(self.vector)} numbers: give {n}, one for each component.")
+
+    def _changed(self, value: Tensor, site: Site) -> Tensor:
+        vector = value.new_zeros(value.shape[-1])
+        places = range(len(self.vector)) if self.components is None else self.components
+        vector[list(places)] = torch.tensor(self.vector).to(value)
+        return value + vector
+
+
+@dataclass(frozen=True)
+class Replace(ValueEdit):
+    """Replace the value by that of another run at the same places ("activation patching").
+
+    source: a text, which the model runs alone and unedited, or a Trace that recorded the point. Without positions, and
+    always at "pattern", both runs need the same number of tokens.
+    """
+
+    source: str | Run
+    code: ClassVar[str] = "replace"
+
+    def resolve(self, run: Runner) -> Self:
+        if not isinstance(self.source, str):
+            return self
+        return replace(self, source=run(self.source, _recorded(self.point)))
+
+    def check(self, config: EncoderConfig, n_tokens: int) -> None:
+        super().check(config, n_tokens)
+        if isinstance(self.source, str):
+            return
+        _check_run(self.source, config, self)
+        theirs = self.source.n_tokens
+        if theirs != n_tokens and (self.positions is None or self.point == "pattern"):
+            raise EncoderError(
+                f"The other text has {theirs} tokens, and this one {n_tokens}: choose texts that align, or positions."
+            )
+        for position in self.positions or ():
+            if position >= theirs:
+                raise EncoderError(f"The other text has no position {position}: choose 0 to {theirs - 1}.")
+
+    def _changed(self, value: Tensor, site: Site) -> Tensor:
+        run = _as_run(self.source)
+        if self.point == "pattern":
+            assert site.layer is not None
+            queries = slice(site.tokens.start, site.tokens.stop, site.tokens.step)
+            return run.layer_attention(site.layer, queries)[list(site.heads)]
+        theirs = run.values[_key(self.point, site.layer)]
+        if theirs.shape[-2] == value.shape[-2]:
+            return theirs
+        n = min(theirs.shape[-2], value.shape[-2])  # `check` saw that the chosen positions are among these
+        aligned = value.new_zeros(value.shape[1:] if value.dim() > theirs.dim() else value.shape)
+        aligned[..., :n, :] = theirs[..., :n, :]
+        return aligned
+
+
+@dataclass(frozen=True)
+class Mean(ValueEdit):
+    """Replace the value by its mean over all tokens of reference texts ("mean ablation").
+
+    sources: texts, which the model runs alone and unedited, or Traces that recorded the point.
+    """
+
+    sources: tuple[str | Run, ...]
+    code: ClassVar[str] = "mean"
+    needs_whole: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.sources, str) or not hasattr(self.sources, "__iter__"):
+            raise EncoderError(f"Mean has sources={self.sources!r}: give a tuple of texts.")
+        object.__setattr__(self, "sources", tuple(self.sources))
+        if not 1 <= len(self.sources) <= MOST_TEXTS:
+            raise EncoderError(f"A mean over {len(self.sources)} texts: give 1 to {MOST_TEXTS}.")
+
+    def resolve(self, run: Runner) -> Self:
+        points = _recorded(self.point)
+        return replace(self, sources=tuple(run(one, points) if isinstance(one, str) else one for one in self.sources))
+
+    def check(self, config: EncoderConfig, n_tokens: int) -> None:
+        super().check(config, n_tokens)
+        for source in self.sources:
+            if not isinstance(source, str):
+                _check_run(source, config, self)
+
+    def _changed(self, value: Tensor, site: Site) -> Tensor:
+        key = _key(self.point, site.layer)
+        every = torch.cat([_as_run(source).values[key] for source in self.sources], dim=-2)  # [H, all tokens, C]
+        return every.mean(dim=-2, keepdim=True)
+
+
+@dataclass(frozen=True)
+class Noise(ValueEdit):
+    """Add normal noise of standard deviation `value`. The same seed, layer and shape give the same noise."""
+
+    value: float
+    seed: int = 0
+    code: ClassVar[str] = "noise"
+    drawn: ClassVar[bool] = True
+    needs_whole: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._number(self.value, 0.0, MAX_NUMBER)
+        if self.seed >= 2**31:
+            raise EncoderError(f"Noise has seed={self.seed}: choose 0 to {2**31 - 1}.")
+
+    def _changed(self, value: Tensor, site: Site) -> Tensor:
+        layer = 0 if site.layer is None else site.layer + 1
+        generator = torch.Generator().manual_seed(self.seed * 10_000 + layer)
+        shape = value.shape[-3:] if self.point in HEAD_POINTS else value.shape[-2:]
+        return value + self.value * torch.randn(shape, generator=generator).to(value)
+
+
+@dataclass(frozen=True)
+class Call(ValueEdit):
+    """Replace the value by what a Python function makes of it. It cannot travel in a link.
+
+    function: value [..., C] -> a new tensor of the same shape; it must not write to its argument.
+    """
+
+    function: Callable[[Tensor], Tensor] = field(hash=True)
+    code: ClassVar[str] = ""
+    needs_whole: ClassVar[bool] = True
+
+    def _changed(self, value: Tensor, site: Site) -> Tensor:
+        changed: Any = self.function(value)
+        if not isinstance(changed, Tensor) or changed.shape != value.shape:
+            found = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__
+            raise EncoderError(f"The function gives {found} at {self.point}: return a tensor {tuple(value.shape)}.")
+        return changed
+
+
+VALUE_EDITS: tuple[type[Edit], ...] = (AblateHead, Zero, Scale, SetValue, Add, Replace, Mean, Noise, Call)
+
+
+def ablates(edits: Sequence[Edit], layer: int, head: int) -> bool:
+    """Whether edits set all of a head's z to zero."""
+    for edit in edits:
+        if isinstance(edit, AblateHead) and (edit.layer, edit.head) == (layer, head):
+            return True
+        whole = isinstance(edit, Zero) and edit.positions is None and edit.components is None
+        if whole and edit.at("z", layer) and (edit.heads is None or head in edit.heads):  # type: ignore[attr-defined]
+            return True
+    return False
+
+
+def _key(point: str, layer: int | None) -> str:
+    return point if layer is None else f"layers.{layer}.{point}"
+
+
+def _recorded(point: str) -> tuple[str, ...]:
+    """What a run must record for this point. Attention weights are derived from q and k."""
+    return () if point == "pattern" else (point,)
+
+
+def _as_run(source: str | Run) -> Run:
+    if isinstance(source, str):
+        raise EncoderError(f"The text {source!r} was not run: give the edit to `trace`, or a Trace as its source.")
+    return source
+
+
+def _check_run(run: Run, config: EncoderConfig, edit: ValueEdit) -> None:
+    """Raise EncoderError for another model's run, and for one that did not record the point."""
+    if not hasattr(run, "values") or not hasattr(run, "layer_attention"):
+        raise EncoderError(f"{edit._name} cannot use {run!r} as a source: give a text or a Trace.")
+    sizes = ("n_layers", "n_heads", "d_head", "d_model", "d_ffn", "embedding_width")
+    if any(getattr(run.config, name) != getattr(config, name) for name in sizes):
+        raise EncoderError("The other run is from a model of other sizes: run it with this model.")
+    layer = edit.layer if edit.layer is not None or edit.point not in LAYER_POINTS else config.n_layers - 1
+    if edit.point != "pattern" and _key(edit.point, layer) not in run.values:
+        raise EncoderError(f"The other run did not record {edit.point}: trace it with request=({edit.point!r},).")
