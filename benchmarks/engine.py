@@ -13,6 +13,7 @@ import torch
 from benchmarks import memory, report, subjects, timing
 from benchmarks.report import Figure
 from benchmarks.subjects import ModelPair
+from encoder.causal import ablate_each_head
 from encoder.measure.heads import survey
 
 #: Eager attention keeps layers x heads x T^2 numbers, 19 GB at 8192 tokens, so it runs only up to this length.
@@ -33,6 +34,7 @@ def run(
     held = [n_tokens for n_tokens in long if n_tokens <= LONGEST_EAGER]
     for pair, n_tokens in [(subjects.minilm, n) for n in lengths] + [(subjects.rotary, n) for n in held]:
         yield from peaks(pair(), n_tokens)
+    yield from effects_of_heads(seconds, clock)
     yield from against_transformer_lens(lengths, seconds, clock)
     if long:
         yield longest_trace(max(long))
@@ -100,6 +102,33 @@ def peaks(pair: ModelPair, n_tokens: int) -> Iterator[Figure]:
         "engine", what, "transformers, attentions and hidden states", ours / theirs, tokens=n_tokens,
         target=0.4 if n_tokens >= 512 else None,
         raw={"ours": report.megabytes(ours), "theirs": report.megabytes(theirs)},
+    )  # fmt: skip
+
+
+def effects_of_heads(seconds: float, clock: str) -> Iterator[Figure]:
+    """Effects of MiniLM's 72 heads, beside a plain forward pass of as many sentences in one batch; memory at T=512."""
+    pair = subjects.minilm()
+    n_heads = pair.ours.config.n_layers * pair.ours.config.n_heads
+    found = pair.sentence(16)
+    ids = subjects.ids(found).expand(n_heads, -1).contiguous()
+    calls = {
+        "effects": lambda: ablate_each_head(pair.ours, found),
+        "plain": torch.no_grad()(lambda: pair.ours.encoder(ids)),
+    }
+    measured = timing.in_turn(calls, seconds=seconds, clock=clock)
+    ratio = timing.ratio(measured["effects"], measured["plain"])
+    raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
+    yield Figure(
+        "engine", f"effects of {n_heads} heads", f"plain forward of {n_heads} sentences", ratio.value, tokens=16,
+        target=1.5, low=ratio.low, high=ratio.high, raw=raw,
+    )  # fmt: skip
+    peak = memory.peak_resident(
+        "import encoder\nfrom benchmarks import subjects\nfrom encoder.causal import ablate_each_head\n"
+        "model = encoder.load('minilm', device='cpu')\nablate_each_head(model, subjects.sentence(model, 512))"
+    )
+    yield Figure(
+        "engine", f"resident memory of a process: effects of {n_heads} heads", "", peak / 1e9, tokens=512, unit="GB",
+        target=1.0,
     )  # fmt: skip
 
 

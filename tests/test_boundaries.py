@@ -28,7 +28,7 @@ ENGINE = [
     {"capture", "recorded_pass"},
     {"named_encoder", "trace"},
     {"image_encoder", "text_encoder"},
-    {"measure"},
+    {"causal", "measure"},
     {"load", "explain", "similarity"},
     {"train"},
     {"twins"},

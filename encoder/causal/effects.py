@@ -1,0 +1,171 @@
+"""Effects: by how much an outcome changes when each head is off, each place is patched, each token is cut off.
+
+Every function has a generator beside it ("iter_...") that yields `Progress` after each chunk of runs. An effect is the
+edited outcome minus the unedited one. It holds for this text and this outcome; effects of several heads do not add up,
+since later layers can compensate (McGrath et al. 2023).
+
+Shapes: L layers, H heads, T tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from encoder.causal.outcomes import Outcome, as_outcome
+from encoder.causal.variants import Variant, run_variants
+from encoder.edits import AblateHead, Edit, MaskKeys, Replace
+from encoder.errors import EncoderError
+from encoder.text import Tokenized
+from encoder.text_encoder import TextEncoder
+from encoder.trace import Trace
+
+Where = Literal["residual", "attention_out", "ffn_out", "head"]
+#: Layers that are knocked out together, by default.
+WINDOW = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """values: effects so far, NaN where still missing; done, total: runs; plain: the outcome of the unedited run."""
+
+    values: Tensor
+    done: int
+    total: int
+    plain: float
+
+
+def source_of(model: TextEncoder, text: str | Tokenized) -> Tokenized:
+    """The text as tokens."""
+    return model.tokenize(text) if isinstance(text, str) else text
+
+
+def iter_effects(
+    model: TextEncoder, plain: Trace, variants: Sequence[Variant], outcome: Outcome | str, shape: tuple[int, ...]
+) -> Iterator[Progress]:
+    """The effects of any variants on the text of `plain`, in a tensor of `shape`."""
+    assert plain.source is not None
+    with torch.no_grad():
+        measure = as_outcome(outcome).on(model, plain.source, plain.output)
+        before = measure(plain.output.unsqueeze(0))[0].cpu()
+    values = torch.full((len(variants),), torch.nan)
+    done = 0
+    for indices, outputs in run_variants(model, plain, variants):
+        with torch.no_grad():
+            values[indices] = measure(outputs).cpu() - before
+        done += len(indices)
+        yield Progress(values.view(shape).clone(), done, len(variants), float(before))
+
+
+def iter_each_head(
+    model: TextEncoder, text: str | Tokenized, outcome: Outcome | str = "sentence"
+) -> Iterator[Progress]:
+    """`ablate_each_head`, chunk by chunk."""
+    plain = model.trace_tokens(source_of(model, text))
+    shape = (model.config.n_layers, model.config.n_heads)
+    variants = [(AblateHead(layer, head),) for layer in range(shape[0]) for head in range(shape[1])]
+    yield from iter_effects(model, plain, variants, outcome, shape)
+
+
+def ablate_each_head(model: TextEncoder, text: str | Tokenized, outcome: Outcome | str = "sentence") -> Tensor:
+    """[L, H]: the effect of each head being off alone. "sentence": cosine to the unedited sentence vector, minus 1."""
+    return _last(iter_each_head(model, text, outcome))
+
+
+def iter_patch(
+    model: TextEncoder,
+    clean: str | Tokenized,
+    corrupted: str | Tokenized,
+    outcome: Outcome | str = "sentence",
+    where: Where = "residual",
+) -> Iterator[Progress]:
+    """`patch`, chunk by chunk."""
+    if where not in get_args(Where):
+        raise EncoderError(f"where={where!r} is unknown: choose from {', '.join(get_args(Where))}.")
+    config = model.config
+    point = {"residual": "after_ffn", "head": "z"}.get(where, where)
+    source = model.trace_tokens(source_of(model, clean), request=() if where == "residual" else (point,))
+    plain = model.trace_tokens(source_of(model, corrupted))
+    if source.n_tokens != plain.n_tokens:
+        raise EncoderError(
+            f"The two texts have {source.n_tokens} and {plain.n_tokens} tokens: choose texts that align token by token."
+        )
+    if where == "head":
+        places = range(config.n_heads)
+        edits: list[Edit] = [
+            Replace(point, source, layer=layer, heads=(head,)) for layer in range(config.n_layers) for head in places
+        ]
+    else:
+        places = range(plain.n_tokens)
+        edits = [_patch(where, source, layer, token) for layer in range(config.n_layers) for token in places]
+    yield from iter_effects(model, plain, [(edit,) for edit in edits], outcome, (config.n_layers, len(places)))
+
+
+def patch(
+    model: TextEncoder,
+    clean: str | Tokenized,
+    corrupted: str | Tokenized,
+    outcome: Outcome | str = "sentence",
+    where: Where = "residual",
+) -> Tensor:
+    """Activation patching: the corrupted text runs with one vector of the clean run; the change of its outcome.
+
+    [L, T]: "residual", the residual stream that enters layer l at token t; "attention_out", "ffn_out": what the
+    sublayer adds there. [L, H]: "head", z of the head at all tokens. Raises EncoderError for texts of other lengths.
+    Source: Meng et al. 2022 ("causal tracing"); Heimersheim and Nanda 2024 on what it does and does not show.
+    """
+    return _last(iter_patch(model, clean, corrupted, outcome, where))
+
+
+def _patch(where: Where, source: Trace, layer: int, token: int) -> Edit:
+    if where != "residual":
+        return Replace(where, source, layer=layer, positions=(token,))
+    if layer == 0:
+        return Replace("embedding", source, positions=(token,))
+    return Replace("after_ffn", source, layer=layer - 1, positions=(token,))
+
+
+def iter_knock_out(
+    model: TextEncoder,
+    text: str | Tokenized,
+    query: int,
+    outcome: Outcome | str = "sentence",
+    window: int = WINDOW,
+) -> Iterator[Progress]:
+    """`knock_out`, chunk by chunk."""
+    plain = model.trace_tokens(source_of(model, text))
+    n_layers, n_tokens = model.config.n_layers, plain.n_tokens
+    if window < 1:
+        raise EncoderError(f"window={window} is too small: choose 1 layer or more.")
+    if not 0 <= query < n_tokens:
+        raise EncoderError(f"No query {query} in this text: choose 0 to {n_tokens - 1}.")
+    variants = []
+    for layer in range(n_layers):
+        first = layer - (window - 1) // 2
+        layers = range(max(0, first), min(n_layers, first + window))
+        variants += [tuple(MaskKeys((key,), layer=one, query=query) for one in layers) for key in range(n_tokens)]
+    yield from iter_effects(model, plain, variants, outcome, (n_layers, n_tokens))
+
+
+def knock_out(
+    model: TextEncoder,
+    text: str | Tokenized,
+    query: int,
+    outcome: Outcome | str = "sentence",
+    window: int = WINDOW,
+) -> Tensor:
+    """[L, T]: the effect of hiding token t from one query, for all heads of `window` layers around layer l.
+
+    At the first and last layers the window is cut. Attention knockout, Geva et al. 2023; they study decoders, with
+    windows of 5 to 9 of 28 to 48 layers.
+    """
+    return _last(iter_knock_out(model, text, query, outcome, window))
+
+
+def _last(steps: Iterator[Progress]) -> Tensor:
+    *_, last = steps
+    return last.values

@@ -1,0 +1,146 @@
+"""Outcomes: the number by which edited runs are compared. A new one is a frozen dataclass, registered in OUTCOMES.
+
+`outcome.on(model, source, plain)` checks that it fits and returns a function of outputs [n, T, D] of edited runs of the
+text, which gives n numbers. An effect is the edited number minus that of the unedited run.
+
+Shapes: n runs, T tokens, D d_model, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cosine_similarity
+
+from encoder.errors import EncoderError
+from encoder.text import Tokenized
+from encoder.text_encoder import TextEncoder
+
+#: Outputs [n, T, D] -> numbers [n].
+Measure = Callable[[Tensor], Tensor]
+WordScale = Literal["log_odds", "probability"]
+#: Rows of logits at a time: a row is as long as the vocabulary.
+ROWS_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Base of every outcome."""
+
+    code: ClassVar[str] = ""
+
+    def on(self, model: TextEncoder, source: Tokenized, plain: Tensor) -> Measure:
+        """plain [T, D]: the output of the unedited run. Raises EncoderError where the outcome does not fit."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class SentenceVector(Outcome):
+    """Cosine of the sentence vector (pooled as the checkpoint says) to the unedited one: 1 without edits."""
+
+    code: ClassVar[str] = "sentence"
+
+    def on(self, model: TextEncoder, source: Tokenized, plain: Tensor) -> Measure:
+        before = _sentence(model, plain.unsqueeze(0))
+        return lambda outputs: cosine_similarity(_sentence(model, outputs), before, dim=-1)
+
+
+@dataclass(frozen=True)
+class Similarity(Outcome):
+    """Cosine of the sentence vector to that of a second text, which the model runs unedited."""
+
+    text: str
+    code: ClassVar[str] = "similarity"
+
+    def on(self, model: TextEncoder, source: Tokenized, plain: Tensor) -> Measure:
+        second = model.embed(self.text).float()
+        return lambda outputs: cosine_similarity(_sentence(model, outputs), second, dim=-1)
+
+
+@dataclass(frozen=True)
+class TokenVector(Outcome):
+    """Cosine of one token's output vector to the unedited one: 1 without edits."""
+
+    position: int
+    code: ClassVar[str] = "token"
+
+    def on(self, model: TextEncoder, source: Tokenized, plain: Tensor) -> Measure:
+        if not 0 <= self.position < len(plain):
+            raise EncoderError(f"No token {self.position} in this text: choose 0 to {len(plain) - 1}.")
+        before = plain[self.position].float()
+        return lambda outputs: cosine_similarity(outputs[:, self.position].float(), before, dim=-1)
+
+
+@dataclass(frozen=True)
+class MaskedWord(Outcome):
+    """What the masked-word head gives a word at the text's first mask token.
+
+    scale: "log_odds", log(p / (1 - p)), or "probability". With `minus`, a second word: the difference of the two words'
+    log probabilities, or of their probabilities. Each word must be one token of the vocabulary.
+    """
+
+    word: str
+    minus: str | None = None
+    scale: WordScale = "log_odds"
+    code: ClassVar[str] = "word"
+
+    def on(self, model: TextEncoder, source: Tokenized, plain: Tensor) -> Measure:
+        head = model.mlm_head
+        if head is None:
+            raise EncoderError(f"{model.name} has no masked-word head: choose another outcome or model.")
+        if self.scale not in ("log_odds", "probability"):
+            raise EncoderError(f"scale={self.scale!r} is unknown: choose log_odds or probability.")
+        token = model.tokenizer.mask_token
+        if token is None or model.tokenizer.mask_id not in source.ids:
+            raise EncoderError(f"The text has no {token or 'mask token'}: type {token or 'one'} in place of the word.")
+        position = source.ids.index(model.tokenizer.mask_id)
+        words = [_one_token(model, word) for word in (self.word, self.minus) if word is not None]
+
+        def measure(outputs: Tensor) -> Tensor:
+            found = []
+            for some in torch.split(outputs[:, position], ROWS_AT_ONCE):
+                logits = head(some, model.encoder.embedding.tokens.weight).float()  # [n, V]
+                log_p = torch.log_softmax(logits, dim=-1)[:, words]  # [n, 1 or 2]
+                if self.scale == "probability":
+                    log_p = log_p.exp()
+                elif len(words) == 1:
+                    others = logits.index_fill(1, torch.tensor(words, device=logits.device), -torch.inf)
+                    log_p = logits[:, words] - others.logsumexp(dim=-1, keepdim=True)
+                found.append(log_p[:, 0] - log_p[:, 1] if len(words) == 2 else log_p[:, 0])
+            return torch.cat(found)
+
+        return measure
+
+
+OUTCOMES: dict[str, type[Outcome]] = {kind.code: kind for kind in (SentenceVector, Similarity, TokenVector, MaskedWord)}
+
+
+def as_outcome(outcome: Outcome | str) -> Outcome:
+    """An outcome by its name, where it needs nothing else ("sentence"). Raises EncoderError for another name."""
+    if isinstance(outcome, Outcome):
+        return outcome
+    if outcome == SentenceVector.code:
+        return SentenceVector()
+    others = ", ".join(kind.__name__ for code, kind in OUTCOMES.items() if code != SentenceVector.code)
+    raise EncoderError(f"{outcome!r} is no outcome: give 'sentence', or one of {others}.")
+
+
+def _sentence(model: TextEncoder, outputs: Tensor) -> Tensor:
+    """[n, T, D] -> [n, D'], float32."""
+    mask = torch.ones(outputs.shape[:2], dtype=torch.bool, device=outputs.device)
+    return model.pool(outputs, mask).float()
+
+
+def _one_token(model: TextEncoder, word: str) -> int:
+    """The id of a word that is one token, written as inside a sentence."""
+    sentence = model.tokenize(f"a {word}", max_tokens=32)
+    first = model.tokenize("a", max_tokens=32)
+    ids = [one for one, special in zip(sentence.ids, sentence.special, strict=True) if not special]
+    rest = ids[sum(not special for special in first.special) :]
+    if len(rest) != 1:
+        raise EncoderError(f"{word!r} is {len(rest)} tokens in this vocabulary: choose a word that is one.")
+    return rest[0]

@@ -1,0 +1,160 @@
+"""Many edited runs of one text as one batch, in which each row has edits of its own.
+
+A row starts at the first layer that its edits reach: the layers below are those of the unedited run, computed once. So
+a batch grows from layer to layer. Attention stays fused; where the scores of a row are edited, its z is computed again
+from its q, k and v, for the edited query alone where there is only one.
+
+Shapes: n rows, T tokens, D d_model, H heads, K width of a head.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from encoder import attend
+from encoder.capture import EXPLICIT, site_of
+from encoder.device import explain_out_of_memory
+from encoder.edits import Edit, Site, check_edits
+from encoder.errors import EncoderError
+from encoder.hooks import LAYER_POINTS, visiting
+from encoder.layers import AttentionContext
+from encoder.model import Encoder
+from encoder.text_encoder import TextEncoder
+from encoder.trace import Trace
+
+Variant = tuple[Edit, ...]
+#: (hook point, layer) -> rows of the batch with the edits that each has there.
+Plan = dict[tuple[str, int | None], list[tuple[int, Edit]]]
+#: A batch has about this many tokens, so that a long text needs little memory and a chunk takes about a second.
+TOKENS_AT_ONCE = 4096
+
+
+def run_variants(
+    model: TextEncoder, plain: Trace, variants: Sequence[Variant], tokens_at_once: int = TOKENS_AT_ONCE
+) -> Iterator[tuple[list[int], Tensor]]:
+    """Runs of the text of `plain`, one for each variant: (indices of variants, outputs [n, T, D]), chunk by chunk.
+
+    plain: the unedited trace, without padding. Close the generator to stop early. Raises EncoderError for edits that do
+    not fit, and for edits before the first layer's input (the hook points of the embedding's parts and positions).
+    """
+    if plain.edits or plain.n_real != plain.n_tokens:
+        raise EncoderError("Effects need the trace of one text, without edits and without padding.")
+    for variant in variants:
+        check_edits(variant, model.config, plain.n_tokens)
+    variants = [tuple(edit.resolve(model._run_source) for edit in variant) for variant in variants]
+    n_layers = model.config.n_layers
+    starts = [min((_start(edit, n_layers) for edit in one), default=n_layers) for one in variants]
+    order = sorted(range(len(variants)), key=lambda index: starts[index])
+    n_rows = max(1, tokens_at_once // plain.n_tokens)
+    for first in range(0, len(order), n_rows):
+        some = order[first : first + n_rows]
+        yield some, _run(model.encoder, plain, [variants[index] for index in some], [starts[index] for index in some])
+
+
+def _start(edit: Edit, n_layers: int) -> int:
+    """The first layer whose input or inside the edit changes; L: what follows the last layer."""
+    if edit.at("embedding", None):
+        return 0
+    if any(edit.at(point, None) for point in ("embedding.position", "embedding.tokens", "embedding.segments")) or (
+        edit.at("embedding_norm.input", None)
+    ):
+        raise EncoderError(f"{type(edit).__name__} changes the embedding's parts: trace it as a run of its own.")
+    for layer in range(n_layers):
+        for point in LAYER_POINTS:
+            if edit.at(point, layer):
+                return layer + 1 if point == "after_ffn" else layer
+    return n_layers
+
+
+@torch.no_grad()
+def _run(encoder: Encoder, plain: Trace, variants: list[Variant], starts: list[int]) -> Tensor:
+    """Outputs [n, T, D] of variants that are sorted by their first layers."""
+    n_layers, n_tokens = encoder.config.n_layers, plain.n_tokens
+    stream = [plain.values["embedding"], *(plain.values[f"layers.{layer}.after_ffn"] for layer in range(n_layers))]
+    context = encoder.attention_context(stream[0].unsqueeze(0), None)
+    visitor = RowVisitor(encoder, context, _plan(variants, n_layers))
+    x = stream[0].new_empty(0, *stream[0].shape)
+    with explain_out_of_memory(encoder.device, len(variants) * n_tokens), visiting(visitor):
+        for layer in range(starts[0], n_layers + 1):
+            n_new = starts.count(layer)
+            if n_new:
+                new = stream[layer].expand(n_new, -1, -1)
+                point, of_layer = ("embedding", None) if layer == 0 else ("after_ffn", layer - 1)
+                x = torch.cat((x, visitor.changed(point, of_layer, new, offset=len(x))))
+            if layer < n_layers:
+                x = encoder.block(layer)(x, layer, context)
+        return encoder.finish(x)
+
+
+def _plan(variants: list[Variant], n_layers: int) -> Plan:
+    """Which row is edited where."""
+    places: list[tuple[str, int | None]] = [(point, layer) for layer in range(n_layers) for point in LAYER_POINTS]
+    places += [("embedding", None), ("final_norm.input", None), ("output", None)]
+    plan: Plan = defaultdict(list)
+    for row, variant in enumerate(variants):
+        for edit in variant:
+            for point, layer in places:
+                if edit.at(point, layer):
+                    plan[point, layer].append((row, edit))
+    return plan
+
+
+class RowVisitor:
+    """Edits each row of a batch by its own edits."""
+
+    def __init__(self, encoder: Encoder, context: AttentionContext, plan: Plan) -> None:
+        self._config, self._context, self._plan = encoder.config, context, plan
+        self._qkv: dict[str, Tensor] = {}
+
+    def needs_scores(self, layer: int) -> bool:
+        """Never: `visit` computes the z of edited rows again."""
+        return False
+
+    def visit(self, name: str, layer: int | None, value: Tensor) -> Tensor:
+        """The value [n, ...] with the edits of its rows."""
+        explicit = layer is not None and any((point, layer) in self._plan for point in EXPLICIT)
+        if explicit and layer is not None and name == "z":
+            value = self._attention(layer, value)
+        value = self.changed(name, layer, value)
+        if explicit and name in ("q", "k", "v"):
+            self._qkv[name] = value
+        return value
+
+    def changed(self, name: str, layer: int | None, value: Tensor, offset: int = 0) -> Tensor:
+        """`value` with the edits of its rows; its first row is row `offset` of the batch."""
+        todo = [(row - offset, edit) for row, edit in self._plan.get((name, layer), ()) if row >= offset]
+        todo = [(row, edit) for row, edit in todo if row < len(value)]
+        if todo:
+            value = value.clone(memory_format=torch.contiguous_format)
+            site = site_of(name, layer, value)
+            for row, edit in todo:
+                value[row] = edit.apply(value[row : row + 1], site)[0]
+        return value
+
+    def _attention(self, layer: int, z: Tensor) -> Tensor:
+        """z [n, H, T, K], with the rows computed again whose scores or weights are edited."""
+        z = z.clone()
+        rows: dict[int, list[tuple[str, Edit]]] = defaultdict(list)
+        for point in EXPLICIT:
+            for row, edit in self._plan.get((point, layer), ()):
+                rows[row].append((point, edit))
+        window, scale = self._config.window_of_layer(layer), float(self._config.attention_scale or 1.0)
+        heads = range(self._config.n_heads)
+        for row, edits in rows.items():
+            asked = {getattr(edit, "query", None) for _, edit in edits}
+            query = asked.pop() if len(asked) == 1 else None
+            queries = slice(None) if query is None else slice(query, query + 1)
+            q, k, v = (self._qkv[name][row : row + 1] for name in "qkv")
+            bias, allowed = self._context.relative_bias(queries), self._context.allowed(window, queries)
+            value = attend.scores(q[:, :, queries], k, scale, bias, allowed)
+            for point in EXPLICIT:
+                site = Site(point, layer, heads, range(z.shape[-2])[queries])
+                for edit in [edit for at, edit in edits if at == point]:
+                    value = edit.apply(value, site)
+                value = attend.pattern(value) if point == "scores" else value
+            z[row : row + 1, :, queries] = attend.mix(value, v)
+        return z
