@@ -115,10 +115,12 @@ def lengths(trace: Trace) -> tuple[float, float] | None:
 class OrderEffect(Sized):
     """The effect of reversing the tokens of each sentence; special tokens keep their positions.
 
-    moved [T] bool: the tokens with another position; cosine [T]: of every token's output with its output before;
+    order [T]: the token at each position of the reversed text; moved [T] bool: the tokens with another position;
+    cosine [T]: of every token's output with its output before;
     difference: the largest change of an output vector, relative to its norm; same: the change is only rounding.
     """
 
+    order: np.ndarray
     moved: np.ndarray
     cosine: np.ndarray
     difference: float
@@ -145,6 +147,7 @@ def order_effect(trace: Trace) -> OrderEffect:
     change = (after - before).norm(dim=-1) / before.norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)
     difference = float(change[: trace.n_real].max())
     return OrderEffect(
+        order=order.numpy(),
         moved=(order != torch.arange(len(order))).numpy(),
         cosine=torch.cosine_similarity(before, after, dim=-1).cpu().numpy(),
         difference=difference,

@@ -7,6 +7,7 @@ from encoder.explain.text import Token
 from encoder.figures.steps import padding_mask
 from pages.components import plot
 from pages.core import cache, formulas, selection, sidebar
+from pages.core.lazy import expander
 from pages.core.selection import PlaceParams
 from pages.core.view import View, state
 from pages.forward_pass.params import Params
@@ -18,7 +19,7 @@ SHOWN_ATTEMPTS = 40
 
 
 def show(view: View, params: Params) -> None:
-    """The table of tokens, the pieces of the selected word, the padded batch."""
+    """The table of tokens, the pieces of the selected word; the padded batch, in a closed part."""
     place = selection.selected_place(view)
     step = explain.text_to_ids(view.trace, place.query)
     st.markdown(
@@ -34,8 +35,9 @@ def show(view: View, params: Params) -> None:
         formulas.show_step(step.formula)
         _check(view, step)
         _pieces(view, step.tokens[place.query])
-    st.subheader("Padding in a batch", anchor=False)
-    _padding(view)
+    if part := expander("Padding in a batch", "padding"):
+        with part:
+            _padding(view)
 
 
 def _table(step: explain.TextToIds) -> None:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from encoder import figures
-from encoder.explain import Normalised
 from encoder.export import tables
 from encoder.export.document import Section
 from pages.core.export import export_panel, title
 from pages.layernorm.selected import Figures, Selected
 
 
-def export_norms(selected: Selected, step: Normalised, shown: Figures) -> None:
+def export_norms(selected: Selected, shown: Figures) -> None:
     """Mean and standard deviation of every token at every LayerNorm; in the report also one token at one.
 
-    step: the selected token at the selected LayerNorm; shown: the page's figures.
+    shown: the figures of the open part.
     """
     view, token = selected.view, selected.token
 
     def sections() -> list[Section]:
+        step = selected.step
         parts = [Section(heading, figure=figure) for heading, figure in shown.items()]
         components = figures.token_steps(step.input, step.normalised, step.gain, step.bias, step.output, step.mean)
         parts.append(Section(f"Token {token} at {selected.label}, component by component", table=components))

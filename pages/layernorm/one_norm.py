@@ -14,15 +14,12 @@ from pages.core.markdown import plain
 from pages.layernorm.selected import Figures, Selected, select_component
 
 
-def one_token(selected: Selected) -> tuple[explain.Normalised, Figures]:
+def one_token(selected: Selected) -> Figures:
     """The selected token in the selected LayerNorm."""
     token_label = selected.trace.labels[selected.token]
     place = f"(token {selected.token}) at {selected.label}"
     st.subheader(f"{plain(token_label)} {place}", anchor=False)
-    component = selected.component
-    if component is None:
-        component = norms.largest_component(selected.trace, selected.norm, selected.token)
-    step = explain.normalised(selected.trace, selected.norm, selected.token, component)
+    component, step = selected.shown_component, selected.step
     bars = figures.norm_steps(step.input, step.normalised, step.output, selected=component)
     # Narrow screens stack the columns: the picture comes before the formula.
     picture, derivation = st.columns([3, 2], gap="medium")
@@ -44,7 +41,7 @@ def one_token(selected: Selected) -> tuple[explain.Normalised, Figures]:
             hide_index=True,
             height=320,
         )
-    return step, {f"{token_label} {place}": bars}
+    return {f"{token_label} {place}": bars}
 
 
 def moments_table(selected: Selected, step: explain.Normalised) -> str:

@@ -14,10 +14,15 @@ from pages.core.url_state import controlled, state
 from pages.layernorm.export import export_norms
 from pages.layernorm.one_norm import gain_and_bias, one_token
 from pages.layernorm.outliers import outlier_dimensions
-from pages.layernorm.params import Params
-from pages.layernorm.selected import Selected
+from pages.layernorm.params import PARTS, Params
+from pages.layernorm.selected import Figures, Selected
 from pages.layernorm.token_statistics import overview, three_norms
 
+LOOK_FOR = {
+    "every": "Look for tokens whose standard deviation before a LayerNorm is far above the others: click a cell.",
+    "one": "Look at the components far from the mean: they raise the standard deviation that divides all of them.",
+    "others": "Look for bars far above the dotted line, and compare what three norms do to the same vectors.",
+}
 #: Fixed height: another token or a late formula script must not move the page below.
 STYLE = ".st-key-norm-derivation { min-height: 39rem; }"
 
@@ -29,19 +34,20 @@ statistics = view.derived("norm statistics", norms.statistics)
 def main() -> None:
     st.html(f"<style>{STYLE}</style>")
     heading()
-    st.markdown(introduction())
-    norm = chosen_norm()
+    opening = st.container()
+    part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
+    opening.markdown(introduction(part))
+    slider, options = st.columns([3, 2], gap="medium")
+    with slider:
+        norm = chosen_norm()
     token = view.i if view.i is not None else min(1, trace.n_tokens - 1)
-    selected = Selected(view, statistics, norm, token, chosen_component(norm))
-    shown = overview(selected)
-    step, bars = one_token(selected)
-    shown |= bars | outlier_dimensions(selected) | gain_and_bias(selected) | three_norms(selected)
-    export_norms(selected, step, shown)
+    selected = Selected(view, statistics, norm, token, chosen_component(norm), options)
+    export_norms(selected, DRAW[part](selected))
     next_page("pre_post", "Pre-norm vs post-norm, what the place of LayerNorm changes")
 
 
-def introduction() -> str:
-    """What the page shows, what to look for, why it matters."""
+def introduction(part: str) -> str:
+    """What the page shows, what to look for in this part of it, why it matters."""
     placement = "**pre-norm**: LayerNorm precedes each sublayer, x ← x + f(LayerNorm(x))"
     if config.norm_placement == "post":
         placement = "**post-norm**: LayerNorm follows each sum, x ← LayerNorm(x + f(x))"
@@ -50,10 +56,24 @@ def introduction() -> str:
     return (
         f"You see the mean and standard deviation of every token's vector at the {len(statistics.names)} LayerNorms "
         f"of **{view.loaded.name}**.  \n"
-        "Look for tokens whose standard deviation before a LayerNorm is far above the others: click a cell.  \n"
+        f"{LOOK_FOR[part]}  \n"
         "LayerNorm gives every vector mean 0 and standard deviation 1, then applies its "
         f"{origin} {parameters}. This model is {placement}."
     )
+
+
+def detail(selected: Selected) -> Figures:
+    """One token at one LayerNorm, component by component."""
+    return one_token(selected) | gain_and_bias(selected)
+
+
+def others(selected: Selected) -> Figures:
+    """What raises a standard deviation, and two other norms."""
+    return outlier_dimensions(selected) | three_norms(selected)
+
+
+#: Part -> what draws it. Only the open part is computed.
+DRAW = {"every": overview, "one": detail, "others": others}
 
 
 def chosen_norm() -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pages.core.params import Param, string
+from pages.core.params import Param, choice, string
 from pages.core.url_state import state
+
+#: The parts of the page: key -> title.
+PARTS = {"every": "Every token", "one": "One token", "others": "Outliers, RMSNorm, BatchNorm"}
 
 
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """at: name of the selected LayerNorm in a trace."""
+    """part: the open part of the page; at: name of the selected LayerNorm in a trace."""
 
+    part: Param[str] = choice("every", PARTS, url="norm_part")
     at: Param[str] = string()

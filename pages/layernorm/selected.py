@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
+from streamlit.delta_generator import DeltaGenerator
 
-from encoder import Trace, figures
+from encoder import Trace, explain, figures
+from encoder.measure import norms
 from encoder.measure.norms import NormStatistics
 from pages.components.events import PlotEvent
 from pages.core import token_names
@@ -20,13 +22,17 @@ Figures = dict[str, go.Figure]
 
 @dataclass(frozen=True)
 class Selected:
-    """The selected LayerNorm (its name in the trace), token and component of a sentence."""
+    """The selected LayerNorm (its name in the trace), token and component of a sentence.
+
+    options: the place beside the slider, for the controls of the open part.
+    """
 
     view: View
     statistics: NormStatistics
     norm: str
     token: int
     component: int | None
+    options: DeltaGenerator
 
     @property
     def label(self) -> str:
@@ -37,6 +43,18 @@ class Selected:
     def trace(self) -> Trace:
         """The trace of the sentence."""
         return self.view.trace
+
+    @property
+    def shown_component(self) -> int:
+        """The selected component, by default the largest of the token."""
+        if self.component is None:
+            return norms.largest_component(self.trace, self.norm, self.token)
+        return self.component
+
+    @property
+    def step(self) -> explain.Normalised:
+        """The selected token at the selected LayerNorm."""
+        return explain.normalised(self.trace, self.norm, self.token, self.shown_component)
 
     def quoted(self, token: int) -> str:
         """A token in a sentence."""

@@ -26,12 +26,13 @@ def overview(selected: Selected) -> Figures:
     view, statistics = selected.view, selected.statistics
     names, labels = statistics.names, view.trace.labels
     part = token_rows.part(len(labels), view.i, "norms")
-    scale = state.segmented(
-        MapParams.scale,
-        "Colour scale of the standard deviations",
-        ["linear", "log"],
-        help="Log: small values stay visible beside an outlier.",
-    )
+    with selected.options:
+        scale = state.segmented(
+            MapParams.scale,
+            "Colour scale of the standard deviations",
+            ["linear", "log"],
+            help="Log: small values stay visible beside an outlier.",
+        )
     place = {"selected": (names.index(selected.norm), view.i), "first": part.start}
     drawn = {}
     for moment, (mean, std) in {"before": statistics.before, "after": statistics.after}.items():
@@ -45,13 +46,15 @@ def overview(selected: Selected) -> Figures:
             ),
         }
         drawn |= {f"{title}: {what}": figure for what, figure in maps.items()}
+        numbers = {"mean": mean, "standard deviation": std}
         for column, (what, figure) in zip(st.columns(2), maps.items(), strict=True):
             with column:
+                st.markdown(selected_in_words(selected, what, moment, numbers[what]))
                 plot(
                     figure,
                     key=f"norms-{moment}-{what.split()[-1]}",
                     alt=f"{title}: {what} of each token's vector. One row per LayerNorm, one column per token.",
-                    height=token_rows.height(len(names), pitch=18, frame=150),
+                    height=token_rows.height(len(names), pitch=18, frame=150, most=420),
                     on_event=on_click(
                         row=lambda norm: state.put(Params.at, names[norm]),
                         column=lambda token: state.put(ViewParams.i, token),
@@ -62,6 +65,15 @@ def overview(selected: Selected) -> Figures:
     if said := token_rows.which(part, len(labels), view.i):
         st.caption(said.strip())
     return drawn
+
+
+def selected_in_words(selected: Selected, what: str, moment: str, values: np.ndarray) -> str:
+    """The number of the selected cell, above its map. values [N, T]: of every LayerNorm and token."""
+    row = values[selected.statistics.names.index(selected.norm)]
+    return (
+        f"{selected.quoted(selected.token)} {moment} {selected.label}: {what} "
+        f"**{number(float(row[selected.token]))}**; all tokens: {between(row)}."
+    )
 
 
 def before_in_words(selected: Selected) -> str:

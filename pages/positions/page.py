@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+
 import streamlit as st
 
 from encoder import figures
@@ -11,6 +14,7 @@ from encoder.measure import positions
 from pages.core import formulas, token_names, token_rows
 from pages.core.frame import current_view, heading
 from pages.core.links import next_page
+from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.positions.encodings import encodings
 from pages.positions.export import export_positions
@@ -22,7 +26,10 @@ MOST_POSITIONS = 512
 #: Longer texts are not run a second time, in reverse: it takes as long as the first time.
 MOST_REVERSED = 1_024
 
-#: kind of position -> what the page shows, what to look for.
+#: More tokens are not written out.
+MOST_LISTED = 40
+
+#: kind of position -> what the model adds, what to look for.
 LINES = {
     "learned": (
         "**{name}** adds a **learned** vector to each token: one row of a table with {longest:,} positions.",
@@ -44,14 +51,18 @@ LINES = {
     ),
     "none": (
         "**{name}** has **no positions**: neither a vector nor a score depends on where a token is.",
-        "Look at the bars below: they show whether the order of the words changes any output.",
+        "Look at the bars above: they show whether the order of the words changes any output.",
     ),
     "relative": (
         "**{name}** adds no vector. Each head adds a number to every score that depends on the offset *j − i*.",
         "Look at one head: it may prefer the tokens before it, the tokens after it, or near ones.",
     ),
 }
-WHY = "Attention alone ignores word order; positions let a model tell “dog bites man” from “man bites dog”."
+INTRODUCTION = (
+    "You see what changes when your sentence is read in reverse order, then how the model encodes positions.  \n"
+    "Look for the lowest bars: the outputs of these tokens depend most on the order of the words.  \n"
+    "Attention alone ignores word order; positions let a model tell “dog bites man” from “man bites dog”."
+)
 
 FORMULAS = {
     "sinusoidal": latex.stack(r"P_{p,2c} = \sin\frac{p}{10000^{2c/D}}", r"P_{p,2c+1} = \cos\frac{p}{10000^{2c/D}}"),
@@ -69,7 +80,10 @@ trace, config = view.trace, view.loaded.config
 
 def main() -> None:
     heading()
-    st.markdown(introduction())
+    st.markdown(INTRODUCTION)
+    reversed_order()
+    st.subheader("How this model encodes positions", anchor=False)
+    st.markdown(encoding_in_words())
     if said := details():
         st.caption(said)
     n_positions = chosen_positions()
@@ -87,22 +101,21 @@ def main() -> None:
         formulas.show(FORMULAS[config.position])
     if config.relative_buckets:
         relative_bias(view, min(n_positions, config.relative_max_distance * 2))
-    reversed_order()
     if added is None:  # the sines are for comparison only
         encodings(view, tables)
     export_positions(view)
     next_page("head_types", "Head types, which heads attend by position")
 
 
-def introduction() -> str:
-    """What the page shows, what to look for, why it matters."""
+def encoding_in_words() -> str:
+    """How the model encodes positions, and what to look for."""
     kind = config.position
     if kind == "learned" and view.model.scratch is not None:
         kind = "untrained"
     elif kind == "none" and config.relative_buckets:
         kind = "relative"
     see, look = LINES[kind]
-    return "  \n".join([see.format(name=view.loaded.name, longest=config.max_tokens), look, WHY])
+    return f"{see.format(name=view.loaded.name, longest=config.max_tokens)}  \n{look}"
 
 
 def details() -> str:
@@ -131,7 +144,7 @@ def chosen_positions() -> int:
 
 
 def reversed_order() -> None:
-    """The same words in reverse order: the cosine of every token's two output vectors."""
+    """What the order of the words changes: the cosine of every token's two output vectors."""
     st.subheader("The same words in reverse order", anchor=False)
     if trace.n_tokens > MOST_REVERSED:
         st.caption(
@@ -139,7 +152,8 @@ def reversed_order() -> None:
             "Type a shorter text."
         )
         return
-    found = view.derived("order effect", positions.order_effect)
+    found: positions.OrderEffect = view.derived("order effect", positions.order_effect)
+    st.markdown(order_in_words(found))
     part = token_rows.part(trace.n_tokens, view.i, "order")
     st.plotly_chart(
         figures.order_bars(
@@ -149,24 +163,34 @@ def reversed_order() -> None:
         key="order",
         alt="Cosine of every token's output vectors in this sentence and in the reversed one.",
     )
-    st.caption(order_in_words(found) + token_rows.which(part, trace.n_tokens, view.i))
+    st.caption(
+        "Bars: cosine of a token's output vectors in both sentences (1: same direction, 0: orthogonal)."
+        + token_rows.which(part, trace.n_tokens, view.i)
+    )
 
 
 def order_in_words(found: positions.OrderEffect) -> str:
-    """How much the order of the words changes the output vectors."""
+    """Both orders, and how much the output vectors differ."""
     if not found.moved.any():
         return "This sentence is too short: it has no other order."
-    bars = "Bars: cosine of a token's output vectors in this sentence and in the reversed one."
+    orders = f"{in_order(range(trace.n_tokens))}  \n{in_order(found.order)}"
     if found.same:
         return (
-            f"{bars} All vectors are equal up to rounding: largest change {formulas.number(found.difference)} of the "
-            "norm. This model cannot tell the two orders apart."
+            f"{orders}  \nThis model cannot tell the two orders apart. All output vectors are equal up to rounding: "
+            f"largest change {formulas.number(found.difference)} of the norm."
         )
     least = int(found.cosine.argmin())
     return (
-        f"{bars} Lowest: {found.cosine[least]:.3f} for {token_names.quoted(trace.labels, least)}. "
-        f"Mean: {found.cosine.mean():.3f}. Equal vectors have cosine 1, orthogonal ones 0."
+        f"{orders}  \nThe order changes the output of **{token_names.quoted(trace.labels, least)}** most: cosine "
+        f"**{found.cosine[least]:.3f}**. Mean over all tokens: **{found.cosine.mean():.3f}**."
     )
+
+
+def in_order(order: Iterable[int]) -> str:
+    """The tokens in this order, at most as many as fit on a few lines."""
+    shown = [plain(trace.labels[token]) for token in islice(order, MOST_LISTED)]
+    more = " …" if trace.n_tokens > MOST_LISTED else ""
+    return f":gray[{' · '.join(shown)}{more}]"
 
 
 main()

@@ -65,7 +65,7 @@ def wait_until_uncut(page: Page) -> None:
     ("address", "n_formulas"),
     [
         (f"/qkv?text={SENTENCE}&layer=3&head=7&i=2&j=5", 4),
-        (f"/layernorm?text={SENTENCE}&at=layers.0.ffn_norm&i=0", 2),
+        (f"/layernorm?text={SENTENCE}&at=layers.0.ffn_norm&i=0&norm_part=one", 2),
         (f"/positions?text={SENTENCE}&model=scratch&positions=rotary&i=2&j=5", 1),
         (f"/positions?text={SENTENCE}&model=scratch&positions=sinusoidal", 1),
     ],

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder import explain
 from encoder.explain import STEPS
+from pages.core.lazy import KEY
 from tests.pages.apps import assert_well, formulas, sentences, visit, words
 
 STEP_KEYS = [step.key for step in STEPS]
@@ -69,6 +71,7 @@ def test_the_check_of_a_very_long_text_says_why_not() -> None:
 
 def test_a_batch_of_a_very_long_text_says_why_not() -> None:
     app = visit("forward_pass", step="ids", text="cat " * 2_100, positions="rotary", **UNTRAINED)
+    open_padding(app)
     assert_well(app)
     assert "2,048" in sentences(app)
 
@@ -139,8 +142,16 @@ def column(table: pd.DataFrame, term: str) -> pd.Series:
     return table[name]
 
 
+def open_padding(app: AppTest) -> None:
+    """Open the part about padding, which is closed at first."""
+    assert "view:second" not in {field.key for field in app.text_input}
+    app.session_state[f"{KEY}padding"] = True
+    app.run()
+
+
 def test_padding_is_proved_with_what_is_typed() -> None:
     app = visit("forward_pass", step="ids", text="A much longer first sentence.")
+    open_padding(app)
     app.text_input(key="view:second").set_value("Short.").run()
     assert_well(app)
     table = app.dataframe[-1].value

@@ -50,7 +50,10 @@ def test_learned_positions_with_their_numbers(minilm: encoder.TextEncoder) -> No
     # The reversed sentence, typed by hand.
     other = minilm.trace("sat cat the").output[[0, 3, 2, 1, 4]]
     cosine = torch.cosine_similarity(trace.output, other, dim=-1)
-    assert f"{float(cosine.min()):.3f} for “{trace.labels[int(cosine.argmin())]}”" in shown
+    least = trace.labels[int(cosine.argmin())]
+    assert re.search(rf"“{re.escape(least)}”.* \*\*{float(cosine.min()):.3f}\*\*", shown)
+    assert f"**{float(cosine.mean()):.3f}**" in shown
+    assert "[CLS] · sat · cat · the · [SEP]" in shown
 
 
 def test_an_odd_width_has_no_sines() -> None:
