@@ -8,21 +8,20 @@ from encoder.errors import EncoderError
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.words import word_bars
 from encoder.mlm import MaskedPrediction
-from pages.core import cache, norm_pair, sidebar
+from pages.core import cache
 from pages.core.frame import current_view, heading
 from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.core.url_state import state
-from pages.core.view import ViewParams
 from pages.masked_words import prediction
 from pages.masked_words.export import export_predictions
 from pages.masked_words.params import LEAST_WORDS, MOST_WORDS, Params
+from pages.masked_words.shown import Shown, shown
 
 #: More words than this are offered as a list, not as buttons. More masks than this are not drawn.
 MOST_BUTTONS, MOST_MASKS = 40, 8
 
 view = current_view()
-model = view.loaded
 params = state.read(Params)
 
 #: Name of a model -> its prediction at one mask.
@@ -31,112 +30,103 @@ Predictions = dict[str, MaskedPrediction]
 
 def main() -> None:
     heading()
-    if model.mlm_head is None:
-        no_head()
-        return
-    mask = model.tokenizer.mask_token or "[MASK]"
+    chosen = shown(view, state.read(Params))
+    mask = plain(chosen.mask)
     st.markdown(
-        f"You see the words that the model predicts at **{plain(mask)}**, with their probabilities.  \n"
+        f"You see the words that the model predicts at **{mask}**, with their probabilities.  \n"
         "Hide a word of your sentence, and look at its rank among all words of the vocabulary.  \n"
         "Encoders such as BERT learn by this task: predict hidden tokens from the tokens on both sides."
     )
-    with st.expander("How training selects the tokens"):
-        st.markdown(
-            "BERT selects 15 % of the tokens for prediction. Of these, 80 % become [MASK], 10 % become a random token, "
-            "and 10 % stay unchanged (Devlin et al. 2019). The twins follow this recipe. "
-            "Other models differ: ModernBERT selects 30 % (Warner et al. 2024)."
+    if view.loaded.mlm_head is None:
+        st.caption(
+            no_head(),
+            help="Other pages keep your model and your sentence. Choose another model with a masked-word head in the "
+            "sidebar.",
         )
-    choose_word(mask)
-    try:
-        keys = models()
-        found = {name: prediction.predictions(key, view.text, view.pair, params.top) for name, key in keys.items()}
-    except EncoderError as error:
-        st.info(str(error), icon=":material/edit:")
-        return
-    show({name: cache.model(key).config.norm_placement for name, key in keys.items()}, found)
-    export_predictions(view, state.get(Params.top))
+    choose_word(chosen)
+    sentence, number = st.columns([3, 1], gap="medium", vertical_alignment="center")
+    with sentence:
+        masked_sentence(chosen)
+    with number:
+        top = state.bound(
+            st.slider, Params.top, "Words", min_value=LEAST_WORDS, max_value=MOST_WORDS,
+            help="Number of words shown for each mask.",
+        )  # fmt: skip
+    predict(chosen, top)
+    how_trained()
+    export_predictions(chosen.view(view), top)
     next_page("pre_post", "Pre-norm vs post-norm, how the twins differ inside")
 
 
-def no_head() -> None:
-    """Why the page cannot show a prediction, and what to do."""
+def masked_sentence(chosen: Shown) -> None:
+    """The sentence with its masks; the page's own one can be changed here."""
+    if chosen.of_page:
+        state.bound(
+            st.text_input, Params.sentence, f"Sentence with {chosen.mask}",
+            help="Shown while your sentence in the sidebar has no mask. You can type another one here.",
+        )  # fmt: skip
+    else:
+        st.markdown(f"Your sentence: {plain(chosen.text)}")
+
+
+def predict(chosen: Shown, top: int) -> None:
+    """The words at every mask, or what to do where there is none."""
+    try:
+        found = {name: prediction.predictions(key, chosen.text, chosen.pair, top) for name, key in chosen.keys.items()}
+    except EncoderError as error:
+        st.info(str(error), icon=":material/edit:")
+        return
+    by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
+    show({name: cache.model(key).config.norm_placement for name, key in chosen.keys.items()}, by_mask, top, chosen)
+
+
+def no_head() -> str:
+    """Why the page shows the twins instead of the selected model."""
     if view.model.scratch is not None:
         why = "its weights are random"
     elif view.model.source.startswith(cache.TRAINED):
         why = "it was trained for another task"
     else:
         why = "it was trained for another task, or its checkpoint lacks the head"
-    st.info(
-        f"{model.name} has no masked-word head: {why}. Choose a twin: both were trained to predict masked words.",
-        icon=":material/block:",
-    )
-    st.button(
-        "Use the twins",
-        key="use-twins",
-        type="primary",
-        icon=":material/compare:",
-        on_click=state.put,
-        args=(ViewParams.model, "twin-pre"),
-    )
+    return f"You see the twins: {plain(view.loaded.name)} has no masked-word head ({why})."
 
 
-def choose_word(mask: str) -> None:
-    """Controls that hide a word and restore it."""
-    words = prediction.words(view.trace, mask)
-    key = f"hide:{view.text}"
-    if words:
-        options = {"format_func": lambda index: words[index].text, "key": key, "on_change": hide, "args": (key, mask)}
-        if len(words) <= MOST_BUTTONS:
-            st.pills("Hide a word", range(len(words)), **options)
-        else:
-            st.selectbox("Hide a word", range(len(words)), index=None, **options)
-    if params.hidden and mask in view.text:
-        label = f"Restore “{params.hidden}”"
-        st.button(label, key="restore-word", icon=":material/undo:", on_click=restore, args=(mask,))
+def how_trained() -> None:
+    """Which tokens training selects."""
+    with st.expander("How training selects the tokens"):
+        st.markdown(
+            "BERT selects 15 % of the tokens for prediction. Of these, 80 % become [MASK], 10 % become a random token, "
+            "and 10 % stay unchanged (Devlin et al. 2019). The twins follow this recipe. "
+            "Other models differ: ModernBERT selects 30 % (Warner et al. 2024)."
+        )
 
 
-def hide(key: str, mask: str) -> None:
-    """Replace the chosen word by the mask, and restore the word that was hidden before."""
-    index = st.session_state.get(key)
-    if index is None:
+def choose_word(chosen: Shown) -> None:
+    """The words of the sidebar's sentence, to hide one of them. The sidebar keeps its sentence."""
+    words = prediction.words(view.trace, chosen.mask)
+    if not words:
         return
-    word = prediction.words(view.trace, mask)[index]
-    # A placeholder: the first mask of the text may be the word hidden before.
-    text = prediction.hide(view.text, word, "\0")
-    if params.hidden:
-        text = text.replace(mask, params.hidden, 1)
-    state.put(ViewParams.text, text.replace("\0", mask))
-    state.put(Params.hidden, word.text)
-    sidebar.select(None, None)
+    if params.word is not None and params.word >= len(words):
+        state.put(Params.word, None)
+    options = {"format_func": lambda index: words[index].text}
+    if len(words) <= MOST_BUTTONS:
+        state.bound(st.pills, Params.word, "Hide a word of your sentence", range(len(words)), **options)
+    else:
+        state.bound(
+            st.selectbox, Params.word, "Hide a word of your sentence", range(len(words)),
+            placeholder="Choose a word", **options,
+        )  # fmt: skip
 
 
-def restore(mask: str) -> None:
-    """Put the hidden word back."""
-    state.put(ViewParams.text, view.text.replace(mask, params.hidden, 1))
-    state.put(Params.hidden, "")
-
-
-def models() -> dict[str, cache.ModelKey]:
-    """Name -> model: both twins, or the selected model alone."""
-    if view.model.source in norm_pair.TWINS:
-        return {f"twin-{placement}": key for placement, key in norm_pair.pair_of(view).keys.items()}
-    return {model.name: view.model}
-
-
-def show(placements: dict[str, str], found: dict[str, tuple[MaskedPrediction, ...]]) -> None:
+def show(placements: dict[str, str], by_mask: list[Predictions], top: int, chosen: Shown) -> None:
     """Bars for every mask, the models side by side."""
-    top = state.bound(
-        st.slider, Params.top, "Words", min_value=LEAST_WORDS, max_value=MOST_WORDS, width=320,
-        help="Number of words shown for each mask.",
-    )  # fmt: skip
-    by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
     if len(by_mask) > MOST_MASKS:
         st.info(f"This text has {len(by_mask):,} masks. Shown: the first {MOST_MASKS}.")
     for index, predictions in enumerate(by_mask[:MOST_MASKS]):
         if len(by_mask) > 1:
             position = next(iter(predictions.values())).position
             st.subheader(f"Mask {index + 1} (token {position})", anchor=False)
-        hidden = params.hidden if len(by_mask) == 1 else ""
+        hidden = chosen.hidden if len(by_mask) == 1 else ""
         bars(index, top, placements, predictions, hidden)
         st.caption(" ".join([*in_words(predictions, top), *rank_in_words(predictions, hidden)]))
 

@@ -10,12 +10,15 @@ from encoder.figures.difference import attention_difference
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
 from encoder.measure import stream
 from pages.components import GridEvent, head_grid, plot
-from pages.core import sidebar
+from pages.core import sidebar, token_names
 from pages.core.norm_pair import PLACEMENTS, PairTraces
-from pages.core.view import View
+from pages.core.view import View, state
 from pages.pre_post.export import export_placements
+from pages.pre_post.params import Params
 
 SIGNS = {"pre": "●", "post": "■"}
+#: What the maps of one head show: value -> title.
+MAPS = {"side": "Side by side"} | {placement: PLACEMENT_NAMES[placement].capitalize() for placement in PLACEMENTS}
 
 
 def attention(view: View, traces: PairTraces) -> None:
@@ -30,6 +33,11 @@ def attention(view: View, traces: PairTraces) -> None:
         f"queries. Largest: L{layer} H{head}, {moved[layer, head]:.0%}. Mean over all heads: {moved.mean():.0%}. Click "
         "a head to compare it below."
     )
+    if (view.layer, view.head) != (layer, head):
+        st.button(
+            f"Open L{layer} H{head}, which differs most", key="open-most", icon=":material/difference:",
+            on_click=sidebar.open_head, args=(layer, head),
+        )  # fmt: skip
     one_head(view, traces, float(moved[view.layer, view.head]))
     export_placements(view, traces.pair.keys)
 
@@ -59,44 +67,86 @@ def open_head(event: GridEvent) -> None:
 
 
 def one_head(view: View, traces: PairTraces, moved: float) -> None:
-    """Both maps of the selected head on the same scale, and pre-norm minus post-norm."""
+    """The selected head: both maps and their difference, or one map whose placement you switch."""
     layer, head = view.layer, view.head
     st.subheader(f"L{layer} H{head} in both placements", anchor=False)
     found = traces.of_both(("difference", layer, head), lambda a, b: stream.map_difference(a, b, layer, head))
-    labels = traces.trace("pre").labels
-    options = {"selected": (view.i, view.j), "block": found.block}
+    shown = state.segmented(Params.maps, "Maps", MAPS, label_visibility="collapsed")
+    st.markdown(differences(view, found, traces.trace("pre").labels, moved))
+    if shown == "side":
+        side_by_side(view, traces, found)
+        return
+    large, beside = st.columns([3, 2], gap="medium")
+    with large:
+        one_map(view, traces, found, shown, key="map-switched")
+    with beside:
+        difference_map(view, traces, found)
+
+
+def side_by_side(view: View, traces: PairTraces, found: stream.MapDifference) -> None:
+    """Both maps on the same scale, and pre-norm minus post-norm."""
     columns = st.columns(3, gap="small")
-    for column, placement, weights in zip(columns, PLACEMENTS, (found.pre, found.post), strict=False):
+    for column, placement in zip(columns, PLACEMENTS, strict=False):
         with column:
-            name(placement)
-            plot(
-                figures.attention_heatmap(weights, labels, colours=view.colours, **options), key=f"map-{placement}",
-                height=400, on_event=lambda event: sidebar.select_from(event, found.block),
-                alt=f"Attention map of L{layer} H{head} in {PLACEMENT_NAMES[placement]}.",
-            )  # fmt: skip
+            one_map(view, traces, found, placement, key=f"map-{placement}")
     with columns[2]:
-        st.markdown("**pre-norm − post-norm**")
-        plot(
-            attention_difference(
-                found.values, labels, names=("post-norm", "pre-norm"), weights=(found.post, found.pre), **options
-            ),
-            key="map-difference", height=400, on_event=lambda event: sidebar.select_from(event, found.block),
-            alt=f"Difference of both maps of L{layer} H{head}: teal where pre-norm has more, orange where post-norm.",
-        )  # fmt: skip
-    st.caption(differences(view, found, labels, moved))
+        difference_map(view, traces, found)
+
+
+def one_map(view: View, traces: PairTraces, found: stream.MapDifference, placement: str, *, key: str) -> None:
+    """The selected head in one placement, with the weight of the selected pair below it."""
+    labels = traces.trace(placement).labels
+    name(placement)
+    weights = {"pre": found.pre, "post": found.post}[placement]
+    plot(
+        figures.attention_heatmap(
+            weights, labels, colours=view.colours, selected=(view.i, view.j), block=found.block
+        ),
+        key=key, height=400, on_event=lambda event: sidebar.select_from(event, found.block),
+        alt=f"Attention map of L{view.layer} H{view.head} in {PLACEMENT_NAMES[placement]}.",
+    )  # fmt: skip
+    row, column = pair(view, found)
+    st.markdown(f"{in_words(labels, found.block, row, column)}: **{weights[row, column]:.3f}**")
+
+
+def difference_map(view: View, traces: PairTraces, found: stream.MapDifference) -> None:
+    """Pre-norm minus post-norm, with the difference of the selected pair below it."""
+    labels = traces.trace("pre").labels
+    st.markdown("**pre-norm − post-norm**")
+    plot(
+        attention_difference(
+            found.values, labels, names=("post-norm", "pre-norm"), weights=(found.post, found.pre),
+            selected=(view.i, view.j), block=found.block,
+        ),
+        key="map-difference", height=400, on_event=lambda event: sidebar.select_from(event, found.block),
+        alt=f"Difference of both maps of L{view.layer} H{view.head}: teal where pre-norm has more, orange where "
+        "post-norm.",
+    )  # fmt: skip
+    row, column = pair(view, found)
+    st.markdown(f"{in_words(labels, found.block, row, column)}: **{found.values[row, column]:+.3f}**")
+
+
+def pair(view: View, found: stream.MapDifference) -> tuple[int, int]:
+    """The cell of the selected pair, by default that of the largest difference."""
+    if view.i is None or view.j is None:
+        return found.largest
+    return view.i // found.block, view.j // found.block
+
+
+def in_words(labels: tuple[str, ...], block: int, row: int, column: int) -> str:
+    """The two tokens of a cell; of a pooled one, the first of each."""
+    return " → ".join(token_names.quoted(labels, place * block) for place in (row, column))
 
 
 def differences(view: View, found: stream.MapDifference, labels: tuple[str, ...], moved: float) -> str:
     """The largest difference of the two maps, or that of the selected pair, in words."""
     if np.abs(found.values).max() < 5e-4:
         return "Both maps are the same to three decimals: both placements compute the same up to here."
-    (row, column), title = found.largest, "Largest difference"
-    if view.i is not None and view.j is not None:
-        row, column, title = view.i // found.block, view.j // found.block, "Selected pair"
-    query, key = (sidebar.plain(labels[place * found.block]) for place in (row, column))
+    row, column = pair(view, found)
+    title = "largest difference" if view.i is None or view.j is None else "selected pair"
     unit = "" if found.block == 1 else f" (each cell is the largest of {found.block} × {found.block} weights)"
     return (
-        f"{title}: {query} (token {row * found.block}) attends to {key} (token {column * found.block}) with "
-        f"{found.pre[row, column]:.3f} in pre-norm, {found.post[row, column]:.3f} in post-norm{unit}. Mean over the "
-        f"queries: {moved:.0%} of the attention lies elsewhere."
+        f"Share of this head's attention that moved: **{moved:.0%}**; {title}: "
+        f"{in_words(labels, found.block, row, column)}, {found.pre[row, column]:.3f} in pre-norm, "
+        f"{found.post[row, column]:.3f} in post-norm{unit}."
     )

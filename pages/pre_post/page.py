@@ -14,6 +14,7 @@ from pages.core.norm_pair import PairTraces
 from pages.core.view import state
 from pages.pre_post import recorded
 from pages.pre_post.attention import attention
+from pages.pre_post.diagrams import diagrams
 from pages.pre_post.params import Params
 from pages.pre_post.residual_stream import residual_stream
 
@@ -29,6 +30,7 @@ def main() -> None:
     heading()
     traces = PairTraces(norm_pair.pair_of(view), view.text, view.pair)
     opening = st.container()
+    diagrams(traces.trace("pre").config.n_layers)
     part = state.segmented(Params.sides, "What to compare", TITLES, label_visibility="collapsed")
     if part == "curves":
         opening.markdown(recorded.INTRODUCTION)

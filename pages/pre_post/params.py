@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from encoder.config import NORM_PLACEMENTS
 from pages.core.params import Param, choice, flag
 from pages.core.url_state import state
 
@@ -13,9 +14,10 @@ SIDES = ("heads", "stream", "curves")
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """Which part is open, and the curves that are drawn."""
+    """Which part is open, the maps of the selected head, and the curves that are drawn."""
 
     sides: Param[str] = choice("heads", SIDES)
+    maps: Param[str] = choice("side", ("side", *NORM_PLACEMENTS), url="maps")
     curve: Param[str] = choice("held_out_loss", ("held_out_loss", "held_out_accuracy", "loss", "gradient_norm"))
     depth: Param[str] = choice("all", ("all", "shallow", "deep"))
     clock: Param[bool] = flag()

@@ -8,6 +8,7 @@ import encoder
 from encoder.mlm import MaskedPrediction
 from encoder.twins.recipe import TrainingRecipe
 from pages.masked_words import prediction
+from pages.masked_words.params import EXAMPLE
 from tests.pages.apps import assert_well, noted, numbers, visit, written
 
 TEXT = "The cat sat on the mat."
@@ -15,17 +16,30 @@ TEXT = "The cat sat on the mat."
 
 def words(app):
     """The buttons that hide a word."""
-    return next(group for group in app.get("button_group") if group.key.startswith("hide:"))
+    return app.get("button_group")[[group.key for group in app.get("button_group")].index("view:hidden_word")]
 
 
 @pytest.mark.parametrize(("model", "reason"), [("scratch", "random"), ("minilm", "another task")])
-def test_a_model_without_a_head_says_why_and_offers_the_twins(model: str, reason: str) -> None:
-    app = visit("masked_words", text="the [MASK] sat", model=model)
-    assert reason in noted(app, "block")
-    app.button(key="use-twins").click().run()
+def test_a_model_without_a_head_is_replaced_on_this_page_alone(model: str, reason: str) -> None:
+    app = visit("masked_words", text=TEXT, model=model)
     assert_well(app)
-    assert app.query_params["model"] == "twin-pre"
-    assert "twin-post: “" in written(app)
+    assert reason in written(app)
+    example = encoder.load("twin-post", device="cpu")
+    entry = example.predict_masked(example.trace(EXAMPLE), 1)[0]
+    assert f"twin-post: “{entry.tokens[0]}” {entry.probabilities[0]:.3f}" in written(app)
+    assert app.query_params.get("model", "minilm") == model
+    assert app.query_params["text"] == TEXT
+    app.text_input(key="view:masked").set_value("the [MASK] of a country").run()
+    entry = example.predict_masked(example.trace("the [MASK] of a country"), 1)[0]
+    assert f"twin-post: “{entry.tokens[0]}” {entry.probabilities[0]:.3f}" in written(app)
+    app.text_input(key="view:masked").set_value("no mask").run()
+    assert "[MASK]" in noted(app, "edit")
+
+
+def test_a_model_with_a_head_says_nothing_of_the_twins() -> None:
+    app = visit("masked_words", text="the [MASK] sat", model="twin-pre")
+    assert "another task" not in written(app)
+    assert not [field for field in app.text_input if field.key == "view:masked"], "the sidebar's sentence has a mask"
 
 
 def test_the_twins_have_titles_in_the_sidebar() -> None:
@@ -53,21 +67,29 @@ def test_the_page_distinguishes_selected_and_masked_tokens() -> None:
     assert "ModernBERT selects 30 %" in said
 
 
-def test_a_word_is_hidden_and_restored() -> None:
-    app = visit("masked_words", model="twin-pre", text=TEXT)
-    assert "[MASK]" in noted(app, "edit")
+@pytest.mark.parametrize("model", ["twin-pre", "minilm"])
+def test_a_word_is_hidden_on_this_page_alone(model: str) -> None:
+    app = visit("masked_words", model=model, text=TEXT)
     assert words(app).options == ["The", "cat", "sat", "on", "the", "mat", "."]
     words(app).set_value(1).run()
-    assert app.query_params["text"] == "The [MASK] sat on the mat."
-    model = encoder.load("twin-pre", device="cpu")
-    entry = model.predict_masked(model.trace("The [MASK] sat on the mat."), 8_000)[0]
+    assert "The [MASK] sat on the mat." in written(app)
+    twin = encoder.load("twin-pre", device="cpu")
+    entry = twin.predict_masked(twin.trace("The [MASK] sat on the mat."), 8_000)[0]
     rank = entry.tokens.index("cat")
     assert f"rank {rank + 1:,}, probability {entry.probabilities[rank]:.4f} in twin-pre" in written(app)
-    assert "[MASK]" not in words(app).options
-    words(app).set_value(4).run()  # "mat": the cat comes back
-    assert app.query_params["text"] == "The cat sat on the [MASK]."
-    app.button(key="restore-word").click().run()
+    words(app).set_value(5).run()  # "mat": the cat comes back
+    assert "The cat sat on the [MASK]." in written(app)
+    assert app.query_params["hidden_word"] == "5"
     assert app.query_params["text"] == TEXT
+    words(app).set_value(None).run()
+    assert EXAMPLE in [field.value for field in app.text_input]
+
+
+def test_old_links_with_a_hidden_word_give_its_rank() -> None:
+    app = visit("masked_words", model="twin-pre", text="The [MASK] sat on the mat.", hidden="cat")
+    assert "[MASK]" not in words(app).options
+    assert "“cat”: rank" in written(app)
+    assert_well(visit("masked_words", text="one two", hidden_word="70"))
 
 
 def test_words_that_can_be_hidden() -> None:

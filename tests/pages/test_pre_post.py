@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 
 import encoder
 from encoder.figures.numbers import three_digits
+from encoder.figures.placements import PLACEMENT_COLOURS
 from encoder.measure import stream
 from encoder.train import curves
+from pages.pre_post import diagrams
 from tests.pages.apps import assert_well, visit, written
 
 UNTRAINED = {"model": "scratch", "layers": "2", "heads": "2", "width": "16", "ffn": "24"}
+#: MiniLM beside its weights with the norms moved.
+MOVED = {"model": "minilm", "moved_norms": "1"}
 
 
 @pytest.mark.parametrize("sides", ["heads", "stream", "curves"])
-@pytest.mark.parametrize(
-    "model", [{"model": "twin-post"}, UNTRAINED, {"model": "minilm"}], ids=["twins", "untrained", "moved"]
-)
+@pytest.mark.parametrize("model", [{}, UNTRAINED, MOVED], ids=["twins", "untrained", "moved"])
 def test_each_part_opens(sides: str, model: dict[str, str]) -> None:
     app = visit("pre_post", sides=sides, text="the cat sat", **model)
     assert_well(app)
     moved = [box for box in app.info if box.icon == ":material/science:"]
-    untrained_norms = model == {"model": "minilm"} and sides != "curves"
+    untrained_norms = model == MOVED and sides != "curves"
     assert len(moved) == untrained_norms
     charts = {"heads": 0, "stream": 7, "curves": 1}[sides]
     assert len(app.get("plotly_chart")) == charts
@@ -47,7 +51,7 @@ def test_the_numbers_of_the_twins() -> None:
 def test_the_moved_weights_are_compared_by_their_output() -> None:
     model = encoder.load("minilm", device="cpu")
     post, pre = (each.trace("the cat") for each in (model, model.with_norm_placement("pre")))
-    app = visit("pre_post", text="the cat")
+    app = visit("pre_post", text="the cat", **MOVED)
     assert f"**{stream.output_agreement(pre, post):.3f}**" in app.info[0].value
 
 
@@ -94,3 +98,58 @@ def test_an_old_link_with_both_opens_the_page(model: dict[str, str]) -> None:
     app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert app.sidebar.segmented_control(key="view:norm").value == ("post" if model else "trained")
+
+
+def test_the_page_opens_on_the_twins_and_leaves_the_model_and_the_place_as_they_were() -> None:
+    app = visit(text="one two three", layer="5", head="11", i="2", j="3")
+    app.switch_page("pages/pre_post/page.py").run()
+    assert_well(app)
+    assert not app.warning
+    assert app.query_params["model"] == "twin-pre"
+    assert "twin-post" in written(app)
+    assert {"layer", "head", "i", "j"}.isdisjoint(app.query_params)
+    app.switch_page("pages/qkv/page.py").run()
+    assert_well(app)
+    assert {name: app.query_params[name] for name in ("layer", "head", "i", "j")} == {
+        "layer": "5", "head": "11", "i": "2", "j": "3",
+    }  # fmt: skip
+    assert app.sidebar.selectbox(key="view:model").value == "minilm"
+
+
+def test_a_model_chosen_on_the_page_stays() -> None:
+    app = visit("pre_post", text="one two")
+    app.sidebar.selectbox(key="view:model").set_value("minilm").run()
+    assert_well(app)
+    assert app.query_params["moved_norms"] == "1"
+    assert "all-MiniLM-L6-v2" in written(app)
+    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/pre_post/page.py").run()
+    assert "all-MiniLM-L6-v2" in written(app)
+    app.sidebar.selectbox(key="view:model").set_value("twin-post").run()
+    assert "moved_norms" not in app.query_params
+    app.switch_page("pages/qkv/page.py").run()
+    assert app.query_params["model"] == "twin-post"
+
+
+def test_one_map_is_switched_and_says_the_weight_of_the_selected_pair() -> None:
+    text, layer, head = "the cat sat on the mat", 0, 1
+    app = visit("pre_post", text=text, layer=str(layer), head=str(head), i="2", j="3", model="twin-pre")
+    for placement in ("pre", "post"):
+        app.segmented_control(key="view:maps").set_value(placement).run()
+        assert_well(app)
+        trace = encoder.load(f"twin-{placement}", device="cpu").trace(text)
+        assert f"“cat” → “sat”: **{float(trace.attention(layer, head)[2, 3]):.3f}**" in written(app)
+    app.button(key="open-most").click().run()
+    assert (app.query_params.get("layer", "0"), app.query_params.get("head", "2")) != (str(layer), str(head))
+    assert not [button for button in app.button if button.key == "open-most"]
+
+
+@pytest.mark.parametrize("placement", diagrams.DRAW)
+def test_a_diagram_is_a_drawing_with_every_part(placement: str) -> None:
+    drawn = ElementTree.fromstring(diagrams.svg(diagrams.DRAW[placement](4), "#000"))
+    texts = [element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    norms = texts.count("LayerNorm")
+    assert {"Attention", "FFN"} <= set(texts)
+    assert (norms, "final" in texts) == ((3, True) if placement == "pre" else (2, False))
+    shade = PLACEMENT_COLOURS[placement]
+    assert sum(element.get("stroke") == shade for element in drawn.iter()) == norms
