@@ -10,6 +10,7 @@ A step is a frozen dataclass with float32 arrays, labels and its formula as LaTe
 
 from dataclasses import dataclass
 
+from encoder.explain.attention_row import AttentionRow, attention_row
 from encoder.explain.chain import Chain, chain
 from encoder.explain.comparison import Check
 from encoder.explain.embedding import EmbeddingStep, Lookup, embedding, lookup
@@ -33,6 +34,7 @@ from encoder.explain.score import ScalingEffect, Score, ScoreMatrix, Variant, sc
 from encoder.explain.softmax import Softmax, softmax
 from encoder.explain.tensors import Opened, tensor
 from encoder.explain.text import PaddedBatch, TextToIds, padded_batch, text_to_ids, word_pieces
+from encoder.explain.token_flow import FlowStage, TokenFlow, token_flow
 from encoder.explain.weighted_sum import OutputProjection, WeightedSum, output_projection, weighted_sum
 
 
@@ -59,12 +61,12 @@ STEPS = (
 
 #: The public names: values of steps, then the functions that compute them.
 __all__ = [
-    "STEPS", "AddNorm", "Chain", "Check", "EmbeddingStep", "FeedForwardStep", "Formula", "HiddenActivations", "Journey",
-    "Lookup", "NormComparison", "NormMoments", "Normalised", "Opened", "OutputProjection", "PaddedBatch", "Place",
-    "Plane", "Pooled", "Projection", "Recomputation", "ScalingEffect", "Score", "ScoreMatrix", "Similarity", "Softmax",
-    "Step", "TextToIds", "Variant", "WeightedSum",
-    "add_norm", "chain", "compare_norms", "embedding", "feed_forward", "hidden_activations", "journey", "lookup",
-    "nearest", "norm_moments", "normalised", "output_projection", "padded_batch", "plane", "pooled", "projected_matrix",
-    "projection", "scaling_effect", "score", "score_matrix", "similarity", "softmax", "tensor", "text_to_ids",
-    "weighted_sum", "word_pieces",
+    "STEPS", "AddNorm", "AttentionRow", "Chain", "Check", "EmbeddingStep", "FeedForwardStep", "FlowStage", "Formula",
+    "HiddenActivations", "Journey", "Lookup", "NormComparison", "NormMoments", "Normalised", "Opened",
+    "OutputProjection", "PaddedBatch", "Place", "Plane", "Pooled", "Projection", "Recomputation", "ScalingEffect",
+    "Score", "ScoreMatrix", "Similarity", "Softmax", "Step", "TextToIds", "TokenFlow", "Variant", "WeightedSum",
+    "add_norm", "attention_row", "chain", "compare_norms", "embedding", "feed_forward", "hidden_activations", "journey",
+    "lookup", "nearest", "norm_moments", "normalised", "output_projection", "padded_batch", "plane", "pooled",
+    "projected_matrix", "projection", "scaling_effect", "score", "score_matrix", "similarity", "softmax", "tensor",
+    "text_to_ids", "token_flow", "weighted_sum", "word_pieces",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from encoder.measure.map_comparison import Cell, Comparison
 from encoder.trace import Trace
 
 if TYPE_CHECKING:
+    from encoder.explain import TokenFlow
     from encoder.explain.blocks import Architecture
     from encoder.explain.claims import Claim
     from encoder.explain.cost import Cost
@@ -254,3 +255,22 @@ def stream_frame(traces: Mapping[str, Trace]) -> pd.DataFrame:
             values = getattr(found, what)
             rows += [(name, what, norm, float(value)) for norm, value in zip(found.norms, values, strict=True)]
     return pd.DataFrame(rows, columns=["model", "what", "at", "value"])
+
+
+def flow_frame(flow: TokenFlow) -> pd.DataFrame:
+    """One token's way through the residual stream: a row for each sublayer and the final norm, all numbers norms.
+
+    NaN where the model has no such number.
+    """
+    nothing = float("nan")
+    return pd.DataFrame(
+        {
+            "layer": [stage.layer for stage in flow.stages],
+            "part": [stage.part or "final_norm" for stage in flow.stages],
+            "before": [stage.before for stage in flow.stages],
+            "update": [nothing if stage.update is None else stage.update for stage in flow.stages],
+            "sum": [stage.total for stage in flow.stages],
+            "after": [stage.after for stage in flow.stages],
+            "cosine": [stage.cosine for stage in flow.stages],
+        }
+    )

@@ -5,8 +5,8 @@ import streamlit as st
 from encoder.explain.architecture import architecture
 from encoder.explain.blocks import Architecture
 from encoder.explain.cost import BYTES
-from pages.architecture import block, cost, diagram
-from pages.architecture.export import export_architecture, export_cost
+from pages.architecture import block, cost, diagram, token_stream
+from pages.architecture.export import export_architecture, export_cost, export_stream
 from pages.architecture.params import Params
 from pages.core import selection
 from pages.core.frame import current_view, heading
@@ -15,10 +15,12 @@ from pages.core.links import next_page
 from pages.core.url_state import controlled
 from pages.core.view import View, ViewParams, state
 
-PARTS = {"diagram": "Diagram", "cost": "Cost"}
+PARTS = {"diagram": "Diagram", "stream": "Residual stream", "cost": "Cost"}
 OPENINGS = {
     "diagram": "Look for the violet lines, the residual connections around each sublayer. Click a block to open it.  \n"
     "Every block is a computation on your sentence, with its shape and its cost.",
+    "stream": "Look at the width of the band, the norm of the token's vector: arrows show what each sublayer adds.  \n"
+    "Each sublayer reads the residual stream and adds its output, so one vector passes through all layers.",
     "cost": "Look for the parts with n²: their work grows fastest with the length of the text.  \n"
     "The cost decides which texts and models fit a machine.",
 }
@@ -40,6 +42,8 @@ def main() -> None:
     )
     if part == "cost":
         export_cost(view, cost.show(view, bytes_each), bytes_each)
+    elif part == "stream":
+        export_stream(view, token_stream.show(view))
     else:
         show_diagram(view, drawn)
         export_architecture(view, drawn, bytes_each)

@@ -11,6 +11,6 @@ from pages.core.url_state import state
 class Params:
     """The open part of the page, the contents of the blocks, and the open block."""
 
-    part: Param[str] = choice("diagram", ("diagram", "cost"), url="show")
+    part: Param[str] = choice("diagram", ("diagram", "stream", "cost"), url="show")
     says: Param[str] = choice("shape", ("shape", "parameters", "flops", "memory"))
     block: Param[str] = string()

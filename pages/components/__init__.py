@@ -3,6 +3,7 @@
 from .events import GridEvent, LinesEvent, PlotEvent, TextEvent, ZoomWindow, on_click
 from .head_grid import head_grid
 from .lines import lines
+from .motion import attention_motion, flow_motion
 from .palette import HEAD_COLOURS
 from .plot import plot, plot_window
 from .text_shade import text_shade
@@ -14,6 +15,8 @@ __all__ = [
     "PlotEvent",
     "TextEvent",
     "ZoomWindow",
+    "attention_motion",
+    "flow_motion",
     "head_grid",
     "lines",
     "on_click",

@@ -12,9 +12,10 @@ LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.1, 5.0
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """The open step and its options."""
+    """The open step and its options. picture: of the attention steps, a map or the animation of one row."""
 
     step: Param[str] = choice(STEPS[0].key, [step.key for step in STEPS])
+    picture: Param[str] = choice("map", ("map", "animation"))
     vector: Param[str] = choice("q", ("q", "k", "v"))
     part: Param[str] = choice("attention", ("attention", "ffn"))
     scaled: Param[bool] = flag(True)

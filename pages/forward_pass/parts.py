@@ -1,6 +1,6 @@
 """Parts that several steps share: vectors as rows, maps of tokens, attention weights, buttons to other steps."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,11 +8,11 @@ import streamlit as st
 
 from encoder import explain, figures
 from encoder.figures.steps import stacked_rows
-from pages.components import plot
-from pages.core import selection, token_rows
+from pages.components import attention_motion, plot
+from pages.core import selection, token_names, token_rows
 from pages.core.params import Param
 from pages.core.selection import PlaceParams
-from pages.core.view import View, ViewParams
+from pages.core.view import View, ViewParams, state
 from pages.forward_pass.params import Params
 
 
@@ -71,6 +71,29 @@ def attention_map(
         height=selection.map_height(rows.stop - rows.start, most=460 if title else 520),
         on_event=selection.on_cell(row=ViewParams.i, column=ViewParams.j),
     )  # fmt: skip
+
+
+def animated(view: View, start: str, checks: Callable[[explain.Recomputation], Sequence[explain.Check]]) -> bool:
+    """The choice between map and animation. True: the animation is drawn, from the phase `start` on.
+
+    checks: of the step, for "Check this number".
+    """
+    titles = {"map": "Map and formula", "animation": ":material/animation: Animation: q · k to z"}
+    if state.segmented(Params.picture, "Picture", titles, label_visibility="collapsed") == "map":
+        return False
+    config, labels = view.loaded.config, view.trace.labels
+    place = selection.selected_place(view, config.d_head)
+    selection.place_bar(view, place, query="Token i (query)", key="Token j (key)", component=config.d_head)
+    names = [figures.isolated(label) + token_names.which(labels, at) for at, label in enumerate(labels)]
+    attention_motion(
+        explain.attention_row(view.trace, place),
+        names,
+        key="row-motion",
+        alt=f"How layer {place.layer}, head {place.head} computes the output of {names[place.query]}, frame by frame.",
+        start=start,
+    )
+    selection.check_toggle(view, checks)
+    return True
 
 
 def step_button(

@@ -8,7 +8,7 @@ from pages.components import plot
 from pages.core import formulas, selection
 from pages.core.view import View, ViewParams, state
 from pages.forward_pass.params import Params
-from pages.forward_pass.parts import attention_map, pair, step_button
+from pages.forward_pass.parts import animated, attention_map, pair, step_button
 
 #: Tokens of a long text in a map.
 DRAWN_TOKENS = 128
@@ -18,13 +18,16 @@ def show(view: View, params: Params) -> None:
     """The map of scores, the selected score with its terms, the effects of the scale and of the causal mask."""
     config = view.loaded.config
     place = selection.selected_place(view, config.d_head)
-    variant = variant_controls(view)
-    step = explain.score(view.trace, place, variant)
+    model_step = explain.score(view.trace, place)
     i, j = selection.token(view, place.query), selection.token(view, place.key)
     st.markdown(
         f"A score tells how well the :red[key of {j}] matches the :blue[query of {i}]. It is their dot product, a sum "
         f"of {config.d_head} terms, divided by √K. K is the width of a head; Vaswani et al. (2017) write d_k."
     )
+    if animated(view, "start", model_step.check):
+        return
+    variant = variant_controls(view)
+    step = explain.score(view.trace, place, variant)
     selection.place_bar(view, place, query="Token i (query)", key="Token j (key)")
     left, right = st.columns([6, 5], gap="medium")
     with left:

@@ -7,13 +7,20 @@ from encoder.figures.steps import token_bars
 from pages.core import formulas, selection
 from pages.core.view import View, state
 from pages.forward_pass.params import HIGHEST_TEMPERATURE, LOWEST_TEMPERATURE, Params
-from pages.forward_pass.parts import attention_map, pair, step_button
+from pages.forward_pass.parts import animated, attention_map, pair, step_button
 from pages.forward_pass.scores import drawn_pair, variant_controls, vector_buttons
 
 
 def show(view: View, params: Params) -> None:
     """The map of weights, the selected row with its numbers, the temperature."""
     place = selection.selected_place(view)
+    i, j = selection.token(view, place.query), selection.token(view, place.key)
+    st.markdown(
+        f"The softmax turns the scores of {i} into weights: e to the power of each score, divided by the sum of all. "
+        "The largest score is subtracted first. This keeps the exponentials at 1 or below and changes no weight."
+    )
+    if animated(view, "scores", explain.softmax(view.trace, place).check):
+        return
     variant = variant_controls(view)
     temperature = state.bound(
         st.slider,
@@ -25,18 +32,13 @@ def show(view: View, params: Params) -> None:
         help="Divides the scores. The model uses 1. A low τ favours the largest score; a high τ evens them out.",
     )
     step = explain.softmax(view.trace, place, temperature, variant)
-    i, j = selection.token(view, place.query), selection.token(view, place.key)
-    st.markdown(
-        f"The softmax turns the scores of {i} into weights: e to the power of each score, divided by the sum of all. "
-        "The largest score is subtracted first. This keeps the exponentials at 1 or below and changes no weight.  \n"
-        f"{i} attends to {j} with weight **{step.value:.4f}**."
-    )
     selection.place_bar(view, place, query="Token i (query)", key="Token j (key)")
     left, right = st.columns([6, 5], gap="medium")
     with left:
         rows, columns = drawn_pair(view, place)
         matrix = explain.score_matrix(view.trace, place, variant, rows, temperature)
         attention_map(view, place, matrix.weights, rows, columns, key="weights-map")
+        st.markdown(f"{i} attends to {j} with weight **{step.value:.4f}**.")
         st.caption("Each row sums to 1. Click a cell to select its pair.")
     with right:
         formulas.show_step(step.formula)

@@ -11,7 +11,7 @@ from pages.core import formulas, selection, token_rows
 from pages.core.selection import PlaceParams
 from pages.core.view import View, ViewParams, state
 from pages.forward_pass.params import Params
-from pages.forward_pass.parts import pair, step_button, token_vectors, vector_rows
+from pages.forward_pass.parts import animated, pair, step_button, token_vectors, vector_rows
 
 #: With more rows, the sum is a picture of its own, so that each row stays visible.
 ROWS_WITH_SUM = 48
@@ -28,6 +28,8 @@ def show(view: View, params: Params) -> None:
         f"For {i}, this head multiplies the :green[value] of every token by its weight. The sum is z, the output of "
         "this head."
     )
+    if animated(view, "weights", step.check):
+        return
     selection.place_bar(view, place, query="Token i (query)", key="Token j (key)", component=config.d_head)
     left, right = st.columns([6, 5], gap="medium")
     with left:

@@ -11,7 +11,10 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import expect
 
+import encoder
+from encoder import explain
 from encoder.explain import STEPS as ALL_STEPS
+from encoder.figures.numbers import three_digits
 from tests.conftest import check_width, settle, wait_until_none
 
 if TYPE_CHECKING:
@@ -261,3 +264,82 @@ def test_a_number_of_the_calculation_is_changed_by_hand(visit: Callable[..., Pag
     page.wait_for_function("() => !new URL(location).searchParams.has('hand')")
     settle(page)
     assert numbers(page) == before
+
+
+FRAMES = """() => {
+  const body = document.querySelector('.enc-motion-body'), slider = body.querySelector('input');
+  return [...Array(Number(slider.max) + 1).keys()].map((frame) => {
+    slider.value = String(frame);
+    slider.dispatchEvent(new Event('input'));
+    const numbers = [...body.querySelectorAll('.enc-motion-row b, .enc-flow-numbers dd')].map((one) => one.textContent);
+    return {phase: body.dataset.phase, numbers, says: body.querySelector('.enc-motion-says').textContent};
+  });
+}"""
+
+
+def numbers_of(frame: dict) -> list[str]:
+    """The numbers of a frame, empty ones left out."""
+    return [number for number in frame["numbers"] if number]
+
+
+def as_shown(values: object) -> list[str]:
+    """Numbers as the columns of the animation write them."""
+    texts = [three_digits(float(value)).replace("-", "−") for value in values]
+    return ["≈ 0" if 0 < abs(float(value)) < 0.0005 else text for text, value in zip(texts, values, strict=True)]
+
+
+def test_each_frame_has_the_numbers_of_the_model(visit: Callable[..., Page]) -> None:
+    text, place = "The cat sat on the mat", explain.Place(layer=1, head=8, query=2, key=3, component=4)
+    page = visit(
+        "/forward_pass?step=scores&picture=animation&text=The+cat+sat+on+the+mat&layer=1&head=8&i=2&j=3&component=4"
+    )
+    body = page.locator(".enc-motion-body[data-frame]")
+    body.wait_for()
+    frames = page.evaluate(FRAMES)
+    trace = encoder.load("minilm", device="cpu").trace(text)
+    q, k = trace.q[1, 8, 2], trace.k[1, 8]
+    scores, weights = trace.scores(1, 8)[2], trace.attention(1, 8)[2]
+    dots, z = k @ q, trace.z(1, 8)[2]
+    by_phase = {frame["phase"]: frame for frame in frames}
+    assert [frame["phase"] for frame in frames].count("dots") == trace.n_tokens == 8
+    for row in range(trace.n_tokens):
+        assert numbers_of(frames[1 + row]) == as_shown(dots[: row + 1])
+    assert numbers_of(by_phase["scores"]) == as_shown(scores)
+    exponentials = (scores - scores.max()).exp()
+    assert numbers_of(by_phase["exponentials"]) == as_shown([*exponentials, exponentials.sum()])
+    assert numbers_of(by_phase["weights"]) == [*as_shown(weights), "1"]
+    assert numbers_of(by_phase["end"]) == as_shown([*weights, z[4]])
+    sums = explain.attention_row(trace, place).sums[:, 4]
+    assert [numbers_of(frame)[-1] for frame in frames if frame["phase"] == "mix"] == as_shown(sums)
+    assert as_shown([weights[3]])[0] in by_phase["weights"]["says"]
+
+    body.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    expect(body).to_have_attribute("data-frame", "1")
+    page.keyboard.press("Space")
+    page.wait_for_function("() => Number(document.querySelector('.enc-motion-body').dataset.frame) > 2")
+    page.keyboard.press("Space")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.keyboard.press("End")
+    expect(body).to_have_attribute("data-frame", str(len(frames) - 1))
+
+
+def test_reduced_motion_shows_the_last_frame_and_steps(visit: Callable[..., Page]) -> None:
+    page = visit("/architecture?show=stream&model=twin-pre&text=The+cat+sat&i=2", reduced_motion="reduce", width=390)
+    body = page.locator(".enc-motion-body[data-frame]")
+    body.wait_for()
+    flow = explain.token_flow(encoder.load("twin-pre", device="cpu").trace("The cat sat"), 2)
+    last = 1 + 2 * 8
+    expect(body).to_have_attribute("data-frame", str(last))
+    expect(page.locator(".enc-motion-play")).to_be_hidden()
+    page.get_by_role("button", name="One frame back").click()
+    expect(body).to_have_attribute("data-frame", str(last - 1))
+    frames = page.evaluate(FRAMES)
+    assert numbers_of(frames[0]) == as_shown([flow.start])
+    for at, stage in enumerate(flow.stages[:-1]):
+        assert numbers_of(frames[1 + 2 * at]) == as_shown([stage.before, stage.update])
+        assert numbers_of(frames[2 + 2 * at]) == as_shown([stage.before, stage.update, stage.total, stage.cosine])
+    final = flow.stages[-1]
+    assert numbers_of(frames[-1]) == as_shown([final.before, final.after, final.cosine])
+    check_width(page)

@@ -89,3 +89,16 @@ def test_the_time_is_measured_and_kept() -> None:
     app.button(key="stop").click().run()
     assert_well(app)
     assert "GFLOP/s" in words(app)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_a_token_in_the_residual_stream(norm: str) -> None:
+    app = visit("architecture", show="stream", text="one two three", i="2", norm=norm, **UNTRAINED)
+    assert_well(app)
+    table = app.dataframe[0].value
+    assert len(table) == 4 + (norm == "pre")
+    assert table["before"][0] > 0
+    app.selectbox(key="place:i").set_value(3).run()
+    assert_well(app)
+    assert app.query_params["i"] == "3"
+    assert app.dataframe[0].value["before"][0] != table["before"][0]

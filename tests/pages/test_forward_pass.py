@@ -193,3 +193,16 @@ def test_the_value_step_leads_back_to_the_weighted_sum() -> None:
     app.button(key="back").click().run()
     assert_well(app)
     assert app.query_params["step"] == "mixing"
+
+
+@pytest.mark.parametrize("key", ["scores", "softmax", "mixing"])
+@pytest.mark.parametrize("model", [{}, UNTRAINED | {"norm": "pre", "positions": "rotary"}], ids=["MiniLM", "untrained"])
+def test_the_animation_takes_the_place_of_the_map(key: str, model: dict[str, str]) -> None:
+    app = visit("forward_pass", step=key, picture="animation", text="one two", check="1", **model)
+    assert_well(app)
+    assert not formulas(app)
+    assert ":material/check_circle:" in words(app)
+    app.segmented_control(key="view:picture").set_value("map").run()
+    assert_well(app)
+    assert formulas(app)
+    assert_well(visit("forward_pass", step=key, picture="animation", text="the cat sat on the mat " * 70, i="200"))
