@@ -3,6 +3,7 @@ import { make } from "../../encoder/export/drawing.js";
 import { axisKey, labelsOf, mapsOf, namesOf, nest, revive } from "./figure.js";
 import { gestures } from "./finger.js";
 import { moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
+import { fadeOut, fadingPicture } from "./plot_fade.js";
 import { fitLabels, hideCovered } from "./plot_labels.js";
 import { plotLayout } from "./plot_layout.js";
 import { listenToPlotly, listenToPointer } from "./plot_pointer.js";
@@ -118,8 +119,10 @@ class PlotView extends Drawing {
       this.revision = layout.uirevision;
       this.host.style.height = "";
       this.config ??= plotlyConfig(this.plotly.Icons, (format) => this.save(format));
+      const before = fadingPicture(this);
       await this.plotly[isNew ? "newPlot" : "react"](this.host, this.traces(), layout, this.config);
       if (this.gone) return;
+      fadeOut(this, before);
       if (isNew) listenToPlotly(this);
       await fitLabels(this);
       hideCovered(this);

@@ -102,7 +102,7 @@ def one_map(view: View, traces: PairTraces, found: stream.MapDifference, placeme
         figures.attention_heatmap(
             weights, labels, colours=view.colours, selected=(view.i, view.j), block=found.block
         ),
-        key=key, height=400, on_event=lambda event: sidebar.select_from(event, found.block),
+        key=key, height=400, fade=placement, on_event=lambda event: sidebar.select_from(event, found.block),
         alt=f"Attention map of L{view.layer} H{view.head} in {PLACEMENT_NAMES[placement]}.",
     )  # fmt: skip
     row, column = pair(view, found)

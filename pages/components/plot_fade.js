@@ -1,0 +1,26 @@
+// Lets the old picture of a plot fade over the new one, where the header's `fade` says that both belong together.
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const MS = 600;
+
+// Before drawing: a copy of what the plot shows, if it is to fade; otherwise null.
+export function fadingPicture(plot) {
+  const { fade } = plot.header;
+  const isOther = plot.faded !== undefined && plot.faded !== null && fade !== null && fade !== plot.faded;
+  plot.faded = fade;
+  const drawn = plot.host.querySelector(".svg-container");
+  if (!isOther || !drawn || still.matches) return null;
+  const copy = drawn.cloneNode(true);
+  // Plotly's parts are found by their ids, which the copy keeps for itself. A canvas would be empty, and maps have none.
+  copy.classList.add("enc-fading");
+  copy.setAttribute("aria-hidden", "true");
+  copy.inert = true;
+  return copy;
+}
+
+// After drawing: the copy lies over the new picture and disappears.
+export function fadeOut(plot, copy) {
+  if (!copy) return;
+  plot.root.append(copy);
+  const ended = () => copy.remove();
+  copy.animate({ opacity: [1, 0] }, { duration: MS, easing: "ease-in-out" }).finished.then(ended, ended);
+}
