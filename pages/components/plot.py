@@ -72,7 +72,8 @@ def plot(
         "alt": alt, "height": int(height), "name": key, "plotly": assets.plotly_js_url(),
         "window": plot_window(key, zoom), "zoomHeard": events.zoom_heard(events.state(key).get("relayout")),
         "zoomLinked": zoom is not None,
-        "fill": fill, "reserve": int(reserve), "fade": fade, "prefetched": None if prefetched is None else dict(prefetched),
+        "fill": fill, "reserve": int(reserve), "fade": fade,
+        "prefetched": None if prefetched is None else dict(prefetched),
     }  # fmt: skip
     _render(
         key=key,

@@ -12,7 +12,7 @@ from pages.core.view import View
 
 
 def before(view: View) -> cache.TracedText | None:
-    """The same text with the norms where they were: as trained, for an untrained model in post-norm. None: not moved."""
+    """The text with the norms where they were: as trained, for an untrained model in post-norm. None: not moved."""
     key, placement = view.model, view.loaded.config.norm_placement
     if key.scratch is not None:
         other = next(one for one in NORM_PLACEMENTS if one != placement)
@@ -43,6 +43,6 @@ def sentence(view: View) -> str:
     row, column = found.largest
     pair = " → ".join(token_names.quoted(labels, place * found.block) for place in (row, column))
     return (
-        f"{now.capitalize()} instead of {then}: **{moved:.0%}** of this head's attention moved. Largest change: {pair}, "
-        f"{found.post[row, column]:.3f} to {found.pre[row, column]:.3f}."
+        f"{now.capitalize()} instead of {then}: **{moved:.0%}** of this head's attention moved. Largest change: "
+        f"{pair}, {found.post[row, column]:.3f} to {found.pre[row, column]:.3f}."
     )

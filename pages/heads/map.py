@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
+import streamlit as st
 
 from encoder import figures
 from encoder.export import Map
@@ -12,7 +14,7 @@ from encoder.figures.numbers import three_digits
 from encoder.map_pooling import pooling_block
 from pages.components import plot, plot_window
 from pages.components.events import PlotEvent
-from pages.core import gestures
+from pages.core import gestures, norm_change
 from pages.core.map_window import EXACT_TOKENS, zoom_of, zoomed
 from pages.core.params import Param, ZoomWindow
 from pages.core.view import View
@@ -38,12 +40,15 @@ def draw_map(view: View, head: Map, key: str = "map") -> None:
         height=320,
         fill=True,
         reserve=24 + 23 * math.ceil(len(caption) / 62),
+        fade=view.loaded.config.norm_placement,
         prefetched=prefetch.offered(view, head),
         selected=(head.queries, head.keys),
         zoom=zoom,
         on_event=lambda event: on_map_event(event, head, key, zoom),
     )
     gestures.caption(caption)
+    if place is not None and (said := norm_change.sentence(dataclasses.replace(view, layer=place[0], head=place[1]))):
+        st.markdown(said)
 
 
 def head_figure(

@@ -77,6 +77,30 @@ def test_a_word_is_hidden_by_a_click(visit: Callable[..., Page]) -> None:
     expect(page.locator(".stPlotlyChart")).to_have_count(2, timeout=PATIENCE)
 
 
+#: Counts the old pictures that a plot lays over its new one.
+COUNT_FADES = """() => {
+  window.fades = 0;
+  new MutationObserver((changes) => changes.forEach((change) => change.addedNodes.forEach((node) => {
+    if (node.classList?.contains("enc-fading")) window.fades += 1;
+  }))).observe(document.body, {childList: true, subtree: true});
+}"""
+
+
+@pytest.mark.parametrize(("reduced", "fades"), [("no-preference", 1), ("reduce", 0)])
+def test_a_switch_of_the_placement_fades_the_old_map(visit: Callable[..., Page], reduced: str, fades: int) -> None:
+    page = visit("/pre_post?model=twin-pre&maps=pre&layer=1&head=1&text=the+cat+sat+on+the+mat", reduced_motion=reduced)
+    shown = page.locator('.enc-plot [aria-label*="Attention map"]')
+    shown.locator(".main-svg").first.wait_for()
+    page.evaluate(COUNT_FADES)
+    page.get_by_role("radio", name="Post-norm", exact=True).click()
+    expect(page.locator('.enc-plot [aria-label*="in post-norm"]')).to_have_count(1)
+    settle(page)
+    expect(page.locator(".enc-fading")).to_have_count(0)
+    assert page.evaluate("() => window.fades") == fades
+    page.locator('[data-testid="stImage"] img').first.wait_for()
+    assert all(page.evaluate("() => [...document.querySelectorAll('.stMain img')].map((one) => one.naturalWidth > 0)"))
+
+
 PAGES = (
     "/pre_post?model=twin-pre",
     "/pre_post?model=twin-pre&sides=stream",

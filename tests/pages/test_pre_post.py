@@ -153,3 +153,20 @@ def test_a_diagram_is_a_drawing_with_every_part(placement: str) -> None:
     assert (norms, "final" in texts) == ((3, True) if placement == "pre" else (2, False))
     shade = PLACEMENT_COLOURS[placement]
     assert sum(element.get("stroke") == shade for element in drawn.iter()) == norms
+
+
+def test_attention_heads_say_what_moving_the_norms_changed() -> None:
+    text, layer, head = "the cat sat on the mat", 2, 5
+    query = {"text": text, "layer": str(layer), "head": str(head)}
+    model = encoder.load("minilm", device="cpu")
+    post, pre = (each.trace(text) for each in (model, model.with_norm_placement("pre")))
+    moved = float(stream.head_differences(pre, post, layer)[head])
+    found = stream.map_difference(pre, post, layer, head)
+    row, column = found.largest
+    said = written(visit("heads", norm="pre", **query))
+    assert f"**{moved:.0%}** of this head's attention moved" in said
+    assert f"{found.post[row, column]:.3f} to {found.pre[row, column]:.3f}" in said
+    for norm in ("trained", "post"):
+        assert "attention moved" not in written(visit("heads", norm=norm, **query))
+    assert "attention moved" in written(visit("heads", norm="pre", **UNTRAINED | {"text": text}))
+    assert "attention moved" not in written(visit("heads", norm="post", **UNTRAINED | {"text": text}))
