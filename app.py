@@ -83,6 +83,10 @@ SECTIONS = {
         Room("training", "Train a small encoder", "model_training", "Training runs in seconds", "Training",
              uses=()),
     ],
+    "Use": [
+        Room("similarity", "Sentence similarity", "join_inner", "Why two sentences are alike", "Similarity",
+             uses=NO_HEAD),
+    ],
     "Step by step": [
         Room("architecture", "Architecture", "account_tree", "The encoder as a diagram", former="anatomy"),
         Room("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", "Forward pass",

@@ -3,13 +3,15 @@
 Shapes: T_a, T_b tokens of the two texts, W_a, W_b their words.
 """
 
+import pandas as pd
+
 from encoder.errors import EncoderError
 from encoder.export.document import Section, document
 from encoder.export.python_code import Origin, model_lines
 from encoder.export.report import FORMATS, as_csv, as_parquet, model_fact
 from encoder.export.tables import similarity_frame, word_frame
 from encoder.figures.similarity import similarity_heatmap
-from encoder.similarity import Attribution, WordScores, word_scores
+from encoder.similarity import Attribution, MethodComparison, WordScores, word_scores
 from encoder.text_encoder import TextEncoder
 
 #: Cells in the report's list of the largest.
@@ -90,21 +92,37 @@ def sections(found: Attribution, deletion: WordScores | None = None) -> list[Sec
     return parts
 
 
+def method_frame(measured: MethodComparison) -> pd.DataFrame:
+    """A row for each word of both texts: the change of the cosine without it, and a column for each measure."""
+    deletion = measured.deletion
+    return pd.DataFrame(
+        {
+            "text": ["A"] * len(deletion.words_a) + ["B"] * len(deletion.words_b),
+            "word": deletion.words_a + deletion.words_b,
+            "change": deletion.both,
+            **{name: scores.both for name, scores in measured.scores.items()},
+        }
+    )
+
+
 def texts(found: Attribution) -> str:
     """Both texts, one below the other."""
     return f"{found.a.text}\n{found.b.text}"
 
 
 def code(origin: Origin, found: Attribution) -> str:
-    """Python lines that make the attribution again."""
+    """Python lines that make the model and the attribution again."""
+    return f"import encoder\n{model_lines(origin)}\n{attribution_lines(found)}"
+
+
+def attribution_lines(found: Attribution) -> str:
+    """Python lines that make the attribution again from a `model`."""
     options = "" if found.layer == 0 else f", layer={found.layer}"
     if not found.is_exact:
         options += f", steps={found.steps}"
         options += "" if found.reference == "pad" else f', reference="{found.reference}"'
     call = f"similarity.attribute(model, {found.a.text!r}, {found.b.text!r}{options})"
-    return "\n".join(
-        ["import encoder", "from encoder import similarity", model_lines(origin), f"found = {call}", "found.matrix"]
-    )
+    return f"from encoder import similarity\nfound = {call}\nfound.matrix"
 
 
 def footer() -> str:

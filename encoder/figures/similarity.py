@@ -1,15 +1,16 @@
-"""How pairs of tokens share the similarity of two texts: a map around 0.
+"""How pairs of tokens share the similarity of two texts, and how well other measures agree with a deletion test.
 
-Shapes: R rows, tokens of the first text; C columns, tokens of the second.
+Shapes: R rows, tokens of the first text; C columns, tokens of the second; M measures.
 """
 
 from collections.abc import Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.attention import SQUARE_ACROSS, SQUARE_DOWN, SQUARE_UP_TO
-from encoder.figures.axes import as_array, check_labels, margin, neutral_layout, token_axis
+from encoder.figures.axes import as_array, check_labels, margin, neutral_layout, plain_axis, token_axis
 from encoder.figures.marks import band
 from encoder.figures.traces import signed_heatmap
 from encoder.figures.vectors import symmetric_limit
@@ -36,8 +37,8 @@ def similarity_heatmap(
     rows = check_labels(row_labels, n_rows, "row_labels")
     columns = check_labels(column_labels, n_columns, "column_labels")
     limit = symmetric_limit(values) if limit is None else float(limit)
-    across = token_axis(columns, 0, n_columns, title="second text")
-    down = token_axis(rows, 0, n_rows, title="first text", downwards=True)
+    across = token_axis(columns, 0, n_columns, title="sentence B")
+    down = token_axis(rows, 0, n_rows, title="sentence A", downwards=True)
     if max(values.shape) <= SQUARE_UP_TO:
         across, down = across | SQUARE_ACROSS, down | SQUARE_DOWN
     row, column = selected or (None, None)
@@ -47,3 +48,28 @@ def similarity_heatmap(
         signed_heatmap(values, "signed", limit, "%{y} and %{x}: %{z:+.3g}", title),
         neutral_layout(margin=margin(8), xaxis=across, yaxis=down, shapes=frames, uirevision=f"{n_rows}x{n_columns}"),
     )
+
+
+def agreement_chart(names: Sequence[str], correlations: object, low: object, high: object) -> go.Figure:
+    """A rank correlation for each measure, the first at the top, with its interval.
+
+    names [M]; correlations, low, high [M]: -1 to 1. Raises ValueError for other shapes.
+    """
+    middle, least, most = (
+        as_array(values, name=name, ndim=1)
+        for name, values in (("correlations", correlations), ("low", low), ("high", high))
+    )
+    if not len(names) == len(middle) == len(least) == len(most):
+        raise ValueError(f"{len(names)} names, {len(middle)} correlations: give as many of each.")
+    points = go.Scatter(
+        x=middle,
+        y=list(names),
+        mode="markers",
+        marker={"size": 11, "color": colour.EMPHASIS},
+        error_x={"array": most - middle, "arrayminus": middle - least, "color": colour.EMPHASIS, "thickness": 2},
+        customdata=np.stack([least, most], axis=1),
+        hovertemplate="%{y}: %{x:.2f}, 95 %: %{customdata[0]:.2f} to %{customdata[1]:.2f}<extra></extra>",
+    )
+    across = plain_axis("rank correlation with leaving words out") | {"range": [-1.05, 1.05], "zerolinewidth": 2}
+    down = {"autorange": "reversed", "automargin": True, "type": "category"}
+    return go.Figure(points, neutral_layout(margin=margin(8), xaxis=across, yaxis=down, showlegend=False))

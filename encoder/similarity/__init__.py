@@ -17,29 +17,37 @@ from encoder.similarity.attribution import (
 )
 from encoder.similarity.comparison import (
     Agreement,
+    MethodComparison,
     WordScores,
     agreement,
+    compare_methods,
     leave_words_out,
     method_scores,
     output_similarity,
     word_scores,
 )
 from encoder.similarity.paths import REFERENCES, Reference
+from encoder.similarity.words import Cells, token_cells, word_cells
 
 __all__ = [
     "REFERENCES",
     "TOLERANCE",
     "Agreement",
     "Attribution",
+    "Cells",
+    "MethodComparison",
     "Progress",
     "Reference",
     "WordScores",
     "agreement",
     "attribute",
     "attribute_gradually",
+    "compare_methods",
     "leave_words_out",
     "method_scores",
     "output_similarity",
     "splits_exactly",
+    "token_cells",
+    "word_cells",
     "word_scores",
 ]

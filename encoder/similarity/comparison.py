@@ -11,6 +11,7 @@ how words act together.
 Shapes: T_a, T_b tokens and W_a, W_b words of the two texts, T tokens and W words of one, n = W_a + W_b.
 """
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ from encoder.measure.norm_weighted import layer_shares
 from encoder.measure.sized import Sized
 from encoder.similarity.attribution import Attribution, attribute, splits_exactly
 from encoder.similarity.paths import vectors_before
+from encoder.similarity.words import by_word, span, words_of
 from encoder.text import Tokenized
 from encoder.text_encoder import TextEncoder
 
@@ -80,7 +82,7 @@ def leave_words_out(model: TextEncoder, a: str, b: str) -> WordScores:
     sentences = [model.tokenize(text, max_tokens=model.max_embed_tokens) for text in (a, b)]
     cut = [_kept_text(sentence) for sentence in sentences]
     shorter = [
-        [_without(text, _span(sentence, word)) for word in words_of(sentence)]
+        [_without(text, span(sentence, word)) for word in words_of(sentence)]
         for text, sentence in zip(cut, sentences, strict=True)
     ]
     vectors = torch.nn.functional.normalize(model.embed([*cut, *shorter[0], *shorter[1]]).cpu().double(), dim=-1)
@@ -95,8 +97,8 @@ def word_scores(found: Attribution) -> WordScores:
     return _scores(
         found.a,
         found.b,
-        _by_word(found.matrix.sum(axis=1), found.a, np.sum),
-        _by_word(found.matrix.sum(axis=0), found.b, np.sum),
+        by_word(found.matrix.sum(axis=1), found.a, np.sum),
+        by_word(found.matrix.sum(axis=0), found.b, np.sum),
     )
 
 
@@ -116,13 +118,46 @@ def method_scores(model: TextEncoder, found: Attribution) -> dict[str, WordScore
     best_a = cosines.max(axis=1, where=content[1][None], initial=-1.0)
     best_b = cosines.max(axis=0, where=content[0][:, None], initial=-1.0)
     scores["output similarity"] = _scores(
-        found.a, found.b, _by_word(best_a, found.a, np.mean), _by_word(best_b, found.b, np.mean)
+        found.a, found.b, by_word(best_a, found.a, np.mean), by_word(best_b, found.b, np.mean)
     )
     received = [_received(model, sentence) for sentence in (found.a, found.b)]
     for number, name in enumerate(("attention", "norm-weighted attention")):
         one, other = (shares[number] for shares in received)
-        scores[name] = _scores(found.a, found.b, _by_word(one, found.a, np.sum), _by_word(other, found.b, np.sum))
+        scores[name] = _scores(found.a, found.b, by_word(one, found.a, np.sum), by_word(other, found.b, np.sum))
     return scores
+
+
+@dataclass(frozen=True, eq=False)
+class MethodComparison:
+    """Every measure beside the deletion test. agreements: empty for few words; a measure without an order has none."""
+
+    deletion: WordScores
+    scores: dict[str, WordScores]
+    agreements: dict[str, Agreement]
+
+    @property
+    def best(self) -> str | None:
+        """The measure with the largest rank correlation."""
+        return max(self.agreements, key=lambda name: self.agreements[name].correlation, default=None)
+
+    @property
+    def rivals(self) -> list[str]:
+        """The other measures that these words do not separate from the best: their intervals overlap."""
+        if self.best is None:
+            return []
+        low = self.agreements[self.best].low
+        return [name for name, one in self.agreements.items() if name != self.best and one.high >= low]
+
+
+def compare_methods(model: TextEncoder, found: Attribution) -> MethodComparison:
+    """Leave each word out, score the words by each measure, and correlate the two."""
+    deletion = leave_words_out(model, found.a.text, found.b.text)
+    scores = method_scores(model, found)
+    agreements = {}
+    for name, one in scores.items():
+        with contextlib.suppress(EncoderError):  # too few words, or the same number for all
+            agreements[name] = agreement(one, deletion)
+    return MethodComparison(deletion, scores, agreements)
 
 
 def agreement(one: WordScores, other: WordScores, resamples: int = 2000, seed: int = 0) -> Agreement:
@@ -161,30 +196,13 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return ranks
 
 
-# --- words ------------------------------------------------------------------------------------------------------------
-
-
-def words_of(sentence: Tokenized) -> list[tuple[int, ...]]:
-    """The token positions of each word, in the order of the text; special tokens belong to none."""
-    groups: dict[int, list[int]] = {}
-    for token, word in enumerate(sentence.words):
-        if word >= 0:
-            groups.setdefault(word, []).append(token)
-    return [tuple(group) for group in groups.values()]
-
-
-def _span(sentence: Tokenized, word: tuple[int, ...]) -> tuple[int, int]:
-    """(first, one past the last) character of a word."""
-    return min(sentence.offsets[token][0] for token in word), max(sentence.offsets[token][1] for token in word)
-
-
 def _kept_text(sentence: Tokenized) -> str:
     """The text as far as its tokens reach."""
     return sentence.text[: max(end for _, end in sentence.offsets)] if sentence.cut else sentence.text
 
 
-def _without(text: str, span: tuple[int, int]) -> str:
-    before, after = text[: span[0]], text[span[1] :]
+def _without(text: str, characters: tuple[int, int]) -> str:
+    before, after = text[: characters[0]], text[characters[1] :]
     if after.startswith(" ") and (not before or before.endswith(" ")):
         after = after[1:]
     return before + after
@@ -193,16 +211,10 @@ def _without(text: str, span: tuple[int, int]) -> str:
 def _scores(a: Tokenized, b: Tokenized, scores_a: object, scores_b: object) -> WordScores:
     """Scores with the words as they are written in the texts."""
     names = [
-        tuple(sentence.text[slice(*_span(sentence, word))].strip() for word in words_of(sentence))
-        for sentence in (a, b)
+        tuple(sentence.text[slice(*span(sentence, word))].strip() for word in words_of(sentence)) for sentence in (a, b)
     ]
     numbers = [np.asarray(scores, dtype=np.float64) for scores in (scores_a, scores_b)]
     return WordScores(numbers[0], numbers[1], names[0], names[1])
-
-
-def _by_word(values: np.ndarray, sentence: Tokenized, join: object) -> np.ndarray:
-    """values [T] -> [W]: the sum or the mean over the tokens of each word."""
-    return np.array([join(values[list(word)]) for word in words_of(sentence)])  # type: ignore[operator]
 
 
 def _received(model: TextEncoder, sentence: Tokenized) -> tuple[np.ndarray, np.ndarray]:

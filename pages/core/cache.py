@@ -67,7 +67,7 @@ _STORE = ByteCache(CACHE_MB * 1_000_000)
 MODEL_BYTES = 2_000_000_000
 _MODELS = ByteCache(MODEL_BYTES, lambda key, _: _STORE.discard(lambda name, value: _needs_model(key, name, value)))
 #: Each forward pass uses every core: more than two at once only delay each other.
-_FORWARD_SLOTS = threading.Semaphore(2)
+FORWARD_SLOTS = threading.Semaphore(2)
 #: Held by the one session that measures times: two at once would both be wrong.
 MEASURING = threading.Lock()
 
@@ -180,7 +180,7 @@ def trace(
         else:
             windows = loaded.windows(text, pair, stride=_stride(key, text, pair))
             sentence = windows[min(key.window, len(windows) - 1)].sentence
-        with _FORWARD_SLOTS:
+        with FORWARD_SLOTS:
             return loaded.trace_tokens(sentence, pad_to=key.pad, edits=edits, request=request)
 
     return _kept_with_model(key, name, make, trace_bytes)
@@ -255,10 +255,15 @@ def computed(what: Hashable, make: Callable[[], Any], *, heavy: bool = False) ->
     """
 
     def in_turn() -> Any:
-        with _FORWARD_SLOTS:
+        with FORWARD_SLOTS:
             return make()
 
     return _STORE.get(("computed", what), in_turn if heavy else make, value_bytes)
+
+
+def known_computed(what: Hashable) -> Any:
+    """The value that `computed` keeps under this name, or None."""
+    return _STORE.known(("computed", what))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,118 @@
+"""The attribution that the page shows: limits, progress, cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from encoder import similarity
+from encoder.errors import EncoderError
+from encoder.similarity import Attribution, MethodComparison
+from pages.core import cache, long_work
+from pages.core.view import View
+from pages.similarity.controls import reference
+from pages.similarity.params import Params
+
+#: Up to so many tokens in each sentence the map is computed without being asked; the time grows with their square.
+AT_ONCE = 32
+#: The longest sentence, in tokens: below the output, and at the output, where no derivative is needed.
+LONGEST, LONGEST_EXACT = 128, 512
+#: The measures beside it run the model once for each word: up to so many words without being asked.
+WORDS_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One attribution: all that its numbers depend on."""
+
+    model: cache.ModelKey
+    a: str
+    b: str
+    layer: int
+    steps: str
+    reference: str
+
+
+def asked(view: View, params: Params) -> Asked:
+    """The attribution that the controls describe. Options that the exact split ignores do not distinguish it."""
+    texts = (view.model.of_model, view.text, params.other, params.depth)
+    if is_exact(view, params):
+        return Asked(*texts, "auto", "pad")
+    return Asked(*texts, params.steps, reference(params, view.loaded))
+
+
+def is_exact(view: View, params: Params) -> bool:
+    """Whether the split needs no path."""
+    return params.depth == view.loaded.config.n_layers and similarity.splits_exactly(view.loaded)
+
+
+def n_tokens(view: View, params: Params) -> tuple[int, int]:
+    """The tokens of both sentences, as far as sentence vectors use them."""
+    model = view.loaded
+    a, b = (len(model.tokenize(text, max_tokens=model.max_embed_tokens)) for text in (view.text, params.other))
+    return a, b
+
+
+def attribution(view: View, params: Params) -> Attribution | None:
+    """The attribution, computed once for all sessions; None while it waits for a click.
+
+    Raises EncoderError for sentences that are too long, and where the engine refuses.
+    """
+    key, longest = asked(view, params), max(n_tokens(view, params))
+    most = LONGEST_EXACT if is_exact(view, params) else LONGEST
+    if longest > most:
+        raise EncoderError(
+            f"A sentence here has {longest:,} tokens, and this map takes up to {most:,}. Shorten the sentence"
+            + ("." if most == LONGEST_EXACT else f", or choose “Output (exact)”, which takes {LONGEST_EXACT:,}.")
+        )
+    found: Attribution | None = cache.known_computed(key)
+    if found is None:
+        ask = "" if is_exact(view, params) or longest <= AT_ONCE else f"{longest} tokens: the map may take minutes."
+        found = long_work.result("similarity", key, lambda: _work(view, key), label="Compute the map", ask=ask)
+        if found is not None:
+            cache.computed(key, lambda: found)
+    return found
+
+
+def _work(view: View, key: Asked) -> long_work.Work[Attribution]:
+    steps = "auto" if key.steps == "auto" else int(key.steps)
+    for moment in similarity.attribute_gradually(view.loaded, key.a, key.b, key.layer, steps, key.reference):  # type: ignore[arg-type]
+        yield moment.share, f"Steps on the path: {moment.steps}"
+    assert moment.attribution is not None
+    return moment.attribution
+
+
+def methods(view: View, key: Asked, found: Attribution) -> MethodComparison | None:
+    """The measures beside the attribution, computed once; None while they wait for a click."""
+    what = ("similarity measures", key)
+    measured: MethodComparison | None = cache.known_computed(what)
+    if measured is None:
+        n_words = sum(len(set(sentence.words) - {-1}) for sentence in (found.a, found.b))
+        ask = "" if n_words <= WORDS_AT_ONCE else f"This runs the model {n_words} times, once without each word."
+
+        def work() -> long_work.Work[MethodComparison]:
+            yield 0.0, "Leaving words out …"
+            return similarity.compare_methods(view.loaded, found)
+
+        measured = long_work.result("similarity-measures", what, work, label="Compare the measures", ask=ask)
+        if measured is not None:
+            cache.computed(what, lambda: measured)
+    return measured
+
+
+def sentences(view: View, params: Params) -> None:
+    """Notes on both sentences: what is left out, cut or empty."""
+    if view.pair is not None:
+        st.info("The sidebar has a second sentence. This page compares its first sentence with sentence B.")
+    if not params.other.strip():
+        st.info("Sentence B is empty, so it has special tokens only. Type a sentence above.", icon=":material/info:")
+    model = view.loaded
+    for name, text in (("A", view.text), ("B", params.other)):
+        tokens = model.tokenize(text, max_tokens=model.max_embed_tokens)
+        if tokens.cut:
+            st.warning(
+                f"Sentence {name} has {tokens.n_full:,} tokens. {model.name} makes its sentence vector from the first "
+                f"{len(tokens):,}.",
+                icon=":material/content_cut:",
+            )

@@ -1,0 +1,91 @@
+"""The widgets of the page “Sentence similarity”: sentence B, the layer, the reference, whole words."""
+
+import streamlit as st
+
+import encoder
+from pages.core.lazy import popover
+from pages.core.view import View, ViewParams, state
+from pages.similarity.params import STEPS, Params
+
+REFERENCES = {"pad": "Padding tokens", "zero": "Zero vectors"}
+#: Title, which says what to look for -> sentences A and B.
+EXAMPLES = {
+    "Other words, same meaning": ("The cat sat on the mat", "A kitten rested on a rug"),
+    "Same words, other meaning": ("The dog bit the man.", "The man bit the dog."),
+    "One word differs": ("It was too tired.", "It was too wide."),
+    "A negation": ("The film was good.", "The film was not good."),
+    "A question and its answer": ("How do I reset my password?", "Click “Forgot password” on the login page."),
+    "“bank”, two meanings": ("We walked along the bank of the river.", "We walked to the bank to get our money."),
+}
+#: Values that belong to a pair of sentences.
+SELECTION = (Params.token_a, Params.token_b)
+
+
+def draw(view: View) -> Params:
+    """All controls; returns the values."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        state.bound(
+            st.text_input, Params.other, "Sentence B", placeholder="Type a sentence and press Enter",
+            help="Sentence A is the sidebar's. The model reads A and B separately, and compares their two vectors.",
+        )  # fmt: skip
+        st.selectbox(
+            "Example", list(EXAMPLES), index=None, key="similarity:example", placeholder="Try an example …",
+            label_visibility="collapsed", on_change=_use_example, width=250,
+        )  # fmt: skip
+        options = popover("Options", "similarity-options", icon=":material/tune:")
+        if options is not None:
+            with options:
+                _options(view.loaded)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        _layer(view.loaded.config.n_layers)
+        state.bound(
+            st.toggle, Params.words, "Whole words",
+            help="Adds up the cells of a word's tokens. The sum over all cells stays the same.",
+        )  # fmt: skip
+    return state.read(Params)
+
+
+def _use_example() -> None:
+    chosen = st.session_state.get("similarity:example")
+    if chosen is not None:
+        first, second = EXAMPLES[chosen]
+        values = {ViewParams.text: first, ViewParams.pair: "", Params.other: second} | dict.fromkeys(SELECTION)
+        for param, value in values.items():
+            state.put(param, value)
+
+
+def _layer(n_layers: int) -> None:
+    state.limit(Params.depth, 0, n_layers, "the layers of this model are")
+
+    def name(layer: int) -> str:
+        if layer == n_layers:
+            return "Vectors: output (exact)"
+        return "Vectors: input tokens" if layer == 0 else f"Vectors: input of layer {layer}"
+
+    state.bound(
+        st.select_slider, Params.depth, "Vectors that the map is about", options=list(range(n_layers + 1)),
+        format_func=name, width="stretch", label_visibility="collapsed",
+        help="Input tokens: what each word adds before any mixing. Output: the split is exact, but each vector already "
+        "contains information from the whole sentence. In between you see how mixing proceeds.",
+    )  # fmt: skip
+
+
+def _options(model: encoder.TextEncoder) -> None:
+    if model.can_pad:
+        state.segmented(
+            Params.reference, "Reference", REFERENCES,
+            help="The map explains the difference between a sentence and its reference. Padding tokens: every word "
+            "becomes the padding token at the same position; special tokens stay. Zero vectors: all vectors are 0, "
+            "which the model never sees. Another reference gives another map. The output needs no reference.",
+        )  # fmt: skip
+    state.bound(
+        st.selectbox, Params.steps, "Steps on the path", options=STEPS,
+        format_func=lambda steps: "As many as needed" if steps == "auto" else steps,
+        help="The model is differentiated at so many points between reference and sentence. As many as needed: until "
+        "the error of the sum is below 0.005.",
+    )  # fmt: skip
+
+
+def reference(params: Params, model: encoder.TextEncoder) -> str:
+    """The chosen reference; without a padding token in the vocabulary, zero vectors."""
+    return params.reference if model.can_pad else "zero"

@@ -1,0 +1,118 @@
+"""The map of all pairs of tokens; beside it the pair that a click selects, and the check of the sum."""
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from encoder.figures.similarity import similarity_heatmap
+from encoder.similarity import Attribution, Cells
+from pages.components import on_click, plot
+from pages.core import formulas, token_names
+from pages.core.view import state
+from pages.similarity.params import Params
+
+HEIGHT = 350
+#: Pairs in the list of the largest.
+LARGEST = 5
+
+
+def figure(cells: Cells, selected: tuple[int | None, int | None]) -> go.Figure:
+    """The map with the selected pair framed."""
+    return similarity_heatmap(cells.matrix, *cells.labels, selected=selected)
+
+
+def draw(found: Attribution, cells: Cells, params: Params) -> go.Figure:
+    """Map and answer side by side. Returns the figure."""
+    selected = cells.place(0, params.token_a), cells.place(1, params.token_b)
+    drawn = figure(cells, selected)
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        plot(
+            drawn,
+            key="similarity-map",
+            alt="Map of all pairs of tokens: what each pair adds to the similarity of the two sentences, around 0.",
+            height=HEIGHT,
+            fill=True,
+            on_event=on_click(
+                row=lambda row: _select(cells, 0, row),
+                column=lambda column: _select(cells, 1, column),
+                clear=lambda: [state.put(param, None) for param in (Params.token_a, Params.token_b)],
+            ),
+        )
+    with right:
+        st.markdown(_answer(cells, selected))
+        check(found)
+    return drawn
+
+
+def _select(cells: Cells, side: int, place: int) -> None:
+    groups = cells.groups[side]
+    if place < len(groups):
+        state.put((Params.token_a, Params.token_b)[side], groups[place][0])
+
+
+def _answer(cells: Cells, selected: tuple[int | None, int | None]) -> str:
+    """The selected pair, or a whole row or column; without a selection, the largest pairs."""
+    row, column = selected
+    n_cells, total = cells.matrix.size, float(cells.matrix.sum())
+    if row is not None and column is not None:
+        value = float(cells.matrix[row, column])
+        return (
+            f"Selected: {_pair(cells, row, column)}: **{_signed(value)}**. "
+            f"Rank: {cells.rank(row, column):,} of {n_cells:,}, largest first. {_share(value, total)}"
+        )
+    if row is not None or column is not None:
+        side = 0 if row is not None else 1
+        place = row if row is not None else column
+        assert place is not None
+        value = float(cells.matrix.sum(axis=1 - side)[place])
+        name = token_names.bold(cells.labels[side], place)
+        return (
+            f"Selected: {name} of sentence {'AB'[side]}: **{_signed(value)}** with all of sentence {'BA'[side]}. "
+            + (_share(value, total))
+        )
+    return f"The largest pairs, A – B: {'; '.join(_largest(cells))}.  \nClick a cell for its pair."
+
+
+def _largest(cells: Cells) -> list[str]:
+    order = (-cells.matrix).ravel().argsort(kind="stable")[:LARGEST]
+    places = [divmod(int(place), cells.matrix.shape[1]) for place in order]
+    return [f"{_pair(cells, *place)} {_signed(float(cells.matrix[place]))}" for place in places]
+
+
+def _pair(cells: Cells, row: int, column: int) -> str:
+    return f"{token_names.bold(cells.labels[0], row)} – {token_names.bold(cells.labels[1], column)}"
+
+
+def _signed(value: float) -> str:
+    return ("+" if value > 0 else "") + formulas.number(value)
+
+
+def _share(value: float, total: float) -> str:
+    """A share means little where the sum is almost 0."""
+    return f"Share of the sum: {value / total:.1%}." if total > 0.01 else ""
+
+
+def check(found: Attribution) -> None:
+    """The terms that the cells must add up to, their sum, and its error."""
+    number = formulas.number
+    rows = [("cos(A, B)", f"**{number(found.cosine, 4)}**")]
+    if not found.is_exact:
+        names = ("− cos(A, reference of B)", "− cos(reference of A, B)", "+ cos(both references)")
+        for name, term in zip(names, found.references, strict=True):
+            rows.append((name, f"{name[0]} {number(term, 4) if term >= 0 else f'({number(term, 4)})'}"))
+        rows.append(("= what the cells must add up to", number(found.expected_sum, 4)))
+    rows.append(("Sum of all cells", f"**{number(float(found.matrix.sum()), 4)}**"))
+    error = f"{found.error:.1e}" if found.error < 5e-5 else number(found.error, 4)
+    rows.append(("Error", error + ("" if found.is_exact else f", {found.steps} steps")))
+    lines = ["| The check | |", "|:--|--:|", *(f"| {name} | {value} |" for name, value in rows)]
+    st.markdown("\n".join(lines))
+    if found.is_exact:
+        st.caption(
+            "Exact, without reference and path. But these vectors already contain information from the whole sentence."
+        )
+    else:
+        reference = {"pad": "its words replaced by padding", "zero": "all of its vectors set to 0"}[found.reference]
+        st.caption(
+            f"Reference: the sentence with {reference}. The map explains how the similarity differs from that of the "
+            "references. The check covers the sum; no such check exists for a single cell."
+        )

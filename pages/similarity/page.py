@@ -1,0 +1,54 @@
+"""Sentence similarity: the cosine of two sentences, split among pairs of tokens."""
+
+import streamlit as st
+
+from encoder import similarity
+from encoder.errors import EncoderError, OutOfMemory
+from pages.core.frame import current_view, heading
+from pages.core.links import next_page
+from pages.core.view import View
+from pages.similarity import attributed, controls, map, measures
+from pages.similarity.export import export_similarity
+from pages.similarity.params import Params
+
+
+def main(view: View) -> None:
+    heading()
+    st.markdown(
+        "You see the cosine similarity of two sentences as a sum over pairs of tokens.  \n"
+        "Look for the strongest cells: teal pairs make the sentences more alike, orange pairs less alike.  \n"
+        "This shows why a search or a classifier that uses these vectors finds two texts alike."
+    )
+    params = controls.draw(view)
+    attributed.sentences(view, params)
+    try:
+        found = attributed.attribution(view, params)
+    except OutOfMemory:
+        raise
+    except EncoderError as error:
+        st.error(str(error), icon=":material/error:")
+        found = None
+    if found is not None:
+        show(view, params, found)
+    next_page("beyond_weights", "Beyond attention weights, another deletion test")
+
+
+def show(view: View, params: Params, found: similarity.Attribution) -> None:
+    """The map, the measures beside it, and the export panel."""
+    cells = similarity.word_cells(found) if params.words else similarity.token_cells(found)
+    map.draw(found, cells, params)
+    st.subheader("What people use instead", anchor=False)
+    agreement = None
+    try:
+        measured = attributed.methods(view, attributed.asked(view, params), found)
+        if measured is not None:
+            agreement = measures.draw(measured)
+    except OutOfMemory:
+        raise
+    except EncoderError as error:
+        st.info(str(error), icon=":material/info:")
+        measured = None
+    export_similarity(view, found, measured, agreement)
+
+
+main(current_view())
