@@ -6,8 +6,9 @@ elsewhere on the page interrupts the script, not the work: the next run of the p
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -21,10 +22,38 @@ Work = Generator[tuple[float, str], None, V]
 
 @dataclass
 class _Job:
-    """What this session works on under one key, and whether it was cancelled."""
+    """What this session works on under one key.
+
+    After a click, Streamlit starts the next run before the last one has ended: parts take turns by `lock`, and an
+    outcome stays here until a run has used it.
+    """
 
     what: Hashable
     work: Work[Any] | None
+    value: Any = None
+    error: Exception | None = None
+    ended: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def part(self, work: Work[Any]) -> tuple[float, str] | None:
+        """Do one part of `work`; None if it has ended, or was cancelled meanwhile."""
+        with self.lock, cache.FORWARD_SLOTS:
+            if self.ended or self.work is not work:
+                return None
+            try:
+                return next(work)
+            except StopIteration as end:
+                self.value, self.ended = end.value, True
+            except Exception as error:
+                self.error, self.ended = error, True
+            return None
+
+    def cancel(self) -> None:
+        """End the work after its current part."""
+        with self.lock:
+            if self.work is not None:
+                self.work.close()
+            self.work = None
 
 
 def result(key: str, what: Hashable, make: Callable[[], Work[V]], *, label: str = "", ask: str = "") -> V | None:
@@ -37,53 +66,37 @@ def result(key: str, what: Hashable, make: Callable[[], Work[V]], *, label: str 
     name = f"long:{key}"
     job: _Job | None = st.session_state.get(name)
     if job is None or job.what != what:
-        _close(job)
+        if job is not None:
+            job.cancel()
         job = _Job(what, None if ask else make())
         st.session_state[name] = job
     if job.work is None:
-        _waiting(name, make, ask or "Cancelled before the end.", label or "Run again", key)
+        _waiting(job, make, ask or "Cancelled before the end.", label or "Run again", key)
         return None
-    return _running(name, job.work, key)
+    _running(job, job.work, key)
+    st.session_state.pop(name, None)
+    if job.error is not None:
+        raise job.error
+    value: V | None = job.value
+    return value
 
 
-def _waiting(name: str, make: Callable[[], Work[Any]], sentence: str, label: str, key: str) -> None:
+def _waiting(job: _Job, make: Callable[[], Work[Any]], sentence: str, label: str, key: str) -> None:
     def begin() -> None:
-        st.session_state[name].work = make()
+        job.work = make()
 
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(sentence, width="content")
         st.button(label, icon=":material/play_arrow:", key=f"{key}:begin", on_click=begin)
 
 
-def _running(name: str, work: Work[V], key: str) -> V:
-    """Work until the end. A click raises Streamlit's own exception in `progress`, between two parts."""
-
-    def cancel() -> None:
-        job = st.session_state.get(name)
-        _close(job)
-        if job is not None:
-            job.work = None
-
+def _running(job: _Job, work: Work[Any], key: str) -> None:
+    """Work until the end. After a click Streamlit's own exception leaves `progress`, between two parts."""
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, "Starting …")
-        st.button("Cancel", icon=":material/stop:", key=f"{key}:cancel", on_click=cancel)
-    try:
-        while True:
-            with cache.FORWARD_SLOTS:
-                share, sentence = next(work)
-            bar.progress(min(max(share, 0.0), 1.0), sentence)
-    except StopIteration as end:
-        st.session_state.pop(name, None)
-        place.empty()
-        value: V = end.value
-        return value
-    except Exception:
-        st.session_state.pop(name, None)
-        place.empty()
-        raise
-
-
-def _close(job: _Job | None) -> None:
-    if job is not None and job.work is not None:
-        job.work.close()
+        st.button("Cancel", icon=":material/stop:", key=f"{key}:cancel", on_click=job.cancel)
+    while (moment := job.part(work)) is not None:
+        share, sentence = moment
+        bar.progress(min(max(share, 0.0), 1.0), sentence)
+    place.empty()

@@ -55,7 +55,14 @@ def _use_example() -> None:
 
 
 def _layer(n_layers: int) -> None:
-    state.limit(Params.depth, 0, n_layers, "the layers of this model are")
+    asked = state.newest(Params.depth)
+    if asked > n_layers:
+        state.put(Params.depth, n_layers)
+        st.warning(
+            f"The link asks for the vectors before layer {asked}; this model has 0 to {n_layers}. "
+            f"Shown: {n_layers}, the output.",
+            icon=":material/link_off:",
+        )
 
     def name(layer: int) -> str:
         if layer == n_layers:

@@ -200,6 +200,8 @@ OTHERS = [
      lambda names: names["table"][["before", "update", "sum", "after", "cosine"]].to_numpy()),
     ("architecture", {"show": "cost"}, ["flops", "bytes"],
      lambda names: names["table"][["flops", "bytes"]].to_numpy()),
+    ("similarity", {"similar_to": "A dog ran.", "path_steps": "8"}, ["value"],
+     lambda names: names["found"].matrix.reshape(-1, 1)),
     ("pre_post", {"model": "twin-pre", "sides": "stream"}, ["value"],
      lambda names: names["table"][["value"]].to_numpy()),
 ]  # fmt: skip

@@ -1,0 +1,49 @@
+"""Sentence similarity in a real Chromium: a click on a cell, and work that is cancelled and begun again."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import TimeoutError, expect
+
+from tests.browser.test_export import select_cell
+from tests.browser.test_main_flow import wait_for_query
+from tests.conftest import check_width, settle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+A, B = "The+cat+sat+on+the+mat", "A+kitten+rested+on+a+rug"
+LONG = "+".join(["word"] * 100)
+
+
+def test_a_cell_is_clicked_and_long_work_is_cancelled(visit: Callable[..., Page]) -> None:
+    page = visit(f"/similarity?text={A}&similar_to={B}&path_steps=8", width=1366, height=768)
+    page.get_by_role("columnheader", name="The check").wait_for()
+    select_cell(page, 0, 2, 2, 8)
+    wait_for_query(page, "token_a", "2")
+    wait_for_query(page, "token_b", "2")
+    answer = page.get_by_text(re.compile("^Selected: cat – kitten"))
+    expect(answer).to_be_in_viewport()
+    expect(answer).to_contain_text("Rank: 1 of 64")
+    check_width(page)
+
+    field = page.get_by_role("textbox", name="Sentence B")
+    field.fill(LONG.replace("+", " "))
+    field.press("Enter")
+    page.get_by_role("button", name="Compute the map").click()
+    page.get_by_text(re.compile(r"Steps on the path: \d+")).wait_for()
+    begin_again = page.get_by_role("button", name="Compute the map")
+    for _ in range(20):  # a click in the first moment of a button may be lost
+        page.get_by_role("button", name="Cancel").click()
+        with contextlib.suppress(TimeoutError):
+            begin_again.wait_for(timeout=15_000)
+            break
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    settle(page)
