@@ -20,7 +20,7 @@ Group = tuple[int, ...]
 class Cells(Sized):
     """An attribution by token or by word. matrix float64 [G_a, G_b]; labels, groups: of its rows and of its columns.
 
-    groups: the token positions that a row or a column stands for.
+    groups: the token positions whose numbers a row or a column adds up.
     """
 
     matrix: np.ndarray

@@ -112,7 +112,10 @@ def check(found: Attribution) -> None:
         )
     else:
         reference = {"pad": "its words replaced by padding", "zero": "all of its vectors set to 0"}[found.reference]
+        mixed = f"Before layer {found.layer}, vectors already contain information from other tokens. " * bool(
+            found.layer
+        )
         st.caption(
-            f"Reference: the sentence with {reference}. The map explains how the similarity differs from that of the "
-            "references. The check covers the sum; no such check exists for a single cell."
+            f"{mixed}Reference: the sentence with {reference}. The map explains how the similarity differs from that "
+            "of the references. The check covers the sum; no such check exists for a single cell."
         )
