@@ -13,7 +13,7 @@ from typing import Protocol
 import streamlit as st
 
 #: From this width of the window in pixels, the bar has room for all names.
-WIDE = 1240
+WIDE = 1280
 
 STYLE = f"""
 .enc-pages {{ display: none; }}
