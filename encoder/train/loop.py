@@ -1,8 +1,8 @@
 """Live training of a small task: a run in the background that a page polls and can stop.
 
 A run stops by itself when nobody polls it for `heartbeat` seconds, so that a closed page leaves nothing running. A run
-never raises: its status says what went wrong. Runs share a few slots (`SLOTS`) in short turns, so that a classroom does
-not overload the machine.
+never raises: its status says what went wrong. Runs share a few slots (`SLOTS`) in short turns of one thread each, and
+leave one core to the server: a classroom does not overload the machine.
 
     run = TaskRun(TaskSettings(task="reverse", norm_placement="pre"))
     run.start()                   # begins, or continues after a stop
@@ -20,8 +20,6 @@ import math
 import os
 import threading
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -29,79 +27,19 @@ import torch.nn.functional as F
 
 from encoder import attend
 from encoder.capture import record
-from encoder.errors import EncoderError
 from encoder.text_encoder import TextEncoder
+from encoder.train.run_view import Frame, HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask
 
-if TYPE_CHECKING:
-    import pandas
-
-#: How many runs take a turn at the same time, and the length of a turn in seconds.
-SLOTS = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
-TURN = 0.2
+#: How many runs take a turn at the same time. One core is left to the server; more than four Python threads only wait
+#: for each other.
+SLOTS = threading.BoundedSemaphore(max(1, min(4, (os.cpu_count() or 1) - 1)))
+#: Seconds of a turn: two runs on one slot both advance several times between two pictures.
+TURN = 0.05
 HEARTBEAT = 5.0
 #: A finite loss this many times that of guessing counts as diverged, since LayerNorm keeps many losses finite.
 DIVERGED_AT = 10.0
-N_HELD_OUT = 256
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """The encoder after `step` steps. sample [L, H, T, T]: attention on the sample sequence; mean [L, H, T, T]: over
-    the held-out sequences; predicted [T]: class of each token of the sample.
-    """
-
-    step: int
-    sample: np.ndarray
-    mean: np.ndarray
-    predicted: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class RunView:
-    """A run at the time of a poll; it never changes afterwards.
-
-    status: "ready", "waiting", "running", "done", "stopped", "diverged at step n: ...", "failed: ..."; active: whether
-    a thread works or waits for its turn; curve: step, loss (training, mean since the last point), held_out_loss,
-    accuracy (held-out, share of tokens), learning_rate, seconds; frames: attention during training.
-    """
-
-    settings: TaskSettings
-    status: str
-    active: bool
-    step: int
-    seconds: float
-    curve: tuple[dict[str, float], ...]
-    frames: tuple[Frame, ...]
-
-    @property
-    def progress(self) -> float:
-        """0 to 1."""
-        return self.step / self.settings.steps
-
-    @property
-    def accuracy(self) -> float:
-        """Held-out, at the last point of the curve; 0 before the first."""
-        return self.curve[-1]["accuracy"] if self.curve else 0.0
-
-    @property
-    def diverged(self) -> bool:
-        """Whether the loss left the range of a run that learns."""
-        return self.status.startswith("diverged")
-
-    def frame_at(self, step: int) -> Frame:
-        """The last frame that is not later than `step`. Raises EncoderError before the first frame."""
-        if not self.frames:
-            raise EncoderError("This run has no attention map yet: start the run first.")
-        return max((frame for frame in self.frames if frame.step <= step), key=lambda f: f.step, default=self.frames[0])
-
-    def to_frame(self) -> pandas.DataFrame:
-        """The curve as a table."""
-        import pandas as pd
-
-        names = ["step", "loss", "held_out_loss", "accuracy", "learning_rate", "seconds"]
-        return pd.DataFrame(list(self.curve), columns=names)
 
 
 class TaskRun:
@@ -109,16 +47,16 @@ class TaskRun:
 
     def __init__(self, settings: TaskSettings, heartbeat: float = HEARTBEAT) -> None:
         self.settings, self.heartbeat = settings, heartbeat
-        self.task = settings.make_task()
-        # Held out from training; the first of them is the sample whose attention is kept.
-        self.inputs, self.answers = self.task.sample(N_HELD_OUT, (settings.seed, 1))
+        self.held_out = HeldOut.of(settings)
+        self.task, self.inputs, self.answers = self.held_out.task, self.held_out.inputs, self.held_out.answers
         self._model = TaskModel(settings.config(), len(self.task.classes), settings.seed)
         self._optimiser = torch.optim.Adam(self._model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.98))
-        self._lock = threading.RLock()  # over the weights and everything below
+        self._lock = threading.RLock()  # over the weights, for a whole step; `poll` never waits for it
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._status, self._step, self._seconds, self._last_poll = "ready", 0, 0.0, 0.0
         self._losses: list[float] = []
+        self._averaged = 0  # losses that the points of the curve hold
         self._curve: list[dict[str, float]] = []
         self._frames: list[Frame] = []
 
@@ -138,6 +76,12 @@ class TaskRun:
             )
             self._thread.start()
 
+    def run_here(self) -> None:
+        """Train to the end in this thread, without turns."""
+        while not self.ended:
+            with self._lock:
+                self._advance()
+
     def stop(self, wait: float = 0.0) -> None:
         """End after the current step; `start` continues there. wait: seconds to wait for the thread to end."""
         with self._lock:
@@ -149,18 +93,24 @@ class TaskRun:
             thread.join(wait)
 
     def poll(self) -> RunView:
-        """The run as it is now; a poll also keeps the run alive."""
-        with self._lock:
-            self._last_poll = time.monotonic()
-            return RunView(
-                settings=self.settings, status=self._status, active=self.active, step=self._step,
-                seconds=self._seconds, curve=tuple(self._curve), frames=tuple(self._frames),
-            )  # fmt: skip
+        """The run as it is now; a poll also keeps the run alive. It does not wait for the step that is computed."""
+        self._last_poll = time.monotonic()
+        # In this order, so that a run that is no longer active has its last status, and a run that is done all numbers.
+        active, status, step = self.active, self._status, self._step
+        return RunView(
+            settings=self.settings, status=status, active=active, step=step, seconds=self._seconds,
+            losses=tuple(self._losses), curve=tuple(self._curve), frames=tuple(self._frames),
+        )  # fmt: skip
 
     @property
     def active(self) -> bool:
         """Whether a thread works or waits for its turn."""
         return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def n_bytes(self) -> int:
+        """The most bytes that the run takes in memory: weights, gradients, Adam's two moments, attention maps."""
+        return 16 * sum(weight.numel() for weight in self._model.parameters()) + self.settings.bytes_of_frames
 
     @property
     def ended(self) -> bool:
@@ -184,6 +134,7 @@ class TaskRun:
         if before is not None:
             before.join()  # `stop` was set for it; two threads must never train the same weights
         try:
+            use_one_thread()
             while not self._over(stop):
                 if SLOTS.acquire(timeout=0.1):
                     try:
@@ -232,8 +183,8 @@ class TaskRun:
         self._optimiser.zero_grad()
         torch.autograd.backward(loss)
         self._optimiser.step()
-        self._step += 1
         self._losses.append(float(loss.detach()))
+        self._step += 1
         if self._has_diverged():
             return
         last = self._step >= settings.steps
@@ -259,7 +210,7 @@ class TaskRun:
         held_out = float(F.cross_entropy(logits.flatten(0, 1), self.answers.flatten()))
         point = {
             "step": self._step,
-            "loss": sum(self._losses) / len(self._losses),
+            "loss": float(np.mean(self._losses[self._averaged :])),
             "held_out_loss": held_out,
             "accuracy": float((logits.argmax(-1) == self.answers).float().mean()),
             "learning_rate": self.settings.rate(self._step - 1),
@@ -269,18 +220,33 @@ class TaskRun:
             self._curve.append(point)
         else:
             self._status = f"diverged at step {self._step}: loss is not finite"
-        self._losses = []
+        self._averaged = len(self._losses)
 
     @torch.no_grad()
     def _keep_frame(self) -> None:
         with record() as recorder:
             logits = self._model(self.inputs)
         config = self._model.encoder.config
-        maps = []
-        for layer in range(config.n_layers):
+        sample, mean = [], []
+        for layer in range(config.n_layers):  # one at a time: the maps of all sequences and layers take 100 MB
             q, k = (recorder.values[f"layers.{layer}.{name}"] for name in "qk")  # [B, H, T, K]
-            maps.append(attend.pattern(attend.scores(q, k, float(config.attention_scale or 1.0))))
-        pattern = torch.stack(maps, dim=1)  # [B, L, H, T, T]
+            pattern = attend.pattern(attend.scores(q, k, float(config.attention_scale or 1.0)))
+            sample.append(pattern[0].clone())
+            mean.append(pattern.mean(0))
         self._frames.append(
-            Frame(self._step, pattern[0].numpy().copy(), pattern.mean(0).numpy(), logits[0].argmax(-1).numpy())
+            Frame(self._step, torch.stack(sample).numpy(), torch.stack(mean).numpy(), logits[0].argmax(-1).numpy())
         )
+
+
+def use_one_thread() -> None:
+    """Let torch compute in the calling thread alone.
+
+    Such small sums take 1.6 times the processor with two threads. `torch.set_num_threads` also sets the number for
+    threads that start later, so a thread of its own sets that back.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    if before > 1:
+        again = threading.Thread(target=torch.set_num_threads, args=(before,))
+        again.start()
+        again.join()

@@ -17,6 +17,10 @@ SUGGESTED: dict[str, dict[str, Any]] = {
 }
 
 
+#: The most bytes that the attention maps of one run take: larger maps are kept at fewer steps.
+FRAME_BYTES = 16_000_000
+
+
 @dataclass(frozen=True)
 class TaskSettings:
     """All that a run depends on: on one machine, the same settings give the same curve.
@@ -81,4 +85,15 @@ class TaskSettings:
     @property
     def frame_every(self) -> int:
         """Steps between two attention maps that are kept."""
-        return max(1, self.steps // self.frames)
+        room = max(1, FRAME_BYTES // self.bytes_of_frame - 2)  # the first and the last are kept in any case
+        return max(1, self.steps // self.frames, -(-self.steps // room))
+
+    @property
+    def bytes_of_frame(self) -> int:
+        """Bytes of the attention maps of one step: the sample's and the mean, in float32."""
+        return 2 * 4 * self.n_layers * self.n_heads * self.length**2
+
+    @property
+    def bytes_of_frames(self) -> int:
+        """The most bytes of all attention maps of the run."""
+        return self.bytes_of_frame * (self.steps // self.frame_every + 2)

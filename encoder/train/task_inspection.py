@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.train.loop import Frame, TaskRun
+from encoder.train.run_view import Frame, HeldOut
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Answers:
         return sum(a == b for a, b in zip(self.expected, self.predicted, strict=True))
 
 
-def answers(run: TaskRun, frame: Frame) -> Answers:
-    """The sample sequence of a run, with the answers of the encoder at the time of `frame`."""
-    task = run.task
+def answers(held_out: HeldOut, frame: Frame) -> Answers:
+    """The sample, with the answers of the encoder at the time of `frame`."""
+    task = held_out.task
     return Answers(
-        tuple(task.text(run.inputs[0]).split()),
-        tuple(task.classes[int(answer)] for answer in run.answers[0]),
+        tuple(task.text(held_out.inputs[0]).split()),
+        tuple(task.classes[int(answer)] for answer in held_out.answers[0]),
         tuple(task.classes[int(answer)] for answer in frame.predicted),
     )
 
@@ -43,22 +43,22 @@ def hits(pattern: np.ndarray | Tensor, source: Tensor) -> int:
     return int((torch.as_tensor(pattern).argmax(-1) == source).sum())
 
 
-def right_rows(run: TaskRun, frame: Frame, layer: int, head: int) -> int | None:
+def right_rows(held_out: HeldOut, frame: Frame, layer: int, head: int) -> int | None:
     """Rows of the sample's map that attend most to the token with the answer; None where no single token has it."""
-    source = run.task.source
-    return None if source is None else hits(frame.sample[layer, head], source(run.inputs[:1] - run.task.offset)[0])
+    source = held_out.source
+    return None if source is None else hits(frame.sample[layer, head], source)
 
 
-def best_head(run: TaskRun, frame: Frame) -> tuple[int, int] | None:
+def best_head(held_out: HeldOut, frame: Frame) -> tuple[int, int] | None:
     """(layer, head) with the most right rows; None where no single token has the answer."""
-    if run.task.source is None:
+    if held_out.task.source is None:
         return None
     shape = frame.sample.shape[:2]
-    counts = [[right_rows(run, frame, layer, head) or 0 for head in range(shape[1])] for layer in range(shape[0])]
+    counts = [[right_rows(held_out, frame, layer, head) or 0 for head in range(shape[1])] for layer in range(shape[0])]
     layer, head = np.unravel_index(np.array(counts).argmax(), shape)
     return int(layer), int(head)
 
 
-def sample_text(run: TaskRun) -> str:
+def sample_text(held_out: HeldOut) -> str:
     """The sample sequence as a person types it: "3 1 4"."""
-    return run.task.text(run.inputs[0])
+    return held_out.task.text(held_out.inputs[0])

@@ -7,7 +7,7 @@ import pprint
 
 import pandas as pd
 
-from encoder.train.loop import RunView
+from encoder.train.run_view import RunView
 from pages.core.export import arguments, export_panel
 from pages.training.live import curve_figures
 from pages.training.runs import RunGroup

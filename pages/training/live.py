@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder import figures
 from encoder.figures import placements as drawn
 from encoder.train import task_inspection
-from encoder.train.loop import RunView
+from encoder.train.run_view import RunView
 from pages.components import plot
 from pages.core import sidebar
 from pages.core.view import state

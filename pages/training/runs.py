@@ -12,7 +12,8 @@ import streamlit as st
 from encoder.errors import ConfigError
 from encoder.figures.placements import DASHES, PLACEMENT_NAMES
 from encoder.train import task_inspection
-from encoder.train.loop import RunView, TaskRun
+from encoder.train.loop import TaskRun
+from encoder.train.run_view import RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TrainedTask
 from pages.core import cache, norm_pair, sidebar

@@ -12,7 +12,8 @@ import torch
 import encoder
 from encoder.errors import ConfigError, EncoderError
 from encoder.train import loop
-from encoder.train.loop import RunView, TaskRun
+from encoder.train.loop import TaskRun
+from encoder.train.run_view import RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_inspection import hits
 

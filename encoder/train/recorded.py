@@ -1,0 +1,105 @@
+"""The recorded runs that the page shows before anyone trains.
+
+`python -m encoder.train.recorded` trains them again, which takes ten seconds, and writes the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from encoder.errors import EncoderError
+from encoder.train.curves import DATA
+from encoder.train.loop import TaskRun, use_one_thread
+from encoder.train.run_view import Frame, RunView
+from encoder.train.settings import TaskSettings
+
+FILE = DATA / "training_runs.safetensors"
+#: What is recorded: the task that a page offers first, in both norm placements.
+RUNS = {f"{placement}-norm": TaskSettings(norm_placement=placement) for placement in ("pre", "post")}
+_COLUMNS = ("step", "loss", "held_out_loss", "accuracy", "learning_rate", "seconds")
+_FRAME = ("steps", "sample", "mean", "predicted")
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Finished runs by name. made: the date, and the version of torch."""
+
+    views: dict[str, RunView]
+    made: str
+
+
+def record(runs: Mapping[str, TaskSettings]) -> dict[str, RunView]:
+    """Train each run to its end in this thread."""
+    views = {}
+    for name, settings in runs.items():
+        run = TaskRun(settings)
+        run.run_here()
+        views[name] = run.poll()
+    return views
+
+
+def to_bytes(views: Mapping[str, RunView], made: str) -> bytes:
+    """One safetensors file: curves, losses and attention maps; in the header the settings as JSON."""
+    from safetensors.numpy import save
+
+    arrays: dict[str, np.ndarray] = {}
+    for number, view in enumerate(views.values()):
+        frames = view.frames
+        found = {
+            "losses": np.array(view.losses, dtype=np.float32),
+            "curve": np.array([[point[name] for name in _COLUMNS] for point in view.curve]),
+            "steps": np.array([frame.step for frame in frames]),
+            **{name: np.stack([getattr(frame, name) for frame in frames]) for name in _FRAME[1:]},
+        }
+        arrays |= {f"{number}.{name}": array for name, array in found.items()}
+    about = {name: dataclasses.asdict(view.settings) for name, view in views.items()}
+    return save(arrays, {"runs": json.dumps(about), "made": made})
+
+
+def from_bytes(data: bytes) -> Recording:
+    """Read what `to_bytes` wrote."""
+    from safetensors.numpy import load
+
+    arrays = load(data)
+    about = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+    views = {}
+    for number, (name, settings) in enumerate(json.loads(about["runs"]).items()):
+        own = {part: arrays[f"{number}.{part}"] for part in ("losses", "curve", *_FRAME)}
+        frames = zip(*(own[part] for part in _FRAME), strict=True)
+        curve = tuple(dict(zip(_COLUMNS, map(float, row), strict=True)) for row in own["curve"])
+        views[name] = RunView(
+            settings=TaskSettings(**settings), status="done", active=False, step=len(own["losses"]),
+            seconds=curve[-1]["seconds"], losses=tuple(map(float, own["losses"])), curve=curve,
+            frames=tuple(Frame(int(step), *maps) for step, *maps in frames),
+        )  # fmt: skip
+    return Recording(views, about["made"])
+
+
+@cache
+def recorded(path: Path = FILE) -> Recording:
+    """The recorded runs. Raises EncoderError without the file."""
+    if not path.is_file():
+        raise EncoderError(f"{path.name} is missing: record it with python -m encoder.train.recorded.")
+    return from_bytes(path.read_bytes())
+
+
+def main() -> None:
+    """Train the runs and write the file."""
+    use_one_thread()
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    FILE.write_bytes(to_bytes(record(RUNS), f"{today.isoformat()}, torch {torch.__version__.partition('+')[0]}"))
+    for name, view in recorded().views.items():
+        print(f"{name}: {view.accuracy:.1%} right after {view.step} steps, {view.seconds:.1f} s")
+
+
+if __name__ == "__main__":
+    main()

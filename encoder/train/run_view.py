@@ -1,0 +1,103 @@
+"""A run at one time: its curve, its attention maps, and the sequences that both are measured on.
+
+Shapes: T tokens, L layers, H heads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from torch import Tensor
+
+from encoder.errors import EncoderError
+from encoder.train.settings import TaskSettings
+from encoder.train.tasks import Task
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Sequences on which a run is measured.
+N_HELD_OUT = 256
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The sequences held out from training, inputs and answers [N_HELD_OUT, T]. The first is the sample."""
+
+    task: Task
+    inputs: Tensor
+    answers: Tensor
+
+    @classmethod
+    def of(cls, settings: TaskSettings) -> HeldOut:
+        """Those of a run with these settings."""
+        task = settings.make_task()
+        return cls(task, *task.sample(N_HELD_OUT, (settings.seed, 1)))
+
+    @property
+    def source(self) -> Tensor | None:
+        """[T]: the token of the sample that has each answer; None where no single token has it."""
+        find = self.task.source
+        return None if find is None else find(self.inputs[:1] - self.task.offset)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The encoder after `step` steps. sample [L, H, T, T]: attention on the sample sequence; mean [L, H, T, T]: over
+    the held-out sequences; predicted [T]: class of each token of the sample.
+    """
+
+    step: int
+    sample: np.ndarray
+    mean: np.ndarray
+    predicted: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RunView:
+    """A run at the time of a poll; it never changes afterwards.
+
+    status: "ready", "waiting", "running", "done", "stopped", "diverged at step n: ...", "failed: ..."; active: whether
+    a thread works or waits for its turn; losses: training loss of each step, nats; curve: step, loss (training, mean
+    since the last point), held_out_loss, accuracy (held-out, share of tokens), learning_rate, seconds; frames:
+    attention during training.
+    """
+
+    settings: TaskSettings
+    status: str
+    active: bool
+    step: int
+    seconds: float
+    losses: tuple[float, ...]
+    curve: tuple[dict[str, float], ...]
+    frames: tuple[Frame, ...]
+
+    @property
+    def progress(self) -> float:
+        """0 to 1."""
+        return self.step / self.settings.steps
+
+    @property
+    def accuracy(self) -> float:
+        """Held-out, at the last point of the curve; 0 before the first."""
+        return self.curve[-1]["accuracy"] if self.curve else 0.0
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the loss left the range of a run that learns."""
+        return self.status.startswith("diverged")
+
+    def frame_at(self, step: int) -> Frame:
+        """The last frame that is not later than `step`. Raises EncoderError before the first frame."""
+        if not self.frames:
+            raise EncoderError("This run has no attention map yet: start the run first.")
+        return max((frame for frame in self.frames if frame.step <= step), key=lambda f: f.step, default=self.frames[0])
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The curve as a table."""
+        import pandas as pd
+
+        names = ["step", "loss", "held_out_loss", "accuracy", "learning_rate", "seconds"]
+        return pd.DataFrame(list(self.curve), columns=names)
