@@ -79,8 +79,7 @@ class TaskRun:
     def run_here(self) -> None:
         """Train to the end in this thread, without turns."""
         while not self.ended:
-            with self._lock:
-                self._advance()
+            self._timed_step()
 
     def stop(self, wait: float = 0.0) -> None:
         """End after the current step; `start` continues there. wait: seconds to wait for the thread to end."""
@@ -163,12 +162,15 @@ class TaskRun:
         self._status = "running"
         began = time.perf_counter()
         while time.perf_counter() - began < TURN and not stop.is_set():
-            with self._lock:
-                at = time.perf_counter()
-                self._advance()
-                self._seconds += time.perf_counter() - at
-                if self.ended:
-                    return
+            self._timed_step()
+            if self.ended:
+                return
+
+    def _timed_step(self) -> None:
+        with self._lock:
+            at = time.perf_counter()
+            self._advance()
+            self._seconds += time.perf_counter() - at
 
     def _advance(self) -> None:
         """One step, and what is due after it."""

@@ -1,11 +1,12 @@
 """Starts Streamlit for this app: `python serve.py run app.py --server.port=...`, as encoder/cli.py does.
 
-It changes two things in Streamlit 1.67:
+It changes three things in Streamlit 1.67:
 
 - `st.navigation` outside a session says that the app has its own navigation. Otherwise Streamlit takes the folder
   pages/ for its older kind of multipage app until the first visit, and a first visitor who opens a link to a page reads
   "Page not found".
 - Streamlit's own scripts are sent compressed (gzip_static.py). The list of its middleware is private.
+- Components that refresh themselves have a channel of their own (channel.py).
 
 `st.App(script, middleware=...)`, run by `streamlit run` or `App.run`, would avoid the private name. Pages, options,
 static files and compression work with it. But it opens no browser window, Ctrl-C prints "Aborted!" and ends with 1, and
@@ -38,15 +39,17 @@ _streamlit_middleware = starlette_app.create_streamlit_middleware
 
 
 def _middleware() -> list[Any]:
-    """Streamlit's own, after the compressed files: these need no session and no second compression."""
+    """Streamlit's own, after the compressed files and the channel: these need no session and no second compression."""
     from starlette.middleware import Middleware
 
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as Streamlit does for each run of the app
+    from pages.core.channel import Channel
     from pages.core.gzip_static import GzipStatic
 
     base_url = config.get_option("server.baseUrlPath") or ""
     folder = Path(file_util.get_static_dir())
-    return [Middleware(GzipStatic, folder=folder, base_url=base_url), *_streamlit_middleware()]
+    own = [Middleware(GzipStatic, folder=folder, base_url=base_url), Middleware(Channel, base_url=base_url)]
+    return [*own, *_streamlit_middleware()]
 
 
 starlette_app.create_streamlit_middleware = _middleware

@@ -10,7 +10,6 @@ import pandas as pd
 from encoder.train.run_view import RunView
 from pages.core.export import arguments, export_panel
 from pages.training.live import curve_figures
-from pages.training.runs import RunGroup
 
 PROGRAM = """import time
 
@@ -33,7 +32,7 @@ table = pd.concat(tables, ignore_index=True)
 """
 
 
-def export_runs(group: RunGroup, views: dict[str, RunView]) -> None:
+def export_runs(views: dict[str, RunView]) -> None:
     """The curves of this session's runs."""
     runs = {name: dataclasses.replace(view.settings, steps=view.step) for name, view in views.items() if view.curve}
     if not runs:
@@ -42,7 +41,7 @@ def export_runs(group: RunGroup, views: dict[str, RunView]) -> None:
         None,
         "Training runs",
         lambda: pd.concat([views[name].to_frame().assign(run=name) for name in runs], ignore_index=True),
-        figures=lambda: curve_figures(group, views),
+        figures=lambda: curve_figures(views),
         program=PROGRAM.format(
             runs="\n".join(f"    {name!r}: TaskSettings({arguments(one)})," for name, one in runs.items())
         ),

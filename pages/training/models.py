@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from encoder.errors import LoadError
 from encoder.train.single_file import MAX_BYTES, from_bytes, held_out_accuracy, to_bytes
 from pages.core import sidebar
 from pages.training import runs
 from pages.training.export import export_runs
-from pages.training.live import columns
+
+
+def columns(n_runs: int) -> list[DeltaGenerator]:
+    """A column for each run, two in a row: narrower columns cut the names of buttons."""
+    return [place for _ in range(0, n_runs, 2) for place in st.columns(min(2, n_runs), gap="medium")]
 
 
 def open_or_save(group: runs.RunGroup) -> None:
@@ -37,7 +42,7 @@ def open_or_save(group: runs.RunGroup) -> None:
         "The sidebar lists opened models under “My trained models”, and every page shows them. A saved file holds the "
         "weights and the settings."
     )
-    export_runs(group, views)
+    export_runs(views)
 
 
 def open_file() -> None:

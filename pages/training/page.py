@@ -9,19 +9,17 @@ import streamlit as st
 from encoder.config import POSITION_KINDS
 from encoder.errors import ConfigError
 from encoder.figures.placements import PLACEMENT_NAMES
+from encoder.train.recorded import recorded
+from encoder.train.run_view import HeldOut
 from encoder.train.tasks import TASKS, make
-from pages.core import placement_toggle
+from pages.core import placement_toggle, sidebar
 from pages.core.frame import heading
 from pages.core.links import next_page
 from pages.core.view import state
+from pages.training import live, runs
 from pages.training import params as limits
-from pages.training import runs
-from pages.training.live import live
 from pages.training.models import open_file, open_or_save
 from pages.training.params import Params
-
-#: Seconds between two polls of runs that are training.
-EVERY = 1.0
 
 
 def main() -> None:
@@ -33,77 +31,124 @@ def main() -> None:
         "Look for the step from which a head attends most to the token with the answer. Compare the runs.  \n"
         "All runs share one seed. Differences suggest an effect of norms, warm-up or positions; they may be chance."
     )
-    choose_task()
-    choose_runs()
-    problem = impossible()
     group = runs.group()
     if group is not None:
         group.restart_lapsed(was_here=placement_toggle.was_here())
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Train",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="train",
-            on_click=runs.begin,
-            disabled=bool(problem),
-        )
-        if group is not None and group.active:
-            st.button("Stop", icon=":material/stop:", on_click=group.stop)
-        elif group is not None and not group.ended:
-            st.button("Continue", icon=":material/resume:", on_click=group.start)
-    if problem:
+    buttons(group)
+    if problem := impossible():
         st.warning(problem)
-    if group is not None:
-        st.fragment(live, run_every=EVERY if group.active else None)(group, group.active)
-        if not group.active:
-            open_or_save(group)
+    if group is None:
+        show_recording()
+    else:
+        show_runs(group)
     open_file()
     next_page("gradients", "Gradients at initialisation, before the first step")
 
 
-def choose_task() -> None:
-    """The task, and experiments to try."""
-    left, right = st.columns([2, 3], gap="medium", vertical_alignment="bottom")
-    with left:
-        task = state.bound(
-            st.selectbox, Params.task, "Task", list(TASKS), format_func=lambda name: make(name).title,
-            on_change=lambda: runs.put(runs.suggested(st.session_state[state.key(Params.task)])),
+def buttons(group: runs.RunGroup | None) -> None:
+    """Train, stop, change the settings, and experiments that start with one click."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        start = st.empty()  # drawn after the settings, which may be impossible
+        if group is not None and group.active:
+            st.button("Stop", icon=":material/stop:", on_click=group.stop)
+        elif group is not None and not group.ended:
+            st.button("Continue", icon=":material/resume:", on_click=group.start)
+        with st.popover("Settings", icon=":material/tune:"):
+            choose_task()
+            choose_runs()
+        start.button(
+            "Train", type="primary", icon=":material/play_arrow:", key="train", on_click=runs.begin,
+            disabled=bool(impossible()),
         )  # fmt: skip
-    with right:
-        st.pills("Experiments", list(runs.PRESETS), key="preset", on_change=runs.use_preset)
+        st.caption("Try:", width="content")
+        for title in runs.PRESETS:
+            st.button(title, key=f"preset {title}", on_click=runs.use_preset, args=(title,))
+
+
+def show_recording() -> None:
+    """The recorded runs, before anyone trains here."""
+    if state.get(Params.runs):
+        st.warning(
+            "The server no longer has the runs of this link: it keeps the newest ones until it restarts. Press “Train” "
+            "to train them again; the link has their settings.",
+            icon=":material/history:",
+        )
+    recording = recorded()
+    shown = live.Shown(recording.views, HeldOut.of(next(iter(recording.views.values())).settings))
+    st.caption(f"**Recorded** ({recording.made}): {settings_of(shown)}. Press “Train” to run your own.")
+    live.picture(shown)
+    live.head_controls(shown.settings)
+    st.caption(live.results(shown))
+
+
+def show_runs(group: runs.RunGroup) -> None:
+    """The runs of the link; when they have ended, what went wrong, what came out, and their models."""
+    shown = live.Shown(group.poll(), group.held_out)
+    st.caption(f"{settings_of(shown)}.")
+    live.picture(shown, state.get(Params.runs))
+    live.head_controls(shown.settings)
+    if group.active:
+        return
+    live.problems(group, shown.views)
+    st.caption(sidebar.plain(live.results(shown)))
+    open_or_save(group)
+
+
+def settings_of(shown: live.Shown) -> str:
+    """The settings that the runs share, in words."""
+    one, task = shown.settings, shown.held_out.task
+    layers = f"{one.n_layers} layer{'s' if one.n_layers > 1 else ''}"
+    heads = f"{one.n_heads} head{'s' if one.n_heads > 1 else ''}"
+    warm = {view.settings.warmup_steps for view in shown.views.values()}
+    positions = {view.settings.position for view in shown.views.values()}
+    said = [
+        task.title, f"{task.length} tokens of {len(task.symbols)} symbols", layers, heads, f"width {one.d_model}",
+        f"Adam, learning rate {one.learning_rate:g}",
+    ]  # fmt: skip
+    if len(positions) == 1:
+        said.append("no positions" if positions == {"none"} else f"{one.position} positions")
+    if len(warm) == 1:
+        said.append(f"warm-up of {one.warmup_steps} steps" if one.warmup_steps else "no warm-up")
+    return ", ".join([*said, f"batches of {one.batch_size}", f"seed {one.seed}"])
+
+
+def choose_task() -> None:
+    """The task."""
+    task = state.bound(
+        st.selectbox, Params.task, "Task", list(TASKS), format_func=lambda name: make(name).title,
+        on_change=lambda: runs.put(runs.suggested(st.session_state[state.key(Params.task)])),
+    )  # fmt: skip
     st.caption(make(task).rule)
 
 
 def choose_runs() -> None:
-    """What the runs differ in; sizes, steps and seed in an expander."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        state.bound(
-            st.segmented_control, Params.norms, "Norm placement", ["pre", "post"], selection_mode="multi",
-            format_func=PLACEMENT_NAMES.get,
-            help="Both start from the same weights. Pre-norm has one LayerNorm more, after the last layer.",
-        )  # fmt: skip
-        state.bound(
-            st.segmented_control, Params.warm, "Warm-up", list(limits.WARM), selection_mode="multi",
-            help="With: the learning rate rises from 0 over the first steps. Without: it is constant.",
-        )  # fmt: skip
-        state.bound(
-            st.segmented_control, Params.encodings, "Positions", list(POSITION_KINDS), selection_mode="multi",
-            help="Without positions, the encoder cannot tell the order of the symbols.",
-        )  # fmt: skip
-        state.bound(
-            st.number_input, Params.rate, "Learning rate", min_value=limits.RATES[0], max_value=limits.RATES[1],
-            format="%g", step=1e-3, width=140,
-        )  # fmt: skip
+    """What the runs differ in, then sizes, steps and seed."""
+    state.bound(
+        st.segmented_control, Params.norms, "Norm placement", ["pre", "post"], selection_mode="multi",
+        format_func=PLACEMENT_NAMES.get,
+        help="Both start from the same weights. Pre-norm has one LayerNorm more, after the last layer.",
+    )  # fmt: skip
+    state.bound(
+        st.segmented_control, Params.warm, "Warm-up", list(limits.WARM), selection_mode="multi",
+        help="With: the learning rate rises from 0 over the first steps. Without: it is constant.",
+    )  # fmt: skip
+    state.bound(
+        st.segmented_control, Params.encodings, "Positions", list(POSITION_KINDS), selection_mode="multi",
+        help="Without positions, the encoder cannot tell the order of the symbols.",
+    )  # fmt: skip
     numbers = (
         (Params.length, "Length", limits.LENGTHS), (Params.symbols, "Symbols", limits.SYMBOLS),
         (Params.layers, "Layers", limits.LAYERS), (Params.heads, "Heads", limits.HEADS),
-        (Params.width, "Width", limits.WIDTHS), (Params.rise, "Warm-up steps", limits.RISES),
-        (Params.steps, "Steps", limits.STEPS), (Params.seed, "Seed", limits.SEEDS),
+        (Params.width, "Width", limits.WIDTHS), (Params.steps, "Steps", limits.STEPS),
+        (Params.rise, "Warm-up steps", limits.RISES), (Params.seed, "Seed", limits.SEEDS),
     )  # fmt: skip
-    with st.expander("Sizes, steps, seed"):
-        for column, (param, title, (low, high)) in zip(itertools.cycle(st.columns(4)), numbers, strict=False):
-            state.bound(column.number_input, param, title, min_value=low, max_value=high)
+    places = itertools.cycle(st.columns(3))
+    state.bound(
+        next(places).number_input, Params.rate, "Learning rate", min_value=limits.RATES[0], max_value=limits.RATES[1],
+        format="%g", step=1e-3,
+    )  # fmt: skip
+    for param, title, (low, high) in numbers:
+        state.bound(next(places).number_input, param, title, min_value=low, max_value=high)
 
 
 def impossible() -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from encoder.config import NORM_PLACEMENTS, POSITION_KINDS
 from encoder.train.tasks import TASKS
-from pages.core.params import Param, choice, flag, number, several, whole_number
+from pages.core.params import Param, choice, flag, number, several, string, whole_number
 from pages.core.url_state import state
 
 #: Smallest and largest values on the page; larger runs take minutes instead of seconds.
@@ -38,3 +38,5 @@ class Params:
     shown_layer: Param[int] = whole_number(0, url="watch_layer")
     shown_head: Param[int] = whole_number(0, url="watch_head")
     shown_mean: Param[bool] = flag(url="watch_mean")
+    # The id of the runs on the server; nobody can guess it.
+    runs: Param[str] = string(url="training_run")

@@ -1,9 +1,10 @@
-"""Live training in a session: the runs that start together, and the models that they leave."""
+"""Live training: the runs that start together, kept by an id in the link, and the models that they leave."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
+import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,46 +14,57 @@ from encoder.errors import ConfigError
 from encoder.figures.placements import DASHES, PLACEMENT_NAMES
 from encoder.train import task_inspection
 from encoder.train.loop import TaskRun
-from encoder.train.run_view import RunView
+from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TrainedTask
 from pages.core import cache, norm_pair, sidebar
+from pages.core.byte_cache import ByteCache
 from pages.core.params import Param
 from pages.core.view import ViewParams, check_width, state
 from pages.training.params import WIDTHS, Params
 
-#: Runs at the same time, and seconds without a poll after which they stop by themselves.
-MOST_RUNS, HEARTBEAT = 4, 6.0
-_GROUP, _OPENED, _UPLOADS = "_training", "_trained_opened", "_trained_uploads"
+#: Runs at the same time, and seconds without a poll after which they stop by themselves: enough for a reload.
+MOST_RUNS, HEARTBEAT = 4, 10.0
+_STARTED, _OPENED, _UPLOADS = "_training_started", "_trained_opened", "_trained_uploads"
 
 Values = dict[Param[Any], Any]
 #: Experiments to try: title -> the values that differ from those of the task.
 PRESETS: dict[str, Values] = {
-    "Both placements": {},
-    "No positions": {Params.encodings: ["learned", "none"], Params.norms: ["post"], Params.steps: 200},
-    "Warm-up": {
-        Params.warm: ["with", "without"], Params.rate: 3e-3, Params.rise: 100, Params.steps: 300, Params.layers: 8,
+    "Reverse the sequence": {},
+    "Without positions": {Params.encodings: ["learned", "none"], Params.norms: ["post"], Params.steps: 200},
+    "12 layers, post-norm without warm-up": {
+        Params.warm: ["without"], Params.steps: 120, Params.layers: 12,
     },
-    "High rate": {Params.rate: 1.0, Params.warm: ["without"], Params.steps: 100},
+    "Learning rate 1": {Params.rate: 1.0, Params.warm: ["without"], Params.steps: 100},
 }  # fmt: skip
 #: The values that an experiment sets.
-_SET = (Params.norms, Params.warm, Params.encodings, Params.rate, Params.rise, Params.steps, Params.layers,
-        Params.heads, Params.width)  # fmt: skip
+_SET = (Params.task, Params.norms, Params.warm, Params.encodings, Params.rate, Params.rise, Params.steps,
+        Params.length, Params.symbols, Params.layers, Params.heads, Params.width, Params.shown_layer,
+        Params.shown_head)  # fmt: skip
 
 
 @dataclass
 class RunGroup:
-    """Runs that start together, by name.
+    """Runs that start together, by name. Sessions that open the same link share them.
 
     by_hand: whether a person stopped them; left: whether they stopped since the page was left; kept: step and id of
     their models, by name, as they were at the last opening.
     """
 
     runs: dict[str, TaskRun]
-    dashes: dict[str, str]
     by_hand: bool = False
     left: bool = False
     kept: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    @property
+    def n_bytes(self) -> int:
+        """The most bytes that the runs take in memory."""
+        return sum(run.n_bytes for run in self.runs.values())
+
+    @property
+    def held_out(self) -> HeldOut:
+        """The held-out sequences, which all runs share."""
+        return next(iter(self.runs.values())).held_out
 
     @property
     def active(self) -> bool:
@@ -93,22 +105,35 @@ class RunGroup:
             run.stop()
 
 
+#: Bytes of the runs that the server keeps for all sessions together, the newest; a run without room stops.
+RUN_BYTES = 512_000_000
+_GROUPS = ByteCache(RUN_BYTES, lambda _, group: group.stop())
+
+
+def of_id(identity: str) -> RunGroup | None:
+    """The runs of an id, while the server has them. Asking keeps them among the newest."""
+    return _GROUPS.known(identity)
+
+
 def group() -> RunGroup | None:
-    """The runs of this session, or None before the first."""
-    return st.session_state.get(_GROUP)
+    """The runs that the link names; None without any, or where the server no longer has them."""
+    return of_id(state.get(Params.runs))
 
 
 def begin() -> None:
-    """Stop earlier runs and start those that the page describes. For callbacks."""
-    if (before := group()) is not None:
-        before.stop()
+    """Stop the runs that this session started, and start those that the page describes. For callbacks."""
     try:
         settings = described(state.read(Params))
     except ConfigError:
         return  # the page shows the reason
-    runs = {name: TaskRun(one, heartbeat=HEARTBEAT) for name, one in settings.items()}
-    st.session_state[_GROUP] = RunGroup(runs, dashes(settings))
-    st.session_state[_GROUP].start()
+    if (before := of_id(st.session_state.get(_STARTED, ""))) is not None:
+        before.stop()
+    made = RunGroup({name: TaskRun(one, heartbeat=HEARTBEAT) for name, one in settings.items()})
+    identity = secrets.token_urlsafe(12)
+    _GROUPS.get(identity, lambda: made, lambda one: one.n_bytes)
+    st.session_state[_STARTED] = identity
+    state.put(Params.runs, identity)
+    made.start()
 
 
 def described(params: Params) -> dict[str, TaskSettings]:
@@ -145,12 +170,11 @@ def dashes(settings: dict[str, TaskSettings]) -> dict[str, str]:
     return {name: DASHES[kinds.index((one.warmup_steps, one.position)) % len(DASHES)] for name, one in settings.items()}
 
 
-def use_preset() -> None:
-    """Set the values of the chosen experiment; the task decides about all others. For callbacks."""
-    title = st.session_state.get("preset")
-    if title is not None:
-        put({param: param.default for param in _SET} | suggested(state.get(Params.task)) | PRESETS[title])
-        st.session_state["preset"] = None
+def use_preset(title: str) -> None:
+    """Set the values of an experiment and start it. For callbacks."""
+    task = Params.task.default
+    put({param: param.default for param in _SET} | suggested(task) | PRESETS[title])
+    begin()
 
 
 def suggested(task: str) -> Values:
@@ -184,8 +208,8 @@ def open_run(name: str) -> None:
     _remember_partners(here)
     run = here.runs[name]
     frames = run.poll().frames
-    best = task_inspection.best_head(run, frames[-1]) if frames else None
-    _open(here.kept[name][1], task_inspection.sample_text(run), best or (0, 0))
+    best = task_inspection.best_head(run.held_out, frames[-1]) if frames else None
+    _open(here.kept[name][1], task_inspection.sample_text(run.held_out), best or (0, 0))
 
 
 def _remember_partners(here: RunGroup) -> None:

@@ -36,7 +36,7 @@ def test_a_file_holds_the_whole_run(run: TaskRun, data: bytes) -> None:
     task = single_file.from_bytes(data)
     assert (task.settings, task.step) == (SETTINGS, 30)
     assert single_file.held_out_accuracy(task) == pytest.approx(run.poll().accuracy)
-    text = task_inspection.sample_text(run)
+    text = task_inspection.sample_text(run.held_out)
     assert torch.equal(task.text_encoder.trace(text).output, run.text_encoder().trace(text).output)
 
 
@@ -100,20 +100,23 @@ def test_a_file_that_is_too_large_is_refused_unread(monkeypatch: pytest.MonkeyPa
 
 def test_answers_are_symbols(run: TaskRun) -> None:
     frame = run.poll().frames[-1]
-    answers = task_inspection.answers(run, frame)
+    answers = task_inspection.answers(run.held_out, frame)
     places = list(range(6))
     assert set(answers.shown) <= {"(", ")"}
     assert [answers.expected[int(partner)] for partner in answers.expected] == [str(place) for place in places]
     assert answers.right == sum(int(a) == int(b) for a, b in zip(answers.expected, answers.predicted, strict=True))
-    layer, head = task_inspection.best_head(run, frame)
-    assert task_inspection.right_rows(run, frame, layer, head) == max(
-        task_inspection.right_rows(run, frame, l, h)
+    layer, head = task_inspection.best_head(run.held_out, frame)
+    assert task_inspection.right_rows(run.held_out, frame, layer, head) == max(
+        task_inspection.right_rows(run.held_out, frame, l, h)
         for l in range(2)  # noqa: E741
         for h in range(2)
     )
     # By hand: where row i of the map is largest, against the partner that is expected.
     largest = frame.sample[layer, head].argmax(-1)
-    assert task_inspection.right_rows(run, frame, layer, head) == sum(largest == [int(e) for e in answers.expected])
+    rows = task_inspection.right_rows(run.held_out, frame, layer, head)
+    assert rows == sum(largest == [int(e) for e in answers.expected])
+        largest == [int(e) for e in answers.expected]
+    )
 
 
 def test_an_empty_text_is_refused(run: TaskRun) -> None:

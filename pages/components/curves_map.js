@@ -1,0 +1,67 @@
+// The attention map of a run on a canvas: queries are rows, keys are columns.
+import { penOf } from "./curves_chart.js";
+import { fit } from "./shared.js";
+
+const TITLE = 18;
+
+// Where the map lies on its canvas: { left, top, side, gap }, gap: room of the labels.
+function square(canvas, size) {
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight - TITLE];
+  const gap = Math.min(width, height) / (size + 1) >= 9 ? 14 : 2;
+  const side = Math.max(1, Math.min(width, height) - gap);
+  return { left: gap + Math.max(0, (width - side - gap) / 2), top: TITLE + gap, side, gap };
+}
+
+// The row and column at a place of the canvas, or null.
+export function placeInMap(canvas, size, x, y) {
+  const { left, top, side } = square(canvas, size);
+  const [i, j] = [y - top, x - left].map((along) => Math.floor((along / side) * size));
+  return Math.min(i, j) < 0 || Math.max(i, j) >= size ? null : [i, j];
+}
+
+// map: T x T weights, or undefined before the first; look: labels, source, title; colours: 256 times red, green, blue.
+export function drawMap(canvas, map, look, colours, theme) {
+  const drawn = penOf(canvas);
+  if (!drawn) return;
+  const { pen, width } = drawn;
+  const size = look.labels.length;
+  const place = square(canvas, size);
+  Object.assign(pen, { font: `12px ${theme.font}`, fillStyle: theme.text, textAlign: "center", textBaseline: "top" });
+  pen.fillText(fit(pen, look.title, width - 8), place.left + place.side / 2, 2);
+  if (!map) return;
+  pen.imageSmoothingEnabled = false;
+  pen.drawImage(picture(map, size, colours), place.left, place.top, place.side, place.side);
+  if (place.gap > 2) labels(pen, look.labels, place, theme);
+  if (place.side / size >= 5) frames(pen, look.source, place, size);
+}
+
+function picture(map, size, colours) {
+  const image = new ImageData(size, size);
+  map.forEach((weight, cell) => {
+    const colour = 3 * Math.max(0, Math.min(255, Math.round(255 * weight)));
+    image.data.set([colours[colour], colours[colour + 1], colours[colour + 2], 255], 4 * cell);
+  });
+  const canvas = new OffscreenCanvas(size, size);
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}
+
+function labels(pen, names, { left, top, side }, theme) {
+  const cell = side / names.length;
+  Object.assign(pen, { font: `${Math.min(11, Math.max(8, cell - 1))}px ${theme.font}`, fillStyle: theme.muted });
+  Object.assign(pen, { textAlign: "center", textBaseline: "middle" });
+  names.forEach((name, k) => {
+    pen.fillText(fit(pen, name, cell), left + (k + 0.5) * cell, top - 7);
+    pen.fillText(fit(pen, name, 14), left - 7, top + (k + 0.5) * cell);
+  });
+}
+
+// A frame in each row around the token that has its answer.
+function frames(pen, source, { left, top, side }, size) {
+  const cell = side / size;
+  Object.assign(pen, { strokeStyle: "#fff", lineWidth: 1 });
+  pen.setLineDash([]);
+  source.forEach((column, row) => {
+    pen.strokeRect(left + column * cell + 0.5, top + row * cell + 0.5, cell - 1, cell - 1);
+  });
+}
