@@ -37,6 +37,8 @@ from encoder.train.task_model import TaskModel, TrainedTask
 SLOTS = threading.BoundedSemaphore(max(1, min(4, (os.cpu_count() or 1) - 1)))
 #: Seconds of a turn: two runs on one slot both advance several times between two pictures.
 TURN = 0.05
+#: Seconds without a turn after which a run says that it waits.
+PATIENCE = 2.0
 HEARTBEAT = 5.0
 #: A finite loss this many times that of guessing counts as diverged, since LayerNorm keeps many losses finite.
 DIVERGED_AT = 10.0
@@ -134,14 +136,16 @@ class TaskRun:
             before.join()  # `stop` was set for it; two threads must never train the same weights
         try:
             use_one_thread()
+            worked = time.monotonic()
             while not self._over(stop):
                 if SLOTS.acquire(timeout=0.1):
                     try:
                         self._turn(stop)
                     finally:
                         SLOTS.release()
+                    worked = time.monotonic()
                     time.sleep(0.001)  # another run may take the slot
-                else:
+                elif time.monotonic() - worked > PATIENCE:
                     self._status = "waiting"
         except Exception as error:  # a thread has no caller to raise to: the page shows the status
             self._status = f"failed: {error}"

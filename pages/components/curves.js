@@ -6,7 +6,7 @@ import { Chart, drawSwatch } from "./curves_chart.js";
 import { drawMap, placeInMap } from "./curves_map.js";
 import { Drawing, everyFrame, mounted, readTheme, unpack } from "./shared.js";
 
-const EVERY = 200; // milliseconds between an answer and the next question
+const [EVERY, REST] = [200, 40]; // milliseconds between two questions, and at least after an answer
 const AGAIN = 1000; // until the page runs instead, where the channel does not answer
 const PARTS = ["losses", "points", "steps", "maps", "predicted", "rows"];
 const percent = (share) => `${(100 * share).toFixed(1)}%`;
@@ -18,7 +18,7 @@ class CurvesView extends Drawing {
     const steps = make("div", { class: "enc-steps" });
     const answers = make("div", { class: "enc-answers", tabindex: "0", role: "region", "aria-label": "Answers" });
     super(parent, "The runs", "enc-curves", list, panels, steps, answers);
-    Object.assign(this, { list, panels, steps, answers, runs: [], shown: null, asked: 0, rows: [] });
+    Object.assign(this, { list, panels, steps, answers, runs: [], shown: null, asked: 0, askedAt: 0, rows: [] });
     this.drawSoon = everyFrame(() => this.draw());
     this.addCharts();
     this.addSlider();
@@ -93,11 +93,13 @@ class CurvesView extends Drawing {
 
   askSoon() {
     clearTimeout(this.timer);
-    if (this.active && this.header.channel) this.timer = setTimeout(() => this.ask(), EVERY);
+    if (!this.active || !this.header.channel) return;
+    this.timer = setTimeout(() => this.ask(), Math.max(REST, EVERY - (performance.now() - this.askedAt)));
   }
 
   async ask() {
     const asked = ++this.asked;
+    this.askedAt = performance.now();
     const seen = this.runs.map(({ data }) => [data.losses, data.points, data.steps].map((part) => part.length));
     try {
       const address = appUrl(`${this.header.channel}?${this.header.query}&seen=${seen.join(",")}`);

@@ -47,7 +47,7 @@ def main() -> None:
 
 def buttons(group: runs.RunGroup | None) -> None:
     """Train, stop, change the settings, and experiments that start with one click."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         start = st.empty()  # drawn after the settings, which may be impossible
         if group is not None and group.active:
             st.button("Stop", icon=":material/stop:", on_click=group.stop)
@@ -60,7 +60,6 @@ def buttons(group: runs.RunGroup | None) -> None:
             "Train", type="primary", icon=":material/play_arrow:", key="train", on_click=runs.begin,
             disabled=bool(impossible()),
         )  # fmt: skip
-        st.caption("Try:", width="content")
         for title in runs.PRESETS:
             st.button(title, key=f"preset {title}", on_click=runs.use_preset, args=(title,))
 
@@ -75,22 +74,23 @@ def show_recording() -> None:
         )
     recording = recorded()
     shown = live.Shown(recording.views, HeldOut.of(next(iter(recording.views.values())).settings))
-    st.caption(f"**Recorded** ({recording.made}): {settings_of(shown)}. Press “Train” to run your own.")
+    st.caption("**Recorded.** Press “Train” to run your own.")
     live.picture(shown)
     live.head_controls(shown.settings)
-    st.caption(live.results(shown))
+    st.caption(f"Recorded {recording.made}. {settings_of(shown)}. {live.results(shown)}")
 
 
 def show_runs(group: runs.RunGroup) -> None:
     """The runs of the link; when they have ended, what went wrong, what came out, and their models."""
     shown = live.Shown(group.poll(), group.held_out)
-    st.caption(f"{settings_of(shown)}.")
+    st.caption("**Your runs.** This page’s link opens them again while the server keeps them.")
     live.picture(shown, state.get(Params.runs))
     live.head_controls(shown.settings)
     if group.active:
+        st.caption(f"{settings_of(shown)}.")
         return
     live.problems(group, shown.views)
-    st.caption(sidebar.plain(live.results(shown)))
+    st.caption(f"{settings_of(shown)}. {sidebar.plain(live.results(shown))}")
     open_or_save(group)
 
 

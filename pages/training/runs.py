@@ -32,7 +32,7 @@ Values = dict[Param[Any], Any]
 PRESETS: dict[str, Values] = {
     "Reverse the sequence": {},
     "Without positions": {Params.encodings: ["learned", "none"], Params.norms: ["post"], Params.steps: 200},
-    "12 layers, post-norm without warm-up": {
+    "12 layers without warm-up": {
         Params.warm: ["without"], Params.steps: 120, Params.layers: 12,
     },
     "Learning rate 1": {Params.rate: 1.0, Params.warm: ["without"], Params.steps: 100},
