@@ -97,8 +97,6 @@ def main() -> None:
     use_one_thread()
     today = datetime.datetime.now(tz=datetime.UTC).date()
     FILE.write_bytes(to_bytes(record(RUNS), f"{today.isoformat()}, torch {torch.__version__.partition('+')[0]}"))
-    for name, view in recorded().views.items():
-        print(f"{name}: {view.accuracy:.1%} right after {view.step} steps, {view.seconds:.1f} s")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A light channel for components that refresh themselves: `GET live/NAME/ID?...` is answered with bytes.
 
-A refresh by a fragment runs a script, redraws elements and collects garbage: X ms of the server's work. An answer of this
-channel takes Y ms. It belongs to no session, so its ids must be such that nobody can guess them.
+A fragment's refresh starts a script run and sends messages to its session; an answer of this channel with the new
+numbers of two training runs is 0.5 ms of the server's work. It belongs to no session: choose ids that nobody can guess.
 """
 
 from __future__ import annotations

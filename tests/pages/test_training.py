@@ -6,14 +6,19 @@ import re
 import threading
 import time
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from encoder.train import single_file
+from encoder.errors import ConfigError
+from encoder.train import recorded, single_file
 from encoder.train.loop import TaskRun
 from encoder.train.settings import TaskSettings
+from pages.core.byte_cache import ByteCache
+from pages.training import live
 from pages.training import runs as training
-from tests.pages.apps import assert_well, labels, press, sentences, visit, written
+from tests.pages.apps import assert_well, labels, noted, press, sentences, visit, written
+from tests.test_components import unpack
 
 TINY = {"length": "5", "symbols": "4", "train_width": "8", "steps": "40"}
 PATIENCE = 300  # seconds; to fail, not to measure
@@ -21,6 +26,19 @@ PATIENCE = 300  # seconds; to fail, not to measure
 
 def own_threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("task-")]
+
+
+def runs_of(app: AppTest) -> training.RunGroup:
+    """The runs that the address names."""
+    found = training.of_id(app.query_params["training_run"])
+    assert found is not None
+    return found
+
+
+def picture(app: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
+    """What the picture of the runs got."""
+    (drawn,) = (one for one in app.get("bidi_component") if "curves" in one.proto.component_name)
+    return unpack(drawn.proto.bytes)
 
 
 def wait_until_still(app: AppTest) -> None:
@@ -39,13 +57,15 @@ def test_a_run_is_trained_opened_and_compared() -> None:
     assert_well(app)
     assert "40 steps" in written(app)
     assert not own_threads()
-    next(one for one in app.select_slider if one.key.startswith("training-time")).set_value(7).run()
-    frame = app.session_state["_training"].runs["pre-norm"].poll().frame_at(7)
-    answered = app.dataframe[0].value.loc["pre-norm"]
-    assert [int(answer) for answer in answered] == frame.predicted.tolist()
+    runs = runs_of(app).poll()
+    header, arrays = picture(app)
+    for number, (name, view) in enumerate(runs.items()):
+        assert header["runs"][number]["name"] == name
+        np.testing.assert_array_equal(arrays[f"{number}.losses"], np.float32(view.losses))
+        np.testing.assert_array_equal(arrays[f"{number}.maps"], [frame.sample[0, 0] for frame in view.frames])
+        np.testing.assert_array_equal(arrays[f"{number}.predicted"], [frame.predicted for frame in view.frames])
     names: dict = {}
     exec(app.get("code")[-1].value, names)  # the curves once more, by the exported lines
-    runs = app.session_state["_training"].poll()
     for name, rows in names["table"].groupby("run"):
         assert list(rows.loss) == pytest.approx(list(runs[name].to_frame().loss), rel=1e-3)
     app.button(key="open-post-norm").click().run()
@@ -71,7 +91,7 @@ def test_stop_continue_and_leaving_the_page(monkeypatch: pytest.MonkeyPatch) -> 
     assert "Stop" in labels(app)
     press(app, "Stop")
     wait_until_still(app)
-    group = app.session_state["_training"]
+    group = runs_of(app)
     stopped_at = group.poll()["pre-norm"].step
     assert "Continue" in labels(app)
     assert stopped_at < 3000
@@ -109,7 +129,7 @@ def test_a_rate_that_diverges_is_shown_as_such() -> None:
     press(app, "Train")
     wait_until_still(app)
     assert_well(app)
-    for name, view in app.session_state["_training"].poll().items():
+    for name, view in runs_of(app).poll().items():
         assert view.diverged
         assert f"step {view.step}" in sentences(app)
         assert f"open-{name}" not in [button.key for button in app.button]
@@ -136,20 +156,96 @@ def test_runs_that_are_impossible_are_refused_with_a_remedy() -> None:
     assert app.button(key="train").disabled
 
 
-def test_experiments_and_tasks_bring_their_sizes() -> None:
-    def choose(title: str) -> None:
-        next(group for group in app.get("button_group") if group.key == "preset").set_value(title).run()
-
+def test_a_recorded_run_is_shown_first() -> None:
     app = visit("training")
+    assert_well(app)
+    assert "training_run" not in app.query_params
+    header, arrays = picture(app)
+    views = recorded.recorded().views
+    assert [run["name"] for run in header["runs"]] == list(views)
+    assert not header["channel"]
+    np.testing.assert_array_equal(arrays["1.maps"], [frame.sample[0, 0] for frame in views["post-norm"].frames])
+    # It is what “Train” would train.
+    made = training.described(training.Params())
+    assert [vars(one) | {"record_every": 10} for one in made.values()] == [
+        vars(view.settings) for view in views.values()
+    ]
+    app.toggle(key="view:watch_mean").set_value(True).run()
+    np.testing.assert_array_equal(picture(app)[1]["0.maps"], [frame.mean[0, 0] for frame in views["pre-norm"].frames])
+
+
+def test_an_experiment_starts_with_one_click_and_a_task_brings_its_sizes() -> None:
+    app = visit("training", length="9")
     app.selectbox(key="view:task").set_value("brackets").run()
     assert app.query_params["train_layers"] == "2"
-    both, _, warm_up, _ = training.PRESETS
-    choose(warm_up)
+    press(app, "12 layers")
     assert_well(app)
-    assert app.query_params["warm"] == "with,without"
-    assert app.query_params["train_layers"] == "8"
-    choose(both)
+    assert app.query_params["warm"] == "without"
+    settings = [view.settings for view in runs_of(app).poll().values()]
+    assert {(one.task, one.n_layers, one.warmup_steps, one.length) for one in settings} == {("reverse", 12, 0, 16)}
+    first = app.query_params["training_run"]
+    press(app, "Reverse")  # stops the runs before
     assert "warm" not in app.query_params
+    assert app.query_params["training_run"] != first
+    press(app, "Stop")
+    wait_until_still(app)
+    deadline = time.monotonic() + PATIENCE
+    while own_threads():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_runs_survive_a_reload_and_nobody_else_sees_them() -> None:
+    app = visit("training", **TINY | {"steps": "3000", "train_norm": "post"})
+    press(app, "Train")
+    link = dict(app.query_params)
+    again = visit("training", **link)  # a reload is a new session with the same address
+    assert "Stop" in labels(again)
+    assert runs_of(again) is runs_of(app)
+    assert "training_run" not in visit("training").query_params
+    press(again, "Stop")
+    wait_until_still(app)
+    step = picture(again)[0]["runs"][0]["status"]
+    assert picture(visit("training", **link))[0]["runs"][0]["status"] == step
+    gone = visit("training", **link | {"training_run": "nosuchrun"})
+    assert not gone.exception
+    assert noted(gone, "history")
+    assert not picture(gone)[0]["channel"]
+
+
+def test_the_channel_gives_new_numbers_only_and_refuses_others() -> None:
+    app = visit("training", **TINY | {"train_norm": "post"})
+    press(app, "Train")
+    wait_until_still(app)
+    identity = app.query_params["training_run"]
+    whole = picture(app)[1]
+    query = {"layer": "0", "head": "0", "mean": "0", "seen": "30,1,3"}
+    answer = live.answer(identity, query)
+    assert answer is not None
+    header, new = unpack(answer)
+    assert not header["runs"][0]["active"]
+    for name, start in {"losses": 30, "points": 1, "steps": 3, "maps": 3, "predicted": 3, "rows": 3}.items():
+        np.testing.assert_array_equal(new[f"0.{name}"], whole[f"0.{name}"][start:])
+    assert live.answer("nosuchrun", query) is None
+    for wrong in ({"seen": "1,2"}, {"seen": "a,b,c"}, {"seen": "-1,0,0"}, {"layer": "7"}, {"head": ""}):
+        with pytest.raises(ConfigError):
+            live.answer(identity, query | wrong)
+    with pytest.raises(ConfigError):
+        live.answer(identity, {})
+
+
+def test_the_server_keeps_the_newest_runs_and_stops_those_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = ByteCache(1, training._GROUPS._on_evict)
+    monkeypatch.setattr(training, "_GROUPS", limit)
+    first = visit("training", **TINY | {"steps": "3000", "train_norm": "post"})
+    press(first, "Train")
+    group = runs_of(first)
+    other = visit("training", **TINY | {"train_norm": "post"})
+    press(other, "Train")
+    assert training.of_id(first.query_params["training_run"]) is None
+    assert group.by_hand
+    wait_until_still(other)
+    assert len(limit._entries) == 1
 
 
 def test_a_saved_file_opens_and_a_bad_one_says_why() -> None:

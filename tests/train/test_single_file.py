@@ -115,8 +115,6 @@ def test_answers_are_symbols(run: TaskRun) -> None:
     largest = frame.sample[layer, head].argmax(-1)
     rows = task_inspection.right_rows(run.held_out, frame, layer, head)
     assert rows == sum(largest == [int(e) for e in answers.expected])
-        largest == [int(e) for e in answers.expected]
-    )
 
 
 def test_an_empty_text_is_refused(run: TaskRun) -> None:
