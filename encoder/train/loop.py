@@ -37,6 +37,11 @@ from encoder.train.task_model import TaskModel, TrainedTask
 SLOTS = threading.BoundedSemaphore(max(1, min(4, (os.cpu_count() or 1) - 1)))
 #: Seconds of a turn: two runs on one slot both advance several times between two pictures.
 TURN = 0.05
+#: Clear while a person waits for this process: each step then waits first, GIVE_WAY seconds at most. Otherwise the page
+#: waits for Python's lock, which a training thread may hold while the system runs other programs.
+NOBODY_WAITS = threading.Event()
+NOBODY_WAITS.set()
+GIVE_WAY = 0.1
 #: Seconds without a turn after which a run says that it waits.
 PATIENCE = 2.0
 HEARTBEAT = 5.0
@@ -166,6 +171,7 @@ class TaskRun:
         self._status = "running"
         began = time.perf_counter()
         while time.perf_counter() - began < TURN and not stop.is_set():
+            NOBODY_WAITS.wait(GIVE_WAY)
             self._timed_step()
             if self.ended:
                 return

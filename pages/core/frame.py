@@ -12,6 +12,7 @@ from streamlit.navigation.page import StreamlitPage
 from encoder.errors import EncoderError, OutOfMemory
 from pages.core import (  # noqa: F401 - head_measures and selection register values that several pages share
     cache,
+    foreground,
     formulas,
     gestures,
     glossary,
@@ -51,6 +52,7 @@ def is_former_front() -> bool:
     return not state.has_begun() and bool(asked) and FRONT not in st.query_params
 
 
+@foreground.drawing()
 def run(
     page: StreamlitPage,
     area: DeltaGenerator,

@@ -41,6 +41,7 @@ def main() -> None:
         show_recording()
     else:
         show_runs(group)
+    what_is_known()
     open_file()
     next_page("gradients", "Gradients at initialisation, before the first step")
 
@@ -110,6 +111,23 @@ def settings_of(shown: live.Shown) -> str:
     if len(warm) == 1:
         said.append(f"warm-up of {one.warmup_steps} steps" if one.warmup_steps else "no warm-up")
     return ", ".join([*said, f"batches of {one.batch_size}", f"seed {one.seed}"])
+
+
+def what_is_known() -> None:
+    """Papers on warm-up and the placement of the norms, with their limits and those of this page."""
+    with st.expander("What is known about warm-up"):
+        st.markdown(
+            "**Xiong et al. 2020** prove: at initialisation, post-norm has large gradients near the output. A large "
+            "learning rate is then unstable, and warm-up avoids this. In their experiments, pre-norm trained without "
+            "warm-up. The proof holds at initialisation only.  \n"
+            "**Liu et al. 2020** (*Understanding the Difficulty of Training Transformers*) find that unbalanced gradients "
+            "are not the root cause. Post-norm depends more on its residual branches, which amplifies small updates.  \n"
+            "**Adam** divides each gradient by its recent size. So a large gradient does not make a large step, and the "
+            "size of the gradients alone does not explain the need for warm-up.  \n"
+            "**This page** trains tiny encoders on one task, one seed each. With “12 layers without warm-up”, pre-norm "
+            "had over 99% right after 90 steps. Post-norm had 10% right until step 270, as by guessing, and 23% with "
+            "100 steps of warm-up. Such runs illustrate the papers; they prove nothing."
+        )
 
 
 def choose_task() -> None:

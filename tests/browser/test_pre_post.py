@@ -34,20 +34,34 @@ def button(page: Page, name: str):
 
 
 def test_training_stops_continues_and_ends_with_the_page(visit: Callable[..., Page]) -> None:
-    page = visit(LONG)
+    page = visit(LONG, width=1366, height=768)
+    drawn = page.locator(".enc-chart, .enc-map")
+    expect(drawn).to_have_count(4, timeout=PATIENCE)  # recorded: two curves, two maps
     button(page, "Train").click()
     page.get_by_text(re.compile(r"trains, step [1-9][\d,]* of 3,000")).wait_for(timeout=PATIENCE)
+    # Two curves and a map in one screen, with the button that stops the run; they change without a run of the page.
+    expect(drawn).to_have_count(3)
+    boxes = [one.bounding_box() for one in (button(page, "Stop"), *drawn.all())]
+    assert all(box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 768 for box in boxes), boxes
+    before = drawn.first.evaluate("canvas => canvas.toDataURL()")
+    page.wait_for_function("before => document.querySelector('.enc-chart').toDataURL() !== before", arg=before)
     button(page, "Stop").click()
     button(page, "Continue").wait_for(timeout=PATIENCE)
     stopped_at = step_of(page)
     assert 0 < stopped_at < 3000
+    page.reload()  # the link names the run
+    settle(page)
+    button(page, "Continue").wait_for(timeout=PATIENCE)
+    assert step_of(page) == stopped_at
+    page.get_by_label("Step of the maps").press("Home")
+    expect(page.get_by_label("Step of the maps")).to_have_attribute("aria-valuetext", "step 0")
     button(page, "Continue").click()
     expect(page.get_by_text(re.compile(rf"trains, step (?!{stopped_at:,} )[\d,]+ of 3,000"))).to_be_visible(
         timeout=PATIENCE
     )
     open_page(page, "Attention heads")
     page.get_by_role("heading", name="Attention heads").wait_for(timeout=PATIENCE)
-    page.wait_for_timeout(8_000)  # longer than the heartbeat: a run that nobody polls ends by itself
+    page.wait_for_timeout(12_000)  # longer than the heartbeat: a run that nobody polls ends by itself
     open_page(page, "Training")
     page.locator(".stMain .stAlert", has_text="stopped").wait_for(timeout=PATIENCE)
     assert stopped_at < step_of(page) < 3000

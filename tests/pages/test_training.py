@@ -152,6 +152,8 @@ def test_runs_that_are_impossible_are_refused_with_a_remedy() -> None:
     app.switch_page("pages/training/page.py").run()
     assert_well(app)
     assert not app.button(key="train").disabled
+    placements = [one for one in app.get("button_group") if one.label == "Norm placement"]
+    assert [one.key for one in placements] == ["view:train_norm"]
     app.segmented_control(key="view:train_norm").set_value([]).run()
     assert app.button(key="train").disabled
 

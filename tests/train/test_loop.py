@@ -180,6 +180,43 @@ def test_quick_stops_and_starts_leave_one_thread():
     assert threading.active_count() == before
 
 
+def test_a_step_waits_for_a_person_but_not_for_ever(monkeypatch: pytest.MonkeyPatch):
+    person = threading.Event()
+    monkeypatch.setattr(loop, "NOBODY_WAITS", person)
+    monkeypatch.setattr(loop, "GIVE_WAY", 3600.0)
+    run = TaskRun(LONG, heartbeat=3600.0)
+    run.start()
+    time.sleep(0.3)
+    assert run.poll().step == 0
+    monkeypatch.setattr(loop, "GIVE_WAY", 0.001)
+    person.set()
+    wait_for(run, 1)
+    person.clear()
+    wait_for(run, run.poll().step + 3)
+    run.stop(wait=60)
+
+
+def test_torch_keeps_its_threads_for_others():
+    def threads() -> int:
+        found = []
+        thread = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+        thread.start()
+        thread.join()
+        return found[0]
+
+    def alone() -> None:
+        loop.use_one_thread()
+        own.append(torch.get_num_threads())
+
+    torch.set_num_threads(3)
+    own: list[int] = []
+    thread = threading.Thread(target=alone)
+    thread.start()
+    thread.join()
+    assert own == [1]
+    assert threads() == 3
+
+
 def test_more_runs_than_slots_all_end():
     runs = [TaskRun(dataclasses.replace(SHORT, seed=seed)) for seed in range(6)]
     for run in runs:
