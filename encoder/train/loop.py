@@ -31,17 +31,13 @@ from encoder.text_encoder import TextEncoder
 from encoder.train.run_view import Frame, HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask
+from encoder.train.turns import GIVE_WAY, NOBODY_WAITS
 
 #: How many runs take a turn at the same time. One core is left to the server; more than four Python threads only wait
 #: for each other.
 SLOTS = threading.BoundedSemaphore(max(1, min(4, (os.cpu_count() or 1) - 1)))
 #: Seconds of a turn: two runs on one slot both advance several times between two pictures.
 TURN = 0.05
-#: Clear while a person waits for this process: each step then waits first, GIVE_WAY seconds at most. Otherwise the page
-#: waits for Python's lock, which a training thread may hold while the system runs other programs.
-NOBODY_WAITS = threading.Event()
-NOBODY_WAITS.set()
-GIVE_WAY = 0.1
 #: Seconds without a turn after which a run says that it waits.
 PATIENCE = 2.0
 HEARTBEAT = 5.0

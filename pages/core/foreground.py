@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from encoder.train.loop import NOBODY_WAITS
+from encoder.train.turns import NOBODY_WAITS
 
 _lock = threading.Lock()
 _drawn = 0
