@@ -35,6 +35,11 @@ class Shown:
     held_out: HeldOut
 
     @property
+    def active(self) -> bool:
+        """Whether a run works or waits for its turn."""
+        return any(view.active for view in self.views.values())
+
+    @property
     def settings(self) -> TaskSettings:
         """Those of the first run; the others share the task and the sizes."""
         return next(iter(self.views.values())).settings

@@ -34,23 +34,27 @@ def main() -> None:
     group = runs.group()
     if group is not None:
         group.restart_lapsed(was_here=placement_toggle.was_here())
-    buttons(group)
+    shown = None if group is None else live.Shown(group.poll(), group.held_out)
+    buttons(group, active=shown is not None and shown.active)
     if problem := impossible():
         st.warning(problem)
-    if group is None:
+    if group is None or shown is None:
         show_recording()
     else:
-        show_runs(group)
+        show_runs(group, shown)
     what_is_known()
     open_file()
     next_page("gradients", "Gradients at initialisation, before the first step")
 
 
-def buttons(group: runs.RunGroup | None) -> None:
-    """Train, stop, change the settings, and experiments that start with one click."""
+def buttons(group: runs.RunGroup | None, *, active: bool) -> None:
+    """Train, stop, change the settings, and experiments that start with one click.
+
+    active: as the picture of the runs has it, which asks for another run of the page when this changes.
+    """
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         start = st.empty()  # drawn after the settings, which may be impossible
-        if group is not None and group.active:
+        if group is not None and active:
             st.button("Stop", icon=":material/stop:", on_click=group.stop)
         elif group is not None and not group.ended:
             st.button("Continue", icon=":material/resume:", on_click=group.start)
@@ -81,13 +85,12 @@ def show_recording() -> None:
     st.caption(f"Recorded {recording.made}. {settings_of(shown)}. {live.results(shown)}")
 
 
-def show_runs(group: runs.RunGroup) -> None:
+def show_runs(group: runs.RunGroup, shown: live.Shown) -> None:
     """The runs of the link; when they have ended, what went wrong, what came out, and their models."""
-    shown = live.Shown(group.poll(), group.held_out)
     st.caption("**Your runs.** This page’s link opens them again while the server keeps them.")
     live.picture(shown, state.get(Params.runs))
     live.head_controls(shown.settings)
-    if group.active:
+    if shown.active:
         st.caption(f"{settings_of(shown)}.")
         return
     live.problems(group, shown.views)

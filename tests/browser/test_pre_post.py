@@ -47,6 +47,7 @@ def test_training_stops_continues_and_ends_with_the_page(visit: Callable[..., Pa
     page.wait_for_function("before => document.querySelector('.enc-chart').toDataURL() !== before", arg=before)
     button(page, "Stop").click()
     button(page, "Continue").wait_for(timeout=PATIENCE)
+    settle(page)
     stopped_at = step_of(page)
     assert 0 < stopped_at < 3000
     page.reload()  # the link names the run
