@@ -29,7 +29,7 @@ ENGINE = [
     {"named_encoder", "trace"},
     {"image_encoder", "text_encoder"},
     {"causal", "measure"},
-    {"load", "explain", "similarity"},
+    {"load", "explain", "search", "similarity"},
     {"train"},
     {"twins"},
     {"export"},

@@ -1,0 +1,188 @@
+"""Texts with their sentence vectors: embed them, search them exactly, map them to the plane, save and load them.
+
+Shapes: N texts, E width of a sentence vector.
+"""
+
+import hashlib
+import io
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from encoder.errors import EncoderError
+from encoder.measure.sized import Sized
+from encoder.text import readable
+from encoder.text_encoder import TextEncoder
+
+FORMAT = "encoderscope collection 1"
+#: Texts that are embedded at a time. Texts of similar length share a batch, so little of it is padding.
+BATCH = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Collection(Sized):
+    """Texts and their vectors. vectors float32 [N, E], each of norm 1; model: the name of the model that made them."""
+
+    texts: tuple[str, ...]
+    vectors: np.ndarray
+    model: str
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def nearest(self, vector: np.ndarray, k: int = 10) -> list[tuple[int, float]]:
+        """The k texts of the largest cosine with a vector [E] of any norm above 0: (place, cosine), nearest first.
+
+        Exact: one product with all vectors. Equal cosines keep the order of the texts. Raises EncoderError for a vector
+        of another width, and for one without a direction.
+        """
+        query = np.asarray(vector, dtype=np.float32)
+        if query.shape != self.vectors.shape[1:]:
+            raise EncoderError(
+                f"The query has {query.size} numbers, and these vectors have {self.vectors.shape[1]}: embed both with "
+                f"{self.model}."
+            )
+        norm = float(np.linalg.norm(query))
+        if not 0 < norm < float("inf"):
+            raise EncoderError("The query's vector is zero or not finite, so there is no cosine: type another query.")
+        cosines = self.vectors @ (query / norm)
+        order = np.argsort(-cosines, kind="stable")[: max(k, 0)]
+        return [(int(place), float(cosines[place])) for place in order]
+
+    def plane(self) -> tuple[np.ndarray, np.ndarray]:
+        """The vectors in the plane of their two largest principal components: float64 [N, 2], and the share of the
+        variance that each component has, [2].
+
+        Raises EncoderError for fewer than 3 texts.
+        """
+        if len(self) < 3:
+            raise EncoderError(f"A map needs at least 3 texts, and there are {len(self)}: add some.")
+        from sklearn.decomposition import PCA
+
+        found = PCA(n_components=2, svd_solver="full").fit(self.vectors.astype(np.float64))
+        shares = np.nan_to_num(found.explained_variance_ratio_)  # equal texts have no variance at all
+        return found.transform(self.vectors.astype(np.float64)), shares
+
+
+def embed(model: TextEncoder, texts: Iterable[str]) -> Collection:
+    """`embed_gradually` without its progress."""
+    work = embed_gradually(model, texts)
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            found: Collection = end.value
+            return found
+
+
+def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, None, Collection]:
+    """Embed texts, the longest first: yields the number that are done after each batch, returns the collection.
+
+    Raises EncoderError without texts, and for a text whose vector has no direction.
+    """
+    texts = tuple(readable(text) for text in texts)
+    if not texts:
+        raise EncoderError("There are no texts to search: give at least one.")
+    order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+    vectors: np.ndarray | None = None
+    for first in range(0, len(order), BATCH):
+        places = order[first : first + BATCH]
+        some = _directions(model.embed([texts[place] for place in places]).cpu().float().numpy(), places)
+        if vectors is None:
+            vectors = np.empty((len(texts), some.shape[1]), dtype=np.float32)
+        vectors[places] = some
+        yield first + len(places)
+    assert vectors is not None
+    return Collection(texts, vectors, model.name)
+
+
+def _directions(vectors: np.ndarray, places: Sequence[int]) -> np.ndarray:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    wrong = np.flatnonzero(~((norms > 0) & np.isfinite(norms)))
+    if len(wrong):
+        raise EncoderError(f"The vector of text {places[wrong[0]] + 1} has no direction: leave this text out.")
+    directions: np.ndarray = vectors / norms
+    return directions
+
+
+def nearest(collection: Collection, model: TextEncoder, query: str, k: int = 10) -> list[tuple[int, float]]:
+    """The k texts that are nearest to a query: (place, cosine), nearest first."""
+    return collection.nearest(model.embed(query)[0].cpu().float().numpy(), k)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def to_parquet(collection: Collection) -> bytes:
+    """The texts as Parquet, a column "text". `to_safetensors` has their vectors."""
+    file = io.BytesIO()
+    pd.DataFrame({"text": collection.texts}).to_parquet(file, index=False)
+    return file.getvalue()
+
+
+def to_safetensors(collection: Collection) -> bytes:
+    """The vectors as safetensors, with the model's name and a digest of the texts in the header."""
+    from safetensors.numpy import save
+
+    about = {"format": FORMAT, "model": collection.model, "texts": _digest(collection.texts)}
+    content: bytes = save({"vectors": np.ascontiguousarray(collection.vectors)}, about)
+    return content
+
+
+def from_files(parquet: bytes, safetensors: bytes) -> Collection:
+    """Read what `to_parquet` and `to_safetensors` wrote.
+
+    Raises EncoderError for a damaged file, for one of another kind, and for two files that do not belong together.
+    """
+    from safetensors import SafetensorError, deserialize
+
+    texts = _texts(parquet)
+    try:
+        header = _header(safetensors)
+        tensors = dict(deserialize(safetensors))  # type: ignore[no-untyped-call]
+    except (SafetensorError, ValueError) as error:
+        raise EncoderError(f"The file of vectors is damaged: {error}. Save the collection again.") from None
+    if header.get("format") != FORMAT or set(tensors) != {"vectors"} or tensors["vectors"]["dtype"] != "F32":
+        raise EncoderError("The file of vectors is no collection of Encoderscope: choose the file that you saved.")
+    vectors = np.frombuffer(tensors["vectors"]["data"], dtype="<f4").reshape(tensors["vectors"]["shape"])
+    if len(texts) != len(vectors) or header.get("texts") != _digest(texts):
+        raise EncoderError("The two files do not belong together: choose the texts and the vectors of one collection.")
+    if vectors.ndim != 2 or not np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3):
+        raise EncoderError("The vectors do not have norm 1: save the collection again.")
+    return Collection(texts, vectors, header.get("model", ""))
+
+
+def _texts(parquet: bytes) -> tuple[str, ...]:
+    """Every value of the column "text", an empty one too: each has a vector."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        texts = pq.read_table(io.BytesIO(parquet), columns=["text"]).column("text").to_pylist()
+    except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
+        raise EncoderError(f"The file of texts is damaged: {str(error)[:100]}. Save the collection again.") from None
+    if not all(isinstance(text, str) for text in texts):
+        raise EncoderError("The file of texts is no collection of Encoderscope: choose the file that you saved.")
+    return tuple(texts)
+
+
+def _digest(texts: Sequence[str]) -> str:
+    """One text ends where the next begins: each is hashed with its length."""
+    digest = hashlib.sha256()
+    for text in texts:
+        encoded = text.encode("utf-8", "replace")
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    return digest.hexdigest()
+
+
+def _header(safetensors: bytes) -> dict[str, str]:
+    """The text values of a safetensors header. ValueError if there are none."""
+    import json
+
+    length = int.from_bytes(safetensors[:8], "little")
+    found = json.loads(safetensors[8 : 8 + length]).get("__metadata__", {})
+    if not isinstance(found, dict):
+        raise ValueError("its header holds no text")
+    return found

@@ -1,0 +1,72 @@
+"""The texts of a file: what is read, and what is named as left out."""
+
+import io
+
+import pandas as pd
+import pytest
+
+from encoder import EncoderError
+from encoder.search import Limits, read_texts
+
+
+def parquet(**columns: list) -> bytes:
+    file = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(file, index=False)
+    return file.getvalue()
+
+
+def test_a_text_a_line():
+    read = read_texts("\ufeffone\n\n  two \r\nthrée".encode(), "a.TXT")
+    assert read.texts == ("one", "two", "thrée")
+    assert not read.problems
+
+
+def test_broken_lines_are_named_by_number():
+    read = read_texts(b"one\n\xff\xfe\nthree\n" + b"x" * 21, "a.txt", Limits(characters=20))
+    assert read.texts == ("one", "three")
+    assert [problem.split(":")[0] for problem in read.problems] == ["Line 2", "Line 4"]
+
+
+@pytest.mark.parametrize(
+    ("content", "texts", "lines"),
+    [
+        (b'id,text\n1,"a, b"\n2\n3,"two\nlines"\n', ("a, b", "two\nlines"), ["Line 3"]),
+        (b"a,b\nc,d\n", ("a", "c"), []),
+        (b"Sentence\nok\n\xff\nalso\n", ("ok", "also"), ["Line 3"]),
+        (b'text\none\n"two"x\nthree\n', ("one", "three"), ["Line 3"]),
+    ],
+)
+def test_rows_of_a_csv_file(content: bytes, texts: tuple[str, ...], lines: list[str]):
+    read = read_texts(content, "a.csv")
+    assert read.texts == texts
+    assert [problem.split(":")[0] for problem in read.problems] == lines
+
+
+def test_rows_of_a_parquet_file():
+    read = read_texts(parquet(n=[1, 2, 3], label=["x", "y", "z"], text=["one", None, "three"]), "a.parquet")
+    assert read.texts == ("one", "three")
+    assert [problem.split(":")[0] for problem in read.problems] == ["Row 2"]
+    assert read_texts(parquet(n=[1], label=["x"]), "a.parquet").texts == ("x",)
+
+
+def test_texts_beyond_the_limit_are_named():
+    read = read_texts(b"a\nb\nc\nd", "a.txt", Limits(texts=2))
+    assert read.texts == ("a", "b")
+    assert len(read.problems) == 1
+    assert read.problems[0].startswith("Line 3")
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "match"),
+    [
+        (b"a", "a.docx", r"\.txt, \.csv, \.parquet"),
+        (b"abc", "a.txt", "limit"),
+        (b" \n", "a.txt", "no text"),
+        (b"PA", "a.parquet", "damaged"),
+        (parquet(n=[1]), "a.parquet", "No column"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_a_sentence(data: bytes, name: str, match: str):
+    limits = Limits(file_bytes=2) if data == b"abc" else None
+    with pytest.raises(EncoderError, match=match):
+        read_texts(data, name, limits)
