@@ -21,7 +21,7 @@ _KINDS = {"q": "q", "k": "k", "v": "v", "mixing": "v"}
 def show(view: View, block: ArchitectureBlock, token: int) -> None:
     """Shapes, counts, the tensor, and a button to the step that explains the block."""
     where = "" if block.layer is None else f" in layer {block.layer}"
-    st.subheader(f"{block.title}{where}", anchor=False)
+    st.header(f"{block.title}{where}", anchor=False)
     facts = [f"In: {shape_words(block.inputs)}.", f"Out: {shape_words(block.outputs)}."]
     if block.detail:
         facts.insert(0, sidebar.plain(f"{block.detail[:1].upper()}{block.detail[1:]}."))

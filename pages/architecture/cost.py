@@ -39,9 +39,9 @@ def show(view: View, bytes_each: int) -> Cost:
         "count as if written out; the model's fused attention stores only a part at a time. This page counts 5 "
         "FLOPs per number in a softmax, 7 in a norm and 1 to 8 in an activation."
     )
-    st.subheader("Length from which attention costs more", anchor=False)
+    st.header("Length from which attention costs more", anchor=False)
     _crossover(view)
-    st.subheader("Measured on this machine", anchor=False)
+    st.header("Measured on this machine", anchor=False)
     _measured(view)
     return found
 

@@ -30,7 +30,7 @@ def show(view: View) -> dict[str, go.Figure]:
         word = np.array([one.on_average_word() for one in every])
         name = labels[here.opening]
         with left:
-            st.subheader("Layer by layer", anchor=False)
+            st.header("Layer by layer", anchor=False)
             drawn["Layer by layer"] = shares_by_layer(
                 opening[:, 0], opening[:, 1], word[:, 1], selected=view.layer, opening=name
             )
@@ -44,7 +44,7 @@ def show(view: View) -> dict[str, go.Figure]:
             )
             st.markdown(_about_layers(opening, word, plain(name)))
     with right:
-        st.subheader(f"Layer {view.layer}, all heads", anchor=False)
+        st.header(f"Layer {view.layer}, all heads", anchor=False)
         part = token_rows.part(view.trace.n_real, view.j, "moves")
         bars = shares_by_token(
             here.attention_share[part], here.norm_weighted_share[part], labels, first=part.start, selected=view.j

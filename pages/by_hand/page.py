@@ -68,7 +68,7 @@ def calculation(base: Inputs, inputs: Inputs) -> tuple[Inputs, Calculation | Non
     problem = st.container()
     places, edited = [], {}
     for section in SECTIONS:
-        st.subheader(section.title, anchor=False)
+        st.header(section.title, anchor=False)
         st.markdown(section.text)
         left, right = st.columns([1, 1], gap="medium")
         with left:

@@ -19,6 +19,11 @@ if (!window.__encoderscopeFrame) {
     const opener = document.querySelector('[data-testid="stExpandSidebarButton"]');
     (opener?.querySelector("button") ?? opener)?.click();
   });
+  // Streamlit gives the place for a file both a name and the role "presentation", which contradict each other.
+  new MutationObserver(() => {
+    const zone = document.querySelector('[data-testid="stFileUploaderDropzone"][role="presentation"]');
+    zone?.removeAttribute("role");
+  }).observe(document.body, { childList: true, subtree: true });
   let bare = false; // a page was just opened, and its address does not hold the view yet
   const push = history.pushState.bind(history);
   history.pushState = (state, unused, url) => {

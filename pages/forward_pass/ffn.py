@@ -46,7 +46,7 @@ def show(view: View, params: Params) -> None:
     st.markdown(f"The products of neuron {place.neuron}, the largest first:")
     st.plotly_chart(term_bars(step.terms), height=220, key="neuron-terms", alt="The products of the selected neuron.")
     _tokens_of_neuron(view, place)
-    st.subheader(f"FFN down-projection to {config.d_model} numbers", anchor=False)
+    st.header(f"FFN down-projection to {config.d_model} numbers", anchor=False)
     left, right = st.columns([1, 1], gap="medium")
     with left:
         st.markdown(

@@ -43,7 +43,7 @@ def show(view: View, params: Params) -> None:
                 f"by D − 1. ε = {step.norm.eps:g}."
             )
     if step.norm is not None:
-        st.subheader("LayerNorm, RMSNorm and BatchNorm", anchor=False)
+        st.header("LayerNorm, RMSNorm and BatchNorm", anchor=False)
         _three_norms(view, place, step.norm.name)
 
 

@@ -31,14 +31,14 @@ def show(view: View, params: Params) -> None:
     )
     selection.place_bar(view, place, query="Token", component=view.loaded.config.d_model)
     stages = _journey(view, place)
-    st.subheader("All layers in one plane", anchor=False)
+    st.header("All layers in one plane", anchor=False)
     _plane(view, place, stages, params.stage)
-    st.subheader("One vector for the sentence", anchor=False)
+    st.header("One vector for the sentence", anchor=False)
     kind = state.segmented(PlaceParams.pooling, "Pooling", POOLINGS)
     _pooling(view, explain.pooled(view.trace, kind, place))
-    st.subheader("Similarity with a second sentence", anchor=False)
+    st.header("Similarity with a second sentence", anchor=False)
     _similarity(view, kind)
-    st.subheader("All steps together", anchor=False)
+    st.header("All steps together", anchor=False)
     _chain(view)
 
 

@@ -26,7 +26,7 @@ def main() -> None:
     view = current_view()
     chosen = state.segmented(Params.step, "Step", NUMBERED, label_visibility="collapsed")
     place = [step.key for step in STEPS].index(chosen)
-    st.subheader(STEPS[place].question, anchor=False)
+    st.header(STEPS[place].question, anchor=False)
     SHOW[chosen](view, state.read(Params))
     neighbours(place)
     export_step(view, state.read(Params))

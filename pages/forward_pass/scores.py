@@ -44,9 +44,9 @@ def show(view: View, params: Params) -> None:
         key="score-products",
         alt=f"The {config.d_head} products of query and key, and their running sum.",
     )
-    st.subheader("Why divide by √K", anchor=False)
+    st.header("Why divide by √K", anchor=False)
     _scaling(view, place)
-    st.subheader("The causal mask of a decoder", anchor=False)
+    st.header("The causal mask of a decoder", anchor=False)
     _masks(view, place)
 
 

@@ -38,7 +38,7 @@ def show(view: View, params: Params) -> None:
         formulas.show_step(step.formula)
         selection.check_toggle(view, lambda reference: (*step.check(reference), *heads.check(reference)))
         step_button(f"How the value of {j} is computed", "qkv", pair(place) | {Params.vector: "v"}, key="to-v")
-    st.subheader("Output projection W_O", anchor=False)
+    st.header("Output projection W_O", anchor=False)
     _heads(view, heads)
 
 

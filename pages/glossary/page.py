@@ -25,7 +25,7 @@ def main() -> None:
     left, right = st.columns(2, gap="large")
     for number, (group, terms) in enumerate(GROUPS.items()):
         with left if number < 2 else right:
-            st.subheader(group, anchor=False)
+            st.header(group, anchor=False)
             for term in terms:
                 show(term, f"term-{term.key}")
     next_page("heads", "Attention heads, where most of these words are used")

@@ -115,7 +115,7 @@ def over_depth(frame: pd.DataFrame, measurements: list[gradients.Measurement], s
             rows = last[(last.placement == placement) & (last.depth == depths[0])]
             through = float(rows.gradient_norm.mean())
             theory[placement] = (depths, gradients.theorem_line(depths, placement, setting.d_model, through))
-    st.subheader("The last layer, by depth", anchor=False)
+    st.header("The last layer, by depth", anchor=False)
     st.plotly_chart(
         drawn.last_layer_gradients(frame, theory), key="gradients-depth", height=380, config={"displaylogo": False},
         alt="Gradient norm of the last layer over the number of layers, both logarithmic, a line for each placement.",
@@ -154,14 +154,14 @@ def by_layer(frame: pd.DataFrame, setting: gradients.Setting, depths: list[int])
     rows = frame[frame.depth == depth]
     left, right = st.columns(2, gap="medium")
     with left:
-        st.subheader(f"Gradients in all {depth} layers", anchor=False)
+        st.header(f"Gradients in all {depth} layers", anchor=False)
         st.plotly_chart(
             drawn.layer_gradients(rows), key="gradients-layers", height=320, config={"displaylogo": False},
             alt=f"Gradient norm of each of {depth} layers on a logarithmic axis, a line for each placement.",
         )  # fmt: skip
         st.caption(first_and_last(rows, depth))
     with right:
-        st.subheader("Squared norm of the residual stream", anchor=False)
+        st.header("Squared norm of the residual stream", anchor=False)
         st.plotly_chart(
             drawn.squared_norms(rows, bounds=setting.is_theory), key="gradients-norms", height=320,
             config={"displaylogo": False},

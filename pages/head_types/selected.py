@@ -11,7 +11,7 @@ from pages.head_types.heads import Heads, reason
 
 def draw(view: View, found: Heads) -> None:
     """The selected head beside the table, the maps or the points."""
-    st.subheader(f"L{view.layer} H{view.head}", anchor=False)
+    st.header(f"L{view.layer} H{view.head}", anchor=False)
     st.markdown(_types(view, found))
     trace = view.trace
     if trace.n_tokens <= map_window.EXACT_TOKENS:

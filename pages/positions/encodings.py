@@ -24,7 +24,7 @@ def encodings(view: View, tables: Tables) -> None:
     """The vectors as maps, then their similarity by position and by distance."""
     config = view.loaded.config
     if tables and config.position not in tables:
-        st.subheader("For comparison: sines and cosines", anchor=False)
+        st.header("For comparison: sines and cosines", anchor=False)
         st.markdown("This **sinusoidal** encoding has the width of the model, but the model does not add it.")
     if tables:
         heatmaps(view, tables)
@@ -84,7 +84,7 @@ def how_to_read(view: View, kind: str) -> str:
 
 def similarity(view: View, tables: Tables) -> None:
     """The similarity of each two positions, as maps and as curves by distance."""
-    st.subheader("How similar are two positions?", anchor=False)
+    st.header("How similar are two positions?", anchor=False)
     unit = state.segmented(
         Params.product,
         "Similarity",

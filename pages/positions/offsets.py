@@ -68,7 +68,7 @@ def pair_by_offset(view: View, farthest: int) -> None:
     near = positions.turned_products(view.trace, view.layer, view.head, query, key, abs(offset))
     at_offset = {int(one): float(product) for one, product in zip(*near, strict=True)}
     best = int(products.argmax())
-    st.subheader(f":blue[{query_name}] and :red[{key_name}] at every offset", anchor=False)
+    st.header(f":blue[{query_name}] and :red[{key_name}] at every offset", anchor=False)
     st.plotly_chart(
         figures.distance_curve(
             {"q · k": pd.DataFrame({"distance": offsets, "mean": products})},
@@ -100,7 +100,7 @@ def relative_bias(view: View, farthest: int) -> None:
         return
     offsets, biases = found
     bias = biases[view.head]
-    st.subheader("Added to the scores for the offset", anchor=False)
+    st.header("Added to the scores for the offset", anchor=False)
     heads, head = st.columns(2, gap="medium")
     with heads:
         plot(

@@ -78,7 +78,7 @@ def teachers() -> None:
                 st.markdown(f"**Expected observation.** {lesson.observation}\n\n**Answer.** {lesson.answer}")
         with st.expander("Serve a class"):
             st.markdown("One machine serves all: start the app with this line and give out the address that it prints.")
-            st.code(ways.CLASSROOM, language="bash")
+            st.code(ways.CLASSROOM, language="bash", wrap_lines=True)
             st.markdown("A link holds a whole view. Nobody sees what others type.")
 
 
@@ -92,7 +92,7 @@ def researchers() -> None:
                 "A text of any length: paste it. A longer text than the model takes is read in sliding windows. "
                 "“Export and share”, at the end of each page, has CSV, Parquet, a report and these lines:"
             )
-            st.code(ways.PYTHON, language="python")
+            st.code(ways.PYTHON, language="python", wrap_lines=True)
 
 
 main()

@@ -299,7 +299,7 @@ def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callab
     page.reload()
     page.locator(DRAWN["map"]).wait_for()
     settle(page)
-    chip, heading = page.locator(".st-key-heads-head .enc-chip"), page.locator(".st-key-heads-head h3")
+    chip, heading = page.locator(".st-key-heads-head .enc-chip"), page.locator(".st-key-heads-head :is(h2, h3)")
     expect(chip).to_be_hidden()
     drawn_is(1, 8)
 

@@ -67,7 +67,7 @@ def seen(page: Page) -> dict[str, object]:
     page.wait_for_function("() => document.querySelectorAll('.stMain .katex').length > 0")
     formulas = page.locator(".stMain .katex annotation").all_text_contents()
     return {
-        "question": page.locator(".stMain h3").first.inner_text(),
+        "question": page.locator(".stMain h2, .stMain h3").first.inner_text(),
         "formulas": [re.sub(r"#\w{6}", "", formula) for formula in formulas],
         "place": page.locator(".stMain [data-baseweb=select]").all_inner_texts(),
         "components": [box.input_value() for box in page.locator(".stMain input[type=number]").all()],

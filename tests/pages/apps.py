@@ -59,7 +59,7 @@ def numbers(text: str) -> list[int]:
 
 def words(app: AppTest) -> str:
     """Everything that the page says in running text."""
-    return "\n".join(element.value for kind in ("markdown", "caption", "subheader") for element in app.get(kind))
+    return "\n".join(element.value for kind in ("markdown", "caption", "header", "subheader") for element in app.get(kind))
 
 
 def assert_well(app: AppTest) -> None:
@@ -74,7 +74,7 @@ def assert_well(app: AppTest) -> None:
 
 def written(app: AppTest) -> str:
     """The page's running text, without Markdown's escapes."""
-    texts = [element.value for kind in ("markdown", "caption", "subheader") for element in app.get(kind)]
+    texts = [element.value for kind in ("markdown", "caption", "header", "subheader") for element in app.get(kind)]
     return "\n".join(texts).replace("\\", "")
 
 

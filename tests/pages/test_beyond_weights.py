@@ -25,7 +25,7 @@ def minilm() -> encoder.TextEncoder:
 
 def written(app: AppTest) -> str:
     """The page's running text, without Markdown's escapes."""
-    texts = [element.value for kind in ("markdown", "caption", "subheader") for element in app.main.get(kind)]
+    texts = [element.value for kind in ("markdown", "caption", "header", "subheader") for element in app.main.get(kind)]
     return "\n".join(texts).replace("\\", "")
 
 
