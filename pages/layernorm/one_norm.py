@@ -18,7 +18,7 @@ def one_token(selected: Selected) -> Figures:
     """The selected token in the selected LayerNorm."""
     token_label = selected.trace.labels[selected.token]
     place = f"(token {selected.token}) at {selected.label}"
-    st.subheader(f"{plain(token_label)} {place}", anchor=False)
+    st.header(f"{plain(token_label)} {place}", anchor=False)
     component, step = selected.shown_component, selected.step
     bars = figures.norm_steps(step.input, step.normalised, step.output, selected=component)
     # Narrow screens stack the columns: the picture comes before the formula.
@@ -80,7 +80,7 @@ def gain_and_bias(selected: Selected) -> Figures:
     """Gain and bias of the selected LayerNorm; a sentence where they change nothing."""
     norm, found = selected.trace.norms[selected.norm], norms.parameters(selected.trace, selected.norm)
     title = f"Gain of {selected.label}" if norm.bias is None else f"Gain and bias of {selected.label}"
-    st.subheader(title, anchor=False)
+    st.header(title, anchor=False)
     if found.plain:
         st.markdown(plain_in_words(selected, found))
         return {}

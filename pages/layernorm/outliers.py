@@ -27,7 +27,7 @@ SOURCES = (
 def outlier_dimensions(selected: Selected) -> Figures:
     """The size of every component before the selected LayerNorm, and of the largest ones before all of them."""
     title = f"Outlier dimensions before {selected.label}"
-    st.subheader(title, anchor=False)
+    st.header(title, anchor=False)
     found: norms.OutlierDimensions = selected.view.derived("outlier dimensions", norms.outlier_dimensions)
     here = found.at(selected.norm)
     st.markdown(outliers_in_words(selected, here))

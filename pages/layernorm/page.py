@@ -7,6 +7,7 @@ import streamlit as st
 from encoder import figures
 from encoder.measure import norms
 from pages.core.frame import current_view, heading
+from pages.core.glossary import linked
 from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.core.selection import PlaceParams
@@ -36,7 +37,7 @@ def main() -> None:
     heading()
     opening = st.container()
     part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
-    opening.markdown(introduction(part))
+    opening.markdown(linked(introduction(part)))
     slider, options = st.columns([3, 2], gap="medium")
     with slider:
         norm = chosen_norm()

@@ -37,7 +37,7 @@ def overview(selected: Selected) -> Figures:
     drawn = {}
     for moment, (mean, std) in {"before": statistics.before, "after": statistics.after}.items():
         title = f"{moment.title()} each LayerNorm"
-        st.subheader(title, anchor=False)
+        st.header(title, anchor=False)
         rounding = statistics.rounding * float(std.max())
         maps = {
             "mean": figures.norm_means(mean[:, part], names, labels, zero_below=rounding, **place),
@@ -105,7 +105,7 @@ def after_in_words(statistics: NormStatistics) -> str:
 
 def three_norms(selected: Selected) -> Figures:
     """Means and standard deviations of every token under the three normalisations."""
-    st.subheader("LayerNorm, RMSNorm, BatchNorm", anchor=False)
+    st.header("LayerNorm, RMSNorm, BatchNorm", anchor=False)
     st.markdown(
         f"The vectors before {selected.label}, normalised in three ways, without gain and bias.\n"
         "- **LayerNorm** uses one token: it sets the mean to 0 and the standard deviation to 1.\n"

@@ -10,6 +10,7 @@ from encoder.figures.words import word_bars
 from encoder.mlm import MaskedPrediction
 from pages.core import cache
 from pages.core.frame import current_view, heading
+from pages.core.glossary import opening
 from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.core.url_state import state
@@ -32,7 +33,7 @@ def main() -> None:
     heading()
     chosen = shown(view, state.read(Params))
     mask = plain(chosen.mask)
-    st.markdown(
+    opening(
         f"You see the words that the model predicts at **{mask}**, with their probabilities.  \n"
         "Hide a word of your sentence, and look at its rank among all words of the vocabulary.  \n"
         "Encoders such as BERT learn by this task: predict hidden tokens from the tokens on both sides."
@@ -125,7 +126,7 @@ def show(placements: dict[str, str], by_mask: list[Predictions], top: int, chose
     for index, predictions in enumerate(by_mask[:MOST_MASKS]):
         if len(by_mask) > 1:
             position = next(iter(predictions.values())).position
-            st.subheader(f"Mask {index + 1} (token {position})", anchor=False)
+            st.header(f"Mask {index + 1} (token {position})", anchor=False)
         hidden = chosen.hidden if len(by_mask) == 1 else ""
         bars(index, top, placements, predictions, hidden)
         st.caption(" ".join([*in_words(predictions, top), *rank_in_words(predictions, hidden)]))

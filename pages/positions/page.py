@@ -13,6 +13,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import positions
 from pages.core import formulas, token_names, token_rows
 from pages.core.frame import current_view, heading
+from pages.core.glossary import opening
 from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.core.url_state import state
@@ -80,9 +81,9 @@ trace, config = view.trace, view.loaded.config
 
 def main() -> None:
     heading()
-    st.markdown(INTRODUCTION)
+    opening(INTRODUCTION)
     reversed_order()
-    st.subheader("How this model encodes positions", anchor=False)
+    st.header("How this model encodes positions", anchor=False)
     st.markdown(encoding_in_words())
     if said := details():
         st.caption(said)
@@ -145,7 +146,7 @@ def chosen_positions() -> int:
 
 def reversed_order() -> None:
     """What the order of the words changes: the cosine of every token's two output vectors."""
-    st.subheader("The same words in reverse order", anchor=False)
+    st.header("The same words in reverse order", anchor=False)
     if trace.n_tokens > MOST_REVERSED:
         st.caption(
             f"This text has {trace.n_tokens:,} tokens, and the page runs at most {MOST_REVERSED:,} in reverse order. "

@@ -69,7 +69,7 @@ def open_head(event: GridEvent) -> None:
 def one_head(view: View, traces: PairTraces, moved: float) -> None:
     """The selected head: both maps and their difference, or one map whose placement you switch."""
     layer, head = view.layer, view.head
-    st.subheader(f"L{layer} H{head} in both placements", anchor=False)
+    st.header(f"L{layer} H{head} in both placements", anchor=False)
     found = traces.of_both(("difference", layer, head), lambda a, b: stream.map_difference(a, b, layer, head))
     shown = state.segmented(Params.maps, "Maps", MAPS, label_visibility="collapsed")
     st.markdown(differences(view, found, traces.trace("pre").labels, moved))

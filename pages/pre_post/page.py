@@ -6,7 +6,7 @@ import streamlit as st
 
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
-from pages.core import norm_pair
+from pages.core import glossary, norm_pair
 from pages.core.formulas import number
 from pages.core.frame import current_view, heading
 from pages.core.links import next_page
@@ -33,7 +33,7 @@ def main() -> None:
     diagrams(traces.trace("pre").config.n_layers)
     part = state.segmented(Params.sides, "What to compare", TITLES, label_visibility="collapsed")
     if part == "curves":
-        opening.markdown(recorded.INTRODUCTION)
+        opening.markdown(glossary.linked(recorded.INTRODUCTION))
         recorded.recorded_training()
     else:
         with opening:
@@ -46,7 +46,7 @@ def main() -> None:
 
 def introduction(traces: PairTraces, look_for: str) -> None:
     """What the page shows, what to look for, and what a difference may mean."""
-    st.markdown(
+    glossary.opening(
         f"You see one sentence in **{traces.name('pre')}** with pre-norm (teal, circles) and "
         f"**{traces.name('post')}** with post-norm (orange, squares).  \n{look_for}  \n{what_differs(traces)}"
     )

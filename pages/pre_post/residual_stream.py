@@ -39,7 +39,7 @@ def residual_stream(view: View, traces: PairTraces) -> None:
 
 def chart(figure: go.Figure, title: str, alt: str, caption: str, key: str) -> Pictures:
     """A picture with its title above and its caption below."""
-    st.subheader(title, anchor=False)
+    st.header(title, anchor=False)
     st.plotly_chart(figure, key=key, height=300, alt=alt, config={"displaylogo": False})
     st.caption(caption)
     return {title: figure}
@@ -117,7 +117,7 @@ def entropies(entropy: dict[str, np.ndarray], n_tokens: int) -> Pictures:
 
 def layer_norms(found: Measures) -> Pictures:
     """The input of every LayerNorm, and its gain."""
-    st.subheader("Input and gain of each LayerNorm", anchor=False)
+    st.header("Input and gain of each LayerNorm", anchor=False)
     labels = {p: [figures.norm_label(name) for name in f.norms] for p, f in found.items()}
     rows = {
         "mean of the input": {p: (labels[p], f.norm_mean, None) for p, f in found.items()},

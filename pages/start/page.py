@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.core import frame, links, sidebar
+from pages.core.glossary import opening
 from pages.core.url_state import state
 from pages.core.view import EXAMPLES, ViewParams
 from pages.start import picture, ways
@@ -25,7 +26,7 @@ _EXAMPLE = "start-example"
 def main() -> None:
     st.html(f"<style>{STYLE}</style>")
     frame.heading()
-    st.markdown(
+    opening(
         "Type a sentence: a real encoder, all-MiniLM-L6-v2 with 6 layers of 12 heads, runs on it, and every number on "
         "these pages is computed from it."
     )

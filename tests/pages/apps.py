@@ -59,7 +59,9 @@ def numbers(text: str) -> list[int]:
 
 def words(app: AppTest) -> str:
     """Everything that the page says in running text."""
-    return "\n".join(element.value for kind in ("markdown", "caption", "header", "subheader") for element in app.get(kind))
+    return "\n".join(
+        element.value for kind in ("markdown", "caption", "header", "subheader") for element in app.get(kind)
+    )
 
 
 def assert_well(app: AppTest) -> None:

@@ -21,7 +21,7 @@ def test_one_layernorm_in_detail(minilm: encoder.TextEncoder) -> None:
     assert_well(app)
     norm = minilm.trace(text).norms[name]
     shown = written(app)
-    assert any("cat (token 2)" in heading.value and "L2 FFN" in heading.value for heading in app.subheader)
+    assert any("cat (token 2)" in heading.value and "L2 FFN" in heading.value for heading in app.header)
     assert f"| before | {number(float(norm.mean[token]))} | {number(float(norm.std[token]))} |" in shown
     assert "| normalised | 0.000 | 1.000 |" in shown
     mean, std = float(norm.output[token].mean()), float(norm.output[token].std(correction=0))
@@ -39,7 +39,7 @@ def test_the_slider_goes_through_the_layernorms() -> None:
     slider.set_value("layers.4.attention_norm").run()
     assert_well(app)
     assert app.query_params["at"] == "layers.4.attention_norm"
-    assert any("L4 attention" in heading.value for heading in app.subheader)
+    assert any("L4 attention" in heading.value for heading in app.header)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_pre_norm_has_a_final_layernorm() -> None:
     app = visit("layernorm", model="scratch", norm="pre", layers="2", at="final_norm", norm_part="one")
     assert_well(app)
     assert "**pre-norm**" in written(app)
-    assert any("final LayerNorm" in heading.value for heading in app.subheader)
+    assert any("final LayerNorm" in heading.value for heading in app.header)
 
 
 def test_the_range_of_gain_and_bias(minilm: encoder.TextEncoder) -> None:

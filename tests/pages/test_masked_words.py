@@ -114,10 +114,10 @@ def test_the_rank_of_a_word_in_any_spelling_of_the_vocabulary(word: str, rank: i
 def test_several_masks_and_one_that_was_cut() -> None:
     app = visit("masked_words", model="twin-pre", text="a [MASK] and a [MASK]")
     assert_well(app)
-    assert [heading.value for heading in app.subheader] == ["Mask 1 (token 2)", "Mask 2 (token 5)"]
+    assert [heading.value for heading in app.header] == ["Mask 1 (token 2)", "Mask 2 (token 5)"]
     app = visit("masked_words", model="twin-pre", text="word " * 200 + "[MASK]")
     assert_well(app)
     assert "[MASK]" in noted(app, "edit")
     app = visit("masked_words", model="twin-pre", text="[MASK] " * 30)
     assert_well(app)
-    assert len(app.subheader) == 8
+    assert len(app.header) == 8
