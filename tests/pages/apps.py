@@ -76,8 +76,7 @@ def assert_well(app: AppTest) -> None:
 
 def written(app: AppTest) -> str:
     """The page's running text, without Markdown's escapes."""
-    texts = [element.value for kind in ("markdown", "caption", "header", "subheader") for element in app.get(kind)]
-    return "\n".join(texts).replace("\\", "")
+    return words(app).replace("\\", "")
 
 
 def press(app: AppTest, label: str) -> None:
