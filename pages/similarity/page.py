@@ -37,7 +37,7 @@ def show(view: View, params: Params, found: similarity.Attribution) -> None:
     """The map, the measures beside it, and the export panel."""
     cells = similarity.word_cells(found) if params.words else similarity.token_cells(found)
     map.draw(found, cells, params)
-    st.subheader("What people use instead", anchor=False)
+    st.header("What people use instead", anchor=False)
     agreement = None
     try:
         measured = attributed.methods(view, attributed.asked(view, params), found)

@@ -23,7 +23,7 @@ def open_or_save(group: runs.RunGroup) -> None:
     usable = [name for name, view in views.items() if view.step and not view.diverged]
     if not usable:
         return
-    st.subheader("Open or save the models", anchor=False)
+    st.header("Open or save the models", anchor=False)
     for column, (name, view) in zip(columns(len(views)), views.items(), strict=False):
         if name not in usable:
             column.caption(f"{name} has no usable weights.")

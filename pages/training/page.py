@@ -14,6 +14,7 @@ from encoder.train.run_view import HeldOut
 from encoder.train.tasks import TASKS, make
 from pages.core import placement_toggle, sidebar
 from pages.core.frame import heading
+from pages.core.glossary import opening
 from pages.core.links import next_page
 from pages.core.view import state
 from pages.training import live, runs
@@ -26,7 +27,7 @@ def main() -> None:
     if runs.opened():
         st.switch_page("pages/heads/page.py")
     heading()
-    st.markdown(
+    opening(
         "You see small encoders learn a task: their loss, their accuracy, and the attention of each head.  \n"
         "Look for the step from which a head attends most to the token with the answer. Compare the runs.  \n"
         "All runs share one seed. Differences suggest an effect of norms, warm-up or positions; they may be chance."
