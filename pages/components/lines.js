@@ -76,12 +76,12 @@ class LinesView extends Drawing {
   }
 
   fillSides() {
-    const filled = JSON.stringify([this.tokens, this.header.names]);
+    const filled = JSON.stringify([this.tokens, this.header.names, this.theme.scale]);
     if (filled === this.filled) return;
     this.filled = filled;
     this.at = null;
     this.most = Math.max(this.count(QUERY), this.count(KEY));
-    this.row = this.most > 256 ? 15 : this.most > 48 ? 18 : 21;
+    this.row = Math.round((this.most > 256 ? 15 : this.most > 48 ? 18 : 21) * this.theme.scale);
     const style = `height:${this.row}px; line-height:${this.row}px`;
     this.rows = this.sides.map((element, side) => {
       const rows = this.tokens[side].map((token, place) => {

@@ -5,7 +5,7 @@ import { gestures } from "./finger.js";
 import { moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
 import { fadeOut, fadingPicture } from "./plot_fade.js";
 import { fitLabels, hideCovered } from "./plot_labels.js";
-import { plotLayout } from "./plot_layout.js";
+import { plotLayout, withType } from "./plot_layout.js";
 import { listenToPlotly, listenToPointer } from "./plot_pointer.js";
 import { readZoom, settleZoom, showZoom } from "./plot_zoom.js";
 import { loadPlotly, plotlyConfig } from "./plotly.js";
@@ -144,7 +144,7 @@ class PlotView extends Drawing {
   }
 
   traces() {
-    return this.figure.data.map((trace, number) => {
+    return withType(this.figure.data, this.theme.scale).map((trace, number) => {
       if (trace.hoverinfo === "skip") return trace;
       if (!this.maps.some((map) => map.number === number)) return this.disambiguate(trace);
       // `onHover` draws a cell's label: Plotly knows only the tokens that have a tick.

@@ -18,7 +18,7 @@ export function tickLabels(plot, name) {
   const [low, high] = drawn?.range ? [...drawn.range].sort((a, b) => a - b) : [-Infinity, Infinity];
   const inWindow = all.filter((position) => position >= low && position <= high);
   const length = drawn?._length || (name[0] === "x" ? plot.width : plot.header.height) * 0.75;
-  const most = Math.max(2, Math.min(MOST_LABELS, Math.floor(length / LABEL_PITCH)));
+  const most = Math.max(2, Math.min(MOST_LABELS, Math.floor(length / (LABEL_PITCH * plot.theme.scale))));
   let step = 1;
   while (inWindow.length / step > most) step *= 2;
   const first = all.indexOf(inWindow[0]);

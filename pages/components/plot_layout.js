@@ -15,7 +15,20 @@ export function plotLayout(plot) {
   // A finger scrolls the page: on a touch screen the mode bar switches zooming on.
   if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
   for (const name of Object.keys(plot.labels)) layout[name] = { ...given[name], ...tickLabels(plot, name) };
-  return layout;
+  return withType(layout, plot.theme.scale);
+}
+
+// A part of a figure with all of its fonts enlarged.
+export function withType(part, scale) {
+  if (scale === 1) return part;
+  const enlarge = (node) => {
+    if (node === null || typeof node !== "object" || ArrayBuffer.isView(node)) return node;
+    if (Array.isArray(node)) return node.map(enlarge);
+    const larger = ([key, value]) =>
+      /font$/.test(key) && value?.size ? [key, { ...value, size: value.size * scale }] : [key, enlarge(value)];
+    return Object.fromEntries(Object.entries(node).map(larger));
+  };
+  return enlarge(part);
 }
 
 function plotHeight(plot) {

@@ -44,7 +44,8 @@ export function readTheme(element) {
   const style = getComputedStyle(element);
   const read = ([name, otherwise]) => style.getPropertyValue(`--st-${name}`).trim() || otherwise;
   const theme = Object.fromEntries(Object.entries(COLOURS).map(([name, place]) => [name, read(place)]));
-  return { ...theme, dark: luminance(rgb(theme.background)) < 0.4 };
+  const scale = Number(style.getPropertyValue("--enc-type")) || 1; // of type; larger in presentation mode
+  return { ...theme, scale, dark: luminance(rgb(theme.background)) < 0.4 };
 }
 
 // A CSS colour as [red, green, blue, opacity], 0 to 255.

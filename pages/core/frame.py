@@ -20,6 +20,7 @@ from pages.core import (  # noqa: F401 - head_measures and selection register va
     long_text,
     mobile_bar,
     placement_toggle,
+    presentation,
     selection,
     sidebar,
     unknown_words,
@@ -73,6 +74,8 @@ def run(
     st.session_state.pop(_VIEW, None)
     state.begin()
     go_on = placement_toggle.before_sidebar(page)
+    with area:
+        presentation.draw()
     try:
         if uses:
             _with_sidebar(page, area, go_on, uses, pads)

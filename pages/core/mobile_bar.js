@@ -1,11 +1,12 @@
 // Streamlit's text area runs on Ctrl+Enter; people press Enter. When a visitor opens a page, Streamlit pushes the
 // address without the view, which is added a moment later. Without this script, the first Back would lead from the
 // whole address to the one without the view, and nothing would change.
-import { listenToBar } from "./page_keys.js";
+import { listenToBar, listenToPresenter } from "./page_keys.js";
 
 if (!window.__encoderscopeFrame) {
   window.__encoderscopeFrame = true;
   listenToBar();
+  listenToPresenter();
   document.addEventListener("keydown", (event) => {
     const field = event.target;
     if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing) return;

@@ -24,7 +24,7 @@ STYLE = f"""
   [data-testid="stLayoutWrapper"]:has(> .st-key-page-names) {{
     position: sticky; top: 0; z-index: 999991; pointer-events: none; margin-bottom: -1.25rem;
   }}
-  .st-key-page-names {{ background: var(--st-background-color, Canvas); margin-right: 3rem; }}
+  .st-key-page-names {{ background: var(--st-background-color, Canvas); margin-right: 5rem; }}
   .stApp:has([data-testid="stExpandSidebarButton"]) .enc-pages {{ margin-left: 2.5rem; }}
   .enc-pages {{ display: flex; gap: 0.6rem; height: 4.25rem; align-items: end; pointer-events: auto;
     font-size: 0.8125rem; line-height: 1.5rem; white-space: nowrap; overflow-x: auto; scrollbar-width: none; }}

@@ -1,4 +1,5 @@
-// The bar of page names: a click presses Streamlit's own link of that page, which keeps the session.
+// The bar of page names, and the keys of presentation mode. A click on a name presses Streamlit's own link of that page,
+// which keeps the session.
 const ownLink = (path) =>
   [...document.querySelectorAll('[data-testid="stSidebarNavLink"]')].find((link) =>
     new URL(link.href).pathname === path
@@ -12,5 +13,25 @@ export function listenToBar() {
     if (!own) return;
     event.preventDefault();
     own.click();
+  });
+}
+
+const FIELDS = 'input, textarea, select, [contenteditable="true"], [role="textbox"], [role="combobox"]';
+
+// F opens and leaves presentation mode, Esc leaves it; there, PageUp and PageDown open the other pages, as the remote of
+// a presenter does.
+export function listenToPresenter() {
+  document.addEventListener("keydown", (event) => {
+    const at = event.composedPath()[0];
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || at.closest?.(FIELDS)) return;
+    const presenting = new URL(location.href).searchParams.get("present") === "1";
+    if (event.key === "f" || event.key === "F" || (event.key === "Escape" && presenting)) {
+      if (!event.repeat) document.querySelector(".st-key-present button")?.click();
+    } else if (presenting && ["PageUp", "PageDown"].includes(event.key)) {
+      const names = [...document.querySelectorAll(".enc-pages a")];
+      const here = names.findIndex((name) => name.ariaCurrent === "page");
+      names[here + (event.key === "PageUp" ? -1 : 1)]?.click();
+    } else return;
+    event.preventDefault();
   });
 }

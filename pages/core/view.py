@@ -72,6 +72,8 @@ class ViewParams:
     colours: Param[str] = choice("viridis", COLOURS)
     device: Param[str] = choice("auto", DEVICES)
     dtype: Param[str] = choice("float32", DTYPES)
+    # Presentation mode: the page alone, in large type.
+    present: Param[bool] = flag()
 
 
 @state.register
