@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
 from encoder.errors import EncoderError, OutOfMemory
+from pages.components.kept_text import kept_text
 from pages.core import (  # noqa: F401 - head_measures and selection register values that several pages share
     cache,
     foreground,
@@ -77,6 +78,12 @@ def run(
     with area:
         presentation.draw()
     try:
+        with area:
+            kept_text(state.kept(), list(state.missing().values()), key="kept-text", on_found=state.found)
+        if state.missing():
+            with area:
+                st.info("This browser tab has kept the text of this link. It is on its way.")
+            return
         if uses:
             _with_sidebar(page, area, go_on, uses, pads)
         else:

@@ -70,7 +70,7 @@ def sentence_controls() -> None:
         label_visibility="collapsed", on_change=_use_example,
     )  # fmt: skip
     if state.too_long_for_url(ViewParams.text):
-        st.caption("The sentence is too long for a link: a copied link opens without it.")
+        st.caption("The sentence is too long for a link: a copied link opens without it. This tab keeps it.")
     with st.expander("Second sentence", expanded=bool(state.get(ViewParams.pair))):
         state.bound(
             st.text_area, ViewParams.pair, "Second sentence", height=68, label_visibility="collapsed",

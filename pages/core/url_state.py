@@ -15,6 +15,8 @@ from urllib.parse import quote
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from pages.core import kept_texts
+from pages.core.kept_texts import KEPT
 from pages.core.params import Param, declared
 
 P, T = TypeVar("P"), TypeVar("T")
@@ -32,6 +34,8 @@ _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
 _RUNNING, _TOUCHED = "_view_running", "_view_touched"
 #: Values set from code that the browser has not confirmed yet: name -> _Unconfirmed.
 _UNCONFIRMED = "_view_unconfirmed"
+#: Name -> digest of texts that only the browser may have; whether it did not have one of them.
+_MISSING, _LOST = "_view_missing", "_view_lost"
 #: Name of a value -> the page whose widget drew it last.
 _DRAWN_ON = "_view_drawn_on"
 
@@ -74,6 +78,11 @@ class UrlState:
         values = st.session_state.setdefault(_VALUES, {})
         written = st.session_state.setdefault(_WRITTEN, {})
         st.session_state[_NOTES] = []
+        if st.session_state.pop(_LOST, False):
+            self.note(
+                "The text of this link is too long for an address, so only the tab where it was typed has it. "
+                "Paste the text into the field."
+            )
         first_run = not values
         self._ignore_stale_widgets(values)
         # After a click or a keystroke the browser may still show the address before the last change.
@@ -85,9 +94,12 @@ class UrlState:
                 values[name] = param.default
             if not read_url:
                 continue
+            kept = st.query_params.get(KEPT + name)
             if raw is not None and raw != written.get(name):
                 self._adopt(param, raw)
-            elif raw is None and name in written and st.query_params:
+            elif raw is None and kept is not None:
+                self._adopt_kept(param, kept)
+            elif raw is None and (name in written or KEPT + name in written) and st.query_params:
                 self.put(param, param.default)  # Back led to a link without this value
         unknown = (
             sorted(set(st.query_params) - set(self.params) - {"embed", "embed_options", FRONT}) if first_run else []
@@ -125,6 +137,33 @@ class UrlState:
             shown = param.shown or usual or "none"
             self.note(f"The link asks for {param.name}={raw[:60]!r}: {error}. Shown: {shown}.")
 
+    def _adopt_kept(self, param: Param, digest: str) -> None:
+        """Take a text that the address names by its digest from the session; otherwise the browser is asked."""
+        text = kept_texts.text_of(digest)
+        if text is None:
+            st.session_state.setdefault(_MISSING, {})[param.name] = digest
+        elif self.get(param) != text:
+            self.put(param, text)
+
+    def missing(self) -> dict[str, str]:
+        """Name -> digest of texts in the address that the session does not have."""
+        return dict(st.session_state.get(_MISSING, {}))
+
+    def found(self, texts: Mapping[str, str | None]) -> None:
+        """Take missing texts that the browser has kept: digest -> text, None where it has none. For callbacks."""
+        for name, digest in st.session_state.pop(_MISSING, {}).items():
+            text = texts.get(digest)
+            if text is not None and kept_texts.digest(text) == digest and name in self.params:
+                self.put(self.params[name], text)
+            else:
+                st.session_state[_LOST] = True
+        touch()
+
+    def kept(self) -> dict[str, str]:
+        """Digest -> text of the values of this run that are too long for the address."""
+        long = [param.format(self.newest(param)) for param in self.params.values() if self.too_long_for_url(param)]
+        return {kept_texts.digest(text): text for text in long}
+
     def has_begun(self) -> bool:
         """Whether this session has read an address already."""
         return bool(st.session_state.get(_VALUES))
@@ -140,7 +179,9 @@ class UrlState:
             for name, param in self.params.items()
             if values[name] != param.default and values[name] is not None
         }
-        wanted = {name: text for name, text in wanted.items() if len(quote(text)) <= LONGEST_IN_URL}
+        for name in [name for name, text in wanted.items() if len(quote(text)) > LONGEST_IN_URL]:
+            wanted[KEPT + name] = kept_texts.keep(wanted.pop(name))
+        wanted |= {KEPT + name: digest for name, digest in self.missing().items()}
         if front and set(wanted) - OF_ANY_PAGE:
             wanted = {FRONT: "1", **wanted}
         if wanted != st.query_params.to_dict():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pages.core import params, url_state
 from pages.core.view import EXAMPLES
-from tests.pages.apps import registered
+from tests.pages.apps import registered, visit
 
 
 @pytest.mark.parametrize(
@@ -199,3 +199,25 @@ def test_a_person_may_set_a_value_back_at_once(monkeypatch: pytest.MonkeyPatch) 
     browser = Browser(monkeypatch)
     browser.run(sends=0, by=lambda: browser.state.put(browser.layer, 4))
     assert browser.run(sends=0) == 0
+
+
+def test_a_text_too_long_for_the_address_comes_back() -> None:
+    long = "attention is all you need " * 300
+    app = visit(text="short")
+    app.sidebar.text_area(key="view:text").set_value(long).run()
+    digest = app.query_params["kept_text"]
+    assert "text" not in app.query_params
+    app.sidebar.text_area(key="view:text").set_value("short").run()
+    assert "kept_text" not in app.query_params
+    del app.query_params["text"]
+    app.query_params["kept_text"] = digest  # Back
+    app.run()
+    assert app.sidebar.text_area(key="view:text").value == long
+    assert app.query_params["kept_text"] == digest
+
+
+def test_the_browser_is_asked_for_a_text_that_the_session_does_not_have() -> None:
+    app = visit("heads", kept_text="0123")
+    assert not app.exception
+    assert app.query_params["kept_text"] == "0123"
+    assert not app.sidebar.text_area
