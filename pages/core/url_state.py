@@ -161,8 +161,8 @@ class UrlState:
 
     def kept(self) -> dict[str, str]:
         """Digest -> text of the values of this run that are too long for the address."""
-        long = [param.format(self.newest(param)) for param in self.params.values() if self.too_long_for_url(param)]
-        return {kept_texts.digest(text): text for text in long}
+        texts = [param.format(self.newest(param)) for param in self.params.values()]
+        return {kept_texts.digest(text): text for text in texts if len(quote(text)) > LONGEST_IN_URL}
 
     def has_begun(self) -> bool:
         """Whether this session has read an address already."""
