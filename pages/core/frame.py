@@ -78,12 +78,13 @@ def run(
     with area:
         presentation.draw()
     try:
+        save, missing = state.kept(), state.missing()
         with area:
-            kept_text(state.kept(), list(state.missing().values()), key="kept-text", on_found=state.found)
-        if state.missing():
-            with area:
-                st.info("This browser tab has kept the text of this link. It is on its way.")
-            return
+            if save or missing:
+                kept_text(save, list(missing.values()), key="kept-text", on_found=state.found)
+            if missing:
+                st.info("The text of this link is fetched from this browser tab.")
+                return
         if uses:
             _with_sidebar(page, area, go_on, uses, pads)
         else:

@@ -162,7 +162,9 @@ class UrlState:
     def kept(self) -> dict[str, str]:
         """Digest -> text of the values of this run that are too long for the address."""
         texts = [param.format(self.newest(param)) for param in self.params.values()]
-        return {kept_texts.digest(text): text for text in texts if len(quote(text)) > LONGEST_IN_URL}
+        # A character takes 12 signs of the address at most.
+        long = [text for text in texts if 12 * len(text) > LONGEST_IN_URL and len(quote(text)) > LONGEST_IN_URL]
+        return {kept_texts.digest(text): text for text in long}
 
     def has_begun(self) -> bool:
         """Whether this session has read an address already."""
