@@ -67,6 +67,7 @@ SECTIONS = {
         Room("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights",
              former="beyond"),
         Room("compare", "Compare", "difference", "Two heads, two sentences or two models"),
+        Room("interventions", "Interventions", "tune", "Switch off a head and see what it causes"),
     ],
     "Inside the layer": [
         Room("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight"),

@@ -12,13 +12,16 @@ from encoder.causal.effects import (
     iter_knock_out,
     iter_patch,
     knock_out,
+    outcomes_of,
     patch,
 )
 from encoder.causal.outcomes import OUTCOMES, MaskedWord, Outcome, SentenceVector, Similarity, TokenVector, as_outcome
 from encoder.causal.prune import PruneCurve, iter_prune_curve, prune_curve
+from encoder.causal.tokens import RankCorrelation, TokenEffects, rank_correlation, token_effects
 
 __all__ = [
-    "OUTCOMES", "MaskedWord", "Outcome", "Progress", "PruneCurve", "SentenceVector", "Similarity", "TokenVector",
-    "ablate_each_head", "as_outcome", "iter_each_head", "iter_effects", "iter_knock_out", "iter_patch",
-    "iter_prune_curve", "knock_out", "patch", "prune_curve",
+    "OUTCOMES", "MaskedWord", "Outcome", "Progress", "PruneCurve", "RankCorrelation", "SentenceVector", "Similarity",
+    "TokenEffects", "TokenVector", "ablate_each_head", "as_outcome", "iter_each_head", "iter_effects",
+    "iter_knock_out", "iter_patch", "iter_prune_curve", "knock_out", "outcomes_of", "patch", "prune_curve",
+    "rank_correlation", "token_effects",
 ]  # fmt: skip

@@ -25,6 +25,8 @@ from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
 
 Where = Literal["residual", "attention_out", "ffn_out", "head"]
+#: A text, its tokens, or its unedited trace.
+Text = str | Tokenized | Trace
 #: Layers that are knocked out together, by default.
 WINDOW = 3
 
@@ -39,9 +41,19 @@ class Progress:
     plain: float
 
 
-def source_of(model: TextEncoder, text: str | Tokenized) -> Tokenized:
-    """The text as tokens."""
-    return model.tokenize(text) if isinstance(text, str) else text
+def plain_trace(model: TextEncoder, text: Text, request: tuple[str, ...] = ()) -> Trace:
+    """The unedited trace of a text; a Trace is returned as it is."""
+    if isinstance(text, Trace):
+        return text
+    return model.trace_tokens(model.tokenize(text) if isinstance(text, str) else text, request=request)
+
+
+def outcomes_of(model: TextEncoder, plain: Trace, edited: Sequence[Trace], outcome: Outcome | str) -> list[float]:
+    """The outcome of the unedited run, then of each edited run of the same text."""
+    assert plain.source is not None
+    with torch.no_grad():
+        measure = as_outcome(outcome).on(model, plain.source, plain.output)
+        return [float(measure(trace.output.unsqueeze(0))[0]) for trace in (plain, *edited)]
 
 
 def iter_effects(
@@ -61,25 +73,23 @@ def iter_effects(
         yield Progress(values.view(shape).clone(), done, len(variants), float(before))
 
 
-def iter_each_head(
-    model: TextEncoder, text: str | Tokenized, outcome: Outcome | str = "sentence"
-) -> Iterator[Progress]:
+def iter_each_head(model: TextEncoder, text: Text, outcome: Outcome | str = "sentence") -> Iterator[Progress]:
     """`ablate_each_head`, chunk by chunk."""
-    plain = model.trace_tokens(source_of(model, text))
+    plain = plain_trace(model, text)
     shape = (model.config.n_layers, model.config.n_heads)
     variants = [(AblateHead(layer, head),) for layer in range(shape[0]) for head in range(shape[1])]
     yield from iter_effects(model, plain, variants, outcome, shape)
 
 
-def ablate_each_head(model: TextEncoder, text: str | Tokenized, outcome: Outcome | str = "sentence") -> Tensor:
+def ablate_each_head(model: TextEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
     """[L, H]: the effect of each head being off alone. "sentence": cosine to the unedited sentence vector, minus 1."""
     return _last(iter_each_head(model, text, outcome))
 
 
 def iter_patch(
     model: TextEncoder,
-    clean: str | Tokenized,
-    corrupted: str | Tokenized,
+    clean: Text,
+    corrupted: Text,
     outcome: Outcome | str = "sentence",
     where: Where = "residual",
 ) -> Iterator[Progress]:
@@ -88,8 +98,8 @@ def iter_patch(
         raise EncoderError(f"where={where!r} is unknown: choose from {', '.join(get_args(Where))}.")
     config = model.config
     point = {"residual": "after_ffn", "head": "z"}.get(where, where)
-    source = model.trace_tokens(source_of(model, clean), request=() if where == "residual" else (point,))
-    plain = model.trace_tokens(source_of(model, corrupted))
+    source = plain_trace(model, clean, () if where == "residual" else (point,))
+    plain = plain_trace(model, corrupted)
     if source.n_tokens != plain.n_tokens:
         raise EncoderError(
             f"The two texts have {source.n_tokens} and {plain.n_tokens} tokens: choose texts that align token by token."
@@ -107,8 +117,8 @@ def iter_patch(
 
 def patch(
     model: TextEncoder,
-    clean: str | Tokenized,
-    corrupted: str | Tokenized,
+    clean: Text,
+    corrupted: Text,
     outcome: Outcome | str = "sentence",
     where: Where = "residual",
 ) -> Tensor:
@@ -131,13 +141,13 @@ def _patch(where: Where, source: Trace, layer: int, token: int) -> Edit:
 
 def iter_knock_out(
     model: TextEncoder,
-    text: str | Tokenized,
+    text: Text,
     query: int,
     outcome: Outcome | str = "sentence",
     window: int = WINDOW,
 ) -> Iterator[Progress]:
     """`knock_out`, chunk by chunk."""
-    plain = model.trace_tokens(source_of(model, text))
+    plain = plain_trace(model, text)
     n_layers, n_tokens = model.config.n_layers, plain.n_tokens
     if window < 1:
         raise EncoderError(f"window={window} is too small: choose 1 layer or more.")
@@ -153,7 +163,7 @@ def iter_knock_out(
 
 def knock_out(
     model: TextEncoder,
-    text: str | Tokenized,
+    text: Text,
     query: int,
     outcome: Outcome | str = "sentence",
     window: int = WINDOW,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from encoder.causal.effects import ablate_each_head, iter_effects, source_of
+from encoder.causal.effects import ablate_each_head, iter_effects, plain_trace
 from encoder.causal.outcomes import Outcome
 from encoder.causal.variants import Variant
 from encoder.edits import Zero
@@ -60,7 +60,7 @@ def iter_prune_curve(
     variants = [_without(one[:count], n_heads) for one in orders for count in counts]
     found = []
     for text in texts:
-        plain = model.trace_tokens(source_of(model, text))
+        plain = plain_trace(model, text)
         *_, last = iter_effects(model, plain, variants, outcome, (len(orders), len(counts)))
         found.append(last.values.double().numpy())
         mean = np.mean(found, axis=0)

@@ -22,6 +22,8 @@ from encoder.causal import (
     knock_out,
     patch,
     prune_curve,
+    rank_correlation,
+    token_effects,
 )
 from encoder.causal.variants import run_variants
 from encoder.edits import (
@@ -245,3 +247,30 @@ def test_errors(call: Any, wrong: str):
 def test_an_outcome_by_name():
     assert as_outcome("sentence") == SentenceVector()
     assert as_outcome(TokenVector(1)) == TokenVector(1)
+
+
+def test_token_effects():
+    model = tiny()
+    plain = model.trace(CLEAN)
+    found = token_effects(model, plain)
+    assert found.places == tuple(range(1, T - 1))
+    before = sentence(model, plain)
+    hidden = sentence(model, model.trace(CLEAN, edits=[MaskKeys((4,))]))
+    assert found.effects[3] == pytest.approx(float(torch.cosine_similarity(hidden, before, dim=0)) - 1, abs=2e-6)
+    received = torch.stack([plain.layer_attention(layer) for layer in range(L)]).mean((0, 1, 2))
+    np.testing.assert_allclose(found.measures["attention"], received[1:-1], atol=1e-6)
+    assert set(found.measures) == set(found.correlations) == {"attention", "norm_weighted", "rollout"}
+    for name, one in found.correlations.items():
+        assert one == rank_correlation(found.measures[name], np.abs(found.effects))
+    with pytest.raises(EncoderError, match="5 or more"):
+        token_effects(model, model.trace("the cat"))
+
+
+def test_rank_correlation():
+    x = np.array([0.1, 0.5, 0.2, 0.9, 0.3, 0.4])
+    assert rank_correlation(x, x**3).value == pytest.approx(1.0)
+    assert rank_correlation(x, -x).value == pytest.approx(-1.0)
+    some = rank_correlation(x, np.array([1.0, 3.0, 2.0, 2.0, 5.0, 4.0]))
+    assert some.value == pytest.approx(0.31887407, abs=1e-6)  # scipy.stats.spearmanr
+    assert some.low < some.value < some.high
+    assert np.isnan(rank_correlation(x, np.ones(6)).value)

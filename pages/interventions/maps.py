@@ -1,0 +1,49 @@
+"""All attention maps before and after the edits."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from encoder import figures
+from encoder.edits import Edit
+from encoder.measure import aggregate
+from encoder.trace import Trace
+from pages.components import head_grid
+from pages.components.events import GridEvent
+from pages.core import cache, sidebar, small_maps
+from pages.core.view import View
+
+
+def draw(view: View, edited: Trace, active: tuple[Edit, ...]) -> None:
+    """Two grids side by side. Heads whose attention stays the same are faded in the second."""
+    if view.trace.n_tokens > small_maps.LONG_TEXT:
+        st.info(f"The grids are limited to {small_maps.LONG_TEXT:,} tokens. Use a shorter text.")
+        return
+    layers = range(view.loaded.config.n_layers)
+    before = np.stack([small_maps.of_layer(view, layer) for layer in layers])
+    after = cache.computed(
+        ("edited maps", view.model, view.text, view.pair, active),
+        lambda: aggregate.to_uint8(edited.thumbnails(small_maps.SIDE)),
+    )
+    same = (before == after).all(axis=(2, 3))
+    for place, (title, maps, dim) in zip(
+        st.columns(2, gap="medium"), (("Before", before, None), ("After", after, same)), strict=True
+    ):
+        with place:
+            st.markdown(f"**Attention {title.lower()} the edits**")
+            head_grid(
+                maps, layers=before.shape[0], heads=before.shape[1], selected=(view.layer, view.head),
+                key=f"grid-{title.lower()}", alt=f"Attention maps of all heads {title.lower()} the edits.",
+                colorscale=figures.thumbnails_lut(view.colours), dim=dim, on_event=_open,
+            )  # fmt: skip
+    changed = int((~same).sum())
+    st.caption(
+        f"Attention changes in {changed} of {same.size} heads; the others are faded. "
+        "A head that is switched off keeps its own attention: its result is discarded. Later layers can change."
+    )
+
+
+def _open(event: GridEvent) -> None:
+    if event["event"] == "open":
+        sidebar.open_head(event["layer"], event["head"])
