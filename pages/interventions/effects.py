@@ -26,11 +26,18 @@ LONGEST = 512
 
 def draw(view: View, outcome: Outcome, recipe: Recipe) -> np.ndarray | None:
     """The map [L, H], or None where it is not computed. Raises EncoderError where the outcome does not fit."""
-    st.markdown("**Effect of each head**, with that head alone switched off")
     effects = _effects(view, outcome)
     if effects is None:
         return None
-    state.segmented(Params.click, "A click on a head", CLICKS)
+    layer, head = largest(effects)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.markdown(
+            f"**Effect of each head** when it is off alone  \n"
+            f"Largest: **L{layer} H{head}**, {number(float(effects[layer, head]))}. "
+            f"Median size: {number(float(np.median(np.abs(effects))))}.",
+            width="content",
+        )
+        state.segmented(Params.click, "A click on a head", CLICKS)
     off = [(step.edit.layer, step.edit.head) for step in recipe if step.on and isinstance(step.edit, AblateHead)]
     inside = [head for head in off if head[0] < effects.shape[0] and head[1] < effects.shape[1]]
     plot(
@@ -39,11 +46,6 @@ def draw(view: View, outcome: Outcome, recipe: Recipe) -> np.ndarray | None:
         alt=f"Effect of switching off each of {effects.shape[0]} x {effects.shape[1]} heads, layers downwards.",
         height=max(260, 130 + 34 * effects.shape[0]),
         on_event=on_click(cell=_clicked),
-    )
-    layer, head = largest(effects)
-    st.markdown(
-        f"Largest effect: **L{layer} H{head}**, {number(float(effects[layer, head]))}. "
-        f"Median size: {number(float(np.median(np.abs(effects))))}."
     )
     return effects
 

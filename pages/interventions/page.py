@@ -28,8 +28,9 @@ def main() -> None:
     recipe.draw_recipe(view, params.recipe)
     active = recipe.active(params.recipe)
     edited = edited_trace()
-    chosen = outcome.choose(view)
     left, right = st.columns([3, 2], gap="large")
+    with right:
+        chosen = outcome.choose(view)
     found = None
     try:
         with right:

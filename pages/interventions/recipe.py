@@ -10,12 +10,14 @@ import streamlit as st
 
 from encoder import edits, figures
 from encoder.edits import MOST_EDITS, Edit
-from encoder.errors import EncoderError
 from pages.core.lazy import popover
 from pages.core.url_state import controlled, state
 from pages.core.view import View
 from pages.interventions.params import Params, Recipe, Step
 from pages.interventions.words import describe
+
+#: The first edit must not move the map below, where the pointer is.
+STYLE = "<style>.st-key-recipe { min-height: 4.6rem; }</style>"
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ def toggle_head(layer: int, head: int) -> None:
 
 def draw_recipe(view: View, recipe: Recipe) -> None:
     """The chips, the form and the button that takes all edits back."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    st.html(STYLE)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="recipe"):
         for index, step in enumerate(recipe):
             _chip(view, recipe, index, step)
         part = popover("Add an edit", "add-edit", icon=":material/add:")
@@ -161,9 +164,4 @@ def _form(view: View) -> None:
 
 
 def _add(kind: Kind, form: Form) -> None:
-    try:
-        edit = kind.make(form)
-    except EncoderError as error:
-        state.note(str(error))
-        return
-    state.put(Params.recipe, (*state.newest(Params.recipe), Step(edit)))
+    state.put(Params.recipe, (*state.newest(Params.recipe), Step(kind.make(form))))

@@ -1,0 +1,141 @@
+"""Interventions under AppTest: effects, recipe and outcomes are those of the engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import encoder
+from encoder import causal
+from encoder.edits import AblateHead, MaskKeys, Scale, UniformAttention
+from pages.core.formulas import number
+from pages.interventions import recipe
+from pages.interventions.params import Step, format_recipe, parse_recipe
+from pages.interventions.words import describe
+from tests.pages.apps import assert_well, press, sentences, visit, written
+
+TEXT = "The cat sat on the mat."
+
+
+def metrics(app) -> dict[str, str]:
+    return {one.label: one.value for one in app.metric}
+
+
+def test_the_largest_effect_is_named(minilm: encoder.TextEncoder) -> None:
+    app = visit("interventions", text=TEXT)
+    assert_well(app)
+    effects = causal.ablate_each_head(minilm, TEXT).numpy()
+    layer, head = np.unravel_index(np.abs(effects).argmax(), effects.shape)
+    assert f"**L{layer} H{head}**, {number(float(effects[layer, head]))}" in written(app)
+    assert metrics(app) == {"Before": "1.000"}
+
+
+def test_a_recipe_in_the_address_is_run(minilm: encoder.TextEncoder) -> None:
+    steps = (Step(AblateHead(5, 11)), Step(MaskKeys((2,)), on=False), Step(UniformAttention(0, 1)))
+    assert parse_recipe(format_recipe(steps)) == steps
+    app = visit("interventions", text=TEXT, edits=format_recipe(steps))
+    assert_well(app)
+    plain = minilm.trace(TEXT)
+    edited = minilm.trace(TEXT, edits=[AblateHead(5, 11), UniformAttention(0, 1)])
+    before, after = causal.outcomes_of(minilm, plain, [edited], "sentence")
+    assert metrics(app) == {"Before": number(before), "After": number(after), "Difference": number(after - before)}
+    assert [box.value for box in app.checkbox] == [True, False, True]
+    app.checkbox[2].uncheck().run()
+    only = causal.outcomes_of(minilm, plain, [minilm.trace(TEXT, edits=[AblateHead(5, 11)])], "sentence")[1]
+    assert metrics(app)["After"] == number(only)
+    app.button(key="edits:earlier:1").click().run()
+    assert app.query_params["edits"] == "!mask_k2~ablate_l5_h11~!uniform_l0_h1"
+    app.button(key="edits:remove:1").click().run()
+    assert metrics(app) == {"Before": "1.000"}
+    press(app, "Take all back")
+    assert "edits" not in app.query_params
+
+
+def test_an_edit_is_added_by_the_form(minilm: encoder.TextEncoder) -> None:
+    app = visit("interventions", text=TEXT, layer="3", head="4")
+    app.session_state["lazy:add-edit"] = True
+    app.run()
+    for kind in recipe.KINDS:
+        app.selectbox(key="add:kind").set_value(kind).run()
+        if "text" in recipe.KINDS[kind].fields:
+            app.text_input(key="add:text").set_value("A dog ran to the bus.").run()
+        app.button(key="add:go").click().run()
+        assert_well(app)
+        assert not app.warning, (kind, sentences(app))
+    steps = parse_recipe(app.query_params["edits"])
+    assert len(steps) == len(recipe.KINDS)
+    assert steps[0].edit == AblateHead(3, 4)
+    assert [box.label for box in app.checkbox] == [describe(step.edit, minilm.trace(TEXT).labels) for step in steps]
+
+
+def test_edits_that_do_not_fit_are_named_and_nothing_is_edited() -> None:
+    app = visit("interventions", text=TEXT, edits="ablate_l9_h0")
+    assert not app.exception
+    assert "0 to 5" in sentences(app)
+    assert metrics(app) == {"Before": "1.000"}
+    with pytest.raises(ValueError, match="unknown edit 'nonsense'"):
+        parse_recipe("ablate_l1_h2~nonsense_l1")
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome"),
+    [
+        ({"outcome": "similarity", "outcome_text": "A dog ran."}, causal.Similarity("A dog ran.")),
+        ({"outcome": "token", "outcome_token": "3"}, causal.TokenVector(3)),
+        ({"outcome": "word", "outcome_word": "cat", "outcome_minus": "dog"}, causal.MaskedWord("cat", "dog")),
+        ({"outcome": "word", "outcome_word": "cat", "outcome_scale": "probability"},
+         causal.MaskedWord("cat", None, "probability")),
+    ],
+)  # fmt: skip
+def test_outcomes(values: dict[str, str], outcome: causal.Outcome) -> None:
+    model = encoder.load("twin-post", device="cpu")
+    text = "The [MASK] sat on the mat."
+    app = visit("interventions", text=text, model="twin-post", edits="scale_l0_h1_oz_x3.0", **values)
+    assert_well(app)
+    edited = model.trace(text, edits=[Scale("z", 3.0, layer=0, heads=(1,))])
+    before, after = causal.outcomes_of(model, model.trace(text), [edited], outcome)
+    assert metrics(app) == {"Before": number(before), "After": number(after), "Difference": number(after - before)}
+
+
+def test_an_outcome_that_does_not_fit_says_what_to_do() -> None:
+    app = visit("interventions", text=TEXT, outcome="word", outcome_word="cat")
+    assert not app.exception
+    assert "masked-word head" in sentences(app)
+
+
+def test_a_click_on_the_map_switches_a_head_off_and_on() -> None:
+    from pages.core.url_state import state
+    from pages.interventions import effects
+    from pages.interventions.params import Params
+
+    found = {}
+    patch = pytest.MonkeyPatch()
+    patch.setattr(state, "newest", lambda param: found.get(param.name, param.default))
+    patch.setattr(state, "put", lambda param, value: found.update({param.name: value}))
+    try:
+        effects._clicked(2, 3)
+        assert found["edits"] == (Step(AblateHead(2, 3)),)
+        assert (found["layer"], found["head"]) == (2, 3)
+        effects._clicked(2, 3)
+        assert found["edits"] == ()
+        found[Params.click.name] = "open"
+        effects._clicked(4, 1)
+        assert found["edits"] == ()
+        assert (found["layer"], found["head"]) == (4, 1)
+    finally:
+        patch.undo()
+
+
+def test_measures_and_export(minilm: encoder.TextEncoder) -> None:
+    app = visit("interventions", text=TEXT, edits="ablate_l5_h11")
+    app.session_state["lazy:predictors"] = True
+    app.session_state["lazy:take"] = True
+    app.run()
+    assert_well(app)
+    found = causal.token_effects(minilm, minilm.trace(TEXT))
+    for one in found.correlations.values():
+        assert f"**{one.value:+.2f}** (95 % interval {one.low:+.2f} to {one.high:+.2f})" in written(app)
+    np.testing.assert_allclose(app.dataframe[0].value["Effect when hidden"], found.effects, atol=1e-6)
+    names: dict = {}
+    exec(app.get("code")[-1].value, names)
+    assert f"{names['after'] - names['before']:.4f}" == f"{float(names['effects'][5, 11]):.4f}"
