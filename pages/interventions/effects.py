@@ -8,10 +8,10 @@ import streamlit as st
 from encoder import causal
 from encoder.causal import Outcome
 from encoder.edits import AblateHead
+from encoder.errors import EncoderError
 from encoder.figures.effects import effect_map
-from encoder.trace import Trace
 from pages.components import on_click, plot
-from pages.core import cache, sidebar
+from pages.core import cache, long_work, sidebar
 from pages.core.formulas import number
 from pages.core.url_state import state
 from pages.core.view import View
@@ -22,6 +22,8 @@ from pages.interventions.recipe import toggle_head
 AT_ONCE = 8_192
 #: The longest text, in tokens, whose map is computed.
 LONGEST = 512
+#: Where the session keeps the place of the map that fills.
+PLACE = "_effects_place"
 
 
 def draw(view: View, outcome: Outcome, recipe: Recipe) -> np.ndarray | None:
@@ -63,39 +65,32 @@ def _clicked(layer: int, head: int) -> None:
 
 
 def _effects(view: View, outcome: Outcome) -> np.ndarray | None:
-    """The effects, kept for all sessions; for a longer text on request."""
-    what = ("head effects", outcome)
-    known = cache.known(view.model, view.text, view.pair, what)
-    if known is not None:
-        return known
+    """The effects, kept for all sessions; for a longer text on request. Raises EncoderError for a text too long."""
+    what = ("head effects", view.model, view.text, view.pair, outcome)
+    found: np.ndarray | None = cache.known_computed(what)
+    if found is not None:
+        return found
     config, n_tokens = view.loaded.config, view.trace.n_tokens
     if n_tokens > LONGEST:
-        st.info(f"This text has {n_tokens:,} tokens; the map is limited to {LONGEST}. Use a shorter text.")
-        return None
+        raise EncoderError(f"This text has {n_tokens:,} tokens; the map is limited to {LONGEST}. Use a shorter text.")
     runs = config.n_layers * config.n_heads
-    if runs * n_tokens > AT_ONCE:
-        st.info(f"The map needs {runs:,} runs of {n_tokens:,} tokens, which takes a while.")
-        if not st.button("Measure all heads", icon=":material/play_arrow:", type="primary", key="effects:run"):
-            return None
-        st.button("Stop", icon=":material/stop:", key="effects:stop")
-    bar, part = st.progress(0.0, "Switching off heads …"), st.empty()
-
-    def make(trace: Trace) -> np.ndarray:
-        *_, last = _steps(view, trace, outcome, bar, part)
-        return last
-
-    try:
-        return view.derived(what, make)
-    finally:
-        bar.empty()
-        part.empty()
+    ask = "" if runs * n_tokens <= AT_ONCE else f"The map needs {runs:,} runs of {n_tokens:,} tokens."
+    place = st.empty()
+    st.session_state[PLACE] = place
+    found = long_work.result("effects", what, lambda: _work(view, outcome), label="Measure all heads", ask=ask)
+    place.empty()
+    if found is not None:
+        cache.computed(what, lambda: found)
+    return found
 
 
-def _steps(view: View, trace: Trace, outcome: Outcome, bar, part):
-    """The effects so far, each drawn as the map that fills. A press on Stop ends the run at the next drawing."""
-    for step in causal.iter_each_head(view.loaded, trace, outcome):
-        effects = step.values.numpy()
+def _work(view: View, outcome: Outcome) -> long_work.Work[np.ndarray]:
+    """The effects; the map so far is drawn into the place of the run that is under way."""
+    step = None
+    for step in causal.iter_each_head(view.loaded, view.trace, outcome):
         if step.done < step.total:
-            bar.progress(step.done / step.total, f"Switching off heads: {step.done} of {step.total} …")
-            part.plotly_chart(effect_map(effects), height=300, key=f"effects:{step.done}")
-        yield effects
+            figure = effect_map(step.values.numpy())
+            st.session_state[PLACE].plotly_chart(figure, height=300, key=f"effects:{step.done}")
+            yield step.done / step.total, f"Switching off heads: {step.done} of {step.total} …"
+    assert step is not None
+    return step.values.numpy()

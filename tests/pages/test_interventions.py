@@ -139,3 +139,14 @@ def test_measures_and_export(minilm: encoder.TextEncoder) -> None:
     names: dict = {}
     exec(app.get("code")[-1].value, names)
     assert f"{names['after'] - names['before']:.4f}" == f"{float(names['effects'][5, 11]):.4f}"
+
+
+def test_a_longer_text_is_measured_on_request() -> None:
+    app = visit("interventions", text="cat " * 120, model="twin-post")
+    assert "Largest" in written(app)  # 16 heads of 122 tokens are few
+    app = visit("interventions", text="cat " * 120)
+    assert_well(app)
+    assert "Largest" not in written(app)
+    press(app, "Measure all heads")
+    assert_well(app)
+    assert "Largest" in written(app)
