@@ -33,17 +33,12 @@ _VIEW, _TITLE = "_current_view", "_current_title"
 
 #: Streamlit's wide layout leaves 5 rem on each side; a projector's 1280 pixels are for the maps.
 STYLE = """
-.stMainBlockContainer { padding: 3.75rem 2rem 3rem; }
-@media (max-width: 640px) { .stMainBlockContainer { padding: 3.75rem 0.75rem 3rem; } }
+.stMainBlockContainer { padding: 4.25rem 2rem 3rem; }
+@media (max-width: 640px) { .stMainBlockContainer { padding: 4.25rem 0.75rem 3rem; } }
 [data-testid="stSidebarHeader"] { height: 2.5rem; }
 [data-testid="stPageLink"] * { white-space: normal; }
 .st-key-view-norm button { padding-inline: 0.2rem; }
 .stApp [data-testid="stBaseButton-primary"], .stApp .stMultiSelect [role="row"] { color: light-dark(#fff, #121217); }
-/* What is running is said in a corner: nothing on the page moves when it comes and goes. */
-.stMain [data-testid="stElementContainer"]:has(> [data-testid="stSpinner"]) {
-  position: fixed; bottom: 1rem; right: 1rem; width: auto; z-index: 999992; padding: 0.4rem 0.8rem;
-  border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 0.5rem; background: Canvas;
-}
 .stMain h1 { padding: 0.5rem 0 0.25rem; line-height: 1.2; }
 """
 

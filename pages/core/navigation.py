@@ -15,14 +15,22 @@ import streamlit as st
 #: From this width of the window in pixels, the bar has room for all names.
 WIDE = 1280
 
+#: With all that has a place of its own in the window: this style comes first, so nothing is seen elsewhere before.
+#: Streamlit's own padding above a page is 4.25rem, too.
 STYLE = f"""
 .enc-pages {{ display: none; }}
+.st-key-present {{ position: fixed; top: 0.9rem; right: 3.25rem; z-index: 999993; width: auto; }}
+.stMain [data-testid="stElementContainer"]:has(> [data-testid="stSpinner"]) {{
+  position: fixed; bottom: 1rem; right: 1rem; width: auto; z-index: 999992; padding: 0.4rem 0.8rem;
+  border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 0.5rem; background: Canvas;
+}}
 @media (min-width: {WIDE}px) {{
   [data-testid="stSidebarNav"], [data-testid="stSidebarNavSeparator"] {{ display: none; }}
   [data-testid="stSidebarHeader"] {{ height: 2.5rem; }}
-  .stMainBlockContainer {{ padding-top: 0 !important; }}
+  .stMainBlockContainer {{ padding-top: 4.25rem !important; }}
+  [data-testid="stHeader"] {{ height: 4.25rem; }}
   [data-testid="stLayoutWrapper"]:has(> .st-key-page-names) {{
-    position: sticky; top: 0; z-index: 999991; pointer-events: none; margin-bottom: -1.25rem;
+    position: fixed; top: 0; z-index: 999991; pointer-events: none; width: auto;
   }}
   .st-key-page-names {{ background: var(--st-background-color, Canvas); margin-right: 5rem; }}
   .stApp:has([data-testid="stExpandSidebarButton"]) .enc-pages {{ margin-left: 2.5rem; }}

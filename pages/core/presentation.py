@@ -7,10 +7,6 @@ import streamlit as st
 from pages.core.url_state import state
 from pages.core.view import ViewParams
 
-_BUTTON = """
-.st-key-present { position: fixed; top: 0.9rem; right: 3.25rem; z-index: 999993; width: auto; }
-@media print { .st-key-present { display: none; } }
-"""
 # Beside the names of the pages, an icon; its text is for screen readers.
 _SMALL = """
 .st-key-present [data-testid="stMarkdownContainer"] { position: absolute; width: 1px; height: 1px; overflow: hidden;
@@ -34,7 +30,7 @@ html { font-size: max(16px, 1.35vw) !important; }
 def draw() -> None:
     """The button that opens and leaves the mode, and the look of the page in it."""
     presenting = state.newest(ViewParams.present)
-    st.html(f"<style>{_BUTTON}{_LARGE if presenting else _SMALL}</style>")
+    st.html(f"<style>{_LARGE if presenting else _SMALL}</style>")
     st.button(
         "Leave" if presenting else "Present", key="present", type="tertiary",
         icon=":material/close_fullscreen:" if presenting else ":material/slideshow:",
