@@ -104,7 +104,7 @@ def check(found: Attribution) -> None:
     rows.append(("Sum of all cells", f"**{number(float(found.matrix.sum()), 4)}**"))
     error = f"{found.error:.1e}" if found.error < 5e-5 else number(found.error, 4)
     rows.append(("Error", error + ("" if found.is_exact else f", {found.steps} steps")))
-    lines = ["| The check | |", "|:--|--:|", *(f"| {name} | {value} |" for name, value in rows)]
+    lines = ["| The check | value |", "|:--|--:|", *(f"| {name} | {value} |" for name, value in rows)]
     st.markdown("\n".join(lines))
     if found.is_exact:
         st.caption(
