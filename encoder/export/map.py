@@ -19,6 +19,7 @@ from encoder.export.options import AS_COMPUTED, Options
 from encoder.export.tables import EXACT_TOKENS, attention_frame
 from encoder.export.view import STRONGEST, HeadView, load_map, named, places_in, selected_tokens, view_code
 from encoder.figures import attention_heatmap
+from encoder.figures.attention import Scale
 from encoder.measure import ranking
 from encoder.measure.head_map import HeadMap
 from encoder.trace import Trace
@@ -73,13 +74,27 @@ class Map(HeadView):
             weights,
             self.shown.query_labels,
             key_labels=self.shown.key_labels,
-            scale="head" if self.options.scale_to_max else "fixed",
+            scale=self.scale(weights, block),
             log=self.options.log,
             colours=self.colours,
             selected=(self.queries, self.keys),
             block=block,
             places=self.shown.places if block == 1 else None,
         )
+
+    def scale(self, weights: np.ndarray, block: int, first: tuple[int, int] = (0, 0)) -> Scale:
+        """Where the colours of cells [R, C] of this map end. first: query and key token of the first cell of blocks."""
+        if self.options.scale_to_max or not self.options.scale_to_words:
+            return "head" if self.options.scale_to_max else "fixed"
+        if self.is_exact:
+            rows, columns = ([range(place, place + 1) for place in places] for places in self.shown.places)
+        else:
+            n_tokens = self.trace.n_tokens
+            rows, columns = (
+                ranking.token_blocks(start, count, block, n_tokens)
+                for start, count in zip(first, weights.shape, strict=True)
+            )
+        return ranking.largest_between_words(weights, self.trace, rows, columns)
 
     def sentences(self) -> list[str]:
         block = self.cells[1]

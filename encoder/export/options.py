@@ -35,7 +35,8 @@ class Options:
     """Options of the views Map, Lines and Text.
 
     special, pairs, words, padding: as in `aggregate.token_map`. scale_to_max: colours run to the largest weight instead
-    of to 1; log: colours follow the logarithm over four decades. Lines use neither of these two.
+    of to 1; scale_to_words: in maps, to the largest weight between words, and larger weights have the last colour; log:
+    colours follow the logarithm over four decades. Lines use none of these three.
     """
 
     special: SpecialTokens = "show"
@@ -43,6 +44,7 @@ class Options:
     words: bool = False
     padding: bool = False
     scale_to_max: bool = False
+    scale_to_words: bool = False
     log: bool = False
 
     @property
@@ -85,7 +87,9 @@ class Options:
     def colours(self) -> str:
         """The scale of the colours, in words."""
         scale = "logarithmic" if self.log else "linear"
-        return f"{scale}, to the largest weight" if self.scale_to_max else scale
+        if self.scale_to_max:
+            return f"{scale}, to the largest weight"
+        return f"{scale}, to the largest weight between words" if self.scale_to_words else scale
 
     def facts(self) -> dict[str, str]:
         """The options that decide the weights, in words: all that are not at their default, and special tokens."""

@@ -23,6 +23,7 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import selection_marks
+from encoder.figures.numbers import three_digits
 
 P = ParamSpec("P")
 
@@ -211,12 +212,20 @@ def map_traces(cells: AttentionCells, log: bool, theme: str) -> list[dict[str, A
         "zmax": cells.largest,
         "colorscale": colour.logarithmic(theme, 10.0**-LOG_DECADES) if log else colour.sequential(theme),
         "showscale": not log,
-        "colorbar": colour_bar(title),
+        "colorbar": colour_bar(title, **_ends_below(cells)),
         "hovertemplate": f"{tokens}%{{y}} {says} %{{x}}: {at_most}%{{z:.3g}}<extra></extra>",
     }
     if not log:
         return [heatmap]
     return [heatmap, logarithmic_bar(title, cells.largest, theme, LOG_DECADES).to_plotly_json()]
+
+
+def _ends_below(cells: AttentionCells) -> dict[str, Any]:
+    """Ticks of a colour bar that ends below the largest weight: the last one says so."""
+    if not np.any(cells.weights > 1.0001 * cells.largest):
+        return {}
+    half, end = cells.largest / 2, cells.largest
+    return {"tickvals": [0, half, end], "ticktext": ["0", three_digits(half), f"≥ {three_digits(end)}"]}
 
 
 def positions(selected: Positions) -> list[int]:

@@ -56,7 +56,8 @@ def weighted_heatmap(
     """
     if kind not in _KINDS:
         raise ValueError(f"kind={kind!r}: choose one of {', '.join(_KINDS)}.")
-    look: dict[str, Any] = {"log": log, "colours": colours, "selected": selected, "block": block}
+    top = float(largest) if np.isfinite(largest) and largest > 0 else 1.0
+    look: dict[str, Any] = {"log": log, "colours": colours, "selected": selected, "block": block, "scale": top}
     look |= {"row_offset": row_offset, "column_offset": column_offset}
     figure = (attention_window if window else attention_heatmap)(values, labels, **look)
     title, across, down = _KINDS[kind]
@@ -64,10 +65,7 @@ def weighted_heatmap(
     figure.update_layout({"xaxis.title.text": across + unit, "yaxis.title.text": down + unit})
     name = title if block == 1 else f"largest {title}"
     says = f"%{{y}} to %{{x}}: {name} %{{z:.3g}}<extra></extra>"
-    top = float(largest) if np.isfinite(largest) and largest > 0 else 1.0
-    figure.update_traces(
-        {"zmax": top, "hovertemplate": says, "colorbar": {"title": {"text": name}}}, selector={"type": "heatmap"}
-    )
+    figure.update_traces({"hovertemplate": says, "colorbar": {"title": {"text": name}}}, selector={"type": "heatmap"})
     if log:
         figure.update(data=[figure.data[0], logarithmic_bar(name, top, colours, LOG_DECADES)], overwrite=True)
     return figure

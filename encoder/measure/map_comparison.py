@@ -107,6 +107,18 @@ def compare(
     return Comparison(alignment, *maps, block=block, distance=torch.cat(distance), largest=tuple(cells[:k]))
 
 
+def query_rows(
+    first: TracedHead, second: TracedHead, alignment: Alignment, query: int, *, special: SpecialTokens = "show"
+) -> tuple[Tensor, Tensor]:
+    """[A] of both sides: what one query step attends to, NaN where a side lacks the query or the key."""
+    steps = slice(query, query + 1)
+    ours, theirs = (
+        _spread(side, _present(tokens), steps, special)[0]
+        for side, tokens in ((first, alignment.first), (second, alignment.second))
+    )
+    return ours, theirs
+
+
 def row_differences(
     first: TracedHead, second: TracedHead, alignment: Alignment, query: int, *, special: SpecialTokens = "show"
 ) -> list[Cell]:
@@ -114,9 +126,7 @@ def row_differences(
 
     A weight is NaN where a side lacks the query or the key; such cells are sorted by the other side's weight.
     """
-    steps = slice(query, query + 1)
-    ours = _spread(first, _present(alignment.first), steps, special)[0].tolist()
-    theirs = _spread(second, _present(alignment.second), steps, special)[0].tolist()
+    ours, theirs = (row.tolist() for row in query_rows(first, second, alignment, query, special=special))
     cells = [Cell(query, key, one, other) for key, (one, other) in enumerate(zip(ours, theirs, strict=True))]
     return sorted(cells, key=lambda cell: -abs(_or_zero(cell.second) - _or_zero(cell.first)))
 

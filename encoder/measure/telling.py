@@ -1,15 +1,16 @@
 """How tellingly one word attends in each head: to other words, unlike uniform attention, unlike the head's habit.
 
-A head that gives the word's attention to [CLS] or [SEP], to the word itself, to all words alike, or to the same
-distance as from every word, tells nothing about this word.
+A head that gives the word's attention to [CLS] or [SEP], to the word itself, to all words alike, to the same distance
+as from every word, or to the same key as every word, tells nothing about this word.
 
-    e_j = max(0, A_ij - mean over nearby queries q of A_{q, q + j - i})    for the other words j
-    G   = sum_j e_j ln(n e_j / sum_k e_k)                                 in nats
+    h_j = max of the means over nearby words q of A_{q, q + j - i} and of A_{qj}     the head's habit
+    e_j = max(0, A_ij - h_j)                                                         for the other words j
+    G   = sum_j e_j ln(n e_j / sum_k e_k)                                            in nats
 
 G is the sum of e, the weight that only this word gives, times the Kullback-Leibler divergence of e, scaled to sum to 1,
 from the uniform distribution over the n other words. The measure is defined here. Divergence from uniform attention is
 ln n minus the entropy that Clark et al. (2019, section 3.3) take; the habit removes previous-token heads and the like,
-which attend by position alone (Voita et al. 2019, section 5.1).
+which attend by position alone (Voita et al. 2019, section 5.1), and stripes: a key that every word attends to.
 
 Shapes: L layers, H heads, T tokens, R rows of the neighbourhood.
 """
@@ -47,11 +48,11 @@ DEFINITION = Definition(
     "Information gain",
     "nats",
     r"\sum_{j\in W} e_j \ln\frac{n\,e_j}{\sum_{k\in W} e_k},\quad "
-    r"e_j=\max\!\big(0,\ A_{ij}-\bar A_{j-i}\big)",
+    r"e_j=\max\!\big(0,\ A_{ij}-h_j\big),\quad h_j=\max\big(\bar A_{j-i},\ \bar A_{\cdot j}\big)",
     OWN,
     "How tellingly word i attends. W: the n other words, without special tokens, punctuation and the word's own "
-    "pieces. Ā: the mean weight that nearby words give at the same distance in this head. 0: uniform attention, or "
-    "what every word does there. At most ln n: all weight on one word.",
+    "pieces. h: the head's habit, the mean weight of nearby words at the same distance or on the same key. 0: uniform "
+    "attention, or what every word does there. At most ln n: all weight on one word.",
 )
 
 Keys = Literal["all", "earlier"]
@@ -161,12 +162,16 @@ def _gain(rows: Tensor, first: int, query: int, others: Tensor, words: Tensor) -
     row = rows[:, query - first]  # [H, T]
     # The key at the same distance from each other query: [R, T].
     queries = torch.arange(first, first + rows.shape[1], device=rows.device).unsqueeze(-1)
-    places = torch.arange(n_tokens, device=rows.device) + queries - query
+    keys = torch.arange(n_tokens, device=rows.device)
+    counts = words[queries] & (queries != query) & (queries != keys)  # a query's weight on itself is no habit
+    places = keys + queries - query
     inside = (places >= 0) & (places < n_tokens) & words[queries] & (queries != query)
     places = places.clamp(0, n_tokens - 1)
     inside &= words[places]
     weights = rows.gather(-1, places.expand(len(rows), -1, -1))  # [H, R, T]
-    habit = (weights * inside).sum(1) / inside.sum(0).clamp(min=1)
+    at_distance = (weights * inside).sum(1) / inside.sum(0).clamp(min=1)  # [H, T]
+    on_key = (rows * counts).sum(1) / counts.sum(0).clamp(min=1)
+    habit = torch.maximum(at_distance, on_key)
     own = ((row - habit).clamp(min=0.0) * others).double()
     total = own.sum(-1, keepdim=True)
     shares = own / total.clamp(min=torch.finfo(own.dtype).tiny)

@@ -2,6 +2,7 @@
 
 import plotly.graph_objects as go
 import streamlit as st
+from torch import Tensor
 
 from encoder import figures
 from encoder.figures.norm_weighted import weighted_heatmap
@@ -11,8 +12,8 @@ from encoder.measure import norm_weighted, ranking
 from pages.beyond_weights import by_layer
 from pages.beyond_weights.params import Params
 from pages.components import plot, plot_window
-from pages.core import formulas, map_window, sidebar, token_names
-from pages.core.view import MapParams, View, state
+from pages.core import answer, formulas, map_window, sidebar, token_names
+from pages.core.view import RANGE_HELP, RANGES, MapParams, View, state
 
 RULE = (
     r"\alpha_{ij}\,\lVert f(x_j)\rVert,\qquad f(x) = (x\,W^V + b^V)\,W^O,\qquad "
@@ -36,9 +37,11 @@ def show(view: View) -> dict[str, go.Figure]:
     st.subheader(f"L{view.layer} H{view.head}", anchor=False)
     _controls()
     params, look = state.read(Params), state.read(MapParams)
-    for column, kind in zip(st.columns(2, gap="small"), ("attention", params.weighted), strict=True):
-        with column:
-            drawn[f"{TITLES[kind]}, L{view.layer} H{view.head}"] = _map(view, kind, look)
+    with answer.area():
+        _answer(view)
+        for column, kind in zip(st.columns(2, gap="small"), ("attention", params.weighted), strict=True):
+            with column:
+                drawn[f"{TITLES[kind]}, L{view.layer} H{view.head}"] = _map(view, kind, look)
     if view.trace.n_tokens > map_window.EXACT_TOKENS:
         st.caption(
             f"{view.trace.n_tokens:,} tokens: a cell shows the largest number among several tokens. Drag over a part "
@@ -72,9 +75,8 @@ def _controls() -> None:
         state.segmented(
             MapParams.range,
             "Range",
-            {"fixed": "0 to 1", "head": "Fit to map"},
-            help="0 to 1: colours of different heads compare; weight × norm then ends at the layer's largest norm. Fit "
-            "to map: colours end at the map's largest number.",
+            RANGES,
+            help=f"{RANGE_HELP} With **0 to 1**, weight × norm ends at the layer's largest norm.",
         )
 
 
@@ -98,23 +100,60 @@ def _map(view: View, kind: str, look: MapParams) -> go.Figure:
 
 def _figure(view: View, kind: str, look: MapParams, queries: slice, keys: slice, block: int) -> go.Figure:
     trace, layer, head, size = view.trace, view.layer, view.head, map_window.EXACT_TOKENS
-    window, fit = trace.n_tokens > size, look.range == "head"
+    window = trace.n_tokens > size
     options = {"log": look.scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
     if window:
         options |= {"row_offset": queries.start, "column_offset": keys.start, "block": block}
     if kind == "attention":
         values = trace.pooled_attention(layer, head, size, queries, keys).cpu()
         draw = figures.attention_window if window else figures.attention_heatmap
-        return draw(values, trace.labels, scale="head" if fit else "fixed", **options)
+        scale = _largest_between_words(view, values, queries, keys, block) if look.range == "words" else look.range
+        return draw(values, trace.labels, scale=scale, **options)
     values = norm_weighted.pooled_norm_weighted(
         trace, layer, head, shares=kind == "share", size=size, queries=queries, keys=keys
     ).cpu()
     largest = 1.0
-    if fit:
+    if look.range == "head":
         largest = float(values.max())
+    elif look.range == "words":
+        largest = _largest_between_words(view, values, queries, keys, block)
     elif kind == "length":
         largest = float(norm_weighted.value_norms(trace, layer).max())
     return weighted_heatmap(values, trace.labels, kind, largest=largest, window=window, **options)
+
+
+def _largest_between_words(view: View, values: Tensor, queries: slice, keys: slice, block: int) -> float:
+    """The largest number between words of the drawn part."""
+    sides = (
+        ranking.token_blocks(window.start, count, block, view.trace.n_tokens)
+        for window, count in zip((queries, keys), values.shape, strict=True)
+    )
+    return ranking.largest_between_words(values.numpy(), view.trace, *sides)
+
+
+def _answer(view: View) -> None:
+    """The line above the maps: the selected cell or row by both measures."""
+    if view.i is None:
+        answer.draw(clear=None if view.j is None else lambda: sidebar.select(None, None))
+        return
+    labels, rows = view.trace.labels, slice(view.i, view.i + 1)
+    weights = view.trace.attention(view.layer, view.head, rows)[0].cpu()
+    shares = norm_weighted.norm_weighted_shares(view.trace, view.layer, view.head, rows)[0].cpu()
+    query = token_names.bold(labels, view.i)
+    if view.j is None:
+        first = f"{query} is selected. Select a cell of its row to read its attention by both measures."
+    else:
+        first = (
+            f"{query} to {token_names.bold(labels, view.j)}: attention {answer.weight(weights, view.j)}, norm-weighted "
+            f"{answer.weight(shares, view.j)}."
+        )
+    answer.draw(
+        first,
+        f"Largest in this row: attention {answer.largest(weights, labels)}; norm-weighted, as shares of the row, "
+        f"{answer.largest(shares, labels)}.",
+        cell=None if view.j is None else {},
+        clear=lambda: sidebar.select(None, None),
+    )
 
 
 def _of_head(view: View) -> str:

@@ -2,13 +2,14 @@
 
 import plotly.graph_objects as go
 import streamlit as st
+from torch import Tensor
 
 from encoder import figures
 from encoder.figures.norm_weighted import weighted_heatmap
 from encoder.measure import ranking
 from encoder.measure import rollout as measure
 from pages.components import plot
-from pages.core import formulas, sidebar, token_names, token_rows
+from pages.core import answer, formulas, sidebar, token_names, token_rows
 from pages.core.url_state import controlled
 from pages.core.view import MapParams, View, ViewParams, state
 
@@ -62,7 +63,8 @@ def _map(view: View) -> go.Figure:
             scale = state.segmented(MapParams.scale, "Colour", ["linear", "log"])
     options = {"log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
     figure = weighted_heatmap(values, trace.labels, "rollout", row_offset=part.start, **options)
-    with left:
+    with left, answer.area():
+        _answer(view, made[view.layer])
         plot(
             figure,
             key="rollout-map",
@@ -80,6 +82,21 @@ def _map(view: View) -> go.Figure:
         text = f"Mean rollout from a token to itself: **{kept[view.layer]:.1%}** after layer {view.layer}"
         st.markdown(f"{text}, {kept[0]:.1%} after layer 0." if view.layer else f"{text}.")
     return figure
+
+
+def _answer(view: View, rollout: Tensor) -> None:
+    """The line above the map: the selected cell or row. rollout [T, T]."""
+    clear = None if view.i is None and view.j is None else lambda: sidebar.select(None, None)
+    if view.i is None:
+        answer.draw(clear=clear)
+        return
+    labels, row = view.trace.labels, rollout[view.i]
+    query = token_names.bold(labels, view.i)
+    if view.j is None:
+        answer.draw(f"Rollout of {query}: {answer.largest(row, labels)}.", "The three largest shares.", clear=clear)
+        return
+    first = f"Rollout of {query} to {token_names.bold(labels, view.j)}: {answer.weight(row, view.j)}."
+    answer.draw(first, f"Largest in this row: {answer.largest(row, labels)}.", clear=clear)
 
 
 def _query(view: View) -> int:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from encoder.export.options import SPECIAL_WORDS
 from encoder.figures.numbers import three_digits
-from encoder.measure import align, map_comparison
+from encoder.measure import align, map_comparison, ranking
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.map_comparison import Cell, Comparison
 from pages.core.comparison import Side, Sides
@@ -17,14 +17,14 @@ from pages.core.markdown import plain
 class Compared:
     """Both sides and their comparison.
 
-    special: how special tokens are treated; fit: colours end at the largest weight of either map; selected: the steps
-    of the selected query and key.
+    special: how special tokens are treated; range: where the colours of both maps end, one of `view.RANGES`; selected:
+    the steps of the selected query and key.
     """
 
     sides: Sides
     found: Comparison
     special: SpecialTokens
-    fit: bool
+    range: str
     selected: tuple[int | None, int | None]
 
     @cached_property
@@ -36,6 +36,22 @@ class Compared:
     def names(self) -> tuple[str, ...]:
         """The label of each step, with positions where a token occurs twice."""
         return align.disambiguate(self.step_labels[2], self.sides.alignment)
+
+    @cached_property
+    def end(self) -> float:
+        """The weight at which the colours of both maps end."""
+        if self.range != "words":
+            return self.found.top if self.range == "head" else 1.0
+        steps, block = self.sides.alignment, self.found.block
+        ends = []
+        for side, weights, tokens in (
+            (self.sides.first, self.found.first, steps.first),
+            (self.sides.second, self.found.second, steps.second),
+        ):
+            blocks = ranking.token_blocks(0, len(weights), block, len(tokens))
+            groups = [[token for step in one if (token := tokens[step]) is not None] for one in blocks]
+            ends.append(ranking.largest_between_words(weights.numpy(), side.trace, groups, groups))
+        return max(ends)
 
     def bold(self, step: int) -> str:
         """The token of a step inside Markdown, in quotation marks: it may be a comma."""

@@ -7,7 +7,7 @@ from pages.compare.params import MODELS, WHAT, Params
 from pages.compare.sides import EXAMPLES, clear_selection, other_head, other_model
 from pages.core import cache, model_access
 from pages.core.url_state import controlled
-from pages.core.view import MapParams, View, state
+from pages.core.view import RANGE_HELP, RANGES, MapParams, View, state
 
 
 def draw(view: View) -> None:
@@ -37,8 +37,7 @@ def _options() -> None:
         help="[CLS] and [SEP] receive much of the attention in many heads, which hides differences between words.",
     )  # fmt: skip
     state.segmented(
-        MapParams.range, "Range", {"fixed": "0 to 1", "head": "Fit to maps"},
-        help="Both maps have the same colours: from 0 to 1, or to the largest weight in either map.",
+        MapParams.range, "Range", RANGES, help=f"Both maps have the same colours. {RANGE_HELP}",
     )  # fmt: skip
 
 

@@ -4,32 +4,64 @@ import math
 
 import numpy as np
 import streamlit as st
+from torch import Tensor
 
 from encoder.figures import difference
 from encoder.figures.numbers import three_digits
 from encoder.measure import map_comparison
-from pages.compare.compared import Compared, percent, signed, weights
+from pages.compare.compared import Compared, percent, signed
 from pages.compare.sides import clear_selection, open_on_click
 from pages.components import plot
+from pages.core import answer
 from pages.core.comparison import EVERY_HEAD
+
+
+def draw_answer(compared: Compared) -> None:
+    """The line above the maps: the selected cell or row on both sides."""
+    sides, (query, key) = compared.sides, compared.selected
+    first, second = answer.HINT, ""
+    if query is not None:
+        rows = map_comparison.query_rows(
+            sides.first.measured, sides.second.measured, sides.alignment, query, special=compared.special
+        )
+        named = list(zip("AB", rows, strict=True))
+        largest = [f"in {name} {text}" for name, row in named if (text := answer.largest(row, compared.names))]
+        second = f"Largest in this row: {'; '.join(largest)}."
+        if key is not None:
+            change = float(rows[1][key]) - float(rows[0][key])
+            said = "" if math.isnan(change) else f"; B − A: **{signed(change)}**"
+            both = ", ".join(_ranked(name, row, key) for name, row in named)
+            first = f"{compared.bold(query)} attends to {compared.bold(key)}: {both}{said}."
+        else:
+            first = f"{compared.bold(query)} is selected. Select a cell of its row to read both weights."
+    elif key is not None:
+        first = f"{compared.bold(key)} is selected. Select a cell of its column to read both weights."
+    in_first = sides.alignment.first
+    has_cell = query is not None and key is not None and None not in (in_first[query], in_first[key])
+    answer.draw(
+        first,
+        second,
+        cell={} if has_cell and compared.special != "renormalise" else None,
+        clear=None if query is None and key is None else clear_selection,
+    )
+
+
+def _ranked(name: str, row: Tensor, key: int) -> str:
+    """The weight of a side with its rank; a side may lack the pair."""
+    return f"no such pair in {name}" if math.isnan(row[key]) else f"{answer.weight(row, key)} in {name}"
 
 
 def pairs(compared: Compared) -> None:
     """The pairs that differ most, of the selected query or of all; and the selected pair."""
-    query, key = compared.selected
+    query, _ = compared.selected
     cells = list(compared.found.largest)
     if query is None:
-        st.markdown("**The pairs that differ most.** Click a cell or a token in a map to select it in all maps.")
+        st.markdown("**The pairs that differ most.**")
     else:
         sides = compared.sides
-        rows = map_comparison.row_differences(
+        cells = map_comparison.row_differences(
             sides.first.measured, sides.second.measured, sides.alignment, query, special=compared.special
-        )
-        cells = rows[:8]
-        if key is not None:
-            cell = next(cell for cell in rows if cell.key == key)
-            change = "" if math.isnan(cell.difference) else f"; difference: **{signed(cell.difference)}**"
-            st.markdown(f"{compared.bold(query)} to {compared.bold(key)}: {weights(cell)}{change}.")
+        )[:8]
         distance = float(compared.found.distance[query])
         share = "" if math.isnan(distance) else f" Share of its attention that differs: {percent(distance)}."
         st.markdown(f"The keys of {compared.bold(query)} that differ most:{share}")
@@ -45,8 +77,6 @@ def pairs(compared: Compared) -> None:
         width="stretch",
         column_config={"from": "Query", "to": "Key", "difference": "B − A"},
     )
-    if query is not None or key is not None:
-        st.button("Clear selection", icon=":material/close:", on_click=clear_selection, key="compare:clear")
 
 
 def _weight(weight: float) -> str:

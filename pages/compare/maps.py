@@ -25,10 +25,9 @@ def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
         (sides.second, found.second, labels[1], steps.second, steps.gaps[1]),
     ):
         options = {"block": found.block, "colours": colours, "selected": compared.selected}
+        options["scale"] = compared.end
         figure = figures.attention_heatmap(weights, names, places=(positions, positions), **options)
         figure.update_layout(margin_t=8)  # the colour bar makes the room that it needs
-        if compared.fit:
-            figure.update_traces(zmax=found.top, selector={"type": "heatmap"})
         drawn[side.name] = difference.show_gaps(figure, gaps) if found.block == 1 else figure
     less, more = sides.ends
     by_side = {"A": found.first, "B": found.second}

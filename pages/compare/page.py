@@ -11,20 +11,20 @@ from pages.compare import controls, details, maps
 from pages.compare.compared import Compared
 from pages.compare.params import WHAT, Params
 from pages.compare.sides import selected_steps, sides
-from pages.core import comparison
+from pages.core import answer, comparison
 from pages.core.comparison import Sides
 from pages.core.export import export_panel
 from pages.core.frame import current_view, heading
+from pages.core.glossary import brief_opening
 from pages.core.links import next_page
 from pages.core.view import MapParams, View, state
 
 
 def main(view: View) -> None:
     heading()
-    st.markdown(
-        "You see two attention maps, A and B, and their difference.  \n"
-        "Look for strong colours in the difference: there one side attends more than the other.  \n"
-        "This shows what changes with the head, the sentence or the model, and what does not."
+    brief_opening(
+        "You see two attention maps, A and B, and their difference. Strong colours there: one side attends more. This "
+        "shows what changes with the head, the sentence or the model."
     )
     controls.draw(view)
     params, look = state.read(Params), state.read(MapParams)
@@ -37,7 +37,7 @@ def main(view: View) -> None:
     else:
         selected = selected_steps(view, params, both.alignment)
         notes(both, params)
-        show(view, Compared(both, found, look.special, look.range == "head", selected))  # type: ignore[arg-type]
+        show(view, Compared(both, found, look.special, look.range, selected))  # type: ignore[arg-type]
     next_page("pre_post", "Pre-norm vs post-norm")
 
 
@@ -45,7 +45,9 @@ def show(view: View, compared: Compared) -> None:
     """The maps, what differs, and the export panel."""
     st.markdown(compared.differences())
     drawn = maps.figures_of(compared, view.colours)
-    beside = maps.draw(compared, drawn)
+    with answer.area():
+        details.draw_answer(compared)
+        beside = maps.draw(compared, drawn)
     st.caption(compared.legend())
     left, right = st.columns(2, gap="medium") if beside is None else (beside, st.container())
     with left:

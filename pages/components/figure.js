@@ -1,4 +1,5 @@
 // Reads a figure before it is drawn: its arrays, theme, cells, and the text of its numbers and labels.
+import { threeDigits } from "../../encoder/export/drawing.js";
 import { sameBytes } from "./shared.js";
 
 const MAP_TYPES = new Set(["heatmap", "contour", "histogram2d"]);
@@ -22,6 +23,22 @@ export function nest(data, shape) {
   if (shape.length <= 1) return data;
   const step = data.length / shape[0];
   return Array.from({ length: shape[0] }, (_, k) => nest(data.subarray(k * step, (k + 1) * step), shape.slice(1)));
+}
+
+// Where the colours of a prefetched map end, as `attention_spec` in encoder/figures says it. data: rows of `columns`.
+export function colourRange({ scaleToMax, words }, data, columns, colorbar) {
+  const largest = data.reduce((most, weight) => Math.max(most, weight), 0) || 1;
+  if (scaleToMax) return { zmax: largest };
+  if (!words) return {};
+  let end = 0;
+  for (const row of words[0]) {
+    for (const column of words[1]) end = Math.max(end, data[row * columns + column]);
+  }
+  end ||= 1;
+  const ticks = largest > 1.0001 * end
+    ? { tickvals: [0, end / 2, end], ticktext: ["0", threeDigits(end / 2), `≥ ${threeDigits(end)}`] }
+    : { tickvals: undefined, ticktext: undefined };
+  return { zmax: end, colorbar: { ...colorbar, ...ticks } };
 }
 
 // A Plotly template for Streamlit's theme; the figure's own settings have priority.

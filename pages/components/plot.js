@@ -1,6 +1,6 @@
 // Shows a Plotly figure and sends its clicks, zooms and keys to Python: `st.plotly_chart` has no clicks on a map.
 import { make } from "../../encoder/export/drawing.js";
-import { axisKey, labelsOf, mapsOf, namesOf, nest, revive } from "./figure.js";
+import { axisKey, colourRange, labelsOf, mapsOf, namesOf, nest, revive } from "./figure.js";
 import { gestures } from "./finger.js";
 import { moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
 import { fadeOut, fadingPicture } from "./plot_fade.js";
@@ -80,8 +80,8 @@ class PlotView extends Drawing {
     const data = maps.data.subarray(start, start + rows * columns);
     const map = { data, shape: [rows, columns], nested: nest(data, [rows, columns]) };
     this.arrays = { ...this.arrays, "data.0.z": map }; // an answer with the same numbers is not drawn again
-    const largest = data.reduce((most, weight) => Math.max(most, weight), 0) || 1;
-    const range = prefetched.scaleToMax ? { zmax: largest } : {};
+    const { colorbar } = this.figure.data[0];
+    const range = colourRange(prefetched, data, columns, colorbar);
     this.figure.data[0] = { ...this.figure.data[0], z: map.nested, ...range };
     this.readFigure();
     return true;

@@ -60,7 +60,7 @@ def plot(
         prefetched: maps of all heads. When you open a head in a `head_grid`, its map replaces the figure's first map
             before Python answers. "grid": the grid's key; "heard": the newest of its events that this figure knows of;
             "maps": label of a `store` of "maps", float32 [L, H, R, C]; "scaleToMax": the colours run to the map's
-            largest weight.
+            largest weight; "words": [rows, columns], the colours run to the largest weight among these.
         selected: (queries, keys), each a position, several, or None: the arrow keys start there. These rows and columns
             are framed in every map of the figure, unless it has `layout.shapes` of its own.
         zoom: the value of the address that holds the zoom window. If unset, the window is no part of the address.

@@ -12,7 +12,9 @@ from streamlit.navigation.page import StreamlitPage
 from encoder.errors import EncoderError, OutOfMemory
 from pages.components.kept_text import kept_text
 from pages.core import (  # noqa: F401 - head_measures and selection register values that several pages share
+    answer,
     cache,
+    first_view,
     foreground,
     formulas,
     gestures,
@@ -65,7 +67,8 @@ def run(
     model only if it asks for the view. pads: whether the page shows a text with padding; front: whether it opens at
     "/", where a view without FRONT in the address belongs to another page.
     """
-    st.html(f"<style>{STYLE}{mobile_bar.STYLE}{formulas.STYLE}{gestures.STYLE}{glossary.STYLE}</style>")
+    parts = (mobile_bar, formulas, gestures, glossary, answer)
+    st.html(f"<style>{STYLE}{''.join(part.STYLE for part in parts)}</style>")
     st.session_state[_TITLE] = title
     st.session_state.pop(_VIEW, None)
     state.begin()
@@ -153,6 +156,9 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         with area, st.spinner("Loading the model …", show_time=False):
             key = model_key()
             model = cache.model(key)
+        if state.newest(ViewParams.long) == "cut":  # a window has tokens of its own
+            with area, st.spinner("Running the encoder …", show_time=False):
+                first_view.choose(key)
         with places.norm:
             sidebar.norm_controls(key)
         with places.head:

@@ -47,6 +47,11 @@ def opening(text: str) -> None:
     st.markdown(linked(text))
 
 
+def brief_opening(text: str) -> None:
+    """The same in small type, where the page's maps need the room."""
+    st.caption(linked(text))
+
+
 def _linker(seen: set[str], most: int) -> Callable[[re.Match[str]], str]:
     def link(found: re.Match[str]) -> str:
         term = _BY_WORD[found.group().lower()]

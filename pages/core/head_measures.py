@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -66,3 +67,10 @@ def badges(view: View) -> dict[str, str]:
         for head, badge in enumerate(of_layer)
         if badge
     }
+
+
+def badge_legend(shown: Iterable[str]) -> str:
+    """These badges and the head types that they stand for, in Markdown."""
+    found = set(shown)
+    named = ", ".join(f"**{one.badge}** {one.title.lower()}" for one in HEAD_TYPES if one.badge in found)
+    return f"A dot or a badge marks a head type: {named}."

@@ -39,6 +39,13 @@ SOURCES = {
 BUNDLED = ("minilm", "twin-pre", "twin-post")
 COLOURS = ("viridis", "cividis", "magma", "greys")
 
+#: Where the colours of a map end.
+RANGES = {"words": "Words", "fixed": "0 to 1", "head": "Fit to map"}
+RANGE_HELP = (
+    "**Words**: the colours end at the largest weight between words, so that [CLS] and [SEP] do not hide the others; "
+    "the colour bar says where. **0 to 1** lets you compare heads. **Fit to map**: they end at the largest weight."
+)
+
 #: More tokens selected at once than this make a link that nobody reads, and a sum that says nothing.
 MOST_SELECTED = 64
 
@@ -98,7 +105,7 @@ class MapParams:
 
     special: Param[str] = choice("show", ("show", "zero", "renormalise"))
     scale: Param[str] = choice("linear", ("linear", "log"))
-    range: Param[str] = choice("fixed", ("fixed", "head"))
+    range: Param[str] = choice("words", RANGES)
     # The part of the large map that is shown; None: all of it.
     zoom: Param[ZoomWindow | None] = zoom_window()
 

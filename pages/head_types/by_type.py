@@ -1,10 +1,11 @@
-"""For each head type the small maps of its heads."""
+"""For each head type a card with the small maps of its heads."""
 
 import numpy as np
 import streamlit as st
 
 from encoder import figures
-from encoder.measure.head_types import HEAD_TYPES, HeadType
+from encoder.measure.definitions import BY_NAME as MEASURES
+from encoder.measure.head_types import HEAD_TYPES, Finding, HeadType
 from pages.components import head_grid
 from pages.core import sidebar, small_maps
 from pages.core.view import View
@@ -13,23 +14,21 @@ from pages.head_types.heads import Heads
 
 def draw(view: View, found: Heads) -> None:
     """The types that heads have, each with its heads; then the names of the types that no head has."""
-    missing = []
-    for one in HEAD_TYPES:
-        if found.wanted and one.name != found.wanted:
-            continue
-        numbers = found.with_type(one.name)
-        if numbers:
-            _strip(view, found, one, numbers)
-        else:
-            missing.append(one.title.lower())
+    wanted = [one for one in HEAD_TYPES if not found.wanted or one.name == found.wanted]
+    present = {one: numbers for one in wanted if (numbers := found.with_type(one.name))}
+    missing = [one.title.lower() for one in wanted if one not in present]
+    columns = st.columns(2 if len(present) > 1 else 1)
+    for at, (one, numbers) in enumerate(present.items()):
+        with columns[at % len(columns)], st.container(border=True, gap="small"):
+            _card(view, found, one, numbers)
     if missing:
         st.caption(f"Types that no head has in this sentence: {', '.join(missing)}.")
 
 
-def _strip(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:
+def _card(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:
     heads = [divmod(number, found.n_heads) for number in numbers]
     layers = sorted({layer for layer, _ in heads})
-    st.markdown(f"**{one.title}** · {len(heads)}  \n{one.sentence}")
+    st.markdown(f"**{one.title}** · {len(heads)}  \n{one.sentence}  \n{_in_this_sentence(found, one, numbers)}")
     head_grid(
         np.stack([small_maps.of_layer(view, layer) for layer in layers]),
         layers=layers,
@@ -41,3 +40,16 @@ def _strip(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:
         colorscale=figures.thumbnails_lut(view.colours),
         on_event=lambda event: event["event"] == "open" and sidebar.open_head(event["layer"], event["head"]),
     )
+
+
+def _in_this_sentence(found: Heads, one: HeadType, numbers: list[int]) -> str:
+    """The head of a type with the largest number, and the measure that shows it."""
+
+    def finding(number: int) -> Finding:
+        return next(finding for finding in found.findings(number) if finding.head_type is one)
+
+    best = max(numbers, key=lambda number: finding(number).value)
+    layer, head = divmod(best, found.n_heads)
+    shown = finding(best)
+    measure = MEASURES[shown.measure].title
+    return f"In this sentence: L{layer} H{head} has the largest number, “{measure}” {shown.value:.2f}."

@@ -1,9 +1,9 @@
-"""Head types: the measures of every head as a table, heads by type, and heads as points by their similarity."""
+"""Head types: heads by type, heads as points by their similarity, and the measures of every head as a table."""
 
 import streamlit as st
 
 from pages.core.frame import current_view, heading
-from pages.core.glossary import opening
+from pages.core.glossary import brief_opening
 from pages.core.lazy import popover
 from pages.core.links import next_page
 from pages.core.url_state import state
@@ -16,7 +16,7 @@ view = current_view()
 config = view.loaded.config
 
 heading()
-opening(
+brief_opening(
     f"You see what the {config.n_layers} × {config.n_heads} heads of **{view.loaded.name}** do in this sentence.  \n"
     "Look for heads with one clear pattern: the previous token, the token itself, or an attention sink.  \n"
     "Such patterns suggest what a head may do; one sentence is no proof. Another can show other types."

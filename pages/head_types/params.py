@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pages.core.params import Param, choice
 from pages.core.url_state import state
 
-PARTS = {"table": "Table", "roles": "By type", "map": "Head similarity"}
+PARTS = {"roles": "By type", "map": "Head similarity", "table": "Advanced: all measures"}
+#: Columns of the table: each group fits a projector of 1280 pixels beside the selected head.
+COLUMNS = {"spread": "Spread", "position": "Positions", "tokens": "Tokens"}
 COLOURINGS = {"layer": "Layer", "role": "Type"}
 
 
@@ -14,8 +16,9 @@ COLOURINGS = {"layer": "Layer", "role": "Type"}
 class Params:
     """The open part, and its options."""
 
-    part: Param[str] = choice("table", PARTS, url="find")
+    part: Param[str] = choice("roles", PARTS, url="find")
     # The queries that count: those of all real tokens, or without special tokens.
     queries: Param[str] = choice("all", ("all", "content"))
+    columns: Param[str] = choice("spread", COLUMNS)
     # What colours the points of the head similarity.
     points: Param[str] = choice("layer", COLOURINGS)

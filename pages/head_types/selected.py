@@ -4,7 +4,7 @@ import streamlit as st
 
 from encoder import figures
 from pages.components import plot
-from pages.core import links, map_window, sidebar
+from pages.core import answer, links, map_window, sidebar, token_names
 from pages.core.view import View
 from pages.head_types.heads import Heads, reason
 
@@ -12,9 +12,17 @@ from pages.head_types.heads import Heads, reason
 def draw(view: View, found: Heads) -> None:
     """The selected head beside the table, the maps or the points."""
     st.header(f"L{view.layer} H{view.head}", anchor=False)
+    with answer.area():
+        _map(view)
     st.markdown(_types(view, found))
+    links.button("heads", "Open in Attention heads", "open_in_full", "open-head", type="primary")
+
+
+def _map(view: View) -> None:
+    """The head's map with the line above it; no map of a long text."""
     trace = view.trace
     if trace.n_tokens <= map_window.EXACT_TOKENS:
+        _answer(view)
         figure = figures.attention_heatmap(
             trace.attention(view.layer, view.head).cpu(),
             trace.labels,
@@ -30,7 +38,6 @@ def draw(view: View, found: Heads) -> None:
             selected=(view.i, view.j),
             on_event=sidebar.select_from,
         )
-    links.button("heads", "Open in Attention heads", "open_in_full", "open-head", type="primary")
 
 
 def _types(view: View, found: Heads) -> str:
@@ -45,3 +52,19 @@ def _types(view: View, found: Heads) -> str:
         f"No type by these thresholds. Entropy: {found.measures['entropy'][place]:.2f} nats, normalised "
         f"{found.measures['relative_entropy'][place]:.2f}. Mean largest weight: {found.measures['maximum'][place]:.2f}."
     )
+
+
+def _answer(view: View) -> None:
+    """The line above the map: the selected cell or row."""
+    clear = None if view.i is None and view.j is None else lambda: sidebar.select(None, None)
+    if view.i is None:
+        answer.draw(clear=clear)
+        return
+    labels, rows = view.trace.labels, slice(view.i, view.i + 1)
+    row = view.trace.attention(view.layer, view.head, rows)[0].cpu()
+    query, largest = token_names.bold(labels, view.i), answer.largest(row, labels)
+    if view.j is None:
+        answer.draw(f"{query} attends most to {largest}.", clear=clear)
+        return
+    first = f"{query} attends to {token_names.bold(labels, view.j)}: {answer.weight(row, view.j)}."
+    answer.draw(first, f"Largest in this row: {largest}.", cell={}, clear=clear)

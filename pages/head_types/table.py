@@ -9,17 +9,27 @@ from encoder.measure.definitions import BY_NAME as MEASURES
 from encoder.measure.definitions import HEAD_MEASURES, Definition
 from encoder.measure.head_types import BY_NAME as TYPES
 from pages.core import head_measures, sidebar
-from pages.core.view import View
+from pages.core.view import View, state
 from pages.head_types.heads import Heads
+from pages.head_types.params import COLUMNS as GROUP_TITLES
+from pages.head_types.params import Params
 
-#: Measure -> a short column name, from left to right; the column's help has the full title. On a projector of
-#: 1280 pixels the first seven are visible. "cls" and "sep" are called as this model's tokens are.
-COLUMNS = {
-    "entropy": "Entropy", "distance": "Dist.", "self": "Self", "previous": "Prev.", "next": "Next", "cls": "Opening",
-    "sep": "Closing", "relative_entropy": "Norm. ent.", "maximum": "Max.", "strong": "Strong", "punctuation": "Punct.",
-    "same_token": "Same", "own_word": "Word", "top_previous": "Top prev.", "top_self": "Top self",
-    "top_next": "Top next",
+#: Group of columns -> measure -> a short column name, from left to right; the column's help has the full title. "cls"
+#: and "sep" are called as this model's tokens are.
+GROUPS = {
+    "spread": {
+        "entropy": "Entropy", "relative_entropy": "Norm. ent.", "maximum": "Max.", "strong": "Strong",
+        "distance": "Dist.",
+    },
+    "position": {
+        "self": "Self", "previous": "Prev.", "next": "Next", "top_self": "Top self", "top_previous": "Top prev.",
+        "top_next": "Top next",
+    },
+    "tokens": {
+        "cls": "Opening", "sep": "Closing", "punctuation": "Punct.", "same_token": "Same", "own_word": "Word",
+    },
 }  # fmt: skip
+COLUMNS = {measure: name for group in GROUPS.values() for measure, name in group.items()}
 #: Width of a column of numbers in pixels, by the length of its name.
 NARROW, WIDE = 63, 82
 FORMATS = {"share": "%.3f", "nats": "%.2f", "tokens": "%.1f"}
@@ -42,6 +52,7 @@ def draw(view: View, found: Heads) -> None:
     if rows.empty:
         _say_that_none_is(found)
         return
+    group = state.segmented(Params.columns, "Columns", GROUP_TITLES)
     st.dataframe(
         rows.drop(columns=["layer", "head"]),
         hide_index=True,
@@ -52,13 +63,16 @@ def draw(view: View, found: Heads) -> None:
             "head_types": st.column_config.TextColumn("Types", pinned=True, width=62),
             **{one.name: _column(one, _column_name(view, one.name)) for one in HEAD_MEASURES},
         },
-        column_order=["name", "head_types", *COLUMNS],
+        column_order=["name", "head_types", *GROUPS[group]],
         key="find-table",
         on_select=lambda: _open_row(found, list(rows.index)),
         selection_mode="single-row",
         alt="One row for each head, one column for each measure.",
     )
     st.caption(_about(found, rows))
+    badges = {one.badge for one in found.types_present()}
+    if badges:
+        st.caption(head_measures.badge_legend(badges))
 
 
 def _column_name(view: View, measure: str) -> str:

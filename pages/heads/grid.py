@@ -10,6 +10,7 @@ import streamlit as st
 from encoder import figures
 from encoder.export import Options
 from encoder.export.options import AS_COMPUTED
+from encoder.measure import telling
 from encoder.measure.definitions import BY_NAME, Definition
 from encoder.measure.head_map import WHOLE_TOKENS
 from encoder.measure.head_types import BY_NAME as HEAD_TYPES
@@ -21,6 +22,7 @@ from pages.core.head_measures import HeadTypeParams
 from pages.core.params import Head
 from pages.core.url_state import controlled, state
 from pages.core.view import View
+from pages.heads import ask
 from pages.heads import options as head_options
 from pages.heads.head_maps import is_whole
 from pages.heads.params import Params
@@ -45,6 +47,7 @@ def draw_grid(view: View, options: Options) -> None:
     if head_type:
         found = head_measures.found_types(view)
         kept &= np.array([[any(one.head_type.name == head_type for one in head) for head in layer] for layer in found])
+    word = state.get(Params.word)
     if name and measures is not None:
         values, definition = measures[name], BY_NAME[name]
         limits = measure_range(definition.unit, values, measures)
@@ -56,6 +59,14 @@ def draw_grid(view: View, options: Options) -> None:
         unit = "" if definition.unit == "share" else f" ({definition.unit})"
         look = {"measure": values, "measure_label": definition.title + unit, "measure_range": limits}
         order = sorted_heads(values, kept, sort)
+    elif word is not None:
+        values = ask.gains(view, word)
+        sort = _sort_control(telling.DEFINITION)
+        largest = float(np.nan_to_num(values).max()) or 1.0
+        look = {"measure": values, "measure_label": f"{ask.title(view, word)} (nats)", "measure_range": (0.0, largest)}
+        order = sorted_heads(values, kept, sort)
+        if order is not None:
+            order = order[: ask.LISTED]
     badges = head_measures.badges(view) if measured and state.get(Params.badges) else {}
     head_grid(
         thumbnails(view, options),
@@ -73,6 +84,8 @@ def draw_grid(view: View, options: Options) -> None:
         **look,
     )
     caption = []
+    if order is not None and len(order) < kept.sum():
+        caption.append(f"{len(order)} of {int(kept.sum())} heads, by their information gain.")
     if not kept.all():
         rest = "faded" if order is None else "hidden"
         caption.append(f"{int(kept.sum())} of {kept.size} heads match; the others are {rest}.")
@@ -81,9 +94,9 @@ def draw_grid(view: View, options: Options) -> None:
     elif options.cells != AS_COMPUTED.cells:
         caption.append("The small maps use the same options.")
     caption.append(f"{gestures.CLICK} a head to open it; {gestures.SHIFT_CLICK} or press P to pin it.")
-    if badges:
-        caption.append("A dot or a short name marks a head type.")
     gestures.caption(" ".join(caption))
+    if badges:
+        st.caption(head_measures.badge_legend(badges.values()))
 
 
 def _controls() -> tuple[str, str]:

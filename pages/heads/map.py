@@ -60,22 +60,24 @@ def head_figure(
     """
     shown = head.shown
     look = {
-        "scale": scale or ("head" if head.options.scale_to_max else "fixed"),
         "log": head.options.log,
         "colours": head.colours,
         "selected": (head.queries, head.keys),
     }
     if head.is_exact:
         figure = figures.attention_spec(
-            shown.weights, shown.query_labels, key_labels=shown.key_labels, square=False, places=shown.places, **look
-        )
-        return figure, " ".join(head.options.map_sentences()) + _faint(figure, head)
+            shown.weights, shown.query_labels, key_labels=shown.key_labels, square=False, places=shown.places,
+            scale=scale or head.scale(np.asarray(shown.weights), 1), **look,
+        )  # fmt: skip
+        return figure, " ".join(head.options.map_sentences()) + _range(figure, head)
     n_tokens = head.trace.n_tokens
     queries, keys = zoomed(plot_window(key, zoom), n_tokens)
     weights, block = shown.pooled(EXACT_TOKENS, queries, keys)
+    weights = weights.cpu()
     figure = figures.window_spec(
-        weights.cpu(), shown.key_labels, block=block, row_offset=queries.start, column_offset=keys.start, **look
-    )
+        weights, shown.key_labels, block=block, row_offset=queries.start, column_offset=keys.start,
+        scale=scale or head.scale(weights.numpy(), block, (queries.start, keys.start)), **look,
+    )  # fmt: skip
     if block == 1:
         caption = (
             f"Rows: tokens {queries.start:,} to {queries.stop - 1:,}. Columns: tokens {keys.start:,} to "
@@ -87,15 +89,17 @@ def head_figure(
             f"{n_tokens:,} tokens: each cell shows the largest weight among {block} × {block} token pairs. "
             f"{gestures.either('Drag', 'Choose the magnifier, then drag')} over a part to zoom in."
         )
-    return figure, caption + _faint(figure, head)
+    return figure, caption + _range(figure, head)
 
 
-def _faint(figure: dict, head: Map) -> str:
-    """A hint where all weights are too small for a scale from 0 to 1."""
-    cells = np.asarray(figure["data"][0]["z"])
+def _range(figure: dict, head: Map) -> str:
+    """Where the colours end; a hint where all weights are too small for a scale from 0 to 1."""
+    cells, end = np.asarray(figure["data"][0]["z"]), float(figure["data"][0]["zmax"])
     known = ~np.isnan(cells)
     largest = float(np.max(cells, initial=0.0, where=known))
-    if head.options.scale_to_max or head.options.log or largest >= FAINT or not known.any():
+    if head.options.scale_to_words and largest > end:
+        return f" The colours end at {three_digits(end)}, the largest weight between words."
+    if end < 1 or head.options.log or largest >= FAINT or not known.any():
         return ""
     return (
         f" The largest weight is {three_digits(largest)}. To see it well, choose Options, Colour range, “Fit to map”."

@@ -5,10 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.export import Map, Options
+from encoder.measure import tokens
 from encoder.measure.head_map import WHOLE_TOKENS
+from pages.core.markdown import plain
 from pages.core.params import Head, Param
-from pages.core.url_state import state
-from pages.core.view import MapParams, View
+from pages.core.url_state import controlled, state
+from pages.core.view import RANGE_HELP, RANGES, MapParams, View
 from pages.heads import padding
 from pages.heads.head_maps import is_whole, map_of
 from pages.heads.params import MOST_PINS, Params
@@ -34,9 +36,7 @@ def controls(view: View) -> None:
         state.segmented(MapParams.scale, "Colour scale", ["linear", "log"], format_func=str.title)
     with right:
         state.segmented(
-            MapParams.range, "Colour range", {"fixed": "0 to 1", "head": "Fit to map"},
-            help="**0 to 1** lets you compare heads. **Fit to map** shows faint patterns: the colours end at the "
-            "largest weight of this map.",
+            MapParams.range, "Colour range", RANGES, help=RANGE_HELP,
         )  # fmt: skip
     state.segmented(
         Params.average, "Average over", _AVERAGE, disabled=n_tokens > AVERAGED_TOKENS,
@@ -68,6 +68,20 @@ def controls(view: View) -> None:
         st.caption(f"Averages: up to {AVERAGED_TOKENS:,} tokens.")
 
 
+def hide_special(view: View) -> None:
+    """The switch beside the map that sets the weights from and to special tokens to 0."""
+    special = tokens.is_special(view.trace)
+    names = dict.fromkeys(label for label, one in zip(view.trace.labels, special, strict=True) if one)
+    if names:
+        controlled(
+            st.toggle, f"Hide {' and '.join(map(plain, names))}", key="hide-special",
+            value=state.get(MapParams.special) != "show",
+            take=lambda hide: state.put(MapParams.special, "zero" if hide else "show"),
+            help="Sets their rows and columns to 0 on this page. The model itself attends to them. Options can also "
+            "rescale the other weights.",
+        )  # fmt: skip
+
+
 def open_head(view: View) -> Map:
     """The open head with the chosen options, as far as this text allows them. Call it after `controls`."""
     params, maps, whole = state.read(Params), state.read(MapParams), is_whole(view)
@@ -77,6 +91,7 @@ def open_head(view: View) -> Map:
         words=whole and params.words,
         padding=view.model.padding,
         scale_to_max=maps.range == "head",
+        scale_to_words=maps.range == "words",
         log=maps.scale == "log",
     )
     average = params.average if view.trace.n_tokens <= AVERAGED_TOKENS else "none"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.export import HeadView
+from pages.core.answer import area
 from pages.core.frame import current_view, heading
+from pages.core.glossary import brief_opening
 from pages.core.lazy import expander
 from pages.core.links import next_page
 from pages.core.url_state import state
-from pages.heads import grid, options, padding, pins, prefetch, summary
+from pages.heads import answer, ask, grid, options, padding, pins, prefetch, summary
 from pages.heads.export import export_head
 from pages.heads.head_maps import single
 from pages.heads.layout import STYLE
@@ -20,7 +22,7 @@ from pages.heads.text import draw_text
 
 view = current_view()
 
-st.html(f"<style>{STYLE}</style>")
+st.html(f"<style>{STYLE}{ask.STYLE}</style>")
 with st.container(key="heads-page"), st.container(key="heads-body"):
     grid_side = st.container(key="heads-grid")
     head_side = st.container(key="heads-head")
@@ -29,12 +31,11 @@ below = st.container(key="heads-below")
 
 with grid_side:
     heading()
-    st.markdown(
-        f"Each small map is one head of **{view.loaded.name}**: row *i*, column *j* is the weight from token *i* to "
-        "token *j*.  \n"
-        "Look for diagonals (a head attends to neighbours) and stripes (many tokens attend to one).  \n"
-        "A head adds a weighted sum of value vectors to token *i*: weights suggest where information may come from."
+    brief_opening(
+        f"Each small map is one head of **{view.loaded.name}**: row *i* attends to column *j*. Look for diagonals and "
+        "stripes. Weights suggest where information may come from."
     )
+    ask.strip(view)
 with words_side:
     part = expander("Options", "options", icon=":material/tune:")
 if part is not None:
@@ -58,17 +59,20 @@ with head_side:
                 on_click=options.toggle_pin, args=(view.layer, view.head), disabled=single(head) is None,
             )  # fmt: skip
     drawn: HeadView = head
-    if kind == "map":
-        draw_map(view, head)
-    elif kind == "lines":
-        drawn = draw_lines(view, head) or head
-    else:
-        drawn = draw_text(view, head)
+    with area():
+        answer.draw(view, head)
+        options.hide_special(view)
+        if kind == "map":
+            draw_map(view, head)
+        elif kind == "lines":
+            drawn = draw_lines(view, head) or head
+        else:
+            drawn = draw_text(view, head)
 
 with words_side:
     padding.note(view)
     summary.sink_note(view, head)
-    summary.strongest_weights(view, head)
+    summary.strongest_weights(head)
 with below:
     pins.draw_pins(view, head.options)
 with grid_side:

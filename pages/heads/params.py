@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from encoder.measure.aggregate import PAIRS
 from encoder.measure.definitions import HEAD_MEASURES
 from pages.components import HEAD_COLOURS
-from pages.core.params import Head, Param, choice, flag, heads, number, span
+from pages.core.params import Head, Param, choice, flag, heads, number, span, whole_number
 from pages.core.url_state import state
 
 VIEWS = ("map", "lines", "text")
@@ -33,6 +33,8 @@ class Params:
     # Pinned heads; the measure that colours, sorts and filters the grid.
     pins: Param[list[Head]] = heads(MOST_PINS)
     measure: Param[str] = choice("", ("", *(definition.name for definition in HEAD_MEASURES)))
+    # The word that the heads are ordered by; the measure, if there is one, has priority.
+    word: Param[int | None] = whole_number(None)
     sort: Param[str] = choice("place", ("place", "falling", "rising"))
     keep: Param[tuple[float, float] | None] = span()
     badges: Param[bool] = flag(True)

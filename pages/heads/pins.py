@@ -29,9 +29,7 @@ def draw_pins(view: View, options: Options) -> None:
         )
         return
     heads = [map_of(view, options, *one) for one in pins]
-    largest = 1.0
-    if options.scale_to_max:
-        largest = max(float(head.cells[0].max()) for head in heads) or 1.0
+    largest = max(_end_of_colours(head) for head in heads)
     if len(pins) == 1:
         st.caption("Pin up to three more heads to compare them side by side.")
     else:
@@ -40,6 +38,15 @@ def draw_pins(view: View, options: Options) -> None:
         for head, place in zip(heads, pins, strict=True):
             with st.container(gap="small"):
                 _pinned(head, *place, largest)
+
+
+def _end_of_colours(head: Map) -> float:
+    """The weight at which the colours of a map end by itself."""
+    weights, block = head.cells
+    end = head.scale(weights, block)
+    if end == "head":
+        return float(weights.max()) or 1.0
+    return 1.0 if end == "fixed" else float(end)
 
 
 def _pinned(head: Map, layer: int, number: int, largest: float) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from encoder.export import Map
-from encoder.measure import head_map
+from encoder.measure import head_map, tokens
 from encoder.trace import Trace
 from pages.components import events
 from pages.components.store import store
@@ -29,13 +29,17 @@ GRID, MAPS = "grid", "prefetched-maps"
 def offered(view: View, head: Map) -> dict[str, Any] | None:
     """What `plot` needs to draw another head by itself; None if its map has to come from Python."""
     options = head.options
-    if not (head.is_exact and _is_short(view)) or (options.scale_to_max and options.log):  # the colour bar changes too
+    follows = options.scale_to_max or options.scale_to_words
+    if not (head.is_exact and _is_short(view)) or (follows and options.log):  # the logarithmic bar is another trace
         return None
+    content = tokens.is_content(view.trace)
+    words = [[k for k, place in enumerate(side) if content[place]] for side in head.shown.places]
     return {
         "grid": GRID,
         "heard": events.heard(GRID),
         "maps": {"name": MAPS, "digest": _digest(view, head)},
         "scaleToMax": options.scale_to_max,
+        "words": words if options.scale_to_words else None,
     }
 
 

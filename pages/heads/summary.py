@@ -8,40 +8,36 @@ import streamlit as st
 
 from encoder import figures
 from encoder.export import Map
-from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, sinks
 from encoder.measure.sinks import Sink
 from encoder.trace import Trace
 from pages.core import head_measures, links, token_names
 from pages.core.view import View
 from pages.heads.head_maps import is_whole, overview, single
-from pages.heads.selection import Selection, select, selected
 
 #: Rows of the lists.
 LISTED = 6
 
 
-def strongest_weights(view: View, head: Map) -> None:
+def strongest_weights(head: Map) -> None:
     """What the selected tokens attend to, or what attends to them; without a selection the strongest weights."""
-    shown, chosen = head.shown, selected(view)
+    shown = head.shown
     name = head.name.replace("Mean of", "the mean of")  # inside a sentence
     queries = _names([(shown.query_labels[row], shown.query_tokens(row)[0]) for row in head.queries])
     keys = _names([(shown.key_labels[column], shown.key_tokens(column)[0]) for column in head.keys])
     if head.queries:
         verb = "attends" if len(head.queries) == 1 else "together attend"
-        weights = shown.from_rows(head.queries)
-        if head.keys:
-            weight = three_digits(float(weights[list(head.keys)].sum()))
-            st.markdown(f"{queries} {verb} to {keys}. Weight: **{weight}**")
         st.markdown(f"In {name}, {queries} {verb} most to{_summed(head.queries)}:")
-        best = ranking.strongest(weights, LISTED)
-        _bars([(figures.isolated(shown.key_labels[at]), shown.key_tokens(at)[0], weight) for at, weight in best])
+        best = ranking.strongest(shown.from_rows(head.queries), LISTED)
+        rows = [(figures.isolated(shown.key_labels[at]), shown.key_tokens(at)[0], weight) for at, weight in best]
+        _bars(rows, len(head.queries))
     elif head.keys:
         st.markdown(f"In {name}, these tokens attend most to {keys}{_summed(head.keys)}:")
         best = ranking.strongest(shown.to_columns(head.keys), LISTED)
-        _bars([(figures.isolated(shown.query_labels[at]), shown.query_tokens(at)[0], weight) for at, weight in best])
+        rows = [(figures.isolated(shown.query_labels[at]), shown.query_tokens(at)[0], weight) for at, weight in best]
+        _bars(rows, len(head.keys))
     else:
-        st.markdown(f"Strongest weights of {name}. Select a cell or a token to see its attention.")
+        st.markdown(f"Strongest weights of {name}:")
         _bars(
             [
                 (
@@ -52,9 +48,6 @@ def strongest_weights(view: View, head: Map) -> None:
                 for row, column, weight in shown.strongest(LISTED)
             ]
         )
-    if (chosen.queries and not head.queries) or (chosen.keys and not head.keys):
-        st.caption("The options hide the selected tokens here.")
-    _buttons(view, head, chosen)
 
 
 def _names(tokens: Sequence[tuple[str, int]]) -> str:
@@ -66,21 +59,8 @@ def _summed(places: Sequence[int]) -> str:
     return "" if len(places) == 1 else f" (weights of {len(places)} tokens, summed)"
 
 
-def _buttons(view: View, head: Map, chosen: Selection) -> None:
-    real = max((*chosen.queries, *chosen.keys), default=0) < view.trace.n_real
-    one_cell = len(chosen.queries) == len(chosen.keys) == len(head.queries) == len(head.keys) == 1
-    computed = single(head) is not None and not head.options.words and head.options.special == "show"
-    if one_cell and real and computed:
-        links.button("forward_pass", "How this weight is computed", "calculate", "open-softmax", {"step": "softmax"})
-    if chosen.queries or chosen.keys:
-        st.button(
-            "Clear selection", key="clear-selection", icon=":material/close:", on_click=select, args=((), ())
-        )  # fmt: skip
-
-
-def _bars(rows: list[tuple[str, int | str, float]]) -> None:
-    """Label, position and weight, with a bar from 0 to 1 or, of sums, to the largest."""
-    largest = max([1.0, *(row[2] for row in rows)])
+def _bars(rows: list[tuple[str, int | str, float]], n_summed: int = 1) -> None:
+    """Label, position and weight, with a bar from 0 to the largest possible value: 1 for each of the summed weights."""
     st.dataframe(
         {"token": [row[0] for row in rows], "position": [row[1] for row in rows], "weight": [row[2] for row in rows]},
         hide_index=True,
@@ -89,7 +69,9 @@ def _bars(rows: list[tuple[str, int | str, float]]) -> None:
         column_config={
             "token": st.column_config.TextColumn("Token"),
             "position": st.column_config.Column("Position", width="small"),
-            "weight": st.column_config.ProgressColumn("Weight", min_value=0.0, max_value=largest, format="%.3g"),
+            "weight": st.column_config.ProgressColumn(
+                "Weight", min_value=0.0, max_value=float(n_summed), format="%.3g"
+            ),
         },
     )
 

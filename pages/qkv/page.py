@@ -9,8 +9,9 @@ from encoder import explain, figures
 from encoder.explain.source import array
 from encoder.measure import ranking
 from pages.components import on_click, plot
-from pages.core import formulas, sidebar, token_names, token_rows
+from pages.core import answer, formulas, sidebar, token_names, token_rows
 from pages.core.frame import current_view, heading
+from pages.core.glossary import brief_opening
 from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.core.params import Param
@@ -42,17 +43,20 @@ trace, config, labels = view.trace, view.loaded.config, view.trace.labels
 def main() -> None:
     st.html(f"<style>{STYLE}</style>")
     heading()
-    st.markdown(
+    brief_opening(
         f"In **L{view.layer} H{view.head}**, each token has three vectors of {config.d_head} numbers: a "
-        ":blue[**query**], a :red[**key**] and a :green[**value**].  \n"
-        "Look for a query and a key whose large values share components and signs. Click a row to select it.  \n"
-        "Their scaled dot product is the score. The softmax over a query's scores gives its attention weights."
+        ":blue[**query**], a :red[**key**] and a :green[**value**]. Look for a query and a key that share components "
+        "and signs. Their scaled dot product is the score; the softmax over a query's scores gives its weights."
     )
     if config.position == "rotary":
         st.caption("Rotary positions: queries and keys are shown after their rotation, as the scores use them.")
     query, key = token_rows.pair(view)
-    heatmaps(query, key)
-    selected_pair(query, key)
+    place = explain.Place(layer=view.layer, head=view.head, query=query, key=key)
+    score, softmax = explain.score(trace, place), explain.softmax(trace, place)
+    with answer.area():
+        draw_answer(query, key, score)
+        heatmaps(query, key)
+    selected_pair(query, key, score, softmax)
     export_vectors(view)
     next_page("heads", "Attention heads, where these weights form a map")
 
@@ -83,10 +87,22 @@ def heatmap(kind: str, vectors: object, rows: slice, selected: int) -> None:
     st.caption(f"{title}: {role}.{token_rows.which(rows, trace.n_tokens, selected)}")
 
 
-def selected_pair(query: int, key: int) -> None:
+def draw_answer(query: int, key: int, score: explain.Score) -> None:
+    """The line above the vectors: the score and the weight of the selected query and key."""
+    names = f"{token_names.bold(labels, query)} attends to {token_names.bold(labels, key)}"
+    row = trace.attention(view.layer, view.head, slice(query, query + 1))[0].cpu()
+    value = f"score {number(score.value)}, weight {answer.weight(row, key)}" if score.visible else "the mask hides it"
+    chosen = view.i is not None or view.j is not None
+    answer.draw(
+        f"{names}: {value}.",
+        f"Largest in this row: {answer.largest(row, labels)}. Select a row of the vectors for another query or key.",
+        cell={"i": query, "j": key},
+        clear=(lambda: sidebar.select(None, None)) if chosen else None,
+    )
+
+
+def selected_pair(query: int, key: int, score: explain.Score, softmax: explain.Softmax) -> None:
     """The selected pair: products, sum, score and weight."""
-    place = explain.Place(layer=view.layer, head=view.head, query=query, key=key)
-    score, softmax = explain.score(trace, place), explain.softmax(trace, place)
     query_name, key_name = token_names.plain(labels, query), token_names.plain(labels, key)
     st.subheader(f"Query :blue[{query_name}], key :red[{key_name}]", anchor=False)
     with st.container(key="pair-sentence"):
@@ -109,7 +125,8 @@ def pair_in_words(query: int, key: int, score: explain.Score, softmax: explain.S
     if not score.visible:
         return f"{pair} The mask hides this key from this query: its weight is 0, whatever the score."
     row = trace.attention(view.layer, view.head, slice(query, query + 1))[0]
-    places = [place for place, _ in ranking.strongest(row, trace.n_tokens)]
+    rank, _ = ranking.rank(row, key)
+    best, _ = ranking.strongest(row, 1)[0]
     n_visible = int(score.allowed.sum())
     bias = ""
     if score.bias:
@@ -120,8 +137,8 @@ def pair_in_words(query: int, key: int, score: explain.Score, softmax: explain.S
     return (
         f"{pair}  \n"
         f"Dot product: {number(score.dot)}. Score: dot product × {scale}{bias} = **{number(score.value)}**.  \n"
-        f"Weight after the softmax: **{number(softmax.value)}**, rank {places.index(key) + 1} of {n_visible}; "
-        f"largest: {token_names.quoted(labels, places[0])}. "
+        f"Weight after the softmax: **{number(softmax.value)}**, rank {rank} of {n_visible}; "
+        f"largest: {token_names.quoted(labels, best)}. "
         f"Uniform attention would give each token {number(1 / n_visible)}."
     )
 

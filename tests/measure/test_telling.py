@@ -42,7 +42,9 @@ def expected(trace, query: int, keys: str) -> np.ndarray:
         for j in others:
             places = [(q, q + j - query) for q in near]
             habit = [a[q, k] for q, k in places if 0 <= k < trace.n_tokens and words[k]]
-            own.append(max(0.0, a[query, j] - (sum(habit) / len(habit) if habit else 0.0)))
+            stripe = [a[q, j] for q in near if q != j]
+            means = [sum(group) / len(group) for group in (habit, stripe) if group]
+            own.append(max(0.0, a[query, j] - max(means, default=0.0)))
         total = sum(own)
         found[layer, head] = sum(e * math.log(len(others) * e / total) for e in own if e)
     return found
@@ -60,9 +62,10 @@ def test_the_formula_pair_by_pair(minilm: TextEncoder, text: str, keys: str) -> 
 
 
 def test_what_tells_nothing_about_a_word_has_no_gain() -> None:
-    """[SEP], the word itself, all words alike, the previous token, the next one."""
+    """[SEP], the word itself, all words alike, the previous token, the next one, a key that every word attends to."""
     dull = [
         by_hand.one_hot(N, N - 1), by_hand.identity(N), by_hand.uniform(N), by_hand.to_previous(N), by_hand.to_next(N),
+        by_hand.one_hot(N, OTHER),
     ]  # fmt: skip
     trace = by_hand.written(np.stack([dull]))
     np.testing.assert_allclose(information_gain(trace, QUERY), np.zeros((1, len(dull))), atol=1e-6)

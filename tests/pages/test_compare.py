@@ -80,9 +80,9 @@ def test_a_token_that_only_side_b_has_can_be_selected():
     app = visit("compare", compare="sentences", text="a b", text_b="a new b", i_b="2")
     assert_well(app)
     assert set(app.dataframe[0].value["from"]) == {"new"}
-    app.main.button(key="compare:clear").click().run()
+    app.main.button(key="clear-selection").click().run()
     assert "i_b" not in app.query_params
-    assert "compare:clear" not in [button.key for button in app.main.button]
+    assert "clear-selection" not in [button.key for button in app.main.button]
 
 
 def test_clicks_become_tokens_of_either_side(monkeypatch: pytest.MonkeyPatch):

@@ -8,8 +8,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import encoder
+from encoder.figures.numbers import three_digits
+from encoder.measure.definitions import HEAD_MEASURES
 from encoder.measure.heads import head_measures
 from encoder.measure.similarity import head_similarity
+from pages.head_types.params import COLUMNS
 from tests.pages.apps import assert_well, sentences, visit
 
 PAGE, TEXT = "head_types", "The keys to the old wooden cabinet are on the table."
@@ -59,7 +62,7 @@ def test_a_second_sentence() -> None:
 
 
 def test_the_table_holds_every_measure_of_every_head(minilm: encoder.TextEncoder) -> None:
-    app = visit(PAGE, text=TEXT)
+    app = visit(PAGE, text=TEXT, find="table")
     shown = app.main.dataframe[0].value
     measures = head_measures(minilm.trace(TEXT))
     assert len(shown) == 72
@@ -70,18 +73,18 @@ def test_the_table_holds_every_measure_of_every_head(minilm: encoder.TextEncoder
 
 def test_previous_and_next_have_the_right_direction() -> None:
     """Row i, column i - 1 is the previous token: L0 H2 attends to it, L1 H8 to the next one."""
-    app = visit(PAGE, text=TEXT)
+    app = visit(PAGE, text=TEXT, find="table")
     types = app.main.dataframe[0].value.set_index("name")["head_types"]
     assert types["L0 H2"] == "prev"
     assert types["L1 H8"] == "next"
     for name, head in (("previous", "L0 H2"), ("next", "L1 H8")):
-        filtered = visit(PAGE, text=TEXT, role=name).main.dataframe[0].value
+        filtered = visit(PAGE, text=TEXT, find="table", role=name).main.dataframe[0].value
         assert filtered["name"].tolist() == [head]
     assert "**Next-token head**" in written(visit(PAGE, text=TEXT, layer="1", head="8"))
 
 
 def test_thresholds_are_in_the_link_and_change_the_types() -> None:
-    app = visit(PAGE, text=TEXT, role="previous", role_position="0.2", role_top="1")
+    app = visit(PAGE, text=TEXT, find="table", role="previous", role_position="0.2", role_top="1")
     many = app.main.dataframe[0].value
     assert len(many) > 1
     assert (many["previous"] > 0.2).all()
@@ -98,11 +101,11 @@ def test_a_short_sentence_has_broad_heads(minilm: encoder.TextEncoder) -> None:
     broad = (measures["relative_entropy"] > 0.8).nonzero()
     expected = [f"L{layer} H{head}" for layer, head in zip(*broad, strict=True)]
     assert expected
-    assert visit(PAGE, text=TEXT, role="broad").main.dataframe[0].value["name"].tolist() == expected
+    assert visit(PAGE, text=TEXT, find="table", role="broad").main.dataframe[0].value["name"].tolist() == expected
 
 
 def test_a_type_that_no_head_has_is_a_sentence() -> None:
-    app = visit(PAGE, text="one two", role="broad", role_broad="1")
+    app = visit(PAGE, text="one two", find="table", role="broad", role_broad="1")
     assert_well(app)
     assert "“Normalised entropy” above 1" in sentences(app)
     assert not app.main.dataframe
@@ -112,11 +115,11 @@ def test_a_bad_threshold_in_a_link_gets_a_sentence() -> None:
     app = visit(role_top="7", find="list")  # such a sentence is said once, on the page that the link opens
     assert_well(app)
     assert "between 0 and 1" in sentences(app).replace("\\", "")
-    assert "table, roles, map" in sentences(app).replace("\\", "")
+    assert "roles, map, table" in sentences(app).replace("\\", "")
 
 
 def test_words_only_changes_the_rows_that_count(minilm: encoder.TextEncoder) -> None:
-    app = visit(PAGE, text=TEXT, queries="content")
+    app = visit(PAGE, text=TEXT, find="table", queries="content")
     measures = head_measures(minilm.trace(TEXT), queries="content")
     assert app.main.dataframe[0].value["cls"].to_numpy() == pytest.approx(measures["cls"].ravel())
     assert f"{measures.n_queries} queries" in written(app)
@@ -128,13 +131,39 @@ def test_the_similarity_names_the_nearest_heads(minilm: encoder.TextEncoder) -> 
         assert f"L{layer} H{head} ({value:.3f})" in shown
 
 
-@pytest.mark.parametrize(("model", "special"), [("minilm", ["[CLS]", "[SEP]"]), ("scratch", ["[CLS]", "[SEP]"])])
-def test_the_main_measures_come_first_in_the_table(model: str, special: list[str]) -> None:
-    shown = visit(PAGE, text="one two", model=model).dataframe[0].proto
-    columns = json.loads(shown.columns)
-    order = list(shown.column_order)
-    assert order[2:9] == ["entropy", "distance", "self", "previous", "next", "cls", "sep"]
-    assert [columns[name]["label"] for name in order[7:9]] == special
-    # Beside the check boxes (34) and within the 630 pixels that the column has on a screen of 1280.
-    assert 34 + sum(columns[name]["width"] for name in order[:9]) <= 630
-    assert all("Source: " in columns[name]["help"] for name in order[2:])
+@pytest.mark.parametrize("model", ["minilm", "scratch"])
+def test_each_group_of_columns_is_whole_on_a_projector(model: str) -> None:
+    seen: list[str] = []
+    for group in COLUMNS:
+        shown = visit(PAGE, text="one two", model=model, find="table", columns=group).dataframe[0].proto
+        columns = json.loads(shown.columns)
+        order = list(shown.column_order)
+        # Beside the check boxes (34) and within the 630 pixels that the column has on a screen of 1280.
+        assert 34 + sum(columns[name]["width"] for name in order) <= 630
+        assert all("Source: " in columns[name]["help"] for name in order[2:])
+        seen += order[2:]
+        if group == "tokens":
+            assert [columns[name]["label"] for name in ("cls", "sep")] == ["[CLS]", "[SEP]"]
+    assert sorted(seen) == sorted(definition.name for definition in HEAD_MEASURES)
+
+
+def test_the_page_opens_by_type_and_says_what_each_type_is_in_this_sentence(minilm: encoder.TextEncoder) -> None:
+    measures = head_measures(minilm.trace(TEXT))
+    app = visit(PAGE, text=TEXT)
+    assert_well(app)
+    assert not app.main.dataframe
+    assert f"L0 H2 has the largest number, “On the previous token” {measures['previous'][0, 2]:.2f}" in written(app)
+
+
+def test_a_selected_cell_is_answered_beside_the_map(minilm: encoder.TextEncoder) -> None:
+    row = minilm.trace(TEXT).attention(3, 1)[7]
+    app = visit(PAGE, text=TEXT, layer="3", head="1", i="7", j="2")
+    assert_well(app)
+    assert f"**{three_digits(float(row[2]))}** ({'1st' if row.argmax() == 2 else ''}" in written(app)
+
+
+def test_badges_have_a_legend() -> None:
+    app = visit(PAGE, text=TEXT, find="table")
+    badges = set(", ".join(app.main.dataframe[0].value["head_types"]).split(", ")) - {""}
+    assert badges
+    assert all(f"**{badge}**" in written(app) for badge in badges)

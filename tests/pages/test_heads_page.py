@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -11,6 +12,7 @@ from encoder.export import Options
 from encoder.figures.numbers import three_digits
 from encoder.measure import sinks
 from encoder.measure.heads import head_measures
+from encoder.measure.telling import information_gain, most_telling
 from pages.core import cache
 from pages.core.lazy import KEY
 from tests.pages.apps import assert_well, registered, visit, words
@@ -65,29 +67,30 @@ def test_clearing_lets_go_of_all_tokens() -> None:
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ({}, "map(trace, 0, 2)"),
+        ({}, "map(trace, 0, 2, "),
         ({"special": "zero"}, "special='zero'"),
         ({"special": "renormalise"}, "special='renormalise'"),
         ({"words": "1"}, "words=True"),
         ({"range": "head"}, "scale_to_max=True"),
+        ({"range": "fixed"}, "map(trace, 0, 2)"),
         ({"pair": "It sat.", "between": "a-b"}, "pairs='a-b'"),
         ({"pair": "It sat.", "between": "a-b", "j": "2"}, "pairs='a-b'"),  # the selected token is hidden
-        ({"average": "heads"}, "map(trace, 0, None)"),
-        ({"average": "layers"}, "map(trace, None, 2)"),
-        ({"average": "both"}, "map(trace, None, None)"),
+        ({"average": "heads"}, "map(trace, 0, None, "),
+        ({"average": "layers"}, "map(trace, None, 2, "),
+        ({"average": "both"}, "map(trace, None, None, "),
         ({"i": "2", "hold_keys": "3,4"}, "queries=[2], keys=[3, 4]"),
         ({"view": "lines", "overlay": "1.8,3.4"}, "lines(trace, [(0, 2), (1, 8), (3, 4)]"),
         ({"view": "lines", "overlay": "1.8", "average": "heads"}, "lines(trace, [(0, None)]"),
         ({"view": "lines", "least": "0.1"}, "threshold=0.1"),
-        ({"view": "text"}, "text(trace, 0, 2)"),
+        ({"view": "text"}, "text(trace, 0, 2, "),
         ({"view": "text", "i": "2", "hold": "3"}, "selected=[2, 3]"),
         ({"view": "text", "direction": "from", "j": "2"}, "direction='from', selected=[2]"),
-        ({"pins": "0.2,1.8"}, "map(trace, 0, 2)"),
+        ({"pins": "0.2,1.8"}, "map(trace, 0, 2, "),
         ({"words": "1", "special": "zero"}, "special='zero', words=True"),
     ],
 )  # fmt: skip
 def test_the_page_and_its_python_lines_follow_the_address(query: dict[str, str], code: str) -> None:
-    app = visit(text=CAT, **query)
+    app = visit(text=CAT, layer="0", **query)
     assert_well(app)
     assert code in python(app)
     in_address = {name: app.query_params[name] for name in query}
@@ -96,10 +99,10 @@ def test_the_page_and_its_python_lines_follow_the_address(query: dict[str, str],
 
 def test_an_average_has_its_name_and_cannot_be_pinned() -> None:
     for average, name in (("heads", "L0"), ("layers", "H2"), ("both", "72")):
-        app = visit(text=CAT, average=average)
+        app = visit(text=CAT, layer="0", average=average)
         assert name in app.subheader[0].value
         assert app.button(key="pin").disabled
-    app = visit(text=CAT, pins="0.2,1.8")
+    app = visit(text=CAT, layer="0", pins="0.2,1.8")
     assert {"open:0.2", "unpin:0.2", "open:1.8", "unpin:1.8"} <= set(keys(app, "button"))
     app.button(key="pin").click().run()  # the open head is pinned: the button takes its pin away
     assert app.query_params["pins"] in ("1.8", ["1.8"])
@@ -195,7 +198,7 @@ def test_options_apply_while_their_part_is_closed() -> None:
     whole.toggle(key="view:words").set_value(False).run()
     whole.session_state[f"{KEY}options"] = False
     whole.run()
-    assert "words=True" not in python(whole)
+    assert not re.search(r"\bwords=True", python(whole))
     assert "words" not in whole.query_params
 
 
@@ -210,11 +213,117 @@ def test_values_of_the_url_come_back_as_they_went() -> None:
 
 
 def test_weights_too_faint_for_colours_up_to_1_get_a_hint() -> None:
-    query = {"model": "scratch", "positions": "rotary", "text": "word " * 30}
+    query = {"model": "scratch", "positions": "rotary", "text": "word " * 30, "range": "fixed", "layer": "0"}
     app = visit(**query)
     assert_well(app)
     hint = "Fit to map"
     largest = float(re.search(rf"([\d.]+\d)[^\n]*{hint}", words(app))[1])
     assert 1 / 32 <= largest < 0.1
-    assert hint not in words(visit(range="head", **query))
-    assert hint not in words(visit(text="The cat"))
+    assert hint not in words(visit(**query | {"range": "head"}))
+    assert hint not in words(visit(**query | {"range": "words"}))
+    assert hint not in words(visit(text="The cat", range="fixed"))
+
+
+ANIMAL = "The animal didn't cross the street because it was too tired."
+
+
+def place(app: AppTest) -> tuple[int, int, int | None]:
+    """Layer, head and selected query of this session."""
+    layer, head, query = (app.session_state["_view"][name] for name in ("layer", "head", "i"))
+    return layer, head, query
+
+
+def test_the_line_beside_the_map_has_weight_rank_and_the_largest_of_the_row(trace) -> None:
+    row = trace.attention(1, 8)[2]
+    app = visit(text=CAT, layer="1", head="8", i="2", j="4")
+    rank = 1 + int((row > row[4]).sum())
+    assert re.search(rf"\*\*{three_digits(float(row[4]))}\*\* \({rank}(st|nd|rd|th) of 8\)", words(app))
+    best, second = row.topk(2).values.tolist()
+    assert re.search(rf"{three_digits(best)}, .*{three_digits(second)}, ", words(app))
+    assert "open-softmax" in keys(app, "button")
+    app.button(key="open-softmax").click().run()
+    assert app.query_params["step"] in ("softmax", ["softmax"])
+    for more in ({"special": "renormalise"}, {"words": "1"}, {"average": "heads"}, {"special": "zero", "j": "0"}):
+        app = visit(**{"text": CAT, "layer": "1", "head": "8", "i": "2", "j": "4"} | more)
+        assert "open-softmax" not in keys(app, "button"), "the page shows a number that the model did not compute"
+
+
+def test_asking_for_a_word_opens_its_most_telling_head_and_orders_the_grid() -> None:
+    trace = cache.trace(cache.ModelKey(), ANIMAL)
+    it = trace.labels.index("it")
+    gains = information_gain(trace, it)
+    app = visit(text=ANIMAL, layer="0")
+    app.pills(key="view:word").set_value(it).run()
+    assert_well(app)
+    assert place(app) == (*np.unravel_index(gains.argmax(), gains.shape), it)
+    assert app.query_params["word"] in (str(it), [str(it)])
+    link = {name: one[0] if isinstance(one, list) else one for name, one in app.query_params.items()}
+    again = visit(**link)
+    assert_well(again)
+    assert place(again) == place(app)
+    assert re.search(r"\b24 of 72\b", words(again)), "the most telling heads alone are listed"
+    again.sidebar.text_area(key="view:text").set_value("Dogs bark at the old moon and so it goes on.").run()
+    assert_well(again)
+    assert "word" not in again.query_params, "the question was about the sentence before"
+
+
+def test_a_link_that_asks_for_no_word_gets_a_sentence() -> None:
+    for word in ("0", "99"):
+        app = visit(text=CAT, word=word)
+        assert_well(app)
+        assert [box for box in app.warning if f"word {word}" in box.value]
+    assert_well(visit(text="one", word="1"))
+    assert_well(visit(text="word " * 600, model="scratch", word="300"))
+    assert_well(visit(text=CAT, pair="It slept.", pad="16", word="8"))
+
+
+def test_head_and_token_are_chosen_by_computation_until_somebody_chooses() -> None:
+    chosen = most_telling(cache.trace(cache.ModelKey(), ANIMAL))
+    app = visit(text=ANIMAL)
+    assert_well(app)
+    assert place(app) == (chosen.layer, chosen.head, chosen.query)
+    assert "Chosen for you" in words(app)
+    assert not {"layer", "head", "i"} & set(app.query_params), "the same sentence gives the same choice"
+
+    other = most_telling(cache.trace(cache.ModelKey(), CAT))
+    app.sidebar.text_area(key="view:text").set_value(CAT).run()
+    assert place(app) == (other.layer, other.head, other.query), "another sentence, another choice"
+    app.sidebar.number_input(key="view:layer").set_value(0).run()
+    app.sidebar.number_input(key="view:head").set_value(2).run()
+    app.button(key="clear-selection").click().run()
+    assert "Chosen for you" not in words(app)
+    app.sidebar.text_area(key="view:text").set_value(ANIMAL).run()
+    assert place(app) == (0, 2, None), "a person's choice stays"
+    assert app.query_params["layer"] in ("0", ["0"]), "a link to it shows it"
+
+
+@pytest.mark.parametrize("query", [{"layer": "0"}, {"head": "2"}, {"i": "3"}, {"hold": "2,3"}])
+def test_a_link_that_chooses_is_not_overridden(query: dict[str, str]) -> None:
+    app = visit(text=ANIMAL, **query)
+    assert place(app) == (0, 2, int(query["i"]) if "i" in query else None)
+    assert "Chosen for you" not in words(app)
+
+
+@pytest.mark.parametrize("query", [{"text": ""}, {"text": "a b"}, {"layers": "1", "heads": "1", "text": "one"}])
+def test_a_text_in_which_nothing_is_telling_opens_at_the_usual_head(query: dict[str, str]) -> None:
+    app = visit(model="scratch", **query)
+    assert_well(app)
+    assert place(app)[2] is None
+    assert "Chosen for you" not in words(app)
+
+
+def test_colours_end_at_the_largest_weight_between_words(trace) -> None:
+    inside = float(trace.attention(0, 0)[1:-1, 1:-1].max())
+    assert inside < float(trace.attention(0, 0).max())
+    assert f"end at {three_digits(inside)}" in words(visit(text=CAT, layer="0", head="0"))
+    assert "colours end" not in words(visit(text=CAT, layer="0", head="0", range="fixed"))
+
+
+def test_one_switch_hides_special_tokens() -> None:
+    app = visit(text=CAT, layer="0")
+    app.toggle(key="hide-special").set_value(True).run()
+    assert_well(app)
+    assert app.query_params["special"] in ("zero", ["zero"])
+    assert "special='zero'" in python(app)
+    app.toggle(key="hide-special").set_value(False).run()
+    assert "special" not in app.query_params

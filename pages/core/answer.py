@@ -1,0 +1,95 @@
+"""The answer to a click on a map: one line beside the map with the weight, its rank, and the row's largest weights.
+
+`area` holds the line and the maps. The line keeps its room, so that nothing moves, and it stays in the window while a
+map of the area does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from torch import Tensor
+
+from encoder.figures.numbers import three_digits
+from encoder.measure import ranking
+from pages.core import links, token_names
+
+#: Largest weights of a row that are named.
+NAMED = 3
+HINT = "Select a cell to read its weight, or a token’s name to read its row or column."
+
+STYLE = """
+[data-testid="stLayoutWrapper"]:has(> .st-key-answer) {
+  position: sticky; top: 3.75rem; z-index: 4; background: var(--st-background-color, Canvas);
+}
+.st-key-answer-area { gap: 0.4rem; }
+.st-key-answer { gap: 0; min-height: 4.5rem; justify-content: center; }
+.st-key-answer-words { gap: 0.1rem 0.75rem; min-height: 1.9rem; }
+.st-key-answer p { line-height: 1.35; }
+.st-key-answer button { min-height: 1.6rem; padding-block: 0; }
+.st-key-answer button p { font-size: 0.875rem; }
+.st-key-answer-clear button [data-testid="stMarkdownContainer"] {
+  position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%);
+}
+@media (max-width: 640px) { .st-key-answer { min-height: 6.4rem; } }
+"""
+
+
+def area() -> DeltaGenerator:
+    """A container for the line and its maps. One on a page."""
+    return st.container(key="answer-area")
+
+
+def draw(
+    first: str = HINT,
+    second: str = "",
+    *,
+    cell: Mapping[str, Any] | None = None,
+    clear: Callable[[], object] | None = None,
+) -> None:
+    """Draw the line, in the area and before the maps.
+
+    first: the selected cell or row in one sentence of Markdown; second: the row's largest weights; cell: the values of
+    the page “Forward pass” for this weight, None where there is no single weight; clear: undoes the selection, None
+    where nothing is selected.
+    """
+    with st.container(key="answer"):
+        with st.container(key="answer-words", horizontal=True, vertical_alignment="center"):
+            st.markdown(first, width="content")
+            if cell is not None:
+                links.button(
+                    "forward_pass", "How this weight is made", "calculate", "open-softmax",
+                    {"step": "softmax", **cell}, type="tertiary", width="content",
+                )  # fmt: skip
+            if clear is not None:
+                with st.container(key="answer-clear", width="content"):
+                    st.button(
+                        "Clear selection", key="clear-selection", icon=":material/close:", type="tertiary",
+                        help="Clear selection", on_click=clear,
+                    )  # fmt: skip
+        if second:
+            st.caption(second)
+
+
+def weight(weights: Tensor, place: int) -> str:
+    """One weight of a row with its rank: "**0.114** (2nd of 12)". weights [C]."""
+    rank, count = ranking.rank(weights, place)
+    return f"**{three_digits(float(weights[place]))}** ({ordinal(rank)} of {count:,})"
+
+
+def largest(weights: Tensor, labels: Sequence[str], places: Sequence[int] | None = None) -> str:
+    """The largest weights of a row: "river 0.114, the (4) 0.08". weights [C]; places: positions of the tokens."""
+    named = []
+    for at, value in ranking.strongest(weights, NAMED):
+        position = token_names.which(labels, at, None if places is None else places[at])
+        named.append(f"{token_names.word(labels[at])}{position} {three_digits(value)}")
+    return ", ".join(named)
+
+
+def ordinal(number: int) -> str:
+    """ "1st", "2nd", "11th"."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"

@@ -1,0 +1,93 @@
+"""Ask for a word: the heads by how tellingly it attends in them, the best one opened."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from encoder import figures
+from encoder.measure import telling
+from pages.core import sidebar, token_names
+from pages.core.url_state import state
+from pages.core.view import View
+from pages.heads.params import Params
+from pages.heads.selection import select
+
+#: Up to this many words are buttons; the words of a longer text are a list.
+BUTTONS = 48
+#: Heads in the grid, the most telling first.
+LISTED = 24
+_ASKED_OF = "_asked_of"
+
+STYLE = """
+.st-key-heads-ask [data-testid="stButtonGroup"] button { min-height: 1.6rem; padding: 0 0.45rem; }
+.st-key-heads-ask [data-testid="stButtonGroup"] > div { gap: 0.2rem; }
+.st-key-heads-ask [data-testid="stButtonGroup"] p { font-size: 0.85rem; }
+"""
+
+
+def strip(view: View) -> None:
+    """The words of the text; a click on one asks for it."""
+    labels = view.trace.labels
+    words = [place for place, one in enumerate(telling.is_word(view.trace)) if one]
+    _forget_other_text(view, words)
+    if len(words) < 3:
+        return
+    look = {
+        "options": words,
+        "on_change": _ask,
+        "args": (view,),
+        "help": f"Orders the heads by this word. {telling.DEFINITION.sentence}\n\n$${telling.DEFINITION.formula}$$",
+    }
+    with st.container(key="heads-ask"):
+        if len(words) <= BUTTONS:
+            state.bound(
+                st.pills, Params.word, "Ask for a word: in which heads does it attend most tellingly?",
+                format_func=lambda place: figures.isolated(labels[place]), **look,
+            )  # fmt: skip
+        else:
+            state.bound(
+                st.selectbox, Params.word, "Ask for a word", placeholder="Choose a word …", index=None,
+                format_func=lambda place: f"{place} · {figures.isolated(labels[place])}", **look,
+            )  # fmt: skip
+
+
+def _forget_other_text(view: View, words: list[int]) -> None:
+    """Ask for no word of the text before, and for no token that is no word."""
+    word, text = state.get(Params.word), (view.text, view.pair)
+    before = st.session_state.get(_ASKED_OF)
+    st.session_state[_ASKED_OF] = text, word
+    if word is None:
+        return
+    if before is not None and before[0] != text and before[1] == word:
+        state.put(Params.word, None)
+    elif word not in words:
+        st.warning(
+            f"The link asks for word {word}, and this text has no word there. Choose one of the words below.",
+            icon=":material/link_off:",
+        )
+        state.put(Params.word, None)
+
+
+def _ask(view: View) -> None:
+    """Open the head in which the word attends most tellingly, and select the word's row."""
+    word = st.session_state[state.key(Params.word)]
+    if word is None:
+        return
+    found = gains(view, word)
+    layer, head = np.unravel_index(int(np.nan_to_num(found).argmax()), found.shape)
+    sidebar.open_head(int(layer), int(head))
+    select([word], ())
+    state.put(Params.measure, "")
+    state.put(Params.sort, "falling")
+    state.put(Params.average, "none")
+
+
+def gains(view: View, word: int) -> np.ndarray:
+    """[L, H], nats: the information gain of a word in each head."""
+    return view.derived(("telling", word), lambda trace: telling.information_gain(trace, word))
+
+
+def title(view: View, word: int) -> str:
+    """The measure's name for this word."""
+    return f"Information gain of {token_names.quoted(view.trace.labels, word)}"
