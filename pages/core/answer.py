@@ -23,7 +23,7 @@ HINT = "Select a cell to read its weight, or a token’s name to read its row or
 
 STYLE = """
 [data-testid="stLayoutWrapper"]:has(> .st-key-answer) {
-  position: sticky; top: 3.75rem; z-index: 4; background: var(--st-background-color, Canvas);
+  position: sticky; top: 4.25rem; z-index: 4; background: var(--st-background-color, Canvas);
 }
 .st-key-answer-area { gap: 0.4rem; }
 .st-key-answer { gap: 0; min-height: 4.5rem; justify-content: center; }
@@ -34,7 +34,10 @@ STYLE = """
 .st-key-answer-clear button [data-testid="stMarkdownContainer"] {
   position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%);
 }
-@media (max-width: 640px) { .st-key-answer { min-height: 6.4rem; } }
+@media (max-width: 640px) {
+  .st-key-answer { min-height: 6.4rem; }
+  [data-testid="stLayoutWrapper"]:has(> .st-key-answer) { top: 3.75rem; }
+}
 """
 
 

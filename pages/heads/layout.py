@@ -20,7 +20,7 @@ STYLE = """
     gap: 0.6rem 1.5rem; align-items: start;
   }
   /* The map stays in the window while the lists beside it are scrolled. */
-  .st-key-heads-body > :nth-child(2) { grid-column: 2; grid-row: 1 / span 2; position: sticky; top: 3.75rem; }
+  .st-key-heads-body > :nth-child(2) { grid-column: 2; grid-row: 1 / span 2; position: sticky; top: 4.5rem; }
   .st-key-heads-body > :nth-child(3) { grid-column: 1; grid-row: 2; }
 }
 @container (min-width: 560px) {

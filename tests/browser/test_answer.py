@@ -45,7 +45,7 @@ HIDDEN = """() => {
 
 @pytest.mark.parametrize(
     "path",
-    ["", "compare", "qkv", "beyond_weights", "beyond_weights?beyond=rollout", "head_types"],
+    ["heads", "compare", "qkv", "beyond_weights", "beyond_weights?beyond=rollout", "head_types"],
 )
 def test_a_click_is_answered_in_the_window(visit: Callable[..., Page], path: str) -> None:
     path, _, more = path.partition("?")
@@ -69,7 +69,7 @@ def test_a_click_is_answered_in_the_window(visit: Callable[..., Page], path: str
 
 
 def test_a_word_is_asked_for(visit: Callable[..., Page]) -> None:
-    page = visit(f"/?{urlencode({'text': BANK})}", width=1366, height=768)
+    page = visit(f"/heads?{urlencode({'text': BANK})}", width=1366, height=768)
     answer = page.locator(".st-key-answer")
     expect(answer).to_contain_text("Chosen for you")
     page.locator(".st-key-heads-ask button", has_text="bank").first.click()
