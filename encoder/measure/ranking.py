@@ -12,6 +12,9 @@ from torch import Tensor
 from encoder.measure import tokens
 from encoder.trace import Trace
 
+#: The weights of a row or a column, for pages, which know no tensors.
+Weights = Tensor
+
 
 def strongest(weights: Tensor, k: int = 5) -> list[tuple[int, float]]:
     """weights [T] -> the k largest as (position, weight), largest first; earlier positions first among equals.

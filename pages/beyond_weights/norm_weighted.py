@@ -2,13 +2,13 @@
 
 import plotly.graph_objects as go
 import streamlit as st
-from torch import Tensor
 
 from encoder import figures
 from encoder.figures.norm_weighted import weighted_heatmap
 from encoder.figures.numbers import three_digits
 from encoder.map_pooling import pooling_block
 from encoder.measure import norm_weighted, ranking
+from encoder.measure.ranking import Weights
 from pages.beyond_weights import by_layer
 from pages.beyond_weights.params import Params
 from pages.components import plot, plot_window
@@ -122,7 +122,7 @@ def _figure(view: View, kind: str, look: MapParams, queries: slice, keys: slice,
     return weighted_heatmap(values, trace.labels, kind, largest=largest, window=window, **options)
 
 
-def _largest_between_words(view: View, values: Tensor, queries: slice, keys: slice, block: int) -> float:
+def _largest_between_words(view: View, values: Weights, queries: slice, keys: slice, block: int) -> float:
     """The largest number between words of the drawn part."""
     sides = (
         ranking.token_blocks(window.start, count, block, view.trace.n_tokens)

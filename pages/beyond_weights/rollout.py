@@ -2,12 +2,12 @@
 
 import plotly.graph_objects as go
 import streamlit as st
-from torch import Tensor
 
 from encoder import figures
 from encoder.figures.norm_weighted import weighted_heatmap
 from encoder.measure import ranking
 from encoder.measure import rollout as measure
+from encoder.measure.ranking import Weights
 from pages.components import plot
 from pages.core import answer, formulas, sidebar, token_names, token_rows
 from pages.core.url_state import controlled
@@ -84,7 +84,7 @@ def _map(view: View) -> go.Figure:
     return figure
 
 
-def _answer(view: View, rollout: Tensor) -> None:
+def _answer(view: View, rollout: Weights) -> None:
     """The line above the map: the selected cell or row. rollout [T, T]."""
     clear = None if view.i is None and view.j is None else lambda: sidebar.select(None, None)
     if view.i is None:

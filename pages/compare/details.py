@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import streamlit as st
-from torch import Tensor
 
 from encoder.figures import difference
 from encoder.figures.numbers import three_digits
 from encoder.measure import map_comparison
+from encoder.measure.ranking import Weights
 from pages.compare.compared import Compared, percent, signed
 from pages.compare.sides import clear_selection, open_on_click
 from pages.components import plot
@@ -46,7 +46,7 @@ def draw_answer(compared: Compared) -> None:
     )
 
 
-def _ranked(name: str, row: Tensor, key: int) -> str:
+def _ranked(name: str, row: Weights, key: int) -> str:
     """The weight of a side with its rank; a side may lack the pair."""
     return f"no such pair in {name}" if math.isnan(row[key]) else f"{answer.weight(row, key)} in {name}"
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-from torch import Tensor
 
 from encoder.figures.numbers import three_digits
 from encoder.measure import ranking
+from encoder.measure.ranking import Weights
 from pages.core import links, token_names
 
 #: Largest weights of a row that are named.
@@ -77,13 +77,13 @@ def draw(
             st.caption(second)
 
 
-def weight(weights: Tensor, place: int) -> str:
+def weight(weights: Weights, place: int) -> str:
     """One weight of a row with its rank: "**0.114** (2nd of 12)". weights [C]."""
     rank, count = ranking.rank(weights, place)
     return f"**{three_digits(float(weights[place]))}** ({ordinal(rank)} of {count:,})"
 
 
-def largest(weights: Tensor, labels: Sequence[str], places: Sequence[int] | None = None) -> str:
+def largest(weights: Weights, labels: Sequence[str], places: Sequence[int] | None = None) -> str:
     """The largest weights of a row: "river 0.114, the (4) 0.08". weights [C]; places: positions of the tokens."""
     named = []
     for at, value in ranking.strongest(weights, NAMED):

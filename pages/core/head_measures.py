@@ -70,7 +70,7 @@ def badges(view: View) -> dict[str, str]:
 
 
 def badge_legend(shown: Iterable[str]) -> str:
-    """These badges and the head types that they stand for, in Markdown."""
+    """These badges and the head types that they mark, in Markdown."""
     found = set(shown)
     named = ", ".join(f"**{one.badge}** {one.title.lower()}" for one in HEAD_TYPES if one.badge in found)
     return f"A dot or a badge marks a head type: {named}."

@@ -11,7 +11,7 @@ from encoder.measure import ranking
 from pages.components import on_click, plot
 from pages.core import answer, formulas, sidebar, token_names, token_rows
 from pages.core.frame import current_view, heading
-from pages.core.glossary import brief_opening
+from pages.core.glossary import opening
 from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.core.params import Param
@@ -43,10 +43,11 @@ trace, config, labels = view.trace, view.loaded.config, view.trace.labels
 def main() -> None:
     st.html(f"<style>{STYLE}</style>")
     heading()
-    brief_opening(
+    opening(
         f"In **L{view.layer} H{view.head}**, each token has three vectors of {config.d_head} numbers: a "
-        ":blue[**query**], a :red[**key**] and a :green[**value**]. Look for a query and a key that share components "
-        "and signs. Their scaled dot product is the score; the softmax over a query's scores gives its weights."
+        ":blue[**query**], a :red[**key**] and a :green[**value**].  \n"
+        "Look for a query and a key whose large values share components and signs.  \n"
+        "Their scaled dot product is the score. The softmax over a query's scores gives its attention weights."
     )
     if config.position == "rotary":
         st.caption("Rotary positions: queries and keys are shown after their rotation, as the scores use them.")

@@ -98,7 +98,7 @@ def test_the_way_from_a_weight_to_its_query_and_back() -> None:
 
 
 def test_the_place_is_chosen_by_widgets_too() -> None:
-    app = visit("forward_pass", step="qkv", text="The cat sat")
+    app = visit("forward_pass", step="qkv", text="The cat sat", layer="0")
     app.selectbox(key="place:i").set_value(3).run()
     app.number_input(key="place:component").set_value(7).run()
     assert_well(app)
