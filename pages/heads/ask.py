@@ -28,7 +28,8 @@ STYLE = """
 
 def strip(view: View) -> None:
     """The words of the text; a click on one asks for it."""
-    labels = view.trace.labels
+    # Streamlit tells options apart by their text, so repeated words have their positions.
+    names = [figures.isolated(name) for name in figures.disambiguate(view.trace.labels)]
     words = [place for place, one in enumerate(telling.is_word(view.trace)) if one]
     _forget_other_text(view, words)
     if len(words) < 3:
@@ -43,12 +44,12 @@ def strip(view: View) -> None:
         if len(words) <= BUTTONS:
             state.bound(
                 st.pills, Params.word, "Ask for a word: in which heads does it attend most tellingly?",
-                format_func=lambda place: figures.isolated(labels[place]), **look,
+                format_func=names.__getitem__, **look,
             )  # fmt: skip
         else:
             state.bound(
                 st.selectbox, Params.word, "Ask for a word", placeholder="Choose a word …", index=None,
-                format_func=lambda place: f"{place} · {figures.isolated(labels[place])}", **look,
+                format_func=lambda place: f"{place} · {names[place]}", **look,
             )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from encoder.figures.difference import attention_difference
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
 from encoder.measure import stream
 from pages.components import GridEvent, head_grid, plot
-from pages.core import sidebar, token_names
+from pages.core import answer, sidebar, token_names
 from pages.core.norm_pair import PLACEMENTS, PairTraces
 from pages.core.view import View, state
 from pages.pre_post.export import export_placements
@@ -73,14 +73,37 @@ def one_head(view: View, traces: PairTraces, moved: float) -> None:
     found = traces.of_both(("difference", layer, head), lambda a, b: stream.map_difference(a, b, layer, head))
     shown = state.segmented(Params.maps, "Maps", MAPS, label_visibility="collapsed")
     st.markdown(differences(view, found, traces.trace("pre").labels, moved))
-    if shown == "side":
-        side_by_side(view, traces, found)
+    with answer.area():
+        draw_answer(view, traces)
+        if shown == "side":
+            side_by_side(view, traces, found)
+            return
+        large, beside = st.columns([3, 2], gap="medium")
+        with large:
+            one_map(view, traces, found, shown, key="map-switched")
+        with beside:
+            difference_map(view, traces, found)
+
+
+def draw_answer(view: View, traces: PairTraces) -> None:
+    """The line above the maps: the weight of the selected cell in both placements, with its rank."""
+    clear = None if view.i is None and view.j is None else lambda: sidebar.select(None, None)
+    if view.i is None:
+        answer.draw(clear=clear)
         return
-    large, beside = st.columns([3, 2], gap="medium")
-    with large:
-        one_map(view, traces, found, shown, key="map-switched")
-    with beside:
-        difference_map(view, traces, found)
+    labels, rows = traces.trace("pre").labels, slice(view.i, view.i + 1)
+    both = {
+        PLACEMENT_NAMES[placement]: traces.trace(placement).attention(view.layer, view.head, rows)[0].cpu()
+        for placement in PLACEMENTS
+    }
+    largest = "; ".join(f"{name}: {answer.largest(row, labels)}" for name, row in both.items())
+    query = token_names.bold(labels, view.i)
+    if view.j is None:
+        first = f"{query} is selected. Select a cell of its row to read both weights."
+    else:
+        weights = ", ".join(f"{answer.weight(row, view.j)} in {name}" for name, row in both.items())
+        first = f"{query} attends to {token_names.bold(labels, view.j)}: {weights}."
+    answer.draw(first, f"Largest in this row: {largest}.", clear=clear)
 
 
 def side_by_side(view: View, traces: PairTraces, found: stream.MapDifference) -> None:

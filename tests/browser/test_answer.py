@@ -45,7 +45,7 @@ HIDDEN = """() => {
 
 @pytest.mark.parametrize(
     "path",
-    ["heads", "compare", "qkv", "beyond_weights", "beyond_weights?beyond=rollout", "head_types"],
+    ["heads", "compare", "qkv", "beyond_weights", "beyond_weights?beyond=rollout", "head_types", "pre_post"],
 )
 def test_a_click_is_answered_in_the_window(visit: Callable[..., Page], path: str) -> None:
     path, _, more = path.partition("?")
@@ -72,7 +72,7 @@ def test_a_word_is_asked_for(visit: Callable[..., Page]) -> None:
     page = visit(f"/heads?{urlencode({'text': BANK})}", width=1366, height=768)
     answer = page.locator(".st-key-answer")
     expect(answer).to_contain_text("Chosen for you")
-    page.locator(".st-key-heads-ask button", has_text="bank").first.click()
+    page.locator(".st-key-heads-ask button", has_text="bank (5)").click()
     page.wait_for_function("new URL(location).searchParams.get('word') === '5'")
     settle(page)
     expect(answer).to_contain_text("river")

@@ -169,7 +169,8 @@ OTHERS = [
     ("positions", {}, ["value"], lambda names: np.asarray(names["position"]).reshape(-1, 1)),
     ("positions", {"model": "scratch", "positions": "rotary"}, ["cos", "sin"], lambda names: np.stack(
         [names["cos"].ravel(), names["sin"].ravel()], 1)),
-    ("head_types", {"find": "table"}, ["entropy", "previous"], lambda names: names["measures"][["entropy", "previous"]].to_numpy()),
+    ("head_types", {"find": "table"}, ["entropy", "previous"],
+     lambda names: names["measures"][["entropy", "previous"]].to_numpy()),
     ("head_types", {"find": "table", "role": "cls", "role_special": "0.7"}, ["layer", "head", "cls"],
      lambda names: names["measures"][["layer", "head", "cls"]].to_numpy()),
     ("head_types", {"find": "roles", "role_position": "0.3"}, ["layer", "head", "value", "threshold"],
