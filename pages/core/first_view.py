@@ -6,7 +6,7 @@ address: the same sentence gives the same choice. From the first choice of a per
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,25 +41,34 @@ def choose(key: cache.ModelKey) -> None:
     reads, asked = state.asked()
     seen, own = st.session_state.get(_OWN, (0, False))
     made = st.session_state.get(_MADE)
-    if seen != reads:  # a link was opened, or another page has set values before
-        ours = {param.name: param.default for param in HEAD + TOKENS} if made is None else made.values
-        own = any(param.name in asked or state.newest(param) != ours[param.name] for param in HEAD + TOKENS)
     origin = (key, state.get(ViewParams.text), state.get(ViewParams.pair) or None)
-    if not own and made is not None and seen == reads:
-        # A new sentence drops the old one's tokens, so they are compared within one sentence alone.
-        compared = HEAD + TOKENS if made.origin == origin else HEAD
-        own = any(state.newest(param) != made.values[param.name] for param in compared)
+    if seen != reads:  # a link was opened, or another page has set values before
+        own = any(param.name in asked for param in HEAD + TOKENS) or not _is(HEAD + TOKENS, made)
+    elif not own and made is not None:
+        own = not _is(HEAD + TOKENS if made.origin == origin else HEAD, made)
+    if own and made is not None and made.origin != origin and not {param.name for param in HEAD + TOKENS} & asked:
+        # A page that shows another model puts no place there, and the place from before back when you leave it.
+        own = not (_is(HEAD + TOKENS, None) or _is(HEAD + TOKENS, _made(origin)))
     st.session_state[_OWN] = reads, own
     if own:
         st.session_state.pop(_MADE, None)
         state.leave_out({}, HEAD + TOKENS)
         return
-    if made is None or made.origin != origin or seen != reads:
-        _make(origin)
-    state.leave_out(st.session_state[_MADE].values, ())
+    made = _made(origin)
+    for param in HEAD + TOKENS:
+        if state.newest(param) != made.values[param.name]:
+            state.put(param, made.values[param.name])
+    st.session_state[_MADE] = made
+    state.leave_out(made.values, ())
 
 
-def _make(origin: tuple[cache.ModelKey, str, str | None]) -> None:
+def _is(params: Iterable[Param[Any]], made: _Made | None) -> bool:
+    """Whether these have the values of a choice; None: their defaults."""
+    return all(state.newest(param) == (param.default if made is None else made.values[param.name]) for param in params)
+
+
+def _made(origin: tuple[cache.ModelKey, str, str | None]) -> _Made:
+    """The choice for a model and a text, computed once."""
     key, text, pair = origin
     config = cache.model(key).config
     choice = cache.derived(key, text, pair, "first view", telling.most_telling)
@@ -68,10 +77,7 @@ def _make(origin: tuple[cache.ModelKey, str, str | None]) -> None:
         values |= {"layer": choice.layer, "head": choice.head, "i": choice.query}
     values["layer"] = min(values["layer"], config.n_layers - 1)
     values["head"] = min(values["head"], config.n_heads - 1)
-    for param in HEAD + TOKENS:
-        if state.newest(param) != values[param.name]:
-            state.put(param, values[param.name])
-    st.session_state[_MADE] = _Made(origin, choice, values)
+    return _Made(origin, choice, values)
 
 
 def sentence(view: View) -> str:

@@ -107,7 +107,7 @@ def test_the_page_opens_on_the_twins_and_leaves_the_model_and_the_place_as_they_
     assert not app.warning
     assert app.query_params["model"] == "twin-pre"
     assert "twin-post" in written(app)
-    assert {"layer", "head", "i", "j"}.isdisjoint(app.query_params)
+    assert {"head", "i", "j"}.isdisjoint(app.query_params)
     app.switch_page("pages/qkv/page.py").run()
     assert_well(app)
     assert {name: app.query_params[name] for name in ("layer", "head", "i", "j")} == {
