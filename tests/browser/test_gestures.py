@@ -49,7 +49,7 @@ def wait_query(page: Page, **values: str | None) -> None:
 
 @pytest.mark.parametrize(("width", "height", "phone"), [(390, 844, True), (1366, 768, False)])
 def test_fingers_select_add_scroll_and_clear(visit: Callable[..., Page], width: int, height: int, phone: bool) -> None:
-    page = visit(f"/?{TEXT}", width=width, height=height, has_touch=True, is_mobile=phone)
+    page = visit(f"/?{TEXT}&layer=0", width=width, height=height, has_touch=True, is_mobile=phone)
     cell = drawn(page)
     finger = page.context.new_cdp_session(page)
 

@@ -87,7 +87,7 @@ def test_three_views_have_one_selection(visit: Callable[..., Page]) -> None:
 
 
 def test_the_keyboard_alone_opens_a_head_pins_it_and_selects_words(visit: Callable[..., Page]) -> None:
-    page = visit(f"/?{urlencode({'text': CAT, 'view': 'text'})}")
+    page = visit(f"/?{urlencode({'text': CAT, 'view': 'text', 'layer': 0})}")
     page.locator(".enc-text-unit").first.wait_for()
     page.locator(GRID).focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):  # the first key shows where the focus is
@@ -112,7 +112,7 @@ def test_another_head_does_not_send_the_small_maps_again(visit: Callable[..., Pa
     page = visit(f"/?{urlencode({'text': 'word'})}")
     came: list[int] = []
     page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: came.append(len(frame))))
-    page.goto(f"{page.url.split('?')[0]}?{urlencode({'text': sentence(64)})}")
+    page.goto(f"{page.url.split('?')[0]}?{urlencode({'text': sentence(64), 'layer': 0})}")
     settle(page)
     page.locator(DRAWN["map"]).wait_for()
     small_maps = 6 * 12 * 64 * 64
@@ -204,7 +204,7 @@ FILLED = """() => {
 
 
 def test_the_grid_is_coloured_sorted_and_saved(visit: Callable[..., Page]) -> None:
-    page = visit(f"/?{urlencode({'text': CAT, 'measure': 'previous', 'sort': 'falling'})}")
+    page = visit(f"/?{urlencode({'text': CAT, 'measure': 'previous', 'sort': 'falling', 'layer': 0})}")
     page.locator(GRID).wait_for()
     page.get_by_text("On the previous token", exact=True).first.wait_for()
     button = page.locator(".st-key-heads-grid").get_by_role("button", name="PNG")
@@ -220,7 +220,7 @@ def test_the_grid_is_coloured_sorted_and_saved(visit: Callable[..., Page]) -> No
 
 
 def test_a_padded_text(visit: Callable[..., Page]) -> None:
-    page = visit(f"/?{urlencode({'text': CAT, 'view': 'lines'})}")
+    page = visit(f"/?{urlencode({'text': CAT, 'view': 'lines', 'layer': 0})}")
     tokens = page.locator(".enc-lines-from .enc-lines-token")
     page.get_by_text("Options", exact=True).click()
     length = page.get_by_role("spinbutton", name="Pad to length")

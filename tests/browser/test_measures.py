@@ -41,7 +41,7 @@ def click_point(page: Page, label: str, trace: int, point: int, *, bar: bool = F
 
 
 def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page]) -> None:
-    page = visit(f"/head_types?text={TEXT}")
+    page = visit(f"/head_types?text={TEXT}&find=table")
     table = page.get_by_test_id("stDataFrame")
     table.locator("canvas").first.wait_for()
     box = table.bounding_box()
