@@ -14,7 +14,7 @@ import streamlit as st
 
 from encoder.measure import telling
 from encoder.measure.telling import Choice
-from pages.core import cache, token_names
+from pages.core import cache, left_out, token_names
 from pages.core.params import Param
 from pages.core.url_state import state
 from pages.core.view import View, ViewParams
@@ -38,7 +38,7 @@ def choose(key: cache.ModelKey) -> None:
 
     Raises EncoderError if the model cannot run.
     """
-    reads, asked = state.asked()
+    reads, asked = left_out.asked()
     seen, own = st.session_state.get(_OWN, (0, False))
     made = st.session_state.get(_MADE)
     origin = (key, state.get(ViewParams.text), state.get(ViewParams.pair) or None)
@@ -52,14 +52,14 @@ def choose(key: cache.ModelKey) -> None:
     st.session_state[_OWN] = reads, own
     if own:
         st.session_state.pop(_MADE, None)
-        state.leave_out({}, HEAD + TOKENS)
+        left_out.leave_out({}, HEAD + TOKENS)
         return
     made = _made(origin)
     for param in HEAD + TOKENS:
         if state.newest(param) != made.values[param.name]:
             state.put(param, made.values[param.name])
     st.session_state[_MADE] = made
-    state.leave_out(made.values, ())
+    left_out.leave_out(made.values, ())
 
 
 def _is(params: Iterable[Param[Any]], made: _Made | None) -> bool:

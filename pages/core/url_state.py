@@ -15,7 +15,7 @@ from urllib.parse import quote
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.core import kept_texts
+from pages.core import kept_texts, left_out
 from pages.core.kept_texts import KEPT
 from pages.core.params import Param, declared
 
@@ -32,9 +32,6 @@ OF_ANY_PAGE = frozenset({"present"})
 _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
 #: Whether a run is between `begin` and `end`; whether a callback changed a value since the last run.
 _RUNNING, _TOUCHED = "_view_running", "_view_touched"
-#: How often the address was read, and the names in it then; values that stay out of the address; names of which the
-#: address has at least one.
-_ASKED, _LEFT_OUT, _SPELLED_OUT = "_view_asked", "_view_left_out", "_view_spelled_out"
 #: Values set from code that the browser has not confirmed yet: name -> _Unconfirmed.
 _UNCONFIRMED = "_view_unconfirmed"
 #: Name -> digest of texts that only the browser may have; whether it did not have one of them.
@@ -92,8 +89,7 @@ class UrlState:
         read_url = first_run or not self._interacted(values)
         # An address without values comes with a change of pages, too, and then means nothing.
         if first_run or (read_url and st.query_params):
-            number, _ = st.session_state.get(_ASKED, (0, ()))
-            st.session_state[_ASKED] = number + 1, frozenset(st.query_params)
+            left_out.remember_asked(st.query_params)
         st.session_state[_RUNNING] = True
         for name, param in self.params.items():
             raw = st.query_params.get(name)
@@ -188,7 +184,7 @@ class UrlState:
             for name, param in self.params.items()
             if values[name] != param.default and values[name] is not None
         }
-        wanted = self._without_left_out(wanted, values)
+        wanted = left_out.applied(wanted, values, self.params)
         for name in [name for name, text in wanted.items() if len(quote(text)) > LONGEST_IN_URL]:
             wanted[KEPT + name] = kept_texts.keep(wanted.pop(name))
         wanted |= {KEPT + name: digest for name, digest in self.missing().items()}
@@ -200,27 +196,6 @@ class UrlState:
         st.session_state[_RUNNING] = False
         for entry in st.session_state.get(_UNCONFIRMED, {}).values():
             entry.drawn = True
-
-    def asked(self) -> tuple[int, frozenset[str]]:
-        """How often the address was read, and the names that it had the last time: what a link asks for."""
-        return st.session_state.get(_ASKED, (0, frozenset()))
-
-    def leave_out(self, values: Mapping[str, Any], otherwise: Iterable[Param[Any]]) -> None:
-        """Keep these values out of the address while all of them stay as they are.
-
-        otherwise: without such values, the address has at least one of these Params, if need be the first at its
-        default: so a link shows that somebody has chosen.
-        """
-        st.session_state[_LEFT_OUT] = dict(values)
-        st.session_state[_SPELLED_OUT] = [param.name for param in otherwise]
-
-    def _without_left_out(self, wanted: dict[str, str], values: Mapping[str, Any]) -> dict[str, str]:
-        left_out, names = st.session_state.get(_LEFT_OUT, {}), st.session_state.get(_SPELLED_OUT, [])
-        if left_out and all(values[name] == value for name, value in left_out.items()):
-            return {name: text for name, text in wanted.items() if name not in left_out}
-        if left_out or not names or set(names) & wanted.keys():
-            return wanted
-        return wanted | {names[0]: self.params[names[0]].format(values[names[0]])}
 
     def get(self, param: Param[T]) -> T:
         """Value of a Param in this session."""
