@@ -15,9 +15,11 @@ Shapes: B sequences of a batch, T tokens, L layers, H heads.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import os
+import sys
 import threading
 import time
 
@@ -41,6 +43,9 @@ TURN = 0.05
 #: Seconds without a turn after which a run says that it waits.
 PATIENCE = 2.0
 HEARTBEAT = 5.0
+#: Niceness of a training thread on Linux. On two busy cores, two runs made a page take 1.3 to 1.5 times as long at 0;
+#: at 10 they made no measurable difference.
+NICENESS = 10
 #: A finite loss this many times that of guessing counts as diverged, since LayerNorm keeps many losses finite.
 DIVERGED_AT = 10.0
 
@@ -137,6 +142,7 @@ class TaskRun:
             before.join()  # `stop` was set for it; two threads must never train the same weights
         try:
             use_one_thread()
+            come_last()
             worked = time.monotonic()
             while not self._over(stop):
                 if SLOTS.acquire(timeout=0.1):
@@ -244,6 +250,13 @@ class TaskRun:
         self._frames.append(
             Frame(self._step, torch.stack(sample).numpy(), torch.stack(mean).numpy(), logits[0].argmax(-1).numpy())
         )
+
+
+def come_last() -> None:
+    """Let every other thread come first, where the system has a priority for each thread (Linux)."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 def use_one_thread() -> None:

@@ -8,4 +8,4 @@ import threading
 #: Python's lock, which a training thread may hold while the system runs other programs.
 NOBODY_WAITS = threading.Event()
 NOBODY_WAITS.set()
-GIVE_WAY = 0.1
+GIVE_WAY = 0.25

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import sys
 import threading
 import time
 from pathlib import Path
@@ -193,6 +195,18 @@ def test_a_step_waits_for_a_person_but_not_for_ever(monkeypatch: pytest.MonkeyPa
     wait_for(run, 1)
     person.clear()
     wait_for(run, run.poll().step + 3)
+    run.stop(wait=60)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no priority for each thread")
+def test_a_run_comes_last_and_nothing_else_does():
+    run = TaskRun(LONG)
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    run.start()
+    wait_for(run, 1)
+    assert run._thread is not None
+    assert os.getpriority(os.PRIO_PROCESS, run._thread.native_id) == max(before, loop.NICENESS)
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
     run.stop(wait=60)
 
 
