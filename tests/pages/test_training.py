@@ -197,7 +197,8 @@ def test_an_experiment_starts_with_one_click_and_a_task_brings_its_sizes() -> No
         time.sleep(0.1)
 
 
-def test_runs_survive_a_reload_and_nobody_else_sees_them() -> None:
+def test_runs_survive_a_reload_and_nobody_else_sees_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "HEARTBEAT", PATIENCE)  # a reload may take long here
     app = visit("training", **TINY | {"steps": "3000", "train_norm": "post"})
     press(app, "Train")
     link = dict(app.query_params)
