@@ -208,8 +208,8 @@ def test_runs_survive_a_reload_and_nobody_else_sees_them(monkeypatch: pytest.Mon
     assert "training_run" not in visit("training").query_params
     press(again, "Stop")
     wait_until_still(app)
-    step = picture(again)[0]["runs"][0]["status"]
-    assert picture(visit("training", **link))[0]["runs"][0]["status"] == step
+    status = picture(app)[0]["runs"][0]["status"]
+    assert picture(visit("training", **link))[0]["runs"][0]["status"] == status
     gone = visit("training", **link | {"training_run": "nosuchrun"})
     assert not gone.exception
     assert noted(gone, "history")
