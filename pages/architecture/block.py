@@ -41,6 +41,15 @@ def show(view: View, block: ArchitectureBlock, token: int) -> None:
         links.button("forward_pass", "Explain it number by number", "calculate", "explain", values, type="primary")
 
 
+def sentence(block: ArchitectureBlock) -> str:
+    """The open block in one sentence."""
+    where = "" if block.layer is None else f" in layer {block.layer}"
+    return (
+        f"**{block.title}**{where}: {shape_words(block.inputs)} to {shape_words(block.outputs)}. Parameters: "
+        f"{block.parameters:,}. FLOPs: {short(block.flops)}."
+    )
+
+
 def step_values(block: ArchitectureBlock, token: int) -> dict[str, object]:
     """Values for the page “Forward pass, step by step”, by their names in the address."""
     values: dict[str, object] = {"step": block.step, "j" if block.kind in ("k", "v") else "i": token}

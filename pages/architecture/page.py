@@ -8,7 +8,7 @@ from encoder.explain.cost import BYTES
 from pages.architecture import block, cost, diagram, token_stream
 from pages.architecture.export import export_architecture, export_cost, export_stream
 from pages.architecture.params import Params
-from pages.core import selection
+from pages.core import answer, selection
 from pages.core.frame import current_view, heading
 from pages.core.glossary import linked
 from pages.core.links import next_page
@@ -64,20 +64,26 @@ def show_diagram(view: View, drawn: Architecture) -> None:
     with follow:
         selection.place_bar(view, place, query="Token", columns=1)
     params = state.read(Params)
-    left, right = st.columns([6, 7], gap="medium")
-    with left:
-        opened = diagram.open_block(drawn, view.layer, params.block)
-        diagram.show(view, drawn, opened, place.query, params.says)
-        if params.says == "shape":
-            st.caption(f"The strip in a block shows the numbers of {selection.token(view, place.query)}.")
-        else:
-            st.caption(
-                f"For {view.trace.n_tokens:,} tokens, with the share of the whole encoder as text and as a bar. A "
-                "stack of layers shows their sum."
-            )
-    with right:
-        block.show(view, opened, place.query)
+    opened = diagram.open_block(drawn, view.layer, params.block)
+    with answer.area():
+        answer.draw(block.sentence(opened))
+        left, right = st.columns([6, 7], gap="medium")
+        with left:
+            diagram.show(view, drawn, opened, place.query, params.says)
+            st.caption(how_to_read(view, place.query, params.says))
+        with right:
+            block.show(view, opened, place.query)
     block.table(drawn)
+
+
+def how_to_read(view: View, token: int, says: str) -> str:
+    """What the blocks of the diagram show."""
+    if says == "shape":
+        return f"The strip in a block shows the numbers of {selection.token(view, token)}."
+    return (
+        f"For {view.trace.n_tokens:,} tokens, with the share of the whole encoder as text and as a bar. A stack of "
+        "layers shows their sum."
+    )
 
 
 def layer_slider(view: View) -> None:

@@ -3,11 +3,12 @@
 import streamlit as st
 
 from encoder.explain import STEPS
-from pages.core import selection
+from pages.core import answer, selection
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
 from pages.core.view import state
+from pages.forward_pass import selected
 from pages.forward_pass.export import export_step
 from pages.forward_pass.params import Params
 from pages.forward_pass.steps import SHOW
@@ -27,7 +28,11 @@ def main() -> None:
     chosen = state.segmented(Params.step, "Step", NUMBERED, label_visibility="collapsed")
     place = [step.key for step in STEPS].index(chosen)
     st.header(STEPS[place].question, anchor=False)
-    SHOW[chosen](view, state.read(Params))
+    params = state.read(Params)
+    with answer.area():
+        if said := selected.sentence(view, params):
+            answer.draw(said)
+        SHOW[chosen](view, params)
     neighbours(place)
     export_step(view, state.read(Params))
     next_page("by_hand", "By hand: “The cat sat”, the same steps with numbers that you can change")

@@ -38,7 +38,6 @@ def show(view: View, params: Params) -> None:
         rows, columns = drawn_pair(view, place)
         matrix = explain.score_matrix(view.trace, place, variant, rows, temperature)
         attention_map(view, place, matrix.weights, rows, columns, key="weights-map")
-        st.markdown(f"{i} attends to {j} with weight **{step.value:.4f}**.")
         st.caption("Each row sums to 1. Click a cell to select its pair.")
     with right:
         formulas.show_step(step.formula)

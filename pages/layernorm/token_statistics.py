@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
@@ -9,7 +11,7 @@ from encoder import explain, figures
 from encoder.figures.numbers import three_digits
 from encoder.measure.norms import NormStatistics
 from pages.components import on_click, plot
-from pages.core import cache, sidebar, token_rows
+from pages.core import answer, cache, sidebar, token_rows
 from pages.core.formulas import number
 from pages.core.url_state import state
 from pages.core.view import MapParams, ViewParams
@@ -23,8 +25,8 @@ CURVES = {"input": "before", "layer": "LayerNorm", "rms": "RMSNorm", "batch": "B
 
 def overview(selected: Selected) -> Figures:
     """The four maps of all LayerNorms."""
-    view, statistics = selected.view, selected.statistics
-    names, labels = statistics.names, view.trace.labels
+    view = selected.view
+    labels = view.trace.labels
     part = token_rows.part(len(labels), view.i, "norms")
     with selected.options:
         scale = state.segmented(
@@ -33,47 +35,56 @@ def overview(selected: Selected) -> Figures:
             ["linear", "log"],
             help="Log: small values stay visible beside an outlier.",
         )
-    place = {"selected": (names.index(selected.norm), view.i), "first": part.start}
-    drawn = {}
-    for moment, (mean, std) in {"before": statistics.before, "after": statistics.after}.items():
-        title = f"{moment.title()} each LayerNorm"
-        st.header(title, anchor=False)
-        rounding = statistics.rounding * float(std.max())
-        maps = {
-            "mean": figures.norm_means(mean[:, part], names, labels, zero_below=rounding, **place),
-            "standard deviation": figures.norm_deviations(
-                std[:, part], names, labels, colours=view.colours, log=scale == "log", **place
-            ),
-        }
-        drawn |= {f"{title}: {what}": figure for what, figure in maps.items()}
-        numbers = {"mean": mean, "standard deviation": std}
-        for column, (what, figure) in zip(st.columns(2), maps.items(), strict=True):
-            with column:
-                st.markdown(selected_in_words(selected, what, moment, numbers[what]))
-                plot(
-                    figure,
-                    key=f"norms-{moment}-{what.split()[-1]}",
-                    alt=f"{title}: {what} of each token's vector. One row per LayerNorm, one column per token.",
-                    height=token_rows.height(len(names), pitch=18, frame=150, most=420),
-                    on_event=on_click(
-                        row=lambda norm: state.put(Params.at, names[norm]),
-                        column=lambda token: state.put(ViewParams.i, token),
-                        clear=lambda: sidebar.select(None, None),
-                    ),
-                )
-        st.caption(before_in_words(selected) if moment == "before" else after_in_words(statistics))
+    drawn: Figures = {}
+    with answer.area():
+        answer.draw(selected_in_words(selected), clear=None if view.i is None else partial(sidebar.select, None, None))
+        for moment in ("before", "after"):
+            drawn |= maps_of(selected, moment, part, log=scale == "log")
     if said := token_rows.which(part, len(labels), view.i):
         st.caption(said.strip())
     return drawn
 
 
-def selected_in_words(selected: Selected, what: str, moment: str, values: np.ndarray) -> str:
-    """The number of the selected cell, above its map. values [N, T]: of every LayerNorm and token."""
-    row = values[selected.statistics.names.index(selected.norm)]
-    return (
-        f"{selected.quoted(selected.token)} {moment} {selected.label}: {what} "
-        f"**{number(float(row[selected.token]))}**; all tokens: {between(row)}."
-    )
+def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figures:
+    """Means and standard deviations before or after every LayerNorm."""
+    view, statistics = selected.view, selected.statistics
+    names, labels = statistics.names, view.trace.labels
+    place = {"selected": (names.index(selected.norm), view.i), "first": part.start}
+    mean, std = getattr(statistics, moment)
+    title = f"{moment.title()} each LayerNorm"
+    st.header(title, anchor=False)
+    rounding = statistics.rounding * float(std.max())
+    maps = {
+        "mean": figures.norm_means(mean[:, part], names, labels, zero_below=rounding, **place),
+        "standard deviation": figures.norm_deviations(
+            std[:, part], names, labels, colours=view.colours, log=log, **place
+        ),
+    }
+    for column, (what, figure) in zip(st.columns(2), maps.items(), strict=True):
+        with column:
+            plot(
+                figure,
+                key=f"norms-{moment}-{what.split()[-1]}",
+                alt=f"{title}: {what} of each token's vector. One row per LayerNorm, one column per token.",
+                height=token_rows.height(len(names), pitch=18, frame=150, most=420),
+                on_event=on_click(
+                    row=lambda norm: state.put(Params.at, names[norm]),
+                    column=lambda token: state.put(ViewParams.i, token),
+                    clear=lambda: sidebar.select(None, None),
+                ),
+            )
+    st.caption(before_in_words(selected) if moment == "before" else after_in_words(statistics))
+    return {f"{title}: {what}": figure for what, figure in maps.items()}
+
+
+def selected_in_words(selected: Selected) -> str:
+    """The numbers of the selected token at the selected LayerNorm."""
+    at = selected.statistics.names.index(selected.norm), selected.token
+    said = [
+        f"{moment} mean **{number(float(mean[at]))}**, standard deviation **{number(float(std[at]))}**"
+        for moment, (mean, std) in (("before", selected.statistics.before), ("after", selected.statistics.after))
+    ]
+    return f"{selected.quoted(selected.token)} at {selected.label}: {'; '.join(said)}."
 
 
 def before_in_words(selected: Selected) -> str:

@@ -11,7 +11,7 @@ import streamlit as st
 from encoder import figures
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
-from pages.core import token_rows
+from pages.core import answer, token_names, token_rows
 from pages.core.url_state import state
 from pages.core.view import View, ViewParams
 from pages.positions.params import Params
@@ -27,14 +27,31 @@ def encodings(view: View, tables: Tables) -> None:
         st.header("For comparison: sines and cosines", anchor=False)
         st.markdown("This **sinusoidal** encoding has the width of the model, but the model does not add it.")
     if tables:
-        heatmaps(view, tables)
+        with answer.area():
+            answer.draw(selected_in_words(view, tables))
+            heatmaps(view, tables)
+            similarity(view, tables)
     if config.embedding_width % 2:
         st.caption(
             f"No sinusoidal encoding for comparison: it needs an even width, and this width, {config.embedding_width}, "
             "is odd."
         )
-    if tables:
-        similarity(view, tables)
+
+
+def selected_in_words(view: View, tables: Tables) -> str:
+    """The selected position and the two positions that are most similar to it, in each encoding."""
+    place = view.i
+    drawn = {kind: table for kind, table in tables.items() if place is not None and place < len(table)}
+    if place is None or not drawn:
+        return "Select a row to read which positions are most similar to it."
+    said = []
+    for kind, table in drawn.items():
+        row = similarity_of(view, kind, table, cosine=True)[0][place]
+        others = sorted((one for one in range(len(row)) if one != place), key=lambda one: -float(row[one]))[:2]
+        listed = " and ".join(f"{one} (cosine **{float(row[one]):.2f}**)" for one in others)
+        said.append(f"{heading_of(view, kind)}: most similar to position {listed or 'none'}")
+    token = f", {token_names.quoted(view.trace.labels, place)}" if place < view.trace.n_tokens else ""
+    return f"Position {place}{token}. {'; '.join(said)}."
 
 
 def heading_of(view: View, kind: str) -> str:

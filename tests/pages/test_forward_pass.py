@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder import explain
 from encoder.explain import STEPS
+from encoder.figures.numbers import three_digits
 from pages.core.lazy import KEY
 from tests.pages.apps import assert_well, formulas, sentences, visit, words
 
@@ -80,7 +83,7 @@ def test_the_number_of_the_formula_is_the_traces() -> None:
     weight = float(encoder.load("minilm").trace("The cat sat").attention(1, 8)[2, 3])
     app = visit("forward_pass", step="softmax", text="The cat sat", layer="1", head="8", i="2", j="3")
     assert f"{weight:.4f}" in formulas(app)
-    assert f"**{weight:.4f}**" in words(app)
+    assert f"**{three_digits(weight)}**" in words(app)
 
 
 def test_the_way_from_a_weight_to_its_query_and_back() -> None:
@@ -206,3 +209,27 @@ def test_the_animation_takes_the_place_of_the_map(key: str, model: dict[str, str
     assert_well(app)
     assert formulas(app)
     assert_well(visit("forward_pass", step=key, picture="animation", text="the cat sat on the mat " * 70, i="200"))
+
+
+def test_a_click_is_answered_in_one_line() -> None:
+    trace = encoder.load("minilm").trace("The cat sat")
+    query = {"text": "The cat sat", "layer": "1", "head": "8", "i": "2", "j": "3", "component": "4"}
+    q, k, v = trace.q[1, 8, 2], trace.k[1, 8, 3], trace.v[1, 8, 3]
+    score, weight = trace.scores(1, 8)[2, 3], trace.attention(1, 8)[2, 3]
+    numbers = {
+        "qkv": [q[4]],
+        "scores": [q @ k, score],
+        "softmax": [score, weight],
+        "mixing": [weight, v[4], weight * v[4], trace.z(1, 8)[2, 4]],
+        "norm": [trace.values["layers.1.after_attention"][2, 4]],
+    }
+    for step, values in numbers.items():
+        said = next(line.value for line in visit("forward_pass", step=step, **query).markdown if is_answer(line.value))
+        assert all(three_digits(float(value)) in said for value in values), step
+    for step in set(STEP_KEYS) - {"ids"}:
+        assert [line for line in visit("forward_pass", step=step, **query).markdown if is_answer(line.value)], step
+
+
+def is_answer(text: str) -> bool:
+    """Whether this is the line that names the selected token and, in bold, its number."""
+    return bool(re.search(r"“(cat|sat)”.*\*\*−?-?[\d.e-]+\*\*[.;]", text))

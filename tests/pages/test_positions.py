@@ -137,3 +137,15 @@ def test_cosine_0_means_orthogonal() -> None:
 def test_layers_rotate_by_their_own_base() -> None:
     app = visit("positions", model="scratch", positions="rotary", width="32", heads="2", layer="1")
     assert "10,000^(2c/16)" in written(app)
+
+
+def test_a_selected_position_names_the_most_similar_ones(minilm: encoder.TextEncoder) -> None:
+    table = positions.added(minilm.encoder, 5)
+    unit = table / np.linalg.norm(table, axis=1, keepdims=True)
+    cosines = unit @ unit[2]
+    first, second = [int(one) for one in np.argsort(-cosines) if one != 2][:2]
+    shown = written(visit("positions", text="The cat sat", i="2"))
+    assert (
+        f"position {first} (cosine **{cosines[first]:.2f}**) and {second} (cosine **{cosines[second]:.2f}**)" in shown
+    )
+    assert "Position 2" not in written(visit("positions", text="The cat sat"))
