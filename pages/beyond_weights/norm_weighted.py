@@ -34,7 +34,7 @@ def show(view: View) -> dict[str, go.Figure]:
         "A large weight on such a value with a small norm adds little to the output (Kobayashi et al. 2020)."
     )
     drawn = by_layer.show(view)
-    st.subheader(f"L{view.layer} H{view.head}", anchor=False)
+    st.header(f"L{view.layer} H{view.head}", anchor=False)
     _controls()
     params, look = state.read(Params), state.read(MapParams)
     with answer.area():

@@ -46,7 +46,7 @@ head = options.open_head(view)
 # The large map comes first: in a long text, the small maps take longer.
 with head_side:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.subheader(head.name, anchor=False, width="content")
+        st.header(head.name, anchor=False, width="content")
         with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
             kind = state.segmented(
                 Params.view, "View", VIEWS, width="content", label_visibility="collapsed", format_func=str.title

@@ -21,7 +21,7 @@ def draw_pins(view: View, options: Options) -> None:
     pins = heads_of_model(Params.pins, view)
     if not pins:
         return
-    st.subheader("Pinned heads", anchor=False)
+    st.header("Pinned heads", anchor=False)
     if not is_whole(view):
         st.info(
             f"Pinned heads are drawn up to {WHOLE_TOKENS} tokens; this text has {view.trace.n_tokens:,}. They stay "

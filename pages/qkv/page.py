@@ -105,7 +105,7 @@ def draw_answer(query: int, key: int, score: explain.Score) -> None:
 def selected_pair(query: int, key: int, score: explain.Score, softmax: explain.Softmax) -> None:
     """The selected pair: products, sum, score and weight."""
     query_name, key_name = token_names.plain(labels, query), token_names.plain(labels, key)
-    st.subheader(f"Query :blue[{query_name}], key :red[{key_name}]", anchor=False)
+    st.header(f"Query :blue[{query_name}], key :red[{key_name}]", anchor=False)
     with st.container(key="pair-sentence"):
         st.markdown(pair_in_words(query, key, score, softmax))
     # Narrow screens stack the columns: the picture comes before the formulas.

@@ -100,7 +100,7 @@ def test_the_page_and_its_python_lines_follow_the_address(query: dict[str, str],
 def test_an_average_has_its_name_and_cannot_be_pinned() -> None:
     for average, name in (("heads", "L0"), ("layers", "H2"), ("both", "72")):
         app = visit(text=CAT, layer="0", average=average)
-        assert name in app.subheader[0].value
+        assert name in app.header[0].value
         assert app.button(key="pin").disabled
     app = visit(text=CAT, layer="0", pins="0.2,1.8")
     assert {"open:0.2", "unpin:0.2", "open:1.8", "unpin:1.8"} <= set(keys(app, "button"))
@@ -190,7 +190,7 @@ def test_options_apply_while_their_part_is_closed() -> None:
         assert_well(one)
         for sentence in Options(special="zero", words=True).map_sentences():
             assert sentence in words(one)
-        assert one.subheader[0].value == whole.subheader[0].value
+        assert one.header[0].value == whole.header[0].value
         assert dict(one.query_params) == query
     assert "view:words" not in keys(app, "toggle")
     assert "view:words" in keys(whole, "toggle")
