@@ -1,0 +1,268 @@
+"""Every kind of question: its truth against the trace, a right and a wrong answer, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+import torch
+
+import encoder
+from pages.core.cache import ModelKey
+from pages.core.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
+
+TEXT = "The animal didn't cross the street because it was too tired."
+OTHER = "She sat on the bank of the river."
+
+
+@pytest.fixture(scope="module")
+def look() -> Look:
+    return Look(ModelKey(device="cpu"), TEXT, None, layer=4, head=9)
+
+
+@pytest.fixture(scope="module")
+def trace() -> encoder.Trace:
+    return encoder.load("minilm", device="cpu").trace(TEXT)
+
+
+def graded(question: Question, answer: Any, look: Look) -> tuple[float, bool]:
+    grade = question.grade(read_answer(question, json.dumps(answer), look), look)
+    return grade.score, grade.right
+
+
+def test_which_token(look: Look, trace: encoder.Trace) -> None:
+    i = trace.labels.index("it")
+    row = trace.attention(4, 9)[i]
+    words = row.clone()
+    words[[0, i, -1]] = -1
+    question = read_question({"kind": "token", "ask": "What does it attend to most?", "query": "it"})
+    assert question.truth(look).value == [int(words.argmax())]
+    assert graded(question, int(words.argmax()), look) == (1.0, True)
+    assert graded(question, int(words.argsort()[-2]), look) == (0.0, False)
+    among_all = read_question({"kind": "token", "ask": "?", "query": i, "among": "all", "layer": 0, "head": 2})
+    assert among_all.truth(look).value == [int(trace.attention(0, 2)[i].argmax())]
+    for answer in (0, i, "it", None, True, 99, -1):
+        with pytest.raises(QuestionError):
+            graded(question, answer, look)
+
+
+def test_which_head(look: Look, trace: encoder.Trace) -> None:
+    i, j = trace.labels.index("it"), trace.labels.index("animal")
+    weights = torch.stack([trace.attention(layer, head)[i, j] for layer in range(6) for head in range(12)]).view(6, 12)
+    best = divmod(int(weights.argmax()), 12)
+    question = read_question({"kind": "head", "ask": "?", "quantity": {"weight": {"query": "it", "key": "animal"}}})
+    assert list(best) in question.truth(look).value
+    assert graded(question, list(best), look) == (1.0, True)
+    worst = divmod(int(weights.argmin()), 12)
+    score, right = graded(question, list(worst), look)
+    assert not right
+    assert score < 0.1
+    smallest = {
+        "kind": "head",
+        "ask": "?",
+        "quantity": {"weight": {"query": "it", "key": "animal"}},
+        "pick": "smallest",
+    }
+    in_layer = read_question(smallest | {"layer": 2})
+    values = {tuple(one): float(weights[tuple(one)]) for one in in_layer.truth(look).value}
+    assert min(weights[2].tolist()) in values.values()
+    for answer in ([6, 0], [0], "L0 H1", 3, [[0], 1]):
+        with pytest.raises(QuestionError):
+            graded(question, answer, look)
+    previous = read_question({"kind": "head", "ask": "?", "quantity": {"head_measure": {"name": "previous"}}})
+    assert previous.truth(look).numbers
+
+
+def test_a_number(look: Look, trace: encoder.Trace) -> None:
+    i, j = trace.labels.index("it"), trace.labels.index("animal")
+    score = float(trace.scores(4, 9)[i, j])
+    question = read_question(
+        {"kind": "number", "ask": "?", "quantity": {"score": {"query": "it", "key": "animal"}}, "within": 0.01}
+    )
+    assert question.truth(look).value == pytest.approx(score, abs=1e-5)
+    assert graded(question, round(score, 3), look) == (1.0, True)
+    assert graded(question, score + 0.02, look) == (0.0, False)
+    flops = read_question({"kind": "number", "ask": "?", "quantity": {"layer_flops": {"n": 1024}}, "factor": 1.5})
+    true = flops.truth(look).value
+    assert [graded(flops, true * ratio, look)[1] for ratio in (1, 1.4, 0.7, 1.6, 0.5, -1)] == [True] * 3 + [False] * 3
+    for answer in ("0.2", None, True, [1]):
+        with pytest.raises(QuestionError):
+            graded(question, answer, look)
+    with pytest.raises(QuestionError):
+        read_answer(question, "NaN", look)
+
+
+def test_an_order(look: Look) -> None:
+    items = {str(layer): {"update": {"sublayer": "attention", "layer": layer}} for layer in range(4)}
+    question = read_question({"kind": "order", "ask": "?", "items": items})
+    truth = question.truth(look)
+    assert list(truth.numbers.values()) == sorted(truth.numbers.values(), reverse=True)
+    assert graded(question, truth.value, look) == (1.0, True)
+    assert graded(question, truth.value[::-1], look) == (0.0, False)
+    swapped = [truth.value[1], truth.value[0], *truth.value[2:]]
+    assert graded(question, swapped, look)[0] == pytest.approx(5 / 6)
+    for answer in (["0", "1"], ["0", "0", "1", "2"], "0123"):
+        with pytest.raises(QuestionError):
+            graded(question, answer, look)
+
+
+def test_true_or_false(look: Look, trace: encoder.Trace) -> None:
+    special = float(trace.attention(4, 9)[trace.labels.index("it")][[0, -1]].sum())
+    definition = {"kind": "true or false", "ask": "?", "left": {"on_special_tokens": {"query": "it"}}}
+    for threshold, truth in ((special - 0.01, True), (special + 0.01, False)):
+        question = read_question(definition | {"right": threshold})
+        assert question.truth(look).value is truth
+        assert graded(question, truth, look) == (1.0, True)
+        assert graded(question, not truth, look) == (0.0, False)
+    between = read_question(definition | {"compare": "below", "right": "n_tokens"})
+    assert between.truth(look).value is True
+
+
+def test_drawn_attention(look: Look, trace: encoder.Trace) -> None:
+    row = trace.attention(4, 9)[trace.labels.index("it")].double()
+    question = read_question({"kind": "draw", "ask": "?", "query": "it"})
+    assert graded(question, row.tolist(), look) == (pytest.approx(1, abs=1e-6), True)
+    assert graded(question, (2 * row).tolist(), look)[0] == pytest.approx(1, abs=1e-6)
+    least = [0.0] * trace.n_tokens
+    least[int(row.argmin())] = 1.0
+    score, right = graded(question, least, look)
+    assert not right
+    assert score == pytest.approx(float(row.min()), abs=1e-6)
+    for answer in ([1.0], [0.0] * trace.n_tokens, [-1.0] + [1.0] * (trace.n_tokens - 1), "x" * trace.n_tokens):
+        with pytest.raises(QuestionError):
+            graded(question, answer, look)
+
+
+def test_a_sentence_is_run(look: Look) -> None:
+    model = encoder.load("minilm", device="cpu")
+
+    def weight(text: str) -> float:
+        trace = model.trace(text)
+        return float(trace.attention(0, 2)[trace.labels.index("sat"), trace.labels.index("she")])
+
+    example = "She sat on the bank of the river."
+    definition = {
+        "kind": "sentence", "ask": "?", "quantity": {"weight": {"query": "sat", "key": "she", "layer": 0, "head": 2}},
+        "than": weight(example) / 2, "example": example,
+    }  # fmt: skip
+    question = read_question(definition)
+    assert question.grade(question.truth(look).value, look).right
+    below = "In the very long and cold winter of that year she often sat alone."
+    threshold = (weight(example) + weight(below)) / 2
+    compare = "above" if weight(example) > weight(below) else "below"
+    question = read_question(definition | {"than": threshold, "compare": compare})
+    assert graded(question, example, look) == (1.0, True)
+    assert graded(question, below, look) == (0.0, False)
+    with pytest.raises(QuestionError, match="sat"):
+        graded(question, "Nothing of the kind.", look)
+    for answer in ("", "   ", 3, "x" * 301):
+        with pytest.raises(QuestionError):
+            graded(question, answer, look)
+
+
+def test_a_poll(look: Look) -> None:
+    question = read_question({"kind": "choice", "ask": "?", "options": ["yes", "no"]})
+    assert graded(question, 1, look) == (1.0, True)
+    for answer in (2, -1, "yes", True):
+        with pytest.raises(QuestionError):
+            graded(question, answer, look)
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    [
+        {"weight": {"query": "it", "key": "animal"}},
+        {"score": {"query": "it", "key": "animal"}},
+        {"row_entropy": {"query": "it"}},
+        {"on_special_tokens": {"query": "it"}},
+        {"head_measure": {"name": "entropy"}},
+        "n_tokens",
+        {"n_tokens": {"text": OTHER}},
+        {"sentence_cosine": {"other": OTHER}},
+        {"token_cosine": {"token": "the", "other": OTHER, "other_token": "the", "layer": 2}},
+        {"update": {"sublayer": "ffn"}},
+        {"layer_flops": {"n": 128, "part": "scores"}},
+        "n_parameters",
+        {"config": {"field": "d_ffn"}},
+    ],
+    ids=str,
+)
+def test_every_quantity_is_a_number(quantity: object, look: Look) -> None:
+    question = read_question({"kind": "number", "ask": "?", "quantity": quantity, "factor": 2})
+    assert math.isfinite(question.truth(look).value)
+
+
+def test_every_kind_and_quantity_is_tested() -> None:
+    assert set(KINDS) == {"token", "head", "number", "order", "true or false", "draw", "sentence", "choice"}
+    assert len(QUANTITIES) == 12
+
+
+def test_quantities_against_the_trace(look: Look, trace: encoder.Trace) -> None:
+    def value(quantity: object) -> float:
+        return read_question({"kind": "number", "ask": "?", "quantity": quantity, "factor": 2}).truth(look).value
+
+    row = trace.attention(4, 9)[trace.labels.index("it")].double()
+    assert value({"row_entropy": {"query": "it"}}) == pytest.approx(float(-(row * row.log()).sum()), abs=1e-6)
+    assert value({"config": {"field": "d_ffn"}}) == 1536
+    assert value("n_parameters") == 22_713_216
+    assert value("n_tokens") == len(trace.labels)
+    model = encoder.load("minilm", device="cpu")
+    one, two = model.embed([TEXT, OTHER])
+    assert value({"sentence_cosine": {"other": OTHER}}) == pytest.approx(float(one @ two), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("definition", "named"),
+    [
+        (None, "kind"),
+        ({"kind": "riddle"}, "riddle"),
+        ({"kind": "token"}, "ask"),
+        ({"kind": "token", "ask": "?", "colour": "red"}, "colour"),
+        ({"kind": "token", "ask": "?" * 2000}, "ask"),
+        ({"kind": "token", "ask": "?", "among": "verbs"}, "among"),
+        ({"kind": "number", "ask": "?", "quantity": "n_tokens"}, "within"),
+        ({"kind": "number", "ask": "?", "quantity": "n_tokens", "factor": 0.5}, "factor"),
+        ({"kind": "number", "ask": "?", "quantity": {"a": {}, "b": {}}, "factor": 2}, "quantity"),
+        ({"kind": "number", "ask": "?", "quantity": "weights", "factor": 2}, "weights"),
+        ({"kind": "head", "ask": "?", "quantity": "n_tokens"}, "n_tokens"),
+        ({"kind": "order", "ask": "?", "items": {"one": "n_tokens"}}, "items"),
+        ({"kind": "choice", "ask": "?", "options": ["yes"]}, "options"),
+        ({"kind": "sentence", "ask": "?", "quantity": "n_tokens"}, "example"),
+        ({"kind": "true or false", "ask": "?", "left": "n_tokens", "compare": "near"}, "compare"),
+        ({"kind": "draw", "ask": "?", "within": 2}, "within"),
+    ],
+    ids=str,
+)
+def test_a_wrong_definition_is_named(definition: object, named: str) -> None:
+    with pytest.raises(QuestionError, match=named):
+        read_question(definition)
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    [
+        {"weight": {"query": "zebra", "key": "it"}},
+        {"weight": {"query": 99, "key": 0}},
+        {"weight": {"query": "it"}},
+        {"weight": {"query": "it", "key": "it", "layer": 6}},
+        {"head_measure": {"name": "beauty"}},
+        {"update": {"sublayer": "both"}},
+        {"layer_flops": {"n": 8, "part": "soul"}},
+        {"config": {"field": "__class__"}},
+    ],
+    ids=str,
+)
+def test_a_quantity_that_does_not_fit_is_a_sentence(quantity: object, look: Look) -> None:
+    question = read_question({"kind": "number", "ask": "?", "quantity": quantity, "factor": 2})
+    with pytest.raises(QuestionError):
+        question.truth(look)
+
+
+def test_an_answer_has_a_limit(look: Look) -> None:
+    question = read_question({"kind": "sentence", "ask": "?", "quantity": "n_tokens", "example": "One."})
+    with pytest.raises(QuestionError, match="2,000"):
+        read_answer(question, json.dumps("x" * 3000), look)
+    with pytest.raises(QuestionError):
+        read_answer(question, "not JSON", look)
