@@ -1,0 +1,88 @@
+"""Checks a lesson: opens every view and computes every question, on the real models."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from encoder.errors import EncoderError
+from pages.core.questions import read_answer
+from pages.lessons import lesson
+from pages.lessons.lesson import Lesson, LessonError, Step
+from pages.lessons.library import look_of
+
+APP = Path(__file__).parents[2] / "app.py"
+SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong in a lesson. line: counted from 1."""
+
+    line: int
+    reason: str
+
+
+def register_values() -> None:
+    """Import what registers the values of all pages: a view is checked against them."""
+    importlib.import_module("pages.core.frame")
+    for path in sorted(APP.parent.glob("pages/*/params.py")):
+        importlib.import_module(f"pages.{path.parent.name}.params")
+
+
+def check(path: Path) -> Iterator[Finding]:
+    """All findings in a lesson file, in the order of its steps."""
+    register_values()
+    try:
+        found = lesson.load(path)
+    except LessonError as error:
+        yield Finding(error.line, str(error).split(": ", 1)[1])
+        return
+    yield from check_steps(found)
+
+
+def check_steps(found: Lesson) -> Iterator[Finding]:
+    """The findings of a lesson's views and questions."""
+    for step in found.steps:
+        if step.view:
+            yield from (Finding(step.view_line, reason) for reason in _check_view(step))
+        if step.question:
+            yield from (Finding(step.question_line, reason) for reason in _check_question(step))
+
+
+def _check_view(step: Step) -> Iterator[str]:
+    page = APP.parent / "pages" / step.view["page"] / "page.py"
+    if "/" in step.view["page"] or not page.is_file():
+        yield f"there is no page “{step.view['page']}”."
+        return
+    app = AppTest.from_file(str(APP), default_timeout=SECONDS)
+    for name, value in step.view.items():
+        if name != "page":
+            app.query_params[name] = value
+    said: dict[str, None] = {}  # notes about a link are there once, on the page that opens
+    for run in (app.run, lambda: app.switch_page(str(page.relative_to(APP.parent))).run()):
+        run()
+        said |= dict.fromkeys(str(box.value) for box in (*app.exception, *app.error, *app.warning))
+    for sentence in said:
+        yield f"the page says: {sentence}"
+
+
+def _check_question(step: Step) -> Iterator[str]:
+    question = step.question
+    assert question is not None
+    try:
+        look = look_of(step)
+        truth = question.truth(look)
+        if question.kind == "choice":
+            yield "a lesson's answer is computed: choose another kind than “choice”, which is for a poll in a room."
+            return
+        answer = truth.value[0] if question.kind in ("token", "head") else truth.value
+        if not question.grade(read_answer(question, json.dumps(answer), look), look).right:
+            yield "the question grades its own answer as wrong: change the example or the tolerance."
+    except EncoderError as error:
+        yield str(error)

@@ -1,0 +1,89 @@
+"""`encoderscope lesson new|check|preview FILE`: run by encoder/cli.py as a script."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve()
+TEMPLATE = """---
+title: {title}
+minutes: 20
+level: first year
+goals: [Read one row of an attention map]
+needs: the default model
+---
+## What a word attends to
+
+Write here what the reader should look for. Plain Markdown; no HTML, no pictures.
+
+```view
+page: heads
+text: The animal didn't cross the street because it was too tired.
+layer: 4
+head: 9
+```
+
+```question
+kind: token
+ask: Which word does “it” attend to most in this head?
+query: it
+why: The answer is computed from the model. A strong weight alone is no proof of coreference.
+```
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns the exit code: 0 good, 1 the lesson has faults, 2 wrong use."""
+    parser = argparse.ArgumentParser(prog="encoderscope lesson", description="Write and check lessons.")
+    actions = parser.add_subparsers(dest="action", required=True)
+    for name, help_text in (
+        ("new", "write a small lesson to begin with"),
+        ("check", "open every view and compute every question"),
+        ("preview", "start the app with this lesson"),
+    ):
+        actions.add_parser(name, help=help_text).add_argument("file", type=Path)
+    given = parser.parse_args(arguments)
+    action = {"new": _new, "check": _check, "preview": _preview}[given.action]
+    try:
+        return action(given.file)
+    except OSError as error:
+        print(f"{given.file}: {error.strerror or error}", file=sys.stderr)
+        return 2
+
+
+def _new(file: Path) -> int:
+    if file.suffix != ".md":
+        print(f"A lesson's file ends with .md: {file}.md", file=sys.stderr)
+        return 2
+    with file.open("x", encoding="utf-8") as out:
+        out.write(TEMPLATE.format(title=file.stem.replace("-", " ").replace("_", " ").capitalize()))
+    print(f"{file}: written. Edit it, then run: encoderscope lesson check {file}")
+    return 0
+
+
+def _check(file: Path) -> int:
+    from pages.lessons.check import check
+
+    findings = list(check(file))
+    for finding in findings:
+        print(f"{file}:{finding.line}: {finding.reason}")
+    if not findings:
+        print(f"{file}: every view opens and every question has an answer.")
+    return min(1, len(findings))
+
+
+def _preview(file: Path) -> int:
+    from encoder.cli import main as encoderscope
+
+    if _check(file):
+        return 1
+    return encoderscope(["--lessons-root", str(file.resolve().parent), "--open", f"lessons?lesson={file.stem}"])
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE.parents[2]))
+    os.environ.setdefault("STREAMLIT_LOGGER_LEVEL", "error")
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""`encoderscope lesson`: new, check, and what it reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pages.lessons import command
+from pages.lessons.check import check
+
+BAD = """---
+title: A title
+minutes: 5
+level: any
+goals: [one]
+needs: nothing
+---
+## A page that is not there
+
+```view
+page: nowhere
+```
+
+## A layer that the model does not have
+
+```view
+page: heads
+layer: 99
+```
+
+## A word that the text does not have
+
+```view
+page: heads
+text: One two three.
+```
+
+```question
+kind: token
+ask: Which?
+query: zebra
+```
+
+## A poll
+
+```question
+kind: choice
+ask: Which?
+options: [a, b]
+```
+"""
+
+
+def test_a_new_lesson_is_written_and_has_no_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "my-lesson.md"
+    assert command.main(["new", str(file)]) == 0
+    assert command.main(["check", str(file)]) == 0
+    assert str(file) in capsys.readouterr().out
+    assert command.main(["new", str(file)]) == 2  # nothing is overwritten
+    assert command.main(["new", str(tmp_path / "other.txt")]) == 2
+    assert command.main(["check", str(tmp_path / "none.md")]) == 2
+
+
+def test_check_names_line_and_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "bad.md"
+    file.write_text(BAD)
+    found = {finding.line: finding.reason for finding in check(file)}
+    assert list(found) == [10, 16, 28, 36]
+    for line, named in ((10, "nowhere"), (16, "99"), (28, "zebra"), (36, "choice")):
+        assert named in found[line]
+    assert command.main(["check", str(file)]) == 1
+    assert f"{file}:28: " in capsys.readouterr().out

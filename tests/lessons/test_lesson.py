@@ -1,0 +1,125 @@
+"""Lesson files: what is read, and what is refused with its line."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pages.lessons import lesson, library
+from pages.lessons.check import register_values
+from pages.lessons.command import TEMPLATE
+from pages.lessons.lesson import FORBIDDEN, LessonError
+
+ABOUT = "---\ntitle: A title\nminutes: 5\nlevel: any\ngoals: [one, two]\nneeds: nothing\n---\n"
+VIEW = "```view\npage: heads\ntext: A text\nlayer: 2\npadding: true\n```\n"
+QUESTION = "```question\nkind: token\nask: Which?\nquery: text\n```\n"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _registered() -> None:
+    register_values()
+
+
+def test_a_lesson_is_read() -> None:
+    found = lesson.read(
+        f"{ABOUT}## One\n\nProse *here*.\n\n{VIEW}\nMore.\n\n{QUESTION}\n## Two\n\n```\ncode\n```\n", "a"
+    )
+    assert (found.name, found.title, found.minutes, found.goals) == ("a", "A title", 5, ("one", "two"))
+    one, two = found.steps
+    assert (one.title, two.title) == ("One", "Two")
+    assert one.view == {"page": "heads", "text": "A text", "layer": "2", "padding": "1"}
+    assert one.question
+    assert one.question.kind == "token"
+    assert "Prose *here*." in one.prose
+    assert "More." in one.prose
+    assert "```" not in one.prose
+    assert two.prose == "```\ncode\n```"
+    assert (two.view, two.question) == ({}, None)
+    assert (one.line, one.view_line, one.question_line) == (8, 12, 21)
+
+
+def test_the_template_is_a_lesson() -> None:
+    assert lesson.read(TEMPLATE.format(title="New"), "new").steps[0].question
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "named"),
+    [
+        ("", 1, "title"),
+        ("---\ntitle: [\n---\n## One", 3, "YAML"),
+        (ABOUT.replace("minutes: 5\n", "") + "## One", 1, "minutes"),
+        (ABOUT.replace("level: any", "level: any\ncolour: red") + "## One", 1, "colour"),
+        (ABOUT.replace("minutes: 5", "minutes: five") + "## One", 1, "minutes"),
+        (ABOUT, 1, "step"),
+        (ABOUT + "text\n## One", 8, "first step"),
+        (ABOUT + f"## One\n{VIEW}\n{VIEW}", 16, "view"),
+        (ABOUT + "## One\n```view\nlayer: 2\n```", 9, "page"),
+        (ABOUT + "## One\n```view\npage: heads\nspeed: 2\n```", 9, "speed"),
+        (ABOUT + "## One\n```view\npage: heads\nlayer: [2]\n```", 9, "layer"),
+        (ABOUT + "## One\n```view\njust text\n```", 9, "names and values"),
+        (ABOUT + "## One\n```question\nkind: riddle\n```", 9, "riddle"),
+        (ABOUT + "## One\n\n```question\nkind: token\nask: 'open\n```", 12, "YAML"),
+        (ABOUT + "## One\n\n<script>alert(1)</script>", 10, "HTML"),
+        (ABOUT + "## One\n\nText with <b>bold</b>.", 10, "HTML"),
+        (ABOUT + "## One\n\n![](https://example.org/p.png)", 10, "pictures"),
+        (ABOUT + "## One\n\n[a](javascript:alert(1))", 10, "https"),
+        (ABOUT + "## One\n\n[a](file:///etc/passwd)", 10, "https"),
+        (ABOUT + "## One\n" * 51, 58, "50"),
+        *[(ABOUT + f"## One\n```view\npage: heads\n{name}: x\n```", 9, name) for name in FORBIDDEN],
+    ],
+)
+def test_a_wrong_lesson_is_refused_with_its_line(text: str, line: int, named: str) -> None:
+    with pytest.raises(LessonError, match=named) as refused:
+        lesson.read(text, "a")
+    assert refused.value.line == line
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_lesson_or_a_sentence(body: str) -> None:
+    for text in (
+        body,
+        ABOUT + "## One\n" + body,
+        ABOUT + "## One\n```view\n" + body,
+        ABOUT + "## One\n```question\n" + body,
+    ):
+        with contextlib.suppress(LessonError):
+            assert lesson.read(text, "a").steps
+
+
+def test_yaml_makes_no_objects() -> None:
+    text = ABOUT + "## One\n```view\npage: !!python/object/apply:os.getcwd []\n```"
+    with pytest.raises(LessonError):
+        lesson.read(text, "a")
+
+
+def test_a_folder_of_lessons_is_read_again_when_a_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(library.ROOT, str(tmp_path))
+    file = tmp_path / "mine.md"
+    file.write_text(f"{ABOUT}## One\n")
+    (tmp_path / "broken.md").write_text("nothing")
+    (tmp_path / ".hidden.md").write_text(f"{ABOUT}## One\n")
+    (tmp_path / "notes.txt").write_text(f"{ABOUT}## One\n")
+    good, broken = library.lessons()
+    assert "mine" in [one.name for one in good]
+    assert [one.name for one in broken] == ["broken.md"]
+    assert library.find("mine")
+    assert library.find(".hidden") is None
+    assert library.find("../mine") is None
+    file.write_text(f"{ABOUT}## One\n\n## Two\n")
+    found = library.find("mine")
+    assert found
+    assert len(found.steps) == 2
+
+
+def test_a_file_that_is_too_large_or_no_text_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(LessonError, match="UTF-8"):
+        lesson.load(file)
+    file.write_text("x" * (lesson.FILE_BYTES + 1))
+    with pytest.raises(LessonError, match="200,000"):
+        lesson.load(file)
