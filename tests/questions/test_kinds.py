@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import encoder
+from encoder.measure import norm_weighted
 from pages.core.cache import ModelKey
 from pages.core.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
 
@@ -116,6 +117,8 @@ def test_true_or_false(look: Look, trace: encoder.Trace) -> None:
         assert question.truth(look).value is truth
         assert graded(question, truth, look) == (1.0, True)
         assert graded(question, not truth, look) == (0.0, False)
+    equal = read_question(definition | {"compare": "equal", "right": special})
+    assert equal.truth(look).value is True
     between = read_question(definition | {"compare": "below", "right": "n_tokens"})
     assert between.truth(look).value is True
 
@@ -178,6 +181,15 @@ def test_a_poll(look: Look) -> None:
         {"row_entropy": {"query": "it"}},
         {"on_special_tokens": {"query": "it"}},
         {"head_measure": {"name": "entropy"}},
+        {"on_later_tokens": {"query": "it"}},
+        {"on_padding": {"query": "it", "length": 24}},
+        {"causal_weight": {"query": "it", "key": "animal"}},
+        {"norm_weighted": {"query": "it", "key": "animal"}},
+        "stream_growth",
+        {"softmax": {"scores": [2, 1], "at": 0}},
+        {"norm_std": {"token": "it", "norm": "layers.1.ffn_norm", "side": "before"}},
+        {"norm_mean": {"token": "it", "norm": "layers.1.ffn_norm", "side": "after"}},
+        {"token_id": {"token": "it"}},
         "n_tokens",
         {"n_tokens": {"text": OTHER}},
         {"sentence_cosine": {"other": OTHER}},
@@ -196,7 +208,7 @@ def test_every_quantity_is_a_number(quantity: object, look: Look) -> None:
 
 def test_every_kind_and_quantity_is_tested() -> None:
     assert set(KINDS) == {"token", "head", "number", "order", "true or false", "draw", "sentence", "choice"}
-    assert len(QUANTITIES) == 12
+    assert len(QUANTITIES) == 21
 
 
 def test_quantities_against_the_trace(look: Look, trace: encoder.Trace) -> None:
@@ -205,7 +217,22 @@ def test_quantities_against_the_trace(look: Look, trace: encoder.Trace) -> None:
 
     row = trace.attention(4, 9)[trace.labels.index("it")].double()
     assert value({"row_entropy": {"query": "it"}}) == pytest.approx(float(-(row * row.log()).sum()), abs=1e-6)
+    i = trace.labels.index("it")
+    assert value({"on_later_tokens": {"query": "it"}}) == pytest.approx(float(row[i + 1 :].sum()), abs=1e-6)
+    assert value({"on_padding": {"query": "it", "length": 24}}) == 0
+    causal = float(row[2] / row[: i + 1].sum())
+    assert value({"causal_weight": {"query": "it", "key": "animal"}}) == pytest.approx(causal, abs=1e-6)
+    assert value({"causal_weight": {"query": "it", "key": "tired"}}) == 0
+    shares = norm_weighted.norm_weighted_shares(trace, 4, 9)
+    assert value({"norm_weighted": {"query": "it", "key": "animal"}}) == pytest.approx(float(shares[i, 2]), abs=1e-6)
+    x = trace.norms["layers.1.ffn_norm"].input[i].double()
+    moments = {"token": "it", "norm": "layers.1.ffn_norm", "side": "before"}
+    assert value({"norm_std": moments}) == pytest.approx(float(x.std(correction=0)), abs=1e-5)
+    assert value({"norm_mean": moments}) == pytest.approx(float(x.mean()), abs=1e-5)
+    assert trace.source
+    assert value({"token_id": {"token": "it"}}) == trace.source.ids[i]
     assert value({"config": {"field": "d_ffn"}}) == 1536
+    assert value({"softmax": {"scores": [2, 1], "at": 0}}) == pytest.approx(1 / (1 + math.exp(-1)))
     assert value("n_parameters") == 22_713_216
     assert value("n_tokens") == len(trace.labels)
     model = encoder.load("minilm", device="cpu")
@@ -251,6 +278,7 @@ def test_a_wrong_definition_is_named(definition: object, named: str) -> None:
         {"update": {"sublayer": "both"}},
         {"layer_flops": {"n": 8, "part": "soul"}},
         {"config": {"field": "__class__"}},
+        {"softmax": {"scores": [2, 1], "at": 2}},
     ],
     ids=str,
 )

@@ -20,6 +20,7 @@ TIE = 0.005
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "above": lambda left, right: left > right,
     "below": lambda left, right: left < right,
+    "equal": lambda left, right: math.isclose(left, right, rel_tol=1e-4, abs_tol=1e-6),
 }
 
 
@@ -209,7 +210,7 @@ class OrderQuestion(Question):
 @kind("true or false")
 @dataclass(frozen=True)
 class TrueOrFalse(Question):
-    """Is `left` above (or below) `right`? left, right: quantities; right may be a number."""
+    """Is `left` above `right` (or below, or equal to it)? left, right: quantities; right may be a number."""
 
     left: Any = None
     compare: str = "above"
@@ -218,7 +219,7 @@ class TrueOrFalse(Question):
     def __post_init__(self) -> None:
         read_quantity(self.left)
         if self.compare not in COMPARISONS:
-            raise QuestionError(f"compare is above or below, not {self.compare!r}.")
+            raise QuestionError(f"compare is {', '.join(COMPARISONS)}, not {self.compare!r}.")
         if not isinstance(self.right, int | float):
             read_quantity(self.right)
 
@@ -281,7 +282,7 @@ class DrawQuestion(Question):
 @kind("sentence")
 @dataclass(frozen=True)
 class SentenceQuestion(_OfQuantity, Question):
-    """Write a sentence in which `quantity` is above (or below) a number."""
+    """Write a sentence in which `quantity` is above (or below, or equal to) a number."""
 
     quantity: Any = None
     compare: str = "above"
@@ -291,7 +292,7 @@ class SentenceQuestion(_OfQuantity, Question):
     def __post_init__(self) -> None:
         read_quantity(self.quantity)
         if self.compare not in COMPARISONS:
-            raise QuestionError(f"compare is above or below, not {self.compare!r}.")
+            raise QuestionError(f"compare is {', '.join(COMPARISONS)}, not {self.compare!r}.")
         a_number(self.than, "than")
         if not self.example.strip():
             raise QuestionError("A sentence question needs an example, a sentence that is a right answer.")

@@ -7,7 +7,7 @@ quantity.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import torch
 
 from encoder.errors import EncoderError
 from encoder.explain import cost as costs
-from encoder.measure import heads, stream, tokens
+from encoder.measure import heads, norm_weighted, norms, stream, tokens
 from encoder.measure.definitions import HEAD_MEASURES
 from encoder.trace import Trace
 from pages.core.cache import TracedText
@@ -94,7 +94,7 @@ class Asked:
         look = look.about(arguments.pop("text", None)).at(arguments.pop("layer", None), arguments.pop("head", None))
         try:
             return float(self.quantity.function(look, **arguments))
-        except TypeError as error:
+        except (TypeError, IndexError) as error:
             raise QuestionError(f"{self.quantity.name} got wrong arguments: {error}.") from error
 
 
@@ -148,6 +148,31 @@ def _on_special_tokens(look: Look, query: str | int) -> float:
     return float(look.row(query)[torch.tensor(tokens.is_special(look.trace))].sum())
 
 
+@_quantity(r"\sum_{j > i} A_{ij}", "share", per_head=True)
+def _on_later_tokens(look: Look, query: str | int) -> float:
+    return float(look.row(query)[look.token(query) + 1 :].sum())
+
+
+@_quantity(r"\mathrm{softmax}_{j \le i}\big(q_i \cdot k_j / \sqrt{d_k}\big)", "share", per_head=True)
+def _causal_weight(look: Look, query: str | int, key: str | int) -> float:
+    i, j = look.token(query), look.token(key)
+    scores = look.trace.scores(look.layer, look.head, slice(i, i + 1), slice(0, i + 1))[0]
+    return 0.0 if j > i else float(scores.double().softmax(0)[j])
+
+
+@_quantity(r"\sum_{j\ \mathrm{padding}} A_{ij}", "share", per_head=True)
+def _on_padding(look: Look, query: str | int, length: int) -> float:
+    padded = dataclasses.replace(look, model=dataclasses.replace(look.model, pad=length, padding=True))
+    return float(padded.row(query)[look.trace.n_tokens :].sum())
+
+
+@_quantity(r"A_{ij} \lVert f(x_j) \rVert \,/ \sum_j A_{ij} \lVert f(x_j) \rVert", "share", per_head=True)
+def _norm_weighted(look: Look, query: str | int, key: str | int) -> float:
+    i = look.token(query)
+    shares = norm_weighted.norm_weighted_shares(look.trace, look.layer, look.head, slice(i, i + 1))
+    return float(shares[0, look.token(key)])
+
+
 @_quantity(per_head=True)
 def _head_measure(look: Look, name: str) -> float:
     known = [measure.name for measure in HEAD_MEASURES]
@@ -185,12 +210,47 @@ def _update(look: Look, sublayer: str) -> float:
     return float(updates[sublayer][look.layer])
 
 
+@_quantity(r"e^{s_j} / \sum_k e^{s_k}", "share")
+def _softmax(look: Look, scores: Sequence[float], at: int) -> float:
+    return float(torch.tensor(scores, dtype=torch.float64).softmax(0)[at])
+
+
+@_quantity(r"|x_{\mathrm{out}}| / |x_{\mathrm{in}}|,\ \text{mean over tokens}")
+def _stream_growth(look: Look) -> float:
+    return look.derived(("question", "stream"), stream.measure).growth
+
+
+@_quantity(r"\sigma(x),\ \text{over the components of one token}")
+def _norm_std(look: Look, token: str | int, norm: str, side: str) -> float:
+    return _norm_statistic(look, token, norm, side, 1)
+
+
+@_quantity(r"\mu(x),\ \text{over the components of one token}")
+def _norm_mean(look: Look, token: str | int, norm: str, side: str) -> float:
+    return _norm_statistic(look, token, norm, side, 0)
+
+
+def _norm_statistic(look: Look, token: str | int, norm: str, side: str, which: int) -> float:
+    """which: 0 the mean, 1 the standard deviation; side: before or after the norm."""
+    found = look.derived(("question", "norms"), norms.statistics)
+    if norm not in found.names or side not in ("before", "after"):
+        raise QuestionError(f"norm is one of {', '.join(found.names)}; side is before or after.")
+    return float(getattr(found, side)[which][found.names.index(norm), look.token(token)])
+
+
 @_quantity(r"\text{FLOPs of one layer}")
 def _layer_flops(look: Look, n: int, part: str = "all") -> float:
     parts = {one.key: one.flops for one in costs.layer_parts(look.loaded.config, n)}
     if part != "all" and part not in parts:
         raise QuestionError(f"No part “{part}” of a layer: choose all, {', '.join(parts)}.")
     return sum(parts.values()) if part == "all" else parts[part]
+
+
+@_quantity()
+def _token_id(look: Look, token: str | int) -> float:
+    source = look.trace.source
+    assert source is not None
+    return source.ids[look.token(token)]
 
 
 @_quantity()
