@@ -37,13 +37,18 @@ class Grade:
 
 @dataclass(frozen=True)
 class Question(ABC):
-    """A question of one kind. ask: its words; why: what is true, and why; hint: shown on request."""
+    """A question of one kind.
+
+    ask: its words; why: what is true, and why; hint: shown on request; look: whether the picture is shown before the
+    answer. Otherwise a reader predicts first.
+    """
 
     kind: ClassVar[str]
 
     ask: str
     why: str = ""
     hint: str = ""
+    look: bool = False
 
     @abstractmethod
     def truth(self, look: Look) -> Truth:
@@ -93,6 +98,8 @@ def read_question(definition: object) -> Question:
         text = values.get(one, "")
         if not isinstance(text, str) or len(text) > TEXT_LENGTH:
             raise QuestionError(f"{one} is a text of at most {TEXT_LENGTH} letters.")
+    if not isinstance(values.get("look", False), bool):
+        raise QuestionError("look is true or false.")
     return made(**values)
 
 

@@ -1,0 +1,38 @@
+"""Lessons: all lessons of this server, as cards."""
+
+import streamlit as st
+
+from pages.core.frame import heading
+from pages.core.markdown import plain
+from pages.lessons import library, progress
+from pages.lessons.lesson import Lesson
+
+COLUMNS = 2
+
+
+def _card(lesson: Lesson) -> None:
+    with st.container(border=True, height="stretch"):
+        st.subheader(plain(lesson.title), anchor=False)
+        done, questions = progress.answered(lesson), sum(step.question is not None for step in lesson.steps)
+        progress_note = f" · {done} of {questions} answered" if done else ""
+        st.caption(f"{lesson.minutes} minutes · {plain(lesson.level)} · {len(lesson.steps)} steps{progress_note}")
+        st.markdown("\n".join(f"- {plain(goal)}" for goal in lesson.goals))
+        st.caption(f"Needed: {plain(lesson.needs)}")
+        st.button(
+            "Start", key=f"lessons:{lesson.name}", type="primary", on_click=progress.open_step, args=(lesson, 1),
+            icon=":material/play_arrow:",
+        )  # fmt: skip
+
+
+heading()
+st.markdown(
+    "Ten short lessons. In each step you predict first, then the model computes the answer, then you see why.  \n"
+    "The picture beside the text is the real page: click in it, or type your own sentence.",
+)
+good, broken = library.lessons()
+for file in broken:
+    st.warning(f"{plain(file.name)} cannot be used. {plain(file.reason)}", icon=":material/edit_document:")
+for start in range(0, len(good), COLUMNS):
+    for column, lesson in zip(st.columns(COLUMNS), good[start : start + COLUMNS], strict=False):
+        with column:
+            _card(lesson)

@@ -1,0 +1,67 @@
+"""The lesson beside a page: prose, question, and the way to the next step."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from encoder.errors import EncoderError
+from pages.core.markdown import plain
+from pages.core.questions import controls
+from pages.lessons import progress
+from pages.lessons.library import look_of
+from pages.lessons.progress import Open
+
+
+def draw(opened: Open) -> bool:
+    """Draw the open step; returns whether the page beside it is shown: an answer comes before the picture."""
+    lesson, step = opened.lesson, opened.step
+    st.caption(f"{plain(lesson.title)} · step {opened.number} of {len(lesson.steps)}")
+    st.progress(opened.number / len(lesson.steps))
+    st.subheader(plain(step.title), anchor=False)
+    st.markdown(step.prose)
+    is_shown = _question(opened)
+    _steps(opened)
+    return is_shown
+
+
+def _question(opened: Open) -> bool:
+    question = opened.step.question
+    if question is None:
+        return True
+    key = f"lesson:{opened.lesson.name}:{opened.number}"
+    try:
+        look = look_of(opened.step)
+        given = progress.answer(opened)
+        with st.container(border=True):
+            if given is None:
+                controls.ask(question, look, key, partial(progress.give_answer, opened))
+            else:
+                st.markdown(f"**{plain(question.ask)}**")
+                controls.result(question, look, given, f"{key}:result")
+                st.button("Answer again", key=f"{key}:again", on_click=progress.take_back, args=(opened,))
+    except EncoderError as error:
+        st.warning(plain(str(error)), icon=":material/help:")
+        return True
+    return question.look or given is not None
+
+
+def _steps(opened: Open) -> None:
+    last = len(opened.lesson.steps)
+    with st.container(horizontal=True):
+        st.button(
+            "Back", icon=":material/arrow_back:", key="lesson:back", disabled=opened.number == 1,
+            on_click=progress.open_step, args=(opened.lesson, opened.number - 1),
+        )  # fmt: skip
+        if opened.number < last:
+            st.button(
+                "Next", icon=":material/arrow_forward:", key="lesson:next", type="primary",
+                on_click=progress.open_step, args=(opened.lesson, opened.number + 1),
+            )  # fmt: skip
+    if opened.step.view:
+        st.button(
+            "Back to the lesson's view", icon=":material/replay:", key="lesson:view", shortcut="Shift+V",
+            on_click=progress.show_view, args=(opened.step,), width="stretch",
+        )  # fmt: skip
+    st.button("Leave the lesson", icon=":material/close:", key="lesson:leave", on_click=progress.leave, width="stretch")
