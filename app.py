@@ -14,6 +14,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from pages.core import links
 from pages.core.navigation import bar
 
 HERE = Path(__file__).parent
@@ -77,7 +78,7 @@ SECTIONS = {
         Room("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", "Masked words",
              uses=NO_HEAD, former="predict"),
     ],
-    "Norm placement": [
+    "Pre- vs post-norm": [
         Room("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", "Pre- vs post-norm",
              former="prepost"),
         Room("gradients", "Gradients at initialisation", "show_chart", "Gradient norms by depth", "Gradients", uses=()),
@@ -88,7 +89,8 @@ SECTIONS = {
         Room("similarity", "Sentence similarity", "join_inner", "Why two sentences are alike", "Similarity",
              uses=NO_HEAD),
     ],
-    "Step by step": [
+    "Learn": [
+        Room("lessons", "Lessons", "school", "Ten lessons: predict, compute, see why", uses=()),
         Room("architecture", "Architecture", "account_tree", "The encoder as a diagram", former="anatomy"),
         Room("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", "Forward pass",
              former="steps"),
@@ -133,6 +135,8 @@ def main() -> None:
     page = st.navigation(navigation(), position="sidebar", expanded=True)
     if page.url_path in FORMER:
         st.switch_page(FORMER[page.url_path].script, query_params=st.query_params.to_dict())
+    if (later := links.opened_later()) is not None:
+        st.switch_page(f"pages/{later}/page.py")
     room = next((room for room in ROOMS if room.folder == page.url_path), ROOMS[0])
     st.set_page_config(page_title=f"{room.name} · Encoderscope")
     bar(SECTIONS, room.folder, ROOMS[0].folder, sidebar=bool(room.uses))
@@ -143,9 +147,12 @@ def main() -> None:
 
             for path in sorted(HERE.glob("pages/*/params.py")):
                 importlib.import_module(f"pages.{path.parent.name}.params")
+        from pages.lessons.beside import beside
+
         if room is ROOMS[0] and frame.is_former_front():
             st.switch_page(ROOMS[1].script, query_params=st.query_params.to_dict())
-        frame.run(page, main_area, title=room.title, uses=room.uses, pads=room.pads, front=room is ROOMS[0])
+        front = room is ROOMS[0]
+        frame.run(page, main_area, title=room.title, uses=room.uses, pads=room.pads, front=front, beside=beside)
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence
         _say(error, room.folder)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import streamlit as st
@@ -40,7 +42,9 @@ STYLE = """
 [data-testid="stSidebarHeader"] { height: 2.5rem; }
 [data-testid="stPageLink"] * { white-space: normal; }
 .st-key-view-norm button { padding-inline: 0.2rem; }
-.stApp [data-testid="stBaseButton-primary"], .stApp .stMultiSelect [role="row"] { color: light-dark(#fff, #121217); }
+.stApp [data-testid="stBaseButton-primary"]:enabled, .stApp .stMultiSelect [role="row"] {
+  color: light-dark(#fff, #121217);
+}
 .stMain h1 { padding: 0.5rem 0 0.25rem; line-height: 1.2; }
 """
 
@@ -60,12 +64,14 @@ def run(
     uses: Collection[str] = sidebar.PARTS,
     pads: bool = False,
     front: bool = False,
+    beside: Callable[[], AbstractContextManager[bool]] = lambda: contextlib.nullcontext(True),
 ) -> None:
     """Draw the sidebar, load the model, run the page, write the view into the address.
 
     uses: the parts of the sidebar that the page needs (`sidebar.PARTS`); without any, it has no sidebar and loads a
     model only if it asks for the view. pads: whether the page shows a text with padding; front: whether it opens at
-    "/", where a view without FRONT in the address belongs to another page.
+    "/", where a view without FRONT in the address belongs to another page; beside: draws what accompanies every page
+    and gives the page its place; False: the page is not drawn now.
     """
     parts = (mobile_bar, formulas, gestures, glossary, answer)
     st.html(f"<style>{STYLE}{''.join(part.STYLE for part in parts)}</style>")
@@ -83,21 +89,27 @@ def run(
             if missing:
                 st.info("The text of this link is fetched from this browser tab.")
                 return
-        if uses:
-            _with_sidebar(page, area, go_on, uses, pads)
-        else:
-            go_on()
-            with area:
-                mobile_bar.script()
-                _link_notes()
-            page.run()
+        with beside() as is_shown:
+            draw = page.run if is_shown else _nothing
+            if uses:
+                _with_sidebar(draw, area, go_on, uses, pads)
+            else:
+                go_on()
+                with area:
+                    mobile_bar.script()
+                    _link_notes()
+                draw()
     finally:
         # However the page ended, the address names the view and nothing typed is lost.
         state.end(front=front)
 
 
+def _nothing() -> None:
+    pass
+
+
 def _with_sidebar(
-    page: StreamlitPage, area: DeltaGenerator, go_on: Callable[[], None], uses: Collection[str], pads: bool
+    draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[[], None], uses: Collection[str], pads: bool
 ) -> None:
     with st.sidebar:
         sidebar.sentence_controls()
@@ -112,7 +124,7 @@ def _with_sidebar(
         st.session_state[_VIEW] = view
         _notes(area, view)
         if view.trace.finite:
-            page.run()
+            draw()
         else:
             _not_finite(area, view)
     with places.settings:

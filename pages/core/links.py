@@ -11,6 +11,7 @@ import streamlit as st
 from pages.core.url_state import state
 
 PAGES = Path(__file__).parent.parent
+_LATER = "_open_later"
 
 
 def exists(folder: str) -> bool:
@@ -36,3 +37,14 @@ def button(folder: str, label: str, icon: str, key: str, values: Mapping[str, An
     if exists(folder) and st.button(label, icon=f":material/{icon}:", key=key, **look):
         state.put_named(**values or {})
         st.switch_page(f"pages/{folder}/page.py")
+
+
+def open_later(folder: str) -> None:
+    """Open a page when the next run begins. For callbacks, which cannot open one themselves."""
+    st.session_state[_LATER] = folder
+
+
+def opened_later() -> str | None:
+    """The page that a callback asked for, once."""
+    folder = st.session_state.pop(_LATER, None)
+    return folder if folder is not None and exists(folder) else None

@@ -26,8 +26,8 @@ def _card(lesson: Lesson) -> None:
 
 heading()
 st.markdown(
-    "Ten short lessons. In each step you predict first, then the model computes the answer, then you see why.  \n"
-    "The picture beside the text is the real page: click in it, or type your own sentence.",
+    "In each step you predict first. Then the model computes the answer, and you see why.  \n"
+    "The picture beside the text is the real page: select things in it, or type your own sentence."
 )
 good, broken = library.lessons()
 for file in broken:

@@ -44,7 +44,15 @@ def _question(opened: Open) -> bool:
     except EncoderError as error:
         st.warning(plain(str(error)), icon=":material/help:")
         return True
-    return question.look or given is not None
+    return question.look or given is not None or progress.looks(opened)
+
+
+def wait(opened: Open) -> None:
+    """In place of the page: the answer comes first."""
+    st.info("Predict first: answer the question. Then this page shows the picture.", icon=":material/visibility_off:")
+    st.button(
+        "Show the picture now", key="lesson:look", icon=":material/visibility:", on_click=progress.look, args=(opened,)
+    )
 
 
 def _steps(opened: Open) -> None:
@@ -59,9 +67,14 @@ def _steps(opened: Open) -> None:
                 "Next", icon=":material/arrow_forward:", key="lesson:next", type="primary",
                 on_click=progress.open_step, args=(opened.lesson, opened.number + 1),
             )  # fmt: skip
-    if opened.step.view:
+    with st.container(horizontal=True):
+        if opened.step.view:
+            st.button(
+                "Lesson's view", icon=":material/replay:", key="lesson:view", shortcut="Shift+V", type="tertiary",
+                help="Go back to the view of this step, after you changed something.",
+                on_click=progress.show_view, args=(opened.step,),
+            )  # fmt: skip
         st.button(
-            "Back to the lesson's view", icon=":material/replay:", key="lesson:view", shortcut="Shift+V",
-            on_click=progress.show_view, args=(opened.step,), width="stretch",
+            "Leave", icon=":material/close:", key="lesson:leave", type="tertiary", on_click=progress.leave,
+            help="Close the lesson. The page stays as it is.",
         )  # fmt: skip
-    st.button("Leave the lesson", icon=":material/close:", key="lesson:leave", on_click=progress.leave, width="stretch")

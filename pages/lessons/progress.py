@@ -8,13 +8,14 @@ from typing import Any
 
 import streamlit as st
 
+from pages.core import links
 from pages.core.url_state import state
 from pages.core.view import ViewParams
 from pages.lessons import library
 from pages.lessons.lesson import Lesson, Step
 from pages.lessons.params import Params
 
-_ANSWERS = "_lesson_answers"
+_ANSWERS, _LOOKS = "_lesson_answers", "_lesson_looks"
 #: Values that a step leaves as the reader set them.
 KEPT = (Params.lesson, Params.number, ViewParams.colours, ViewParams.device, ViewParams.dtype)
 
@@ -54,9 +55,10 @@ def open_step(lesson: Lesson, number: int) -> None:
 
 
 def show_view(step: Step) -> None:
-    """Set the view of a step: its values, and defaults for all others. For callbacks."""
+    """Open the view of a step: its page with its values, and defaults for all others. For callbacks."""
     if not step.view:
         return
+    links.open_later(step.view["page"])
     for param in state.params.values():
         if param not in KEPT:
             state.put(param, param.parse(step.view[param.name]) if param.name in step.view else param.default)
@@ -82,6 +84,16 @@ def give_answer(opened: Open, value: Any) -> None:
 def take_back(opened: Open) -> None:
     """Forget an answer. For callbacks."""
     st.session_state.get(_ANSWERS, {}).pop(opened.key, None)
+
+
+def look(opened: Open) -> None:
+    """Show the picture before the answer. For callbacks."""
+    st.session_state.setdefault(_LOOKS, set()).add(opened.key)
+
+
+def looks(opened: Open) -> bool:
+    """Whether the reader asked for the picture before the answer."""
+    return opened.key in st.session_state.get(_LOOKS, set())
 
 
 def answered(lesson: Lesson) -> int:

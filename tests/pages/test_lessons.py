@@ -1,0 +1,69 @@
+"""The lessons as a reader meets them: the list, a step beside its page, an answer, the way on."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.lessons import library
+from pages.lessons.check import check, register_values
+from tests.pages.apps import sentences, visit
+
+
+def test_the_list_starts_a_lesson_with_its_first_view() -> None:
+    app = visit("lessons")
+    assert not app.exception
+    good, broken = library.lessons()
+    assert len(good) == 10
+    assert broken == []
+    app.button(key="lessons:04-heads").click().run()
+    assert app.query_params["lesson"] == "04-heads"
+    assert not app.exception
+    assert not app.error
+
+
+def test_a_reader_predicts_and_then_sees_the_picture_and_the_truth() -> None:
+    app = visit("heads", lesson="03-one-weight-by-hand", lesson_step="4", layer="3", head="1", i="10",
+                text="The animal didn't cross the street because it was too tired.")  # fmt: skip
+    assert not [one for one in app.get("component") if "map" in str(one)]
+    key = "lesson:03-one-weight-by-hand:4"
+    assert app.button(key=f"{key}:give").disabled
+    options = app.button_group(key=f"{key}:chosen").options
+    assert len(options) == 13  # without the two special tokens and the query itself
+    app.button_group(key=f"{key}:chosen").set_value(2).run()
+    app.button(key=f"{key}:give").click().run()
+    assert app.success
+    assert "animal" in app.success[0].value
+    app.button(key=f"{key}:again").click().run()
+    app.button_group(key=f"{key}:chosen").set_value(8).run()
+    app.button(key=f"{key}:give").click().run()
+    assert not app.success
+    assert "street" in app.warning[0].value
+    assert "animal" in app.warning[0].value
+
+
+def test_next_opens_the_next_view_and_leaving_keeps_it() -> None:
+    app = visit("forward_pass", lesson="01-tokens", lesson_step="3", text="mine", step="ids")
+    app.button(key="lesson:next").click().run()
+    assert app.query_params["lesson_step"] == "4"
+    assert app.query_params["text"] == "Hello!"
+    app.button(key="lesson:back").click().run()
+    assert app.query_params["text"] == "The cat sat on the mat."
+    app.button(key="lesson:leave").click().run()
+    assert "lesson" not in app.query_params
+    assert app.query_params["text"] == "The cat sat on the mat."
+
+
+def test_a_lesson_that_does_not_exist_leaves_the_page_alone() -> None:
+    app = visit("heads", lesson="../../etc/passwd", lesson_step="99")
+    assert not app.exception
+    assert not app.error
+    app = visit("heads", lesson="01-tokens", lesson_step="99")
+    assert not app.exception
+    assert "Traceback" not in sentences(app)
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(library.SHIPPED.glob("*.md"))])
+def test_every_lesson_holds(name: str) -> None:
+    """Every view opens without a complaint, and every question computes an answer that it grades as right."""
+    register_values()
+    assert list(check(library.SHIPPED / f"{name}.md")) == []
