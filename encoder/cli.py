@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoder import __version__
+from encoder.lesson_command import add_lesson
 from encoder.similarity_command import add_similarity
 from encoder.trace_command import CommandError, add_trace
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8501
 PORTS_TRIED = 100
 MODELS_ROOT = "ENCODERSCOPE_MODELS_ROOT"
+LESSONS_ROOT = "ENCODERSCOPE_LESSONS_ROOT"
 SHARED = "ENCODERSCOPE_SHARED"
 #: glibc keeps 128 MB of freed memory, and all blocks below 32 MB, for a process's next use. By default it returns a
 #: freed trace to the system, and the next trace fetches it again page by page (10 % more time at 512 tokens).
@@ -74,7 +76,9 @@ def start_app(options: argparse.Namespace) -> int:
     environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in pages/core/serve.py
     environment |= malloc_settings(environment)
     if options.models_root is not None:
-        environment[MODELS_ROOT] = str(_existing_folder(options.models_root))
+        environment[MODELS_ROOT] = _existing_folder(options.models_root, "--models-root", "models")
+    if options.lessons_root is not None:
+        environment[LESSONS_ROOT] = _existing_folder(options.lessons_root, "--lessons-root", "lessons")
     if not is_loopback(options.host):
         environment[SHARED] = "1"
     shared = environment.get(SHARED) == "1"  # set by hand if a proxy on this machine serves others
@@ -185,10 +189,10 @@ def _network_address() -> list[str]:
         return [probe.getsockname()[0]]
 
 
-def _existing_folder(folder: Path) -> Path:
+def _existing_folder(folder: Path, option: str, content: str) -> str:
     if not folder.is_dir():
-        raise CommandError(f"--models-root {folder} is not a folder: give the parent folder of your models.")
-    return folder.resolve()
+        raise CommandError(f"{option} {folder} is not a folder: give the folder of your {content}.")
+    return str(folder.resolve())
 
 
 def _hand_over(command: list[str], environment: Mapping[str, str]) -> int:
@@ -231,6 +235,12 @@ def _add_app(subparsers: Subparsers) -> None:
         metavar="DIR",
         help="folder of local models; the app then opens models from no other place",
     )
+    app.add_argument(
+        "--lessons-root",
+        type=Path,
+        metavar="DIR",
+        help="folder of your own lessons (*.md), read again when a file changes",
+    )
     app.set_defaults(run=start_app)
 
 
@@ -240,7 +250,7 @@ def _port(text: str) -> int:
     return int(text)
 
 
-COMMANDS = {"app": _add_app, "trace": add_trace, "similarity": add_similarity}
+COMMANDS = {"app": _add_app, "trace": add_trace, "similarity": add_similarity, "lesson": add_lesson}
 
 if __name__ == "__main__":
     sys.exit(main())

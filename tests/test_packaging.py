@@ -121,14 +121,14 @@ def test_the_app_starts_from_the_wheel(installed: Path, serve: Callable):
 
 
 @pytest.mark.browser
-def test_the_wheels_app_shows_its_first_page(installed: Path, serve: Callable, browser: Browser):
+def test_the_wheels_app_shows_a_page_with_a_map(installed: Path, serve: Callable, browser: Browser):
     complaints: list[str] = []
     with serve(app=installed / APP / "app.py", PYTHONPATH=str(installed)) as server:
         page = browser.new_page()
         collect_complaints(page, server.url, complaints)
-        page.goto(server.url)
+        page.goto(f"{server.url}/heads")
         settle(page)
-        page.get_by_role("heading", name="Attention heads").first.wait_for()
+        page.get_by_role("heading", level=1).wait_for()
         assert page.get_by_test_id("stException").count() == 0
         assert page.get_by_test_id("stAlertContentError").count() == 0
         # What is drawn with Plotly needs its script, which an installation has to serve by itself.

@@ -80,7 +80,8 @@ def _preview(file: Path) -> int:
 
     if _check(file):
         return 1
-    return encoderscope(["--lessons-root", str(file.resolve().parent), "--open", f"lessons?lesson={file.stem}"])
+    print("Open the page “Lessons” in the app.")
+    return encoderscope(["--lessons-root", str(file.resolve().parent)])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pages.lessons.lesson import Lesson, Step
 
 SHIPPED = Path(__file__).parent / "texts"
 #: A folder of more lessons, which `encoderscope --lessons-root DIR` sets. It is read again when a file changes.
-ROOT = "ENCODERSCOPE_LESSONS"
+ROOT = "ENCODERSCOPE_LESSONS_ROOT"
 LESSONS = 200
 
 

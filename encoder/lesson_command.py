@@ -1,0 +1,41 @@
+"""The command `encoderscope lesson`: writes a lesson to begin with, checks one, or shows it in the app."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from encoder.trace_command import Subparsers
+
+ACTIONS = {
+    "new": "write a small lesson to begin with",
+    "check": "open every view and compute every question of a lesson",
+    "preview": "check a lesson and start the app with it",
+}
+
+
+def add_lesson(subparsers: Subparsers) -> None:
+    """Add the command to a parser."""
+    command = subparsers.add_parser(
+        "lesson",
+        help="write and check lessons for the app",
+        description="Write and check lessons for the app. A lesson is a Markdown file; docs/lessons.md describes it.",
+    )
+    actions = command.add_subparsers(metavar="ACTION", required=True)
+    for action, help_text in ACTIONS.items():
+        one = actions.add_parser(action, help=help_text, description=help_text.capitalize() + ".")
+        one.add_argument("file", type=Path, metavar="FILE.md")
+        one.set_defaults(run=run_lesson, action=action)
+
+
+def run_lesson(options: argparse.Namespace) -> int:
+    """Run the app's own script: the engine knows neither lessons nor pages."""
+    from encoder.cli import find_app
+
+    script = find_app().parent / "pages" / "lessons" / "command.py"
+    command = [sys.executable, "-P", str(script), options.action, str(options.file)]
+    return subprocess.run(command, check=False).returncode
