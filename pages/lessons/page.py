@@ -12,7 +12,7 @@ COLUMNS = 2
 
 def _card(lesson: Lesson) -> None:
     with st.container(border=True, height="stretch"):
-        st.subheader(plain(lesson.title), anchor=False)
+        st.header(plain(lesson.title), anchor=False)
         done, questions = progress.answered(lesson), sum(step.question is not None for step in lesson.steps)
         progress_note = f" · {done} of {questions} answered" if done else ""
         st.caption(f"{lesson.minutes} minutes · {plain(lesson.level)} · {len(lesson.steps)} steps{progress_note}")

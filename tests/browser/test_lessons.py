@@ -1,0 +1,41 @@
+"""A lesson in a browser: predict, draw a row by keyboard and by touch, and see the model's row beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_main_flow import MAP
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+DRAWN = "/heads?lesson=03-one-weight-by-hand&lesson_step=6&layer=0&head=2"
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["keyboard", "touch"])
+def test_a_row_is_drawn_and_compared(visit: Callable[..., Page], touch: bool) -> None:
+    page = visit(DRAWN, width=390, height=844, has_touch=True, is_mobile=True) if touch else visit(DRAWN)
+    expect(page.locator(MAP)).to_have_count(0)  # the picture waits for the answer
+    sliders = page.locator(".enc-sketch input")
+    expect(sliders).to_have_count(16)
+    compare = page.get_by_role("button", name="Compare with the model")
+    expect(compare).to_be_disabled()
+    right = sliders.nth(9)  # "because", just before "it"
+    if touch:
+        box = right.bounding_box()
+        assert box
+        page.touchscreen.tap(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2)
+        compare.tap()
+    else:
+        right.focus()
+        page.keyboard.press("End")
+        compare.press("Enter")
+    truth = page.locator(".enc-sketch-truth")
+    expect(truth.nth(9)).to_have_text("1.00")
+    expect(sliders.nth(9)).to_be_disabled()
+    expect(page.get_by_test_id("stAlertContentSuccess")).to_be_visible()
+    expect(page.locator(MAP)).to_have_count(1)
