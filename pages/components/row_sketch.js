@@ -55,7 +55,7 @@ class SketchView {
     return total ? values.map((value) => value / total) : values;
   }
 
-  // The sliders are relative: beside each stands its share of their sum.
+  // The sliders are relative: beside each is its share of their sum.
   share() {
     const weights = this.weights();
     this.sliders.forEach(({ share, input }, at) => {

@@ -184,5 +184,5 @@ def _true_value(question: Question, look: Look, truth: Truth) -> str:
     if question.kind == "sentence":
         return f"A sentence that works: “{truth.value}”."
     if question.kind == "draw":
-        return "The model's row stands beside yours."
+        return "You see the model's row beside yours."
     return f"The model says: {_answer_text(question, look, truth.value)}."
