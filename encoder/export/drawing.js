@@ -22,7 +22,7 @@ export const sum = (values) => values.reduce((total, value) => total + value, 0)
 
 // The opacity of a line and its width in pixels. A line thinner than a pixel is slower to draw and not visible.
 export function lineStyle(weight, selected) {
-  return [selected ? Math.max(0.06, weight ** 0.75) : weight, Math.max(1, 0.6 + 2.6 * weight)];
+  return [selected ? Math.max(0.06, Math.sqrt(weight)) : weight, Math.max(1, 0.6 + 2.6 * weight)];
 }
 
 // 0 to 1: how strong the shade of a weight is. top: the weight of the full shade.

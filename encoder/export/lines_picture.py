@@ -179,7 +179,7 @@ def _legend(labels: Sequence[str], cells: LineCells, n_queries: int, n_keys: int
 
 def strength(weight: float, focus: bool) -> tuple[float, float]:
     """(opacity, width in pixels) of a line; lines of tokens in focus are stronger than those of all tokens."""
-    return (max(0.06, weight**0.75) if focus else weight), max(1.0, 0.6 + 2.6 * weight)
+    return (max(0.06, weight**0.5) if focus else weight), max(1.0, 0.6 + 2.6 * weight)
 
 
 def _paths(cells: LineCells, names: Sequence[list[str]], labels: Sequence[str], row: int, focus: bool) -> str:

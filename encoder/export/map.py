@@ -22,6 +22,7 @@ from encoder.figures import attention_heatmap
 from encoder.figures.attention import Scale
 from encoder.measure import ranking
 from encoder.measure.head_map import HeadMap
+from encoder.measure.tokens import sentences as sentences_of
 from encoder.trace import Trace
 
 
@@ -52,6 +53,15 @@ class Map(HeadView):
         weights, block = self.shown.pooled(size, rows, columns)
         return weights.cpu().numpy(), block
 
+    @cached_property
+    def parts(self) -> tuple[int | None, int | None]:
+        """The row and the column with which the second sentence of a pair begins; None where there is no border."""
+        if self.trace.source is None or self.trace.source.pair is None:
+            return None, None
+        of = sentences_of(self.trace)
+        rows, columns = ([of[place] for place in places] for places in self.shown.places)
+        return tuple(side.index(1) or None if 1 in side else None for side in (rows, columns))  # type: ignore[return-value]
+
     def frame(self) -> pd.DataFrame:
         """A row a cell: layer, head, and the columns of `tables.attention_frame`.
 
@@ -80,6 +90,7 @@ class Map(HeadView):
             selected=(self.queries, self.keys),
             block=block,
             places=self.shown.places if block == 1 else None,
+            parts=self.parts,
         )
 
     def scale(self, weights: np.ndarray, block: int, first: tuple[int, int] = (0, 0)) -> Scale:

@@ -22,7 +22,7 @@ from encoder.figures.axes import (
     neutral_layout,
     token_axis,
 )
-from encoder.figures.marks import selection_marks
+from encoder.figures.marks import dividers, selection_marks
 from encoder.figures.numbers import three_digits
 
 P = ParamSpec("P")
@@ -40,6 +40,8 @@ SQUARE_DOWN = {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "cons
 Scale = Literal["fixed", "head"] | float
 #: One selected token, several, or none.
 Positions = int | Sequence[int] | None
+#: Row and column with which the second sentence of a pair begins; None: the axis has one sentence.
+Parts = tuple[int | None, int | None]
 #: Positions of the rows, and of the columns, in the text; None: the row or column is no token.
 Places = tuple[Sequence[int | None], Sequence[int | None]]
 
@@ -136,6 +138,7 @@ def attention_spec(
     column_offset: int = 0,
     square: bool = True,
     places: Places | None = None,
+    parts: Parts = (None, None),
 ) -> dict[str, Any]:
     """An attention map as plain dictionaries {"data", "layout"}: row i shows what query token i attends to.
 
@@ -156,6 +159,7 @@ def attention_spec(
         square: cells of short texts are squares; otherwise the map fills its space.
         places: positions of the queries and the keys in the text, if they differ from the places in the labels, as for
             words or for one sentence of a pair. Hover labels add them to repeated tokens.
+        parts: the query and the key token with which the second sentence of a pair begins: a thin line is before it.
 
     Returns:
         The cell of query i and key j lies at y = i, x = j (divided by `block` where that is not 1).
@@ -178,12 +182,18 @@ def attention_spec(
         margin=margin(90 if title else 60),
         xaxis=across,
         yaxis=down,
-        shapes=shapes,
+        shapes=[*divided(parts, block), *shapes],
         annotations=[*([heading(title)] if title else []), *pills],
         # A new selection, head or colour keeps the zoom; another text or window resets it.
         uirevision=f"{n_rows}x{n_columns}/{block}+{row_offset},{column_offset}",
     )
     return {"data": map_traces(cells, log, colours), "layout": layout}
+
+
+def divided(parts: Parts, block: int) -> list[dict[str, Any]]:
+    """The lines between two sentences, on axes that count blocks of tokens."""
+    row, column = (None if part is None else part / block for part in parts)
+    return dividers(row, column)
 
 
 attention_heatmap = as_figure(attention_spec)

@@ -12,6 +12,8 @@ from encoder.figures.colours import EMPHASIS, EMPHASIS_LABEL, KEY, KEY_LABEL, QU
 
 #: (frame, label) of a selected row, and of a selected column, where rows are queries and columns keys.
 QUERIES_AND_KEYS = ((QUERY, QUERY_LABEL), (KEY, KEY_LABEL))
+#: The light middle of a divider; its dark edge makes it visible on bright cells.
+DIVIDER = {"color": "#ffffff", "width": 1}
 EMPHASISED = ((EMPHASIS, EMPHASIS_LABEL), (EMPHASIS, EMPHASIS_LABEL))
 
 
@@ -60,6 +62,18 @@ def band(
     if thin:
         return [{**base, "line": {"color": colour, "width": 1}}]
     return [{**base, "line": {"color": "#ffffff", "width": 3.5}}, {**base, "line": {"color": colour, "width": 1.75}}]
+
+
+def dividers(row: float | None, column: float | None) -> list[dict[str, Any]]:
+    """Thin lines before a row and before a column, where the second sentence of a pair begins; None: no line."""
+    lines = []
+    for along, across, at in (("y", "x", row), ("x", "y", column)):
+        if at is not None:
+            place = {f"{along}0": at - 0.5, f"{along}1": at - 0.5, f"{along}ref": along}
+            place |= {f"{across}0": 0, f"{across}1": 1, f"{across}ref": f"{across} domain"}
+            base = {"type": "line", "layer": "above", **place}
+            lines += [{**base, "line": line} for line in ({"color": "#000000", "width": 2.5}, DIVIDER)]
+    return lines
 
 
 def pill(

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from encoder.figures import colours as colour
-from encoder.figures.attention import Positions, Scale, as_figure, attention_cells, map_traces, positions, spans
+from encoder.figures.attention import (
+    Parts,
+    Positions,
+    Scale,
+    as_figure,
+    attention_cells,
+    divided,
+    map_traces,
+    positions,
+    spans,
+)
 from encoder.figures.axes import BARE, as_array, disambiguate, margin, neutral_layout, shown_label, shown_name
 from encoder.figures.marks import band
 
@@ -28,6 +38,7 @@ def window_spec(
     log: bool = False,
     colours: str = "viridis",
     selected: tuple[Positions, Positions] | None = None,
+    parts: Parts = (None, None),
 ) -> dict[str, Any]:
     """Part of the attention map of a long text, exact or in blocks, on axes of all its tokens.
 
@@ -36,7 +47,7 @@ def window_spec(
         labels: of all T tokens of the text.
         block: cell (r, c) shows query tokens row_offset + r x block onwards, and as many key tokens.
         row_offset, column_offset: first query and key token of the window.
-        scale, log, colours, selected: as in `attention_spec`.
+        scale, log, colours, selected, parts: as in `attention_spec`.
 
     Returns:
         Plain dictionaries {"data", "layout"}. The axes run over all T tokens, so a zoom survives
@@ -56,7 +67,7 @@ def window_spec(
         margin=margin(60),
         xaxis=_axis(labels, columns, block, "attends to (key)" + unit),
         yaxis=_axis(labels, rows, block, "attends from (query)" + unit, downwards=True),
-        shapes=bands,
+        shapes=[*divided(parts, 1), *bands],
         uirevision=f"{len(labels)} tokens",
     )
     return {"data": map_traces(cells, log, colours), "layout": layout}

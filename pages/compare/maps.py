@@ -72,6 +72,7 @@ def draw(compared: Compared, drawn: dict[str, go.Figure]) -> DeltaGenerator | No
                 key=f"compare-{name}",
                 alt=alt,
                 height=HEIGHT if beside is None else TALL,
+                selected=compared.selected if compared.found.block == 1 else None,
                 on_event=select_on_click(sides.alignment, compared.found.block),
             )
     return beside

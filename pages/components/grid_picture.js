@@ -70,6 +70,7 @@ export function drawGrid(view, pen, layout, scale, { hovered = null, focused = n
     }
     pen.globalAlpha = dim ? FADED : 1;
     pen.drawImage(canvas, column * blocks, row * blocks, blocks, blocks, x, y, layout.size, layout.size);
+    if (view.header.divide) drawDivider(pen, view.header.divide, layout.size, x, y);
     if (layout.bar) drawMeasure(view, pen, layout.size, k, x, y + layout.size + 1);
     pen.globalAlpha = dim ? 0.5 : 1; // a badge stays readable
     drawBadge(view, pen, layout.size, view.badgeOf(k), x, y);
@@ -103,6 +104,14 @@ function write(view, pen, text, x, y, align, colour, font = `${LABEL_FONT}px`) {
   pen.textBaseline = "middle";
   pen.fillStyle = colour;
   pen.fillText(text, x, y);
+}
+
+// Where the second sentence of a pair begins.
+function drawDivider(pen, share, size, x, y) {
+  const at = Math.round(share * size);
+  pen.fillStyle = "rgba(255,255,255,0.4)";
+  pen.fillRect(x + at - 0.5, y, 1, size);
+  pen.fillRect(x, y + at - 0.5, size, 1);
 }
 
 function drawMeasure(view, pen, size, k, x, y) {

@@ -41,7 +41,8 @@ class GridView extends Drawing {
 
   read({ header, arrays }) {
     const maps = stored.get(header.maps.name);
-    if (maps?.digest !== header.maps.digest) return; // not there yet: "enc-stored" follows
+    this.isReady = maps?.digest === header.maps.digest;
+    if (!this.isReady) return; // not there yet: "enc-stored" follows
     this.header = header;
     this.arrays = { ...maps.arrays, ...arrays };
     this.root.hidden = false;
@@ -151,7 +152,8 @@ class GridView extends Drawing {
     return lines;
   }
 
-  showTip(k, x, y) {
+  // The label stays beside its map while the pointer moves inside the map.
+  showTip(k) {
     const [row, column] = this.cells[k];
     const { canvas, blocks } = this.thumbnails.atlas(PREVIEW);
     Object.assign(this.previewMap, { width: blocks, height: blocks });
@@ -161,12 +163,16 @@ class GridView extends Drawing {
     this.previewMap.getContext("2d").drawImage(canvas, ...place);
     this.tipName.textContent = this.nameOf(k);
     this.tipText.textContent = this.details(k).join("\n");
-    this.tip.show(x, y);
+    const [x, y] = cellCorner(this, this.layout, k);
+    const { left, top, right } = this.canvas.getBoundingClientRect();
+    const { size: side, caption, bar } = this.layout;
+    const box = { left: left + x, right: left + x + side, top: top + y - caption, bottom: top + y + side + bar };
+    this.tip.showBeside(box, { right: Math.min(right, this.root.getBoundingClientRect().right) });
   }
 
   hover(k, event) {
     if (k === null) this.tip.hide();
-    else if (event.pointerType !== "touch") this.showTip(k, event.clientX, event.clientY);
+    else if (event.pointerType !== "touch" && (k !== this.hovered || !this.tip.isOpen)) this.showTip(k);
     if (k !== this.hovered) {
       this.hovered = k;
       this.paintSoon();
@@ -221,11 +227,9 @@ class GridView extends Drawing {
     else if (Math.abs(by) === Infinity) this.focused = by < 0 ? 0 : last;
     else if (this.focused + by >= 0 && this.focused + by <= last) this.focused += by;
     this.paint();
-    const { size } = this.layout;
     const [x, y] = cellCorner(this, this.layout, this.focused);
     this.scrollTo(this.canvas.getBoundingClientRect().top + y, x);
-    const box = this.canvas.getBoundingClientRect();
-    this.showTip(this.focused, box.left + x + size, box.top + y + size);
+    this.showTip(this.focused);
     const name = this.nameOf(this.focused).replace("L", "layer ").replace("H", "head ");
     this.aloud.textContent = [name, ...this.details(this.focused)].join(", ");
   }

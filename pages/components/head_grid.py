@@ -13,6 +13,9 @@ from .store import store
 
 _render = assets.component("head_grid")
 
+#: Pixels above the maps, and of the maps' usual width: the room that the grid gets before it is drawn.
+BARS, USUAL_WIDTH = 46, 390
+
 Head = tuple[int, int]  # (layer, head), counted from 0
 
 
@@ -32,6 +35,7 @@ def head_grid(
     dim: np.ndarray | None = None,
     order: Sequence[Head] | None = None,
     pinned: Sequence[Head] = (),
+    divide: float | None = None,
     on_event: Callable[[GridEvent], None] | None = None,
 ) -> None:
     """Draws L x H small maps.
@@ -50,6 +54,7 @@ def head_grid(
         dim: bool [L, H]: faded maps.
         order: the heads to draw, as (layer, head); unset: all, layers as rows and heads as columns.
         pinned: heads with a numbered pin.
+        divide: the share of a map's side at which the second sentence of a pair begins; None: no line.
         on_event: called with the event before the page runs, so it may change other widgets' state.
 
     Raises:
@@ -68,6 +73,7 @@ def head_grid(
         "order": None if order is None else [[rows.index(layer), columns.index(head)] for layer, head in order],
         "pinned": [[int(layer), int(head)] for layer, head in pinned],
         "badges": dict(badges or {}),
+        "divide": divide,
         "measureLabel": measure_label,
         "measureRange": [float(end) for end in measure_range],
         "name": key,
@@ -77,6 +83,7 @@ def head_grid(
     _render(
         key=key,
         data=wire.pack(header, arrays),
+        height=BARS + round(len(rows) * USUAL_WIDTH / len(columns)),
         on_grid_change=lambda: events.tell(key, "grid", events.grid_event, on_event),
     )
 

@@ -13,6 +13,8 @@ from .palette import HEAD_COLOURS
 _render = assets.component("lines")
 
 MAX_TOKENS = 512
+#: Pixels of legend and titles. Below them, lines.js has as many pixels a token as `lines` reserves.
+TOP = 46
 
 
 def lines(
@@ -81,6 +83,7 @@ def lines(
     _render(
         key=key,
         data=wire.pack(header, {"weights": weights}),
+        height=TOP + max(counts) * (15 if max(counts) > 256 else 18 if max(counts) > 48 else 21),
         on_select_change=lambda: events.tell(key, "select", lambda value: events.lines_event(value, counts), on_event),
     )
 

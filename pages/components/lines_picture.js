@@ -5,6 +5,8 @@ import { fit } from "./shared.js";
 
 const LEVELS = 32; // lines of about the same weight are drawn together
 const MOST_LINES = 4000; // the strongest, drawn at once: more are unreadable and take a tenth of a second
+const FADED_SHARE = 0.15; // of their opacity
+const FADED_LINES = 600; // behind those of the selected tokens
 const LINES_PER_STROKE = 16;
 const TOKENS_WIDTH = 170; // pixels of a file for the tokens of one side
 export const QUERY = 0; // the left side
@@ -26,7 +28,7 @@ export function levelsOf(view) {
 }
 
 // The lines between the tokens in focus: the strongest ones, grouped by level and head, and how many there are in all.
-function linesOf(view, [queries, keys]) {
+function linesOf(view, [queries, keys], most) {
   const [from, to] = [new Set(queries), new Set(keys)];
   const width = view.count(KEY);
   const inFocus = (cell) => (!from.size || from.has(Math.floor(cell / width))) && (!to.size || to.has(cell % width));
@@ -35,7 +37,7 @@ function linesOf(view, [queries, keys]) {
   for (let level = LEVELS - 1; level >= 0; level--) {
     view.levels[level].forEach((cells, head) => {
       const fitting = from.size || to.size ? cells.filter(inFocus) : cells;
-      const some = fitting.slice(0, MOST_LINES - drawn);
+      const some = fitting.slice(0, most - drawn);
       all += fitting.length;
       drawn += some.length;
       if (some.length) groups.push({ weight: ((level + 0.5) / LEVELS) ** 2, head, cells: some });
@@ -46,16 +48,30 @@ function linesOf(view, [queries, keys]) {
 
 const squareSize = (view, width) => view.heads > 1 ? Math.max(3, Math.min(9, Math.floor(width * 0.2 / view.heads))) : 0;
 
+// The lines of all tokens, faint, behind those of the selected ones: fewer, so that they cost little.
+function drawFaded(view, pen, left, right) {
+  const { groups } = linesOf(view, [[], []], FADED_LINES);
+  strokeLines(view, pen, groups, left, right, (weight) => [FADED_SHARE * lineStyle(weight, false)[0], 1]);
+}
+
 // Draws the lines and returns "the strongest 4,000 of 9,000 lines" where some are left out.
 export function drawLines(view, pen, width, focus) {
   const [queries, keys] = focus;
   const strip = squareSize(view, width) * view.heads;
   const left = queries.length || !keys.length ? 2 : strip + 4;
   const right = keys.length || !queries.length ? width - 2 : width - strip - 4;
-  const { groups, drawn, all } = linesOf(view, focus);
+  const { groups, drawn, all } = linesOf(view, focus, MOST_LINES);
+  const isSelected = queries.length + keys.length > 0;
+  if (isSelected) drawFaded(view, pen, left, right);
+  strokeLines(view, pen, groups, left, right, (weight) => lineStyle(weight, isSelected));
+  return drawn < all ? `the strongest ${drawn.toLocaleString("en")} of ${all.toLocaleString("en")} lines` : "";
+}
+
+// look: weight -> [opacity, width].
+function strokeLines(view, pen, groups, left, right, look) {
   for (const { weight, head, cells } of groups) {
     pen.strokeStyle = view.header.colours[head];
-    [pen.globalAlpha, pen.lineWidth] = lineStyle(weight, queries.length + keys.length > 0);
+    [pen.globalAlpha, pen.lineWidth] = look(weight);
     for (let start = 0; start < cells.length; start += LINES_PER_STROKE) {
       pen.beginPath();
       for (const cell of cells.slice(start, start + LINES_PER_STROKE)) {
@@ -66,7 +82,6 @@ export function drawLines(view, pen, width, focus) {
     }
   }
   pen.globalAlpha = 1;
-  return drawn < all ? `the strongest ${drawn.toLocaleString("en")} of ${all.toLocaleString("en")} lines` : "";
 }
 
 // Draws beside each token one small square a head, as strong as its weight.

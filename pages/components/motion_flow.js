@@ -36,9 +36,9 @@ export class FlowScene {
         const says = `${place}: |f(x)| = ${shown(stage.update)} beside |x| = ${shown(stage.before)}.${reads}`;
         frames.push({ phase: "update", at, done: false, ms: MS, says });
       }
-      const sum = stage.update === null ? `|x| = ${shown(stage.total)}` : `|x + f(x)| = ${shown(stage.total)}`;
+      const length = stage.update === null ? `|x| = ${shown(stage.total)}` : `|x + f(x)| = ${shown(stage.total)}`;
       const normed = stage.normed ? `; LayerNorm makes it ${shown(stage.after)}` : "";
-      const says = `${place}: ${sum}${normed}. Cosine with x before: ${shown(stage.cosine)}`;
+      const says = `${place}: ${length}${normed}. Cosine with x before: ${shown(stage.cosine)}`;
       frames.push({ phase: "sum", at, done: true, ms: MS, says });
     });
     return frames;

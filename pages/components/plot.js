@@ -5,7 +5,7 @@ import { gestures } from "./finger.js";
 import { moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
 import { fadeOut, fadingPicture } from "./plot_fade.js";
 import { fitLabels, hideCovered } from "./plot_labels.js";
-import { plotLayout, withType } from "./plot_layout.js";
+import { fitColourBar, placeModeBar, plotLayout, roomForBars, withType } from "./plot_layout.js";
 import { listenToPlotly, listenToPointer } from "./plot_pointer.js";
 import { readZoom, settleZoom, showZoom } from "./plot_zoom.js";
 import { loadPlotly, plotlyConfig } from "./plotly.js";
@@ -119,12 +119,20 @@ class PlotView extends Drawing {
       this.revision = layout.uirevision;
       this.host.style.height = "";
       this.config ??= plotlyConfig(this.plotly.Icons, (format) => this.save(format));
-      const before = fadingPicture(this);
-      await this.plotly[isNew ? "newPlot" : "react"](this.host, this.traces(), layout, this.config);
+      const [before, room] = [fadingPicture(this), roomForBars(this)];
+      await this.plotly[isNew ? "newPlot" : "react"](this.host, this.traces(room), layout, this.config);
       if (this.gone) return;
+      if (roomForBars(this) < room) {
+        await this.plotly.react(this.host, this.traces(roomForBars(this)), plotLayout(this), this.config);
+      }
       fadeOut(this, before);
       if (isNew) listenToPlotly(this);
       await fitLabels(this);
+      if (placeModeBar(this)) {
+        const again = plotLayout(this);
+        await this.plotly.relayout(this.host, { height: again.height });
+        this.isDrawn(again);
+      }
       hideCovered(this);
     }
     await showZoom(this);
@@ -143,8 +151,10 @@ class PlotView extends Drawing {
     return Boolean(this.host.data) && drawn?.look === this.drawn.look && isSame;
   }
 
-  traces() {
-    return withType(this.figure.data, this.theme.scale).map((trace, number) => {
+  // room: pixels for colour bars above the map.
+  traces(room) {
+    return withType(this.figure.data, this.theme.scale).map((given, number) => {
+      const trace = fitColourBar(given, room);
       if (trace.hoverinfo === "skip") return trace;
       if (!this.maps.some((map) => map.number === number)) return this.disambiguate(trace);
       // `onHover` draws a cell's label: Plotly knows only the tokens that have a tick.

@@ -78,6 +78,7 @@ def plot(
     _render(
         key=key,
         data=wire.pack(header, arrays),
+        height=int(height),
         on_click_change=lambda: events.tell(key, "click", events.plot_click, on_event),
         on_relayout_change=lambda: _on_zoom(key, zoom),
     )

@@ -9,18 +9,18 @@ export function fadingPicture(plot) {
   plot.faded = fade;
   const drawn = plot.host.querySelector(".svg-container");
   if (!isOther || !drawn || still.matches) return null;
-  const copy = drawn.cloneNode(true);
+  const ghost = drawn.cloneNode(true);
   // Plotly's parts are found by their ids, which the copy keeps for itself. A canvas would be empty, and maps have none.
-  copy.classList.add("enc-fading");
-  copy.setAttribute("aria-hidden", "true");
-  copy.inert = true;
-  return copy;
+  ghost.classList.add("enc-fading");
+  ghost.setAttribute("aria-hidden", "true");
+  ghost.inert = true;
+  return ghost;
 }
 
 // After drawing: the copy lies over the new picture and disappears.
-export function fadeOut(plot, copy) {
-  if (!copy) return;
-  plot.root.append(copy);
-  const ended = () => copy.remove();
-  copy.animate({ opacity: [1, 0] }, { duration: MS, easing: "ease-in-out" }).finished.then(ended, ended);
+export function fadeOut(plot, ghost) {
+  if (!ghost) return;
+  plot.root.append(ghost);
+  const ended = () => ghost.remove();
+  ghost.animate({ opacity: [1, 0] }, { duration: MS, easing: "ease-in-out" }).finished.then(ended, ended);
 }

@@ -2,12 +2,47 @@
 import { copy, span, themeTemplate } from "./figure.js";
 import { tickLabels } from "./plot_labels.js";
 
+const BAR_HEIGHT = 26; // pixels; plot.css has the same number
+
+// Where the mode bar would cover a title, a legend or a colour bar, it gets a strip of its own above the figure. Returns
+// whether the figure must be drawn again.
+export function placeModeBar(plot) {
+  if (plot.isBarAbove && plot.barWidth === plot.width) return false;
+  plot.barWidth = plot.width;
+  const before = plot.isBarAbove;
+  plot.root.classList.remove("enc-bar-above");
+  const groups = [...plot.host.querySelectorAll(".modebar-group")].map((group) => group.getBoundingClientRect());
+  const isCovered = (node) => {
+    const { left, right, top, bottom } = node.getBoundingClientRect();
+    return groups.some((bar) => left < bar.right && bar.left < right && top < bar.bottom && bar.top < bottom);
+  };
+  const texts = plot.host.querySelectorAll(".infolayer text, .infolayer .cbfills, .xtick text, .ytick text");
+  plot.isBarAbove = [...texts].some((node) => (node.textContent || node.childElementCount) && isCovered(node));
+  plot.root.classList.toggle("enc-bar-above", plot.isBarAbove);
+  return plot.isBarAbove !== Boolean(before);
+}
+
+// Pixels beside the labels of the vertical axis, for a colour bar above the map.
+export function roomForBars(plot) {
+  const { l, r } = plot.host._fullLayout?._size ?? { l: 90, r: 8 };
+  return Math.max(60, Math.floor(plot.width - l - r));
+}
+
+// The trace with a horizontal colour bar that is no longer than its room.
+export function fitColourBar(trace, room) {
+  const fits = (bar) => bar?.orientation !== "h" || bar.lenmode !== "pixels" || bar.len <= room;
+  const fitted = (part) => fits(part?.colorbar) ? part : { ...part, colorbar: { ...part.colorbar, len: room } };
+  const changed = fitted(trace);
+  const marker = fitted(changed.marker);
+  return marker === changed.marker ? changed : { ...changed, marker };
+}
+
 export function plotLayout(plot) {
   const given = copy(plot.figure.layout); // Plotly writes into what it gets
   const layout = {
     ...given,
     width: plot.width,
-    height: plotHeight(plot),
+    height: plotHeight(plot) - (plot.isBarAbove ? BAR_HEIGHT : 0),
     template: themeTemplate(plot.theme, given.template),
     shapes: [...(given.shapes ?? []), ...selectionFrames(plot)],
     uirevision: given.uirevision ?? plot.maps.map((map) => `${map.rows}x${map.columns}`).join() + "-",

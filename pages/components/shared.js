@@ -108,10 +108,14 @@ class Tip {
     parent.append(this.element);
   }
 
+  get isOpen() {
+    return this.element.matches(":popover-open");
+  }
+
   // Beside the point (x, y) of the window, on whichever side has room.
   show(x, y, gap = 14) {
     const tip = this.element;
-    if (!tip.matches(":popover-open")) tip.showPopover();
+    if (!this.isOpen) tip.showPopover();
     const { width, height } = tip.getBoundingClientRect();
     const [right, bottom] = [document.documentElement.clientWidth - 4, document.documentElement.clientHeight - 4];
     const left = x + gap + width <= right ? x + gap : x - gap - width;
@@ -120,8 +124,22 @@ class Tip {
     tip.style.top = `${Math.max(4, Math.min(top, bottom - height))}px`;
   }
 
+  // Beside a box of the window, where possible inside the bounds, so that it covers neither the box nor what is beside
+  // the bounds.
+  showBeside(box, bounds, gap = 8) {
+    const tip = this.element;
+    if (!this.isOpen) tip.showPopover();
+    const { width, height } = tip.getBoundingClientRect();
+    const [right, bottom] = [document.documentElement.clientWidth - 4, document.documentElement.clientHeight - 4];
+    const places = [[box.right + gap, Math.min(bounds.right, right)], [box.left - gap - width, right]];
+    const [left] = places.find(([start, end]) => start >= 4 && start + width <= end) ?? [null];
+    if (left === null) return this.show(box.right, box.bottom, gap);
+    tip.style.left = `${left}px`;
+    tip.style.top = `${Math.max(4, Math.min(box.top, bottom - height))}px`;
+  }
+
   hide() {
-    if (this.element.matches(":popover-open")) this.element.hidePopover();
+    if (this.isOpen) this.element.hidePopover();
   }
 }
 
@@ -169,8 +187,10 @@ export class Drawing {
     this.component = component;
     try {
       await this.read(unpack(component.data), component);
+      this.root.classList.toggle("enc-drawn", this.isReady !== false);
       this.note.textContent = "";
     } catch (error) {
+      this.root.classList.add("enc-drawn");
       this.note.textContent = `${this.errorSubject} could not be drawn: ${error.message}`;
     }
   }

@@ -7,6 +7,9 @@ import { saveText } from "./text_picture.js";
 
 const TAPS_HELP = "Tap a word to select it, long press to add one.";
 const KEYS_HELP = "Arrow keys move over the words, Enter selects one, Shift with Enter adds one, Escape clears.";
+const ROOM = 300;
+const LETTER = 0.55; // width of a letter, in font sizes
+const LINE = 2; // height of a line, in font sizes
 const STOPS = 16; // colours of the legend's gradient
 
 class TextView extends Drawing {
@@ -25,6 +28,7 @@ class TextView extends Drawing {
     this.listen(body, "pointerleave", () => this.leave());
     this.listen(body, "click", (event) => this.onClick(event));
     listenToFinger(this, body, { hold: (touch) => this.onClick({ ...touch, shiftKey: true }) });
+    this.listenToSize(this.root, () => this.header && this.fitFont());
     this.listenToKeys(body);
     this.listen(body, "blur", () => this.leave());
   }
@@ -45,7 +49,17 @@ class TextView extends Drawing {
     this.textLuminance = luminance(rgb(this.theme.text));
     this.body.setAttribute("aria-label", `${header.alt} ${gestures(TAPS_HELP, KEYS_HELP)}`);
     this.fillBody();
+    this.fitFont();
     this.shade();
+  }
+
+  // A short text is set larger, so that it fills about ROOM pixels in height.
+  fitFont() {
+    const width = this.root.clientWidth;
+    const length = this.header.paragraphs.flat().reduce((total, [text]) => total + text.length, 0) || 1;
+    const [least, most] = width < 500 ? [17, 24] : [19, 30];
+    const size = Math.sqrt(width * ROOM / (length * LETTER * LINE));
+    this.body.style.setProperty("--enc-text", `${Math.round(Math.max(least, Math.min(most, size)))}px`);
   }
 
   fillBody() {

@@ -15,6 +15,7 @@ from encoder.measure.definitions import BY_NAME, Definition
 from encoder.measure.head_map import WHOLE_TOKENS
 from encoder.measure.head_types import BY_NAME as HEAD_TYPES
 from encoder.measure.heads import HeadMeasures
+from encoder.measure.tokens import sentences
 from pages.components import head_grid
 from pages.components.events import GridEvent
 from pages.core import gestures, head_measures, sidebar, small_maps
@@ -80,6 +81,7 @@ def draw_grid(view: View, options: Options) -> None:
         dim=None if kept.all() or order is not None else ~kept,
         order=order,
         pinned=pins,
+        divide=_second_sentence(view, options),
         on_event=_on_event,
         **look,
     )
@@ -97,6 +99,14 @@ def draw_grid(view: View, options: Options) -> None:
     gestures.caption(" ".join(caption))
     if badges:
         st.caption(head_measures.badge_legend(badges.values()))
+
+
+def _second_sentence(view: View, options: Options) -> float | None:
+    """The share of a small map's side at which the second sentence of a pair begins; None where there is no border."""
+    if view.pair is None or options.cells != AS_COMPUTED.cells:
+        return None
+    of = sentences(view.trace)
+    return of.index(1) / len(of) if 1 in of else None
 
 
 def _controls() -> tuple[str, str]:

@@ -63,6 +63,7 @@ def head_figure(
         "log": head.options.log,
         "colours": head.colours,
         "selected": (head.queries, head.keys),
+        "parts": head.parts,
     }
     if head.is_exact:
         figure = figures.attention_spec(

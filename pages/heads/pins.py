@@ -67,5 +67,6 @@ def _pinned(head: Map, layer: int, number: int, largest: float) -> None:
         alt=f"Attention map of the pinned layer {layer}, head {number}.",
         height=260,
         fill=True,
+        selected=(head.queries, head.keys),
         on_event=lambda event: on_map_event(event, head, key),
     )

@@ -485,3 +485,14 @@ def test_token_steps():
 def test_errors_say_what_is_wrong(call, said: str):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+@pytest.mark.parametrize(("parts", "block", "at"), [((3, 5), 1, (2.5, 4.5)), ((4, None), 2, (1.5, None))])
+def test_a_line_divides_a_pair_of_sentences(parts: tuple, block: int, at: tuple) -> None:
+    """The line lies on the border of two cells, on axes that count blocks, too."""
+    labels = [f"t{k}" for k in range(8 * block)]
+    figure = figures.attention_spec(np.full((8, 8), 0.125), labels, block=block, parts=parts)
+    lines = [shape for shape in figure["layout"]["shapes"] if shape["type"] == "line"]
+    rows = {shape["y0"] for shape in lines if shape["yref"] == "y"}
+    columns = {shape["x0"] for shape in lines if shape["xref"] == "x"}
+    assert (rows, columns) == tuple(set() if place is None else {place} for place in at)
