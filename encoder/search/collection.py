@@ -13,6 +13,7 @@ import pandas as pd
 
 from encoder.errors import EncoderError
 from encoder.measure.sized import Sized
+from encoder.search.reading import parquet_values
 from encoder.text import readable
 from encoder.text_encoder import TextEncoder
 
@@ -155,17 +156,11 @@ def from_files(parquet: bytes, safetensors: bytes) -> Collection:
 
 
 def _texts(parquet: bytes) -> tuple[str, ...]:
-    """Every value of the column "text", an empty one too: each has a vector."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        texts = pq.read_table(io.BytesIO(parquet), columns=["text"]).column("text").to_pylist()
-    except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
-        raise EncoderError(f"The file of texts is damaged: {str(error)[:100]}. Save the collection again.") from None
-    if not all(isinstance(text, str) for text in texts):
+    """Every text, an empty one too: each has a vector."""
+    texts = tuple(parquet_values(parquet))
+    if None in texts:
         raise EncoderError("The file of texts is no collection of Encoderscope: choose the file that you saved.")
-    return tuple(texts)
+    return tuple(text or "" for text in texts)
 
 
 def _digest(texts: Sequence[str]) -> str:

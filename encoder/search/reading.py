@@ -5,12 +5,16 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from typing import Any
 
 from encoder.errors import EncoderError
 
 FORMATS = (".txt", ".csv", ".parquet")
 #: Names of a column that holds the texts, the first that a file has; without one, the first column does.
 COLUMNS = ("text", "sentence", "content", "body", "title")
+
+#: Bytes of the texts of a Parquet file, unpacked.
+MOST_UNPACKED = 200_000_000
 
 
 @dataclass(frozen=True)
@@ -115,23 +119,45 @@ def _cell(row: Sequence[str], column: int) -> str:
 
 
 def _parquet_rows(data: bytes) -> Iterator[tuple[str, str]]:
+    for number, value in enumerate(parquet_values(data), 1):
+        yield f"Row {number:,}", Problem("no value") if value is None else value
+
+
+def parquet_values(data: bytes) -> Iterator[str | None]:
+    """The texts of a Parquet file, None for a row without one.
+
+    A small file may name one long text in many rows: values stay in their dictionary and are read one at a time. Raises
+    EncoderError for a damaged file, without a column of texts, and for one that unpacks to more than MOST_UNPACKED.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         file = pq.ParquetFile(io.BytesIO(data))
-        named = _named_column(file.schema_arrow.names)
-        strings = [
-            name for name, kind in zip(file.schema_arrow.names, file.schema_arrow.types, strict=True)
-            if pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        ]  # fmt: skip
-        column = file.schema_arrow.names[named] if named is not None else next(iter(strings), None)
-        if column not in strings:
-            raise EncoderError(f"No column of this Parquet file holds texts: name one {', '.join(COLUMNS[:2])} or so.")
-        number = 0
-        for batch in file.iter_batches(columns=[column]):
-            for value in batch.column(0).to_pylist():
-                number += 1
-                yield f"Row {number:,}", Problem("no value") if value is None else value
+        names = file.schema_arrow.names
+        named = _named_column(names)
+        place = named if named is not None else next((n for n in range(len(names)) if _is_text(file, n)), None)
+        if place is None or not _is_text(file, place) or len(names) != file.metadata.num_columns:
+            raise EncoderError(f"No column of this Parquet file holds texts: name one “{COLUMNS[0]}”.")
+        groups = (file.metadata.row_group(group).column(place) for group in range(file.num_row_groups))
+        if sum(group.total_uncompressed_size for group in groups) > MOST_UNPACKED:
+            raise EncoderError(f"The texts of this file unpack to over {MOST_UNPACKED // 10**6} MB: split it.")
+        unpacked = 0
+        for batch in pq.ParquetFile(io.BytesIO(data), read_dictionary=[names[place]]).iter_batches(
+            columns=[names[place]]
+        ):
+            for value in batch.column(0):
+                text = value.as_py()
+                unpacked += len(text or "")
+                if unpacked > MOST_UNPACKED:
+                    raise EncoderError(f"The texts of this file unpack to over {MOST_UNPACKED // 10**6} MB: split it.")
+                yield text
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise EncoderError(f"This Parquet file is damaged: {str(error)[:100]}. Save it again.") from None
+
+
+def _is_text(file: Any, place: int) -> bool:
+    import pyarrow as pa
+
+    kind = file.schema_arrow.types[place]
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

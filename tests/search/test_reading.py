@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from encoder import EncoderError
-from encoder.search import Limits, read_texts
+from encoder.search import Limits, read_texts, reading
 
 
 def parquet(**columns: list) -> bytes:
@@ -70,3 +70,11 @@ def test_a_file_that_cannot_be_read_is_a_sentence(data: bytes, name: str, match:
     limits = Limits(file_bytes=2) if data == b"abc" else None
     with pytest.raises(EncoderError, match=match):
         read_texts(data, name, limits)
+
+
+def test_a_small_file_that_unpacks_to_much_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reading, "MOST_UNPACKED", 50_000)
+    packed = parquet(text=["x" * 1_000] * 100)
+    assert len(packed) < 10_000
+    with pytest.raises(EncoderError, match="unpack"):
+        read_texts(packed, "a.parquet")

@@ -1,0 +1,37 @@
+"""Texts as points of a plane: near points have similar vectors, as far as two dimensions can show it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import margin, neutral_layout, plain_axis, shown_label
+from encoder.figures.traces import LEGEND
+
+
+def text_plane(points: object, texts: Sequence[str], shares: Sequence[float], nearest: Sequence[int] = ()) -> go.Figure:
+    """points [N, 2]; texts [N]; shares [2]: of the variance along each axis; nearest: the texts that are found.
+
+    Raises ValueError for other shapes.
+    """
+    at = np.asarray(points, dtype=np.float32)
+    if at.ndim != 2 or at.shape[1:] != (2,) or len(texts) != len(at):
+        raise ValueError(f"points {list(at.shape)} for {len(texts)} texts: [N, 2] is needed.")
+    found = np.zeros(len(at), dtype=bool)
+    found[list(nearest)] = True
+    figure = go.Figure(layout=neutral_layout(margin=margin(30), legend=LEGEND))
+    for name, chosen, shade, size in (
+        ("other texts", ~found, colour.NEUTRAL, 7),
+        ("nearest to the query", found, colour.EMPHASIS, 11),
+    ):
+        figure.add_scatter(
+            x=at[chosen, 0], y=at[chosen, 1], name=name, mode="markers", marker={"size": size, "color": shade},
+            text=[shown_label(texts[int(place)]) for place in np.flatnonzero(chosen)],
+            hovertemplate="%{text}<extra></extra>",
+        )  # fmt: skip
+    figure.update_layout(
+        xaxis=plain_axis(f"first component, {shares[0]:.0%} of the variance"),
+        yaxis=plain_axis(f"second component, {shares[1]:.0%}"),
+    )
+    return figure

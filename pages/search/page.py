@@ -1,0 +1,119 @@
+"""Search: your own texts by meaning."""
+
+import streamlit as st
+
+from encoder import search
+from encoder.errors import EncoderError, OutOfMemory
+from encoder.figures.numbers import three_digits
+from encoder.figures.search import text_plane
+from encoder.search import Collection
+from pages.core import links
+from pages.core.export import file_name
+from pages.core.frame import current_view, heading
+from pages.core.markdown import plain
+from pages.core.view import View, ViewParams, state
+from pages.search import sources
+from pages.search.params import Params
+
+#: Hits on the page.
+SHOWN = 8
+#: Characters of a hit that the page shows.
+BRIEF = 200
+_PLANE, _OPENED = "search:plane", "search:opened"
+
+
+def main(view: View) -> None:
+    if st.session_state.pop(_OPENED, False):
+        st.switch_page("pages/similarity/page.py")
+    heading()
+    st.markdown(
+        "You see which of your texts are nearest to a query, by the cosine of their sentence vectors.  \n"
+        "Look for texts that share no word with the query: their vectors may be near all the same.  \n"
+        "Many search engines rank texts like this. “Why alike?” shows which words a cosine comes from."
+    )
+    try:
+        given = sources.choose()
+        if given is None:
+            st.info("Choose a file to begin.", icon=":material/upload_file:")
+        else:
+            if isinstance(given, sources.Given):
+                sources.problems(given)
+            found = sources.collection(view, given)
+            if found is not None:
+                show(view, found)
+    except OutOfMemory:
+        raise
+    except EncoderError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+    sources.limits()
+    links.next_page("similarity", "Sentence similarity")
+
+
+def show(view: View, found: Collection) -> None:
+    """The query, its nearest texts, the map of all texts, and the files."""
+    query = state.bound(st.text_input, Params.query, "Query", placeholder="Type a query and press Enter")
+    hits = sources.nearest(view, found, query, SHOWN) if query.strip() else []
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        if not hits:
+            st.info("Type a query above.", icon=":material/search:")
+        for rank, (place, cosine) in enumerate(hits, 1):
+            hit(query, found.texts[place], rank, cosine)
+    with right:
+        plane(found, [place for place, _ in hits])
+    files(view, found)
+
+
+def hit(query: str, text: str, rank: int, cosine: float) -> None:
+    """One text and its cosine; a button opens the similarity of query and text."""
+    brief = text if len(text) <= BRIEF else text[:BRIEF] + " …"
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f"{rank}. **{three_digits(cosine)}** {plain(brief)}", width="stretch")
+        if links.exists("similarity"):
+            st.button(
+                "Why alike?", icon=":material/join_inner:", key=f"search:why:{rank}", type="tertiary",
+                on_click=explain, args=(query, text),
+            )  # fmt: skip
+
+
+def explain(query: str, text: str) -> None:
+    """Let “Sentence similarity” open with query and text. For callbacks: the sidebar draws the sentence first."""
+    state.put(ViewParams.text, query)
+    state.put(ViewParams.pair, "")
+    state.put_named(similar_to=text, token_a=None, token_b=None)
+    st.session_state[_OPENED] = True
+
+
+def plane(found: Collection, nearest: list[int]) -> None:
+    """All texts as points; a collection's points are computed once in a session."""
+    kept = st.session_state.get(_PLANE)
+    if kept is None or kept[0] is not found:
+        if len(found) < 3:
+            st.caption("A map needs at least 3 texts.")
+            return
+        kept = st.session_state[_PLANE] = (found, found.plane())
+    points, shares = kept[1]
+    st.plotly_chart(
+        text_plane(points, found.texts, shares, nearest), height=360, key="search:map",
+        alt="All texts as points in the plane of their two largest principal components; the nearest to the query "
+        "have another colour.",
+    )  # fmt: skip
+    st.caption(f"Two components have {sum(shares):.0%} of the variance, so near points need not have similar vectors.")
+
+
+def files(view: View, found: Collection) -> None:
+    """Downloads, from which this page makes the same collection again."""
+    name = file_name(f"collection-{view.loaded.name}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button(
+            "Texts (Parquet)", lambda: search.to_parquet(found), f"{name}.parquet", "application/vnd.apache.parquet",
+            key="search:save-texts", on_click="ignore", icon=":material/download:",
+        )  # fmt: skip
+        st.download_button(
+            "Vectors (safetensors)", lambda: search.to_safetensors(found), f"{name}.safetensors",
+            "application/octet-stream", key="search:save-vectors", on_click="ignore", icon=":material/download:",
+        )  # fmt: skip
+        st.caption("“A saved collection” above opens these two files.")
+
+
+main(current_view())

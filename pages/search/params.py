@@ -1,0 +1,17 @@
+"""The values of the page “Search” in the address. The texts are the reader's own and stay out of it."""
+
+from dataclasses import dataclass
+
+from pages.core.params import Param, choice, string
+from pages.core.url_state import state
+
+SOURCES = {"lines": "Lines", "file": "A file", "saved": "A saved collection"}
+
+
+@state.register
+@dataclass(frozen=True)
+class Params:
+    """Where the texts come from, and the query."""
+
+    source: Param[str] = choice("lines", SOURCES, url="search_in")
+    query: Param[str] = string("an animal that sleeps", url="query")

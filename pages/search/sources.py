@@ -1,0 +1,150 @@
+"""The texts to search: typed lines, a file, or a saved collection. They stay in this session's memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from encoder import search
+from encoder.errors import EncoderError
+from encoder.search import Collection, Limits
+from pages.core import cache, long_work
+from pages.core.lazy import expander
+from pages.core.markdown import plain
+from pages.core.view import View, state
+from pages.search.params import SOURCES, Params
+
+LIMITS = Limits(file_bytes=10_000_000, texts=10_000, characters=2_000)
+VECTOR_BYTES = 32_000_000
+#: What is limited, how much, and why.
+LIMIT_ROWS = (
+    ("Texts", f"{LIMITS.texts:,}", "The map of all texts is computed again for each collection."),
+    ("Characters of a text", f"{LIMITS.characters:,}", "A sentence vector has room for few sentences."),
+    ("Bytes of a file of texts", f"{LIMITS.file_bytes:,}", "A file is read as a whole, in memory."),
+    ("Bytes of a file of vectors", f"{VECTOR_BYTES:,}", "It has room for all texts, up to 800 numbers each."),
+)
+#: Up to so many texts are embedded without being asked.
+AT_ONCE = 100
+#: Sentences about broken lines that the page lists.
+LISTED = 50
+_TYPED, _KEPT = "search:lines", "search:collection"
+
+EXAMPLE = """A kitten sleeps in a basket.
+Our cat naps on the sofa all day.
+The dog chased a ball across the park.
+Horses can rest while they stand.
+A storm delayed every flight to the coast.
+It rained for three days without a pause.
+The forecast promises sun for the weekend.
+Share prices fell after the bank raised its rates.
+The shop gives a refund within thirty days.
+She saved enough money to buy a small house.
+The soup needs more salt and a little pepper.
+He baked two loaves of bread before breakfast.
+Roast the vegetables until they turn brown.
+The orchestra tuned their instruments.
+My sister plays the violin in a quartet.
+The choir sang without any accompaniment."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Texts, and the sentences about what was left out."""
+
+    texts: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def choose() -> Given | Collection | None:
+    """The widgets of the source, and what they give; None while a file is missing. Raises EncoderError."""
+    source = state.segmented(Params.source, "Texts to search", SOURCES)
+    if source == "lines":
+        st.session_state.setdefault(_TYPED, st.session_state.get(f"{_TYPED}:kept", EXAMPLE))
+        typed = st.text_area("One text a line", key=_TYPED, height=150)
+        st.session_state[f"{_TYPED}:kept"] = typed  # a widget's own value is lost on another page
+        return _read(typed.encode("utf-8", "replace"), "lines.txt")
+    megabytes = LIMITS.file_bytes // 10**6
+    if source == "file":
+        given = st.file_uploader(
+            "TXT with a text a line, CSV or Parquet with a column “text”", type=["txt", "csv", "parquet"],
+            max_upload_size=megabytes, key="search:file",
+        )  # fmt: skip
+        return None if given is None else _read(given.getvalue(), given.name)
+    left, right = st.columns(2)
+    texts = left.file_uploader("Its texts", type=["parquet"], max_upload_size=megabytes, key="search:texts")
+    vectors = right.file_uploader(
+        "Its vectors", type=["safetensors"], max_upload_size=VECTOR_BYTES // 10**6, key="search:vectors"
+    )
+    if texts is None or vectors is None:
+        return None
+    found = search.from_files(texts.getvalue(), vectors.getvalue())
+    if len(found) > LIMITS.texts:
+        raise EncoderError(f"This collection has {len(found):,} texts, and the limit is {LIMITS.texts:,}: split it.")
+    return found
+
+
+def _read(data: bytes, name: str) -> Given:
+    read = search.read_texts(data, name, LIMITS)
+    return Given(read.texts, read.problems)
+
+
+def problems(given: Given) -> None:
+    """The lines that were left out, by number."""
+    if not given.problems:
+        return
+    st.warning(f"Left out: {len(given.problems):,}. The others are searched.", icon=":material/rule:")
+    part = expander("What was left out", "search-problems")
+    if part is not None:
+        more = len(given.problems) - LISTED
+        lines = [f"- {plain(problem)}" for problem in given.problems[:LISTED]]
+        part.markdown("\n".join(lines + ([f"- and {more:,} more"] if more > 0 else [])))
+
+
+def collection(view: View, given: Given | Collection) -> Collection | None:
+    """The texts with their vectors, kept in this session alone; None while the work waits for a click."""
+    if isinstance(given, Collection):
+        if given.model != view.loaded.name:
+            raise EncoderError(f"{given.model} made these vectors: choose it in the sidebar, or embed the texts again.")
+        return given
+    what: Hashable = (view.model.of_model, hashlib.sha256("\0".join(given.texts).encode()).hexdigest())
+    kept = st.session_state.get(_KEPT)
+    if kept is not None and kept[0] == what:
+        return kept[1]  # type: ignore[no-any-return]
+    n_texts = len(given.texts)
+
+    def work() -> long_work.Work[Collection]:
+        parts = search.embed_gradually(view.loaded, given.texts)
+        while True:
+            try:
+                done = next(parts)
+            except StopIteration as end:
+                found: Collection = end.value
+                return found
+            yield done / n_texts, f"Texts embedded: {done:,} of {n_texts:,}"
+
+    ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {view.loaded.name} reads each of them once."
+    found = long_work.result("search", what, work, label="Embed the texts", ask=ask)
+    if found is not None:
+        st.session_state[_KEPT] = (what, found)
+    return found
+
+
+def nearest(view: View, found: Collection, query: str, k: int) -> list[tuple[int, float]]:
+    """The nearest texts. The query stays in this session, too."""
+    with cache.FORWARD_SLOTS:
+        return search.nearest(found, view.loaded, query, k)
+
+
+def limits() -> None:
+    """What this page takes at most."""
+    part = expander("Limits, and where the texts are kept", "search-limits")
+    if part is not None:
+        lines = ["| | at most | why |", "|:--|--:|:--|", *(f"| {' | '.join(row)} |" for row in LIMIT_ROWS)]
+        part.markdown("\n".join(lines))
+        part.markdown(
+            "Texts and vectors are in the server's memory, for your session alone. They are never written to a disk, "
+            "and are gone when you close the page."
+        )

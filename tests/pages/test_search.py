@@ -1,0 +1,62 @@
+"""Search under AppTest: the hits are the engine's, broken lines are named, texts stay in the session."""
+
+from __future__ import annotations
+
+import encoder
+from encoder import search
+from pages.core import cache
+from pages.search import sources
+from tests.pages.apps import assert_well, press, sentences, visit, written
+
+LINES = sources.EXAMPLE.splitlines()
+
+
+def test_the_nearest_lines_are_found_and_open_their_similarity(minilm: encoder.TextEncoder):
+    app = visit("search", query="an animal that naps")
+    assert_well(app)
+    collection = search.embed(minilm, LINES)
+    hits = search.nearest(collection, minilm, "an animal that naps", 8)
+    shown = [element.value for element in app.markdown if element.value[:1].isdigit()]
+    assert len(shown) == 8
+    for (place, _), line in zip(hits, shown, strict=True):
+        assert LINES[place] in line.replace("\\", "")
+    app.button(key="search:why:2").click().run()
+    assert_well(app)
+    assert app.query_params["text"] == "an animal that naps"
+    assert app.query_params["similar_to"] == LINES[hits[1][0]]
+
+
+def test_broken_lines_are_named_and_the_rest_is_searched():
+    app = visit("search")
+    app.text_area(key="search:lines").set_value("one\n" + "x" * 2_001 + "\n\nthree").run()
+    assert_well(app)
+    assert "Left out: 1" in sentences(app)
+    assert len([element for element in app.markdown if element.value[:1].isdigit()]) == 2
+    app.text_area(key="search:lines").set_value(" ").run()
+    assert app.error
+    assert not app.exception
+
+
+def test_many_texts_wait_for_a_click_and_stay_in_the_session():
+    app = visit("search")
+    app.text_area(key="search:lines").set_value("\n".join(f"secret {n}" for n in range(120))).run()
+    assert_well(app)
+    press(app, "Embed the texts")
+    assert_well(app)
+    assert "secret" in written(app)
+    assert not any("secret" in str(key) for key in cache._STORE._entries)
+    assert "secret" not in written(visit("search"))
+
+
+def test_a_collection_of_another_model_is_refused(minilm: encoder.TextEncoder):
+    import dataclasses
+
+    import pytest
+
+    from pages.core.view import View
+
+    view = View(cache.ModelKey(), "x", None, 0, 0, None, None, "viridis")
+    collection = search.embed(minilm, LINES[:3])
+    assert sources.collection(view, collection) is collection
+    with pytest.raises(encoder.EncoderError, match="other made"):
+        sources.collection(view, dataclasses.replace(collection, model="other"))
