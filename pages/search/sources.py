@@ -41,7 +41,7 @@ It rained for three days without a pause.
 The forecast promises sun for the weekend.
 Share prices fell after the bank raised its rates.
 The shop gives a refund within thirty days.
-She saved enough money to buy a small house.
+She saved enough money to buy a small flat.
 The soup needs more salt and a little pepper.
 He baked two loaves of bread before breakfast.
 Roast the vegetables until they turn brown.
