@@ -15,7 +15,7 @@ import streamlit as st
 #: From this width of the window in pixels, the bar has room for all names.
 WIDE = 1280
 
-#: With all that has a place of its own in the window: this style comes first, so nothing is seen elsewhere before.
+#: With all that has a place of its own in the window: this style comes first, so nothing shows elsewhere before.
 #: Streamlit's own padding above a page is 4.25rem, too.
 STYLE = f"""
 .enc-pages {{ display: none; }}
