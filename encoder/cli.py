@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoder import __version__
+from encoder.app_location import find_app
 from encoder.lesson_command import add_lesson
 from encoder.similarity_command import add_similarity
 from encoder.trace_command import CommandError, add_trace
@@ -92,22 +93,6 @@ def malloc_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """The settings that make the app keep freed memory; none if `environment` configures malloc itself."""
     configured = MALLOC.keys() & environment.keys() or "glibc.malloc" in environment.get("GLIBC_TUNABLES", "")
     return {} if configured else MALLOC
-
-
-def find_app(package: Path = Path(__file__).parent) -> Path:
-    """The script that Streamlit runs: beside `package` in a wheel, or `app.py` of a checkout.
-
-    Raises:
-        CommandError: neither is there.
-    """
-    home = package.resolve().parent
-    installed, checkout = home / "encoderscope_app" / "app.py", home / "app.py"
-    if installed.is_file():
-        return installed
-    # Any project may put an app.py into site-packages: only one beside a project file is ours.
-    if checkout.is_file() and (home / "pyproject.toml").is_file():
-        return checkout
-    raise CommandError(f"the app is missing: no file {installed}. Install again with: pip install encoderscope")
 
 
 def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared: bool = False) -> list[str]:

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from encoder.app_location import find_app
+
 if TYPE_CHECKING:
     from encoder.trace_command import Subparsers
 
@@ -34,8 +36,6 @@ def add_lesson(subparsers: Subparsers) -> None:
 
 def run_lesson(options: argparse.Namespace) -> int:
     """Run the app's own script: the engine knows neither lessons nor pages."""
-    from encoder.cli import find_app
-
     script = find_app().parent / "pages" / "lessons" / "command.py"
     command = [sys.executable, "-P", str(script), options.action, str(options.file)]
     return subprocess.run(command, check=False).returncode

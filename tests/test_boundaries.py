@@ -34,7 +34,8 @@ ENGINE = [
     {"twins"},
     {"export"},
     {"trace_command"},
-    {"similarity_command"},
+    {"app_location", "similarity_command"},
+    {"lesson_command"},
     {"cli"},
 ]
 ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}

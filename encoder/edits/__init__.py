@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from encoder.config import EncoderConfig
 from encoder.edits.base import HEAD_POINTS, Edit, Run, Runner, Site, width
 from encoder.edits.link import MOST_EDITS, format, parse
+from encoder.edits.other_runs import Mean, Replace
 from encoder.edits.positions import DropPositions, PermutePositions
 from encoder.edits.scores import (
     MAX_SCORE,
@@ -26,9 +27,7 @@ from encoder.edits.values import (
     AblateHead,
     Add,
     Call,
-    Mean,
     Noise,
-    Replace,
     Scale,
     SetValue,
     ValueEdit,

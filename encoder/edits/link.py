@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from encoder.edits.base import INDEX, INDICES, Edit
+from encoder.edits.other_runs import RUN_EDITS
 from encoder.edits.positions import POSITION_EDITS
 from encoder.edits.scores import ATTENTION_EDITS
 from encoder.edits.values import VALUE_EDITS
@@ -21,7 +22,7 @@ LETTERS = {
     "layer": "l", "head": "h", "heads": "h", "query": "q", "key": "k", "keys": "k", "point": "o", "value": "x",
     "vector": "v", "positions": "p", "components": "c", "source": "s", "sources": "s", "seed": "n", "order": "p",
 }  # fmt: skip
-KINDS = {kind.code: kind for kind in (*VALUE_EDITS, *ATTENTION_EDITS, *POSITION_EDITS) if kind.code}
+KINDS = {kind.code: kind for kind in (*VALUE_EDITS, *RUN_EDITS, *ATTENTION_EDITS, *POSITION_EDITS) if kind.code}
 #: A link has at most this many edits.
 MOST_EDITS = 64
 

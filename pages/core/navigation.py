@@ -26,14 +26,14 @@ STYLE = f"""
 }}
 @media (min-width: {WIDE}px) {{
   [data-testid="stSidebarNav"], [data-testid="stSidebarNavSeparator"] {{ display: none; }}
-  [data-testid="stSidebarHeader"] {{ height: 2.5rem; }}
+  [data-testid="stSidebarHeader"] {{ height: 2.5rem; margin-top: 3.25rem; }}
   .stMainBlockContainer {{ padding-top: 4.25rem !important; }}
   [data-testid="stHeader"] {{ height: 4.25rem; }}
   [data-testid="stLayoutWrapper"]:has(> .st-key-page-names) {{
-    position: fixed; top: 0; z-index: 999991; pointer-events: none; width: auto;
+    position: fixed; top: 0; left: 0; z-index: 999991; pointer-events: none; width: calc(100vw - 6rem);
   }}
-  .st-key-page-names {{ background: var(--st-background-color, Canvas); margin-right: 5rem; }}
-  .stApp:has([data-testid="stExpandSidebarButton"]) .enc-pages {{ margin-left: 2.5rem; }}
+  .st-key-page-names {{ background: var(--st-background-color, Canvas); padding-left: 1rem; }}
+  .stApp:has([data-testid="stExpandSidebarButton"]) .st-key-page-names {{ padding-left: 3.5rem; }}
   .enc-pages {{ display: flex; gap: 0.6rem; height: 4.25rem; align-items: end; pointer-events: auto;
     font-size: 0.8125rem; line-height: 1.5rem; white-space: nowrap; overflow-x: auto; scrollbar-width: none; }}
   .enc-pages > div {{ display: grid; grid-template-rows: 1.125rem 1.5rem 1.5rem; grid-auto-flow: column;
@@ -70,11 +70,12 @@ class Named(Protocol):
 
 def bar(sections: Mapping[str, Iterable[Named]], here: str, front: str, *, sidebar: bool) -> None:
     """Draw the bar. here: the folder of the open page, and whether it has a sidebar; front: that of the page at "/"."""
+    base = "".join(f"/{part}" for part in str(st.get_option("server.baseUrlPath") or "").split("/") if part)
     parts = []
     for section, rooms in sections.items():
         links = []
         for room in rooms:
-            address = "/" if room.folder == front else f"/{room.folder}"
+            address = f"{base}/" if room.folder == front else f"{base}/{room.folder}"
             current = ' aria-current="page"' if room.folder == here else ""
             tip = html.escape(room.help, quote=True)
             links.append(f'<a href="{address}" title="{tip}"{current}>{html.escape(room.name)}</a>')

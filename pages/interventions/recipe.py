@@ -120,11 +120,11 @@ def _chip(view: View, recipe: Recipe, index: int, step: Step) -> None:
         if index:
             earlier = (*recipe[: index - 1], step, recipe[index - 1], *recipe[index + 1 :])
             st.button(
-                "", icon=":material/arrow_back:", key=f"edits:earlier:{index}", help=f"Apply earlier: {words}",
+                "Earlier", icon=":material/arrow_back:", key=f"edits:earlier:{index}", help=f"Apply earlier: {words}",
                 type="tertiary", on_click=partial(state.put, Params.recipe, earlier),
             )  # fmt: skip
         st.button(
-            "", icon=":material/close:", key=f"edits:remove:{index}", help=f"Remove: {words}", type="tertiary",
+            "Remove", icon=":material/close:", key=f"edits:remove:{index}", help=f"Remove: {words}", type="tertiary",
             on_click=partial(state.put, Params.recipe, (*recipe[:index], *recipe[index + 1 :])),
         )  # fmt: skip
 

@@ -19,12 +19,10 @@ from pages.search.params import Params
 SHOWN = 8
 #: Characters of a hit that the page shows.
 BRIEF = 200
-_PLANE, _OPENED = "search:plane", "search:opened"
+_PLANE = "search:plane"
 
 
 def main(view: View) -> None:
-    if st.session_state.pop(_OPENED, False):
-        st.switch_page("pages/similarity/page.py")
     heading()
     st.markdown(
         "You see which of your texts are nearest to a query, by the cosine of their sentence vectors.  \n"
@@ -81,7 +79,7 @@ def explain(query: str, text: str) -> None:
     state.put(ViewParams.text, query)
     state.put(ViewParams.pair, "")
     state.put_named(similar_to=text, token_a=None, token_b=None)
-    st.session_state[_OPENED] = True
+    links.open_later("similarity")
 
 
 def plane(found: Collection, nearest: list[int]) -> None:

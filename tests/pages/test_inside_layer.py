@@ -23,7 +23,7 @@ def test_every_page_opens_and_keeps_the_view(page: str) -> None:
     assert_well(app)
     assert app.title[0].value == TITLES[page]
     assert app.sidebar.text_area(key="view:text").value == "one two three"
-    assert app.sidebar.number_input(key="view:layer").value == 3
+    assert app.query_params["layer"] == "3"
     assert app.query_params["i"] == "2"
 
 

@@ -12,7 +12,7 @@ from encoder.figures.numbers import three_digits
 from pages.components.row_sketch import row_sketch
 from pages.core import token_names
 from pages.core.markdown import plain
-from pages.core.questions import kinds
+from pages.core.questions import kinds, open_kinds
 from pages.core.questions.quantities import Look, QuestionError
 from pages.core.questions.question import Question, Truth
 
@@ -45,7 +45,7 @@ def result(question: Question, look: Look, given: Any, key: str) -> None:
         yours = plain(_answer_text(question, look, answer))
         true = plain(_true_value(question, look, truth))
         st.warning(f"Not quite. You said: {yours}. {true}", icon=":material/cancel:")
-    if isinstance(question, kinds.DrawQuestion):
+    if isinstance(question, open_kinds.DrawQuestion):
         apart = grade.numbers["total variation distance"]
         st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")
         row_sketch(_names(look), key=key, question=question.ask, drawn=answer, truth=truth.value)
@@ -121,11 +121,11 @@ def _true_or_false(question: kinds.TrueOrFalse, look: Look, key: str, give: Give
     _choose([True, False], lambda value: "True" if value else "False", key, give)
 
 
-def _draw(question: kinds.DrawQuestion, look: Look, key: str, give: Give) -> None:
+def _draw(question: open_kinds.DrawQuestion, look: Look, key: str, give: Give) -> None:
     row_sketch(_names(look), key=key, question=question.ask, on_answer=give)
 
 
-def _sentence(question: kinds.SentenceQuestion, look: Look, key: str, give: Give) -> None:
+def _sentence(question: open_kinds.SentenceQuestion, look: Look, key: str, give: Give) -> None:
     typed = st.text_input("Your sentence", key=f"{key}:sentence", max_chars=300)
     problem = ""
     if typed.strip():
@@ -138,7 +138,7 @@ def _sentence(question: kinds.SentenceQuestion, look: Look, key: str, give: Give
     st.button("Answer", key=f"{key}:give", type="primary", disabled=is_wrong, on_click=give, args=(typed.strip(),))
 
 
-def _choice(question: kinds.ChoiceQuestion, look: Look, key: str, give: Give) -> None:
+def _choice(question: open_kinds.ChoiceQuestion, look: Look, key: str, give: Give) -> None:
     _choose(list(range(len(question.options))), lambda number: plain(question.options[number]), key, give)
 
 

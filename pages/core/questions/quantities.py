@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
+import numpy as np
 
 from encoder.errors import EncoderError
 from encoder.explain import cost as costs
@@ -61,10 +61,10 @@ class Look(TracedText):
         """The same place with another text, or with its own."""
         return self if text is None else dataclasses.replace(self, text=text, pair=None)
 
-    def row(self, query: str | int) -> torch.Tensor:
+    def row(self, query: str | int) -> np.ndarray:
         """Attention of a query over all tokens, [T] in float64."""
         i = self.token(query)
-        return self.trace.attention(self.layer, self.head, queries=slice(i, i + 1))[0].double().cpu()
+        return self.trace.attention(self.layer, self.head, queries=slice(i, i + 1))[0].double().cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -140,12 +140,13 @@ def _score(look: Look, query: str | int, key: str | int) -> float:
 
 @_quantity(r"-\sum_j A_{ij} \ln A_{ij}", "nats", per_head=True)
 def _row_entropy(look: Look, query: str | int) -> float:
-    return float(torch.special.entr(look.row(query)).sum())
+    row = look.row(query)
+    return -float(np.sum(row * np.log(row, out=np.zeros_like(row), where=row > 0)))
 
 
 @_quantity(r"\sum_{j\ \mathrm{special}} A_{ij}", "share", per_head=True)
 def _on_special_tokens(look: Look, query: str | int) -> float:
-    return float(look.row(query)[torch.tensor(tokens.is_special(look.trace))].sum())
+    return float(look.row(query)[np.array(tokens.is_special(look.trace))].sum())
 
 
 @_quantity(r"\sum_{j > i} A_{ij}", "share", per_head=True)
@@ -157,7 +158,7 @@ def _on_later_tokens(look: Look, query: str | int) -> float:
 def _causal_weight(look: Look, query: str | int, key: str | int) -> float:
     i, j = look.token(query), look.token(key)
     scores = look.trace.scores(look.layer, look.head, slice(i, i + 1), slice(0, i + 1))[0]
-    return 0.0 if j > i else float(scores.double().softmax(0)[j])
+    return 0.0 if j > i else _softmax(look, scores.tolist(), j)
 
 
 @_quantity(r"\sum_{j\ \mathrm{padding}} A_{ij}", "share", per_head=True)
@@ -189,16 +190,16 @@ def _n_tokens(look: Look) -> float:
 
 @_quantity(r"\frac{e_a \cdot e_b}{|e_a|\,|e_b|}")
 def _sentence_cosine(look: Look, other: str) -> float:
-    one, two = look.loaded.embed([look.text, other]).double()
-    return float(torch.nn.functional.cosine_similarity(one, two, dim=0))
+    one, two = look.loaded.embed([look.text, other]).double().cpu().numpy()
+    return _cosine(one, two)
 
 
 @_quantity(r"\frac{x \cdot y}{|x|\,|y|}")
 def _token_cosine(look: Look, token: str | int, other: str, other_token: str | int) -> float:
     second = look.about(other)
-    x = stream_after(look.trace, look.layer)[look.token(token)].double()
-    y = stream_after(second.trace, look.layer)[second.token(other_token)].double()
-    return float(torch.nn.functional.cosine_similarity(x, y, dim=0))
+    x = _stream_after(look.trace, look.layer)[look.token(token)]
+    y = _stream_after(second.trace, look.layer)[second.token(other_token)]
+    return _cosine(x, y)
 
 
 @_quantity(r"|f(x)| / |x|,\ \text{mean over tokens}")
@@ -212,7 +213,8 @@ def _update(look: Look, sublayer: str) -> float:
 
 @_quantity(r"e^{s_j} / \sum_k e^{s_k}", "share")
 def _softmax(look: Look, scores: Sequence[float], at: int) -> float:
-    return float(torch.tensor(scores, dtype=torch.float64).softmax(0)[at])
+    powers = np.exp(np.asarray(scores, dtype=np.float64) - max(scores))
+    return float(powers[at] / powers.sum())
 
 
 @_quantity(r"|x_{\mathrm{out}}| / |x_{\mathrm{in}}|,\ \text{mean over tokens}")
@@ -266,6 +268,10 @@ def _config(look: Look, field: str) -> float:
     return value
 
 
-def stream_after(trace: Trace, layer: int) -> torch.Tensor:
-    """[T, D]: the residual stream after a layer."""
-    return trace.values[f"layers.{layer}.after_ffn"]
+def _cosine(x: np.ndarray, y: np.ndarray) -> float:
+    return float(x @ y / (np.linalg.norm(x) * np.linalg.norm(y)))
+
+
+def _stream_after(trace: Trace, layer: int) -> np.ndarray:
+    """[T, D] float64: the residual stream after a layer."""
+    return trace.values[f"layers.{layer}.after_ffn"].double().cpu().numpy()
