@@ -46,7 +46,8 @@ STYLE = f"""
   .enc-pages a:nth-of-type(even) {{ grid-row: 3; }}
   .enc-pages a {{ color: inherit; text-decoration: none; padding: 0 0.35rem; border-radius: 0.3rem; }}
   .enc-pages a:hover {{ background: color-mix(in srgb, currentColor 9%, transparent); }}
-  .enc-pages a[aria-current] {{ background: color-mix(in srgb, currentColor 12%, transparent); font-weight: 600; }}
+  .enc-pages a[aria-current] {{ background: color-mix(in srgb, currentColor 12%, transparent);
+    -webkit-text-stroke: 0.5px; }}
 }}
 """
 #: A page that needs nothing of the sidebar has its room; on narrow screens the sidebar holds the list of pages.

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.core.frame import heading
+from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.lessons import library, progress
 from pages.lessons.lesson import Lesson
@@ -26,7 +27,8 @@ def _card(lesson: Lesson) -> None:
 
 heading()
 st.markdown(
-    "In each step you predict first. Then the model computes the answer, and you see why.  \n"
+    "You see the lessons of this server. A lesson takes 15 to 30 minutes.  \n"
+    "In each step, predict first: then the model computes the answer, and you see why.  \n"
     "The picture beside the text is the real page: select things in it, or type your own sentence."
 )
 good, broken = library.lessons()
@@ -36,3 +38,4 @@ for start in range(0, len(good), COLUMNS):
     for column, lesson in zip(st.columns(COLUMNS), good[start : start + COLUMNS], strict=False):
         with column:
             _card(lesson)
+next_page("by_hand", "By hand: “The cat sat”, one small layer with numbers that you can change")
