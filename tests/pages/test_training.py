@@ -84,14 +84,23 @@ def test_a_run_is_trained_opened_and_compared() -> None:
     assert "post-norm, 40 steps" in written(other)
 
 
+def wait_for_first_steps(group: training.RunGroup) -> None:
+    """Wait until every run has learned something: only then is there a model to open."""
+    deadline = time.monotonic() + PATIENCE
+    while not all(run.step for run in group.poll().values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def test_stop_continue_and_leaving_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "HEARTBEAT", 1.0)
     app = visit("training", **TINY | {"steps": "3000", "train_layers": "4"})
     press(app, "Train")
     assert "Stop" in labels(app)
+    group = runs_of(app)
+    wait_for_first_steps(group)
     press(app, "Stop")
     wait_until_still(app)
-    group = runs_of(app)
     stopped_at = group.poll()["pre-norm"].step
     assert "Continue" in labels(app)
     assert stopped_at < 3000
