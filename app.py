@@ -89,6 +89,7 @@ SECTIONS = {
         Room("similarity", "Sentence similarity", "join_inner", "Why two sentences are alike", "Similarity",
              uses=NO_HEAD),
         Room("search", "Search", "search", "Your own texts, by meaning", uses=NO_HEAD),
+        Room("probes", "Probes", "network_node", "Which layer knows a label", uses=NO_HEAD),
     ],
     "Learn": [
         Room("lessons", "Lessons", "school", "Ten lessons: predict, compute, see why", uses=()),

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from encoder.capture import ON_REQUEST
+from encoder.classifier import Classifier
 from encoder.config import EncoderConfig
 from encoder.device import explain_out_of_memory, pick_dtype
 from encoder.edits import Edit
@@ -44,8 +45,8 @@ class TextEncoder(NamedEncoder):
     """A tokenizer with its encoder, ready to trace text.
 
     pooling, dense, normalise: the steps in which `embed` makes one vector of a text, as the checkpoint says;
-    max_embed_tokens: where `embed` cuts a text (`trace` cuts at config.max_tokens); mlm_head: the masked-word head,
-    where the checkpoint has one.
+    max_embed_tokens: where `embed` cuts a text (`trace` cuts at config.max_tokens); mlm_head, classifier: the
+    masked-word head and the classification head, where the checkpoint has one.
     """
 
     tokenizer: Tokenizer
@@ -54,11 +55,13 @@ class TextEncoder(NamedEncoder):
     normalise: bool = False
     max_embed_tokens: int | None = None
     mlm_head: MLMHead | None = None
+    classifier: Classifier | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.mlm_head is not None:
-            self.mlm_head.eval()
+        for head in (self.mlm_head, self.classifier):
+            if head is not None:
+                head.eval()
 
     # --- tokens -------------------------------------------------------------------------------------------------------
 

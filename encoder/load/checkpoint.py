@@ -1,4 +1,4 @@
-"""The weights on disk -> an Encoder and its masked-word head. Names must match strictly, in both directions.
+"""The weights on disk -> an Encoder and its heads. Names must match strictly, in both directions.
 
 Names and shapes in the files' headers are checked before any weight is read.
 """
@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from encoder.classifier import Classifier
 from encoder.config import EncoderConfig
 from encoder.errors import ConfigError, LoadError
 from encoder.load.families import Family, Fields, HeadNames, Part
+from encoder.load.heads import kind_of_head, unfilled_head
 from encoder.load.weights import WeightFiles, fill
 from encoder.mlm import MLMHead, MLMHeadConfig
 from encoder.model import Encoder, unfilled
@@ -22,11 +24,12 @@ from encoder.model import Encoder, unfilled
 
 @dataclass(frozen=True)
 class LoadedWeights:
-    """A loaded encoder and its head. notes: sentences about weights that were left out."""
+    """A loaded encoder and its heads. notes: sentences about weights that were left out."""
 
     encoder: Encoder
     mlm_head: MLMHead | None
     notes: tuple[str, ...]
+    classifier: Classifier | None = None
 
 
 class Disk:
@@ -97,7 +100,7 @@ class Source:
 def read_checkpoint(
     files: WeightFiles, fields: Fields, family: Family, device: torch.device, dtype: torch.dtype
 ) -> LoadedWeights:
-    """A family's weights -> Encoder and head. Raises LoadError, which names the first wrong weight or field."""
+    """A family's weights -> Encoder and heads. Raises LoadError, which names the first wrong weight or field."""
     disk = Disk(files, family)
     config = settle(family, fields, disk)
     with unfilled():
@@ -108,11 +111,15 @@ def read_checkpoint(
         sources[ours] = Source(disk.take(disk.prefix + part.name), part)
     check_shapes(files, encoder, sources)
     head, head_sources = prepare_head(disk, family, fields, config, sources)
-    notes = explain_rest(disk, family)
+    classifier, classifier_sources, trouble = prepare_classifier(disk, family, fields, config)
+    notes = (*trouble, *explain_rest(disk, family))
     fill(encoder, {ours: source.read(files, device, dtype) for ours, source in sources.items()})
     if head is not None:
         fill(head, {ours: source.read(files, device, dtype) for ours, source in head_sources.items()})
-    return LoadedWeights(encoder, head, notes)
+    if classifier is not None:
+        fill(classifier, {ours: source.read(files, device, dtype) for ours, source in classifier_sources.items()})
+        classifier.eval()
+    return LoadedWeights(encoder, head, notes, classifier)
 
 
 # --- the encoder -----------------------------------------------------------------------------------------------------
@@ -215,6 +222,32 @@ def names_of_head(disk: Disk, names: HeadNames, head: MLMHeadConfig) -> dict[str
     if not head.tied:
         found["table"] = names.table
     return found
+
+
+# --- classification head ---------------------------------------------------------------------------------------------
+
+
+def prepare_classifier(
+    disk: Disk, family: Family, fields: Fields, config: EncoderConfig
+) -> tuple[Classifier | None, dict[str, Source], tuple[str, ...]]:
+    """The unfilled classification head, the places of its weights, and a sentence if it cannot be read.
+
+    The encoder opens without it, so nothing here raises.
+    """
+    kind = kind_of_head(disk, family, fields)
+    if kind is None or kind not in family.classifiers:
+        return None, {}, ()
+    try:
+        head, places = unfilled_head(family.classifiers[kind], kind, fields, config)
+        full = {ours: name.replace("{encoder}", disk.prefix) for ours, name in places.items()}
+        for name in full.values():
+            if name not in disk:
+                raise LoadError(f"The checkpoint lacks the weight {name}.")
+        found = {ours: Source(disk.take(name), Part(name)) for ours, name in full.items()}
+        check_shapes(disk.files, head, found)
+    except LoadError as error:
+        return None, {}, (f"The encoder is open without its classification head. {error}",)
+    return head, found, ()
 
 
 def explain_rest(disk: Disk, family: Family) -> tuple[str, ...]:

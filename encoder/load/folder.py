@@ -44,6 +44,7 @@ def load_folder(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
         normalise=steps.normalise,
         max_embed_tokens=steps.max_tokens,
         mlm_head=read.mlm_head,
+        classifier=read.classifier,
         notes=(*read.notes, *steps.notes),
     )
 

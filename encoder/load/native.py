@@ -18,6 +18,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from encoder.classifier import Classifier, ClassifierConfig
 from encoder.config import EncoderConfig, Patches
 from encoder.errors import EncoderError, LoadError
 from encoder.load.families.family import MAX_LAYERS
@@ -31,6 +32,7 @@ from encoder.tokenizer import Tokenizer
 MODEL_TYPE = "encoderscope"
 FORMAT = 1
 HEAD = "mlm_head."
+CLASSIFIER = "classifier."
 DENSE = "dense.{}."
 #: The largest number of float16.
 FLOAT16_MAX = 65_504.0
@@ -113,6 +115,7 @@ def _write(model: TextEncoder, folder: Path, dtype: torch.dtype) -> None:
         "name": model.name,
         "encoder": dataclasses.asdict(model.config),
         "mlm_head": None if head is None else dataclasses.asdict(head.config),
+        "classifier": None if model.classifier is None else dataclasses.asdict(model.classifier.config),
         "pooling": model.pooling,
         "dense": [dataclasses.asdict(dense.config) for dense in model.dense],
         "normalise": model.normalise,
@@ -128,6 +131,8 @@ def _state(model: TextEncoder) -> dict[str, Tensor]:
     state = dict(model.encoder.state_dict())
     if model.mlm_head is not None:
         state |= prefixed(HEAD, model.mlm_head)
+    if model.classifier is not None:
+        state |= prefixed(CLASSIFIER, model.classifier)
     for index, dense in enumerate(model.dense):
         state |= prefixed(DENSE.format(index), dense)
     return state
@@ -174,9 +179,15 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
         encoder = Encoder(config)
         head = None if head_fields is None else MLMHead(config, from_fields(MLMHeadConfig, head_fields, "mlm_head"))
         dense = tuple(Dense(from_fields(DenseConfig, entry, "dense")) for entry in dense_fields)
+        named = fields.get("classifier")
+        classifier = None
+        if named is not None:
+            classifier = Classifier(config.d_model, from_fields(ClassifierConfig, named, "classifier"))
     modules: dict[str, nn.Module] = {"": encoder}
     if head is not None:
         modules[HEAD] = head
+    if classifier is not None:
+        modules[CLASSIFIER] = classifier
     modules |= {DENSE.format(index): module for index, module in enumerate(dense)}
     fill_strictly(modules, WeightFiles(folder), device, dtype)
     pooling = fields.get("pooling", "mean")
@@ -191,6 +202,7 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
         normalise=bool(fields.get("normalise", False)),
         max_embed_tokens=fields.get("max_embed_tokens"),
         mlm_head=head,
+        classifier=classifier,
     )
 
 

@@ -112,11 +112,12 @@ def sentences_of(gloss: str) -> list[str]:
     gloss = gloss.replace("`", "'")
     definition = " ".join(gloss.split('"', 1)[0].split()).rstrip("; ")
     examples = [" ".join(example.split()).strip("; ") for example in re.findall(r'"([^"]+)"', gloss)]
-    ended = [e if e[-1:] in ".?!" or _hash(e) % 2 else e + "." for e in examples]
+    ended = [e if e[-1:] in ".?!" or stable_number(e) % 2 else e + "." for e in examples]
     return [sentence for sentence in (definition, *ended) if sentence.count(" ") >= 1]
 
 
-def _hash(text: str) -> int:
+def stable_number(text: str) -> int:
+    """A number of 64 bits that depends on the text alone."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
@@ -146,7 +147,7 @@ def split(all_glosses: Iterable[str], one_in: int = HELD_OUT_ONE_IN) -> Corpus:
         found = sentences_of(gloss)
         if not found:
             continue
-        part = parts[_hash(found[0].lower()) % one_in == 0]
+        part = parts[stable_number(found[0].lower()) % one_in == 0]
         for sentence in found:
             key = sentence.lower().rstrip(".")
             if key not in seen:

@@ -16,6 +16,7 @@ OUTCOMES = {
     "similarity": "Similarity to a second sentence",
     "token": "Output vector of one token",
     "word": "Masked word",
+    "class": "Class of a classification head",
 }
 CLICKS = {"switch": "Switches it off", "open": "Opens it"}
 
@@ -54,5 +55,6 @@ class Params:
     token: Param[int | None] = whole_number(None, url="outcome_token")
     word: Param[str] = string(url="outcome_word")
     minus: Param[str] = string(url="outcome_minus")
+    label: Param[str] = string(url="outcome_class")
     scale: Param[str] = choice("log_odds", ("log_odds", "probability"), url="outcome_scale")
     click: Param[str] = choice("switch", CLICKS, url="effect_click")

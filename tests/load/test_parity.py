@@ -142,17 +142,13 @@ def test_masked_words_with_a_table_of_their_own(family: str, checkpoint: Callabl
 
 
 OTHER_HEADS = [
-    *((family, "ForSequenceClassification", "a classification head") for family in FAMILIES),
-    ("bert", "ForTokenClassification", "a classification head"),
     ("bert", "ForQuestionAnswering", "a question-answering head"),
     ("bert", "ForNextSentencePrediction", "a next-sentence head"),
     ("bert", "ForMultipleChoice", "a classification head"),
     ("distilbert", "ForQuestionAnswering", "a question-answering head"),
     ("electra", "ForPreTraining", "a head that finds replaced words"),
     ("electra", "ForMultipleChoice", "a multiple-choice head"),
-    ("modernbert", "ForTokenClassification", "a classification head"),
     ("modernbert", "ForQuestionAnswering", "a classification head"),
-    ("roberta", "ForTokenClassification", "a classification head"),
 ]
 
 

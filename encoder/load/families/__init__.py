@@ -5,12 +5,12 @@ from __future__ import annotations
 from encoder.load.families.albert import ALBERT
 from encoder.load.families.bert import BERT, ELECTRA, ROBERTA, ROBERTA_PRELAYERNORM
 from encoder.load.families.distilbert import DISTILBERT
-from encoder.load.families.family import Family, Fields, HeadNames, Part, unsupported
+from encoder.load.families.family import ClassifierNames, Family, Fields, HeadNames, Part, unsupported
 from encoder.load.families.modernbert import MODERNBERT
 from encoder.load.families.mpnet import MPNET
 from encoder.load.families.vit import VIT
 
-__all__ = ["FAMILIES", "Family", "Fields", "HeadNames", "Part", "family_of", "unsupported"]
+__all__ = ["FAMILIES", "ClassifierNames", "Family", "Fields", "HeadNames", "Part", "family_of", "unsupported"]
 
 FAMILIES: dict[str, Family] = {
     "albert": ALBERT,

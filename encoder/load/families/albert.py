@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from encoder.config import EncoderConfig
-from encoder.load.families.bert import EMBEDDING_NAMES, bert_fields
+from encoder.load.families.bert import EMBEDDING_NAMES, POOLED_CLASSIFIER, TAGGER, bert_fields
 from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, Family, Fields, HeadNames, both, unsupported
 from encoder.mlm import MLMHeadConfig
 
@@ -57,6 +59,7 @@ ALBERT = Family(
         bias=("predictions.decoder.bias", "predictions.bias"),
         table="predictions.decoder.weight",
     ),
+    classifiers={"sequence": dataclasses.replace(POOLED_CLASSIFIER, dense="{encoder}pooler"), "token": TAGGER},
     dropped=HEADS_DROPPED | {r"sop_classifier\.classifier\.(weight|bias)": "a head for the order of sentences"},
     renamed=OLD_NORMS,
 )

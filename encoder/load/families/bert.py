@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from encoder.config import EncoderConfig
-from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, Family, Fields, HeadNames, both
+from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, ClassifierNames, Family, Fields, HeadNames, both
 from encoder.mlm import MLMHeadConfig
 
 
@@ -84,6 +84,15 @@ LM_HEAD = HeadNames(
     table="lm_head.decoder.weight",
 )
 
+#: Every family tags tokens with one linear map, ModernBERT excepted.
+TAGGER = ClassifierNames()
+#: BERT's and ALBERT's classifier reads the pooler.
+POOLED_CLASSIFIER = ClassifierNames(dense="{encoder}pooler.dense", options=lambda fields: {"activation": "tanh"})
+#: RoBERTa's and MPNet's has a dense map of its own.
+DENSE_CLASSIFIER = ClassifierNames(
+    out="classifier.out_proj", dense="classifier.dense", options=lambda fields: {"activation": "tanh"}
+)
+
 BERT = Family(
     config=lambda fields: EncoderConfig(**bert_fields(fields)),
     names=BERT_NAMES,
@@ -95,6 +104,7 @@ BERT = Family(
         bias=("cls.predictions.decoder.bias", "cls.predictions.bias"),
         table="cls.predictions.decoder.weight",
     ),
+    classifiers={"sequence": POOLED_CLASSIFIER, "token": TAGGER},
     dropped=HEADS_DROPPED | {r"cls\.seq_relationship\.(weight|bias)": "a next-sentence head"},
     renamed=OLD_NORMS,
 )
@@ -105,6 +115,7 @@ ROBERTA = Family(
     names=BERT_NAMES,
     prefixes=("roberta.", ""),
     head=LM_HEAD,
+    classifiers={"sequence": DENSE_CLASSIFIER, "token": TAGGER},
     dropped=HEADS_DROPPED,
     renamed=OLD_NORMS,
 )
@@ -129,6 +140,11 @@ ELECTRA = Family(
         bias=("generator_lm_head.bias",),
         table="generator_lm_head.weight",
     ),
+    # The reference takes GELU here, whatever config.json says.
+    classifiers={
+        "sequence": dataclasses.replace(DENSE_CLASSIFIER, options=lambda fields: {"activation": "gelu"}),
+        "token": TAGGER,
+    },
     dropped=HEADS_DROPPED
     | {
         r"discriminator_predictions\.(dense|dense_prediction)\.(weight|bias)": "a head that finds replaced words",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from encoder.config import EncoderConfig
-from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, Family, Fields, HeadNames, both
+from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, ClassifierNames, Family, Fields, HeadNames, both
 from encoder.mlm import MLMHeadConfig
 
 #: config.json does not say it: all models have the same.
@@ -56,6 +56,10 @@ DISTILBERT = Family(
         bias=("vocab_projector.bias",),
         table="vocab_projector.weight",
     ),
-    dropped=HEADS_DROPPED | {r"pre_classifier\.(weight|bias)": "a classification head"},
+    classifiers={
+        "sequence": ClassifierNames(dense="pre_classifier", options=lambda fields: {"activation": "relu"}),
+        "token": ClassifierNames(),
+    },
+    dropped=HEADS_DROPPED,
     renamed=OLD_NORMS,
 )

@@ -136,19 +136,38 @@ class HeadNames:
 
 
 @dataclass(frozen=True)
+class ClassifierNames:
+    """A classification head on disk: its modules, "{encoder}" for the encoder's prefix.
+
+    out: the map to the classes; dense, norm: what comes before it, if anything does; options: config.json -> fields of
+    ClassifierConfig, such as the activation.
+    """
+
+    out: str = "classifier"
+    dense: str | None = None
+    norm: str | None = None
+    options: Callable[[Fields], dict[str, Any]] = lambda fields: {}
+
+    def modules(self, prefix: str) -> list[str]:
+        """The names of its modules on disk."""
+        return [name.replace("{encoder}", prefix) for name in (self.out, self.dense, self.norm) if name is not None]
+
+
+@dataclass(frozen=True)
 class Family:
     """A family of checkpoints.
 
     config: its config.json -> EncoderConfig; names: our parameter -> its name (or a Part of it) on disk; prefixes:
-    possible prefixes of those names; head: its masked-word head; dropped: pattern of a name -> what it is, for weights
-    outside the encoder ("" for those without a note); renamed: (pattern, replacement) for other spellings on disk;
-    images: whether it takes images and not text.
+    possible prefixes of those names; head: its masked-word head; classifiers: kind -> classification head;
+    dropped: pattern of a name -> what it is, for weights outside the encoder ("" for those without a note); renamed:
+    (pattern, replacement) for other spellings on disk; images: whether it takes images and not text.
     """
 
     config: Callable[[Fields], EncoderConfig]
     names: Mapping[str, str | Part]
     prefixes: tuple[str, ...] = ("",)
     head: HeadNames | None = None
+    classifiers: Mapping[str, ClassifierNames] = field(default_factory=dict)
     dropped: Mapping[str, str] = field(default_factory=dict)
     renamed: tuple[tuple[str, str], ...] = ()
     images: bool = False
@@ -173,7 +192,7 @@ OLD_NORMS = ((r"(.*LayerNorm)\.gamma", r"\1.weight"), (r"(.*LayerNorm)\.beta", r
 
 #: Heads of many families.
 HEADS_DROPPED = {
-    r"classifier\.(dense\.|out_proj\.)?(weight|bias)": "a classification head",
+    r"(pre_)?classifier\.[\w.]+": "a classification head",
     r"qa_outputs\.(weight|bias)": "a question-answering head",
     r"embeddings\.(position_ids|token_type_ids)": "",
 }

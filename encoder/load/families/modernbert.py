@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from encoder.config import EncoderConfig
-from encoder.load.families.family import Family, Fields, HeadNames, blocks, both, unsupported
+from encoder.load.families.family import ClassifierNames, Family, Fields, HeadNames, blocks, both, unsupported
 from encoder.mlm import MLMHeadConfig
 
 GLOBAL, LOCAL = "full_attention", "sliding_attention"
@@ -85,6 +85,24 @@ def modernbert_head(fields: Fields) -> MLMHeadConfig:
     )
 
 
+def classifier_options(fields: Fields) -> dict[str, Any]:
+    """ModernBERT's classifiers: the dense map and norm of the masked-word head."""
+    return {
+        "activation": fields.activation("classifier_activation"),
+        "dense_bias": fields.flag("classifier_bias", False),
+        "norm_eps": fields.number("norm_eps", 1e-5),
+        "norm_bias": fields.flag("norm_bias", False),
+    }
+
+
+def sequence_options(fields: Fields) -> dict[str, Any]:
+    """The same, with the pooling of a text's classifier."""
+    pooling = fields.get("classifier_pooling", "cls")
+    if pooling not in ("cls", "mean"):
+        raise unsupported("classifier_pooling", pooling, "choose cls or mean")
+    return {**classifier_options(fields), "pooling": pooling}
+
+
 MODERNBERT = Family(
     config=modernbert_config,
     names={
@@ -104,6 +122,10 @@ MODERNBERT = Family(
     head=HeadNames(
         config=modernbert_head, dense="head.dense", norm="head.norm", bias=("decoder.bias",), table="decoder.weight"
     ),
+    classifiers={
+        "sequence": ClassifierNames(dense="head.dense", norm="head.norm", options=sequence_options),
+        "token": ClassifierNames(dense="head.dense", norm="head.norm", options=classifier_options),
+    },
     # Its classifiers share the dense map and norm of the masked-word head.
     dropped={
         r"classifier\.(weight|bias)": "a classification head",

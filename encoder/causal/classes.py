@@ -1,0 +1,54 @@
+"""The outcome of a model with a classification head: one class, of the text or of one token.
+
+Shapes: n runs, T tokens, D d_model, C classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from encoder.causal.outcomes import Measure, Outcome, WordScale
+from encoder.classify import class_place, classifier_of
+from encoder.errors import EncoderError
+from encoder.text import Tokenized
+from encoder.text_encoder import TextEncoder
+
+
+@dataclass(frozen=True)
+class ClassProbability(Outcome):
+    """One class of the classification head. position: the token, for a head that tags tokens.
+
+    scale: "probability", or "log_odds", log(p / (1 - p)). A regression has no probability: its score is taken.
+    """
+
+    label: str
+    position: int | None = None
+    scale: WordScale = "probability"
+    code: ClassVar[str] = "class"
+
+    def on(self, model: TextEncoder, source: Tokenized, plain: Tensor) -> Measure:
+        head = classifier_of(model, "sequence" if self.position is None else "token")
+        place = class_place(head, self.label)
+        if self.scale not in ("log_odds", "probability"):
+            raise EncoderError(f"scale={self.scale!r} is unknown: choose log_odds or probability.")
+        if self.position is not None and not 0 <= self.position < len(plain):
+            raise EncoderError(f"No token {self.position} in this text: choose 0 to {len(plain) - 1}.")
+        if head.config.layer not in (None, model.config.n_layers):
+            raise EncoderError(
+                f"This head reads the input of layer {head.config.layer}, and an outcome is measured at the output: "
+                "choose a head that reads the output."
+            )
+
+        def measure(outputs: Tensor) -> Tensor:
+            mask = torch.ones(outputs.shape[:2], dtype=torch.bool, device=outputs.device)
+            logits = head(outputs, mask)  # [n, C], or [n, T, C] of tokens
+            logits = logits if self.position is None else logits[:, self.position]
+            if self.scale == "log_odds":
+                return head.log_odds(logits, place)
+            return head.probabilities(logits)[..., place]
+
+        return measure

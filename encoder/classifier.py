@@ -1,0 +1,97 @@
+"""Classifier: the head of a checkpoint that names classes, of a text or of each token.
+
+Shapes: N texts, T tokens, D d_model, C classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from encoder.config import ACTIVATIONS
+from encoder.errors import ConfigError
+from encoder.layers import activate
+from encoder.pooling import POOLINGS, Pooling, pool
+
+Kind = Literal["sequence", "token"]
+#: What makes probabilities of the logits; "none": they are scores, as of a regression.
+Scale = Literal["softmax", "sigmoid", "none"]
+HEAD_ACTIVATIONS = ("none", "tanh", *ACTIVATIONS)
+
+
+@dataclass(frozen=True)
+class ClassifierConfig:
+    """The differences between classification heads.
+
+    kind: classes of a text, or of each token; labels [C]: their names; pooling: the vector of a text; dense: whether a
+    linear map [D, D] comes first; activation: after it; norm: whether a LayerNorm follows; out_bias: whether the map to
+    the classes has a bias; scale: of the logits; layer: whose input the head reads, None for the encoder's output.
+    """
+
+    kind: Kind
+    labels: tuple[str, ...]
+    pooling: Pooling = "cls"
+    dense: bool = False
+    dense_bias: bool = True
+    activation: str = "none"
+    norm: bool = False
+    norm_eps: float = 1e-5
+    norm_bias: bool = True
+    out_bias: bool = True
+    scale: Scale = "softmax"
+    layer: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("kind", self.kind, get_args(Kind)), ("pooling", self.pooling, POOLINGS),
+            ("activation", self.activation, HEAD_ACTIVATIONS), ("scale", self.scale, get_args(Scale)),
+        ):  # fmt: skip
+            if value not in known:
+                raise ConfigError(f"{name}={value!r} is unknown: choose one of {', '.join(known)}.")
+        if not self.labels:
+            raise ConfigError("A classification head needs at least one label: name its classes.")
+        if self.layer is not None and self.layer < 0:
+            raise ConfigError(f"layer={self.layer} does not exist: choose 0 or more.")
+
+
+class Classifier(nn.Module):
+    """norm(act(x W + b)) U + c, of the pooled vector of a text or of each token's vector x."""
+
+    def __init__(self, d_model: int, config: ClassifierConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.dense = nn.Linear(d_model, d_model, bias=config.dense_bias) if config.dense else None
+        self.norm = nn.LayerNorm(d_model, eps=config.norm_eps, bias=config.norm_bias) if config.norm else None
+        self.out = nn.Linear(d_model, len(config.labels), bias=config.out_bias)
+
+    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        """vectors [N, T, D], mask [N, T] (True: a real token) -> logits [N, C], of tokens [N, T, C]."""
+        x = pool(vectors, mask, self.config.pooling) if self.config.kind == "sequence" else vectors
+        if self.dense is not None:
+            x = self.dense(x)
+        if self.config.activation == "tanh":
+            x = torch.tanh(x)
+        elif self.config.activation != "none":
+            x = activate(x, self.config.activation)
+        if self.norm is not None:
+            x = self.norm(x)
+        logits: Tensor = self.out(x)
+        return logits
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """logits [..., C] -> probabilities [..., C] in float32; scores stay as they are."""
+        logits = logits.float()
+        if self.config.scale == "none":
+            return logits
+        return logits.sigmoid() if self.config.scale == "sigmoid" else logits.softmax(dim=-1)
+
+    def log_odds(self, logits: Tensor, label: int) -> Tensor:
+        """log(p / (1 - p)) of one label, from logits [..., C] -> [...]; scores stay as they are."""
+        logits = logits.float()
+        if self.config.scale != "softmax":
+            return logits[..., label]
+        others = logits.index_fill(-1, torch.tensor([label], device=logits.device), -torch.inf)
+        return logits[..., label] - others.logsumexp(dim=-1)

@@ -1,0 +1,26 @@
+"""What the classification head of a model says: the classes of a text, the tags of its tokens, the entities in it.
+
+    model = encoder.load("folder/of/a/classifier")
+    prediction = classify.predict(model, model.trace("A great film."))
+    prediction.best, prediction.probabilities
+
+`heads` saves a head as one file and opens it again, beside any encoder of its width.
+"""
+
+from encoder.classify.heads import head_from_bytes, head_to_bytes, with_head
+from encoder.classify.predicted import (
+    Entity,
+    Prediction,
+    TokenTag,
+    class_place,
+    classifier_of,
+    entities,
+    predict,
+    tags,
+    vectors_before,
+)
+
+__all__ = [
+    "Entity", "Prediction", "TokenTag", "class_place", "classifier_of", "entities", "head_from_bytes", "head_to_bytes",
+    "predict", "tags", "vectors_before", "with_head",
+]  # fmt: skip

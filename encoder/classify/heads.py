@@ -1,0 +1,80 @@
+"""A classification head as one safetensors file: its weights, and its labels and options in the header."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import torch
+
+from encoder.classifier import Classifier, ClassifierConfig
+from encoder.errors import ConfigError, EncoderError
+from encoder.text_encoder import TextEncoder
+
+FORMAT = "encoderscope head 1"
+
+
+def head_to_bytes(head: Classifier, model: str = "") -> bytes:
+    """The file. model: the name of the model whose vectors the head reads."""
+    from safetensors.torch import save
+
+    about = {"format": FORMAT, "model": model, "head": json.dumps(dataclasses.asdict(head.config))}
+    weights = {name: value.detach().cpu().float().contiguous() for name, value in head.state_dict().items()}
+    content: bytes = save(weights, about)
+    return content
+
+
+def head_from_bytes(data: bytes) -> tuple[Classifier, str]:
+    """The head, and the name of its model. Raises EncoderError for a damaged file, or a file of another kind."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        weights = load(data)
+        length = int.from_bytes(data[:8], "little")
+        about = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+    except (SafetensorError, ValueError, AttributeError) as error:
+        raise EncoderError(f"This file is no readable safetensors file ({error}): save the head again.") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise EncoderError("This file is no head of Encoderscope: choose the file that the page Probes saved.")
+    try:
+        config = _config(json.loads(about["head"]))
+        shape = tuple(weights["out.weight"].shape)
+        if len(shape) != 2 or shape[0] != len(config.labels):
+            raise ValueError(f"{len(config.labels)} labels for weights of shape {shape}")
+        head = Classifier(shape[1], config)
+        head.load_state_dict(weights)
+    except (ConfigError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise EncoderError(f"This head does not fit together ({error}): save it again.") from None
+    return head.eval(), str(about.get("model", ""))
+
+
+def _config(fields: dict[str, Any]) -> ClassifierConfig:
+    return ClassifierConfig(**fields | {"labels": tuple(str(label) for label in fields["labels"])})
+
+
+def with_head(model: TextEncoder, head: Classifier) -> TextEncoder:
+    """The model with this head in place of its own. Raises EncoderError where the head does not fit."""
+    width = head.out.weight.shape[1]
+    if width != model.config.d_model:
+        raise EncoderError(
+            f"This head takes vectors of {width} numbers, and those of {model.name} have {model.config.d_model}: "
+            "choose the model that it was trained on."
+        )
+    layer = head.config.layer
+    if layer is not None and layer > model.config.n_layers:
+        raise EncoderError(f"This head reads layer {layer}, and {model.name} has {model.config.n_layers} layers.")
+    placed = Classifier(width, head.config)
+    placed.load_state_dict(head.state_dict())
+    placed = placed.to(device=model.device, dtype=model.encoder.dtype).eval()
+    return dataclasses.replace(model, classifier=placed)
+
+
+def linear_head(weight: torch.Tensor, bias: torch.Tensor, config: ClassifierConfig) -> Classifier:
+    """A head of one linear map: weight [C, D], bias [C]."""
+    head = Classifier(weight.shape[1], config)
+    with torch.no_grad():
+        head.out.weight.copy_(weight)
+        head.out.bias.copy_(bias)
+    return head.eval()

@@ -1,0 +1,174 @@
+"""Predictions of a classification head: of a text, of its tokens, and the entities that tagged tokens make.
+
+Shapes: T tokens, D d_model, C classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from encoder.classifier import Classifier, Kind
+from encoder.errors import EncoderError
+from encoder.text_encoder import TextEncoder
+from encoder.trace import Trace
+
+#: Prefixes of tags: begin, inside, end or last, a single word. "O" is outside of every entity.
+BEGINS, GOES_ON = ("B-", "S-", "U-"), ("I-", "E-", "L-")
+OUTSIDE = "O"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Classes of a text. labels, logits, probabilities: C each, in the head's order.
+
+    probabilities: they sum to 1, or stand for themselves (several labels at once); a regression's are its scores.
+    """
+
+    labels: tuple[str, ...]
+    logits: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    @property
+    def best(self) -> str:
+        """The label of the largest logit."""
+        return self.labels[max(range(len(self.labels)), key=self.logits.__getitem__)]
+
+    def of(self, label: str) -> float:
+        """The probability of a label."""
+        return self.probabilities[self.labels.index(label)]
+
+
+@dataclass(frozen=True)
+class TokenTag:
+    """The most probable label of one token."""
+
+    position: int
+    label: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Entity:
+    """Words with one label. positions: of their tokens; start, end: characters of the text (side 0) or of its pair (1);
+    probability: the lowest of its words.
+    """
+
+    label: str
+    positions: tuple[int, ...]
+    start: int
+    end: int
+    side: int
+    probability: float
+
+
+def classifier_of(model: TextEncoder, kind: Kind | None = None) -> Classifier:
+    """The model's head. Raises EncoderError if it has none, or one of another kind."""
+    head = model.classifier
+    if head is None:
+        raise EncoderError(
+            f"{model.name} has no classification head: choose a checkpoint that was saved with one, or open a probe's."
+        )
+    if kind is not None and head.config.kind != kind:
+        what = {"sequence": "classifies texts", "token": "tags tokens"}
+        raise EncoderError(f"The head of {model.name} {what[head.config.kind]}: choose a model that {what[kind]}.")
+    return head
+
+
+def class_place(head: Classifier, label: str) -> int:
+    """The place of a label. Raises EncoderError for a label that the head does not have."""
+    if label not in head.config.labels:
+        some = ", ".join(head.config.labels[:8]) + (" …" if len(head.config.labels) > 8 else "")
+        raise EncoderError(f"The head has no class {label!r}: choose one of {some}.")
+    return head.config.labels.index(label)
+
+
+def vectors_before(trace: Trace, layer: int | None) -> Tensor:
+    """[T, D]: the residual stream that enters a layer; the output for None and for the number of layers.
+
+    Raises EncoderError for a layer that the model does not have.
+    """
+    n_layers = trace.config.n_layers
+    if layer is None or layer == n_layers:
+        return trace.output
+    if not 0 <= layer < n_layers:
+        raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}, which is the output.")
+    return trace.values["embedding" if layer == 0 else f"layers.{layer - 1}.after_ffn"]
+
+
+@torch.no_grad()
+def _logits(model: TextEncoder, trace: Trace, kind: Kind) -> tuple[Classifier, Tensor]:
+    head = classifier_of(model, kind)
+    vectors = vectors_before(trace, head.config.layer).unsqueeze(0)
+    return head, head(vectors, trace.mask.unsqueeze(0))[0]
+
+
+def predict(model: TextEncoder, trace: Trace) -> Prediction:
+    """The classes of a traced text. Raises EncoderError for a model without a head for texts."""
+    head, logits = _logits(model, trace, "sequence")
+    return Prediction(head.config.labels, tuple(logits.float().tolist()), tuple(head.probabilities(logits).tolist()))
+
+
+def tags(model: TextEncoder, trace: Trace) -> tuple[TokenTag, ...]:
+    """The most probable label of every real token. Raises EncoderError for a model without a head for tokens."""
+    head, logits = _logits(model, trace, "token")
+    best, places = head.probabilities(logits[: trace.n_real]).max(dim=-1)
+    labels = head.config.labels
+    return tuple(
+        TokenTag(position, labels[place], probability)
+        for position, (place, probability) in enumerate(zip(places.tolist(), best.tolist(), strict=True))
+    )
+
+
+def entities(model: TextEncoder, trace: Trace) -> tuple[Entity, ...]:
+    """The labelled words of a text, in its order. The label of a word is that of its first token.
+
+    Tags with prefixes (B- I- E- S-, or B- I- L- U-) join words to one entity; a label without prefix is a word's own.
+    Words tagged O are left out.
+    """
+    found: list[Entity] = []
+    joins = False  # whether the word before belongs to the last entity
+    for word in _words(trace, tags(model, trace)):
+        tag = word.label
+        if tag == OUTSIDE:
+            joins = False
+            continue
+        prefixed = tag[:2] in BEGINS + GOES_ON
+        label = tag[2:] if prefixed else tag
+        if joins and tag[:2] in GOES_ON and found[-1].label == label and found[-1].side == word.side:
+            last = found.pop()
+            word = Entity(
+                label, last.positions + word.positions, last.start, word.end, word.side,
+                min(last.probability, word.probability),
+            )  # fmt: skip
+        else:
+            word = Entity(label, word.positions, word.start, word.end, word.side, word.probability)
+        found.append(word)
+        joins = prefixed
+    return tuple(found)
+
+
+def _words(trace: Trace, tagged: Iterable[TokenTag]) -> list[Entity]:
+    """Each word as an entity of its own, whose label is its first token's tag."""
+    source = trace.source
+    assert source is not None
+    found: list[Entity] = []
+    word = -1
+    for tag in tagged:
+        index = source.words[tag.position]
+        if index < 0:
+            continue
+        start, end = source.offsets[tag.position]
+        if index == word:
+            last = found[-1]
+            found[-1] = Entity(
+                last.label, (*last.positions, tag.position), last.start, end, last.side, last.probability
+            )
+        else:
+            side = source.segments[tag.position]
+            found.append(Entity(tag.label, (tag.position,), start, end, side, tag.probability))
+        word = index
+    return found

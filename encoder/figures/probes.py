@@ -1,0 +1,77 @@
+"""Probes as curves: accuracy over the layers, with intervals and the control task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import margin, neutral_layout, plain_axis
+from encoder.figures.traces import LEGEND, curve
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeCurve:
+    """name: of the curve; accuracy, low, high, control: [L + 1] each."""
+
+    name: str
+    accuracy: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    control: np.ndarray
+
+
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
+
+
+def layer_names(n_layers: int) -> list[str]:
+    """The names of the places that probes read: the input of each layer, then the output."""
+    return [f"before L{layer}" for layer in range(n_layers)] + ["output"]
+
+
+def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[int, int] | None = None) -> go.Figure:
+    """Accuracy over the layers; bars: the 95 % interval; dotted: the control task; dashed: always the largest class.
+
+    selected: (curve, layer), which is circled. Curves of models with other depths share the axis of the deepest.
+    """
+    n_layers = max(len(one.accuracy) for one in curves) - 1
+    figure = go.Figure(layout=neutral_layout(margin=margin(64, right=12)))
+    for place, one in enumerate(curves):
+        shade = colour.SERIES[place % len(colour.SERIES)]
+        x = np.arange(len(one.accuracy), dtype=np.int32)
+        drawn = curve(
+            x, one.accuracy, one.name, shade, f"{one.name}, %{{x}}: %{{y:.3f}}",
+            symbol=SYMBOLS[place % len(SYMBOLS)], size=9,
+        )  # fmt: skip
+        drawn.error_y = {
+            "type": "data", "symmetric": False, "array": one.high - one.accuracy, "arrayminus": one.accuracy - one.low,
+            "thickness": 1, "width": 3,
+        }  # fmt: skip
+        figure.add_trace(drawn)
+    for place, one in enumerate(curves):
+        shade = colour.SERIES[place % len(colour.SERIES)]
+        hover = f"{one.name}, control task, %{{x}}: %{{y:.3f}}"
+        drawn = curve(np.arange(len(one.control), dtype=np.int32), one.control, "", shade, hover, size=4, dash="dot")
+        figure.add_trace(drawn.update(showlegend=False))
+    figure.add_hline(
+        y=majority, line={"color": colour.NEUTRAL, "dash": "dash", "width": 1},
+        annotation={"text": "always the largest class", "font": {"size": 11}, "yanchor": "top"},
+        annotation_position="bottom right",
+    )  # fmt: skip
+    if selected is not None:
+        place, layer = selected
+        figure.add_scatter(
+            x=[layer], y=[curves[place].accuracy[layer]], mode="markers", showlegend=False, hoverinfo="skip",
+            marker={"size": 18, "color": "rgba(0,0,0,0)", "line": {"width": 2, "color": colour.EMPHASIS}},
+        )  # fmt: skip
+    names = layer_names(n_layers)
+    names[-1] = "output" if len({len(one.accuracy) for one in curves}) == 1 else "last output"
+    figure.update_layout(
+        xaxis=plain_axis("") | {"tickvals": list(range(n_layers + 1)), "ticktext": names, "tickangle": 0},
+        yaxis=plain_axis("accuracy on held-out texts") | {"range": [0, 1.02]},
+        legend=LEGEND | {"y": 1.02, "traceorder": "normal"},
+    )
+    return figure

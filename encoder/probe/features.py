@@ -1,0 +1,117 @@
+"""What probes read: the vectors of each text before every layer and at the output, pooled in several ways.
+
+Shapes: N texts, B texts of a batch, T tokens, L layers, D d_model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from encoder.capture import record
+from encoder.device import explain_out_of_memory
+from encoder.errors import EncoderError
+from encoder.measure.sized import Sized
+from encoder.pooling import pool
+from encoder.probe.tasks import Task
+from encoder.text import Batch, Tokenized
+from encoder.text_encoder import TextEncoder
+
+View = Literal["mean", "cls", "max", "token"]
+#: How the vectors of a text become one.
+VIEWS: dict[View, str] = {"token": "One token", "mean": "Mean", "cls": "[CLS]", "max": "Maximum"}
+BATCH = 32
+#: Tokens of a text that are read.
+MOST_TOKENS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Features(Sized):
+    """vectors: view -> float32 [L + 1, N, D], row l the residual stream that enters layer l, row L the output.
+
+    model: the name of the model; n_layers: L.
+    """
+
+    vectors: dict[View, np.ndarray]
+    model: str
+    n_layers: int
+
+
+def extract(model: TextEncoder, task: Task) -> Features:
+    """`iter_extract` without its progress."""
+    work = iter_extract(model, task)
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            found: Features = end.value
+            return found
+
+
+def iter_extract(model: TextEncoder, task: Task) -> Generator[float, None, Features]:
+    """Run all texts, those of similar length together; yields the share that is done after each batch.
+
+    "token" is the first token of the marked word, or of the first word. "cls" is the text's first token.
+    """
+    n_layers = model.config.n_layers
+    shape = (n_layers + 1, len(task), model.config.d_model)
+    vectors: dict[View, np.ndarray] = {view: np.empty(shape, dtype=np.float32) for view in VIEWS}
+    done = 0
+    for places, sentences, batch, streams in _runs(model, task):
+        mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
+        marked = [_marked(task, place, one) for place, one in zip(places, sentences, strict=True)]
+        rows = torch.arange(len(places), device=mask.device)
+        for layer, stream in enumerate(streams):
+            for view in VIEWS:
+                pooled = stream[rows, marked] if view == "token" else pool(stream, mask, view)
+                vectors[view][layer, places] = pooled.cpu().numpy()
+        done += len(places)
+        yield done / len(task)
+    return Features(vectors, model.name, n_layers)
+
+
+def iter_token_vectors(model: TextEncoder, task: Task, layer: int) -> Generator[float, None, list[np.ndarray]]:
+    """The vectors of every text's tokens before one layer: N arrays float32 [T, D]; yields as `iter_extract`."""
+    found: list[np.ndarray | None] = [None] * len(task)
+    done = 0
+    for places, sentences, _, streams in _runs(model, task):
+        for row, (place, sentence) in enumerate(zip(places, sentences, strict=True)):
+            found[place] = streams[layer][row, : len(sentence)].cpu().numpy().copy()
+        done += len(places)
+        yield done / len(task)
+    return [vectors for vectors in found if vectors is not None]
+
+
+def _runs(
+    model: TextEncoder, task: Task
+) -> Generator[tuple[list[int], list[Tokenized], Batch, list[Tensor]], None, None]:
+    """Batches: places of the texts, their tokens, the padded batch, and L + 1 streams float32 [B, T, D]."""
+    if not len(task):
+        raise EncoderError("There are no texts: give at least one.")
+    limit = min(MOST_TOKENS, model.config.max_tokens)
+    tokens = [model.tokenize(text, max_tokens=limit) for text in task.texts]
+    order = sorted(range(len(task)), key=lambda place: len(tokens[place]))
+    names = ["embedding", *(f"layers.{layer}.after_ffn" for layer in range(model.config.n_layers - 1)), "output"]
+    for first in range(0, len(order), BATCH):
+        places = order[first : first + BATCH]
+        sentences = [tokens[place] for place in places]
+        batch = model.tokenizer.batch(sentences, model.device)
+        with explain_out_of_memory(model.device, batch.ids.numel()), record() as recorder, torch.no_grad():
+            model.encoder(batch.ids, batch.mask, batch.segments)
+        yield places, sentences, batch, [recorder.values[name].float() for name in names]
+
+
+def _marked(task: Task, place: int, sentence: Tokenized) -> int:
+    """The first token of the marked word, of the first word without one, or 0 in a text without words."""
+    start, end = (0, len(task.texts[place])) if task.spans is None else task.spans[place]
+    inside = (
+        position
+        for position, (first, last) in enumerate(sentence.offsets)
+        if not sentence.special[position] and first < end and last > start
+    )
+    return next(inside, 0)

@@ -1,0 +1,159 @@
+"""Texts with a label each, bundled or from a file of two columns, and their control task.
+
+Shapes: N texts.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import numpy as np
+
+from encoder.errors import EncoderError
+
+#: Names of the two columns, the first that a file has; without any, the first two columns are text and label.
+TEXT_COLUMNS = ("text", "sentence", "gloss")
+LABEL_COLUMNS = ("label", "class", "category", "tag")
+WORD_COLUMNS = ("word", "token")
+#: A class with fewer texts cannot be in every fold.
+FEWEST = 5
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Task:
+    """texts, labels: N each; spans: (start, end) characters of the word that a label belongs to, None: of the text."""
+
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...] | None = None
+    title: str = ""
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels, each once, in alphabetical order."""
+        return tuple(sorted(set(self.labels)))
+
+    @property
+    def majority(self) -> float:
+        """The accuracy of always naming the most frequent label."""
+        return max(Counter(self.labels).values()) / len(self)
+
+    def words(self) -> tuple[str, ...]:
+        """The word of each text that its control label depends on: the marked one, or the first, in lower case."""
+        if self.spans is not None:
+            return tuple(text[a:b].lower() for text, (a, b) in zip(self.texts, self.spans, strict=True))
+        found = (_WORD.search(text) for text in self.texts)
+        return tuple("" if word is None else word.group().lower() for word in found)
+
+
+def control_labels(task: Task, seed: int = 0) -> tuple[str, ...]:
+    """Labels that depend on nothing but the word: every word draws one, as often as the task has it.
+
+    The control task of Hewitt and Liang (2019). A probe that does well there learns words by heart. They use it for
+    words; for texts without a marked word, the first word stands in.
+    """
+    classes, counts = zip(*sorted(Counter(task.labels).items()), strict=True)
+    shares = np.array(counts) / len(task)
+    draw = np.random.default_rng(seed)
+    of_word = {word: classes[draw.choice(len(classes), p=shares)] for word in sorted(set(task.words()))}
+    return tuple(of_word[word] for word in task.words())
+
+
+@dataclass(frozen=True)
+class ReadTask:
+    """A task from a file; problems: a sentence for each line that was left out."""
+
+    task: Task
+    problems: tuple[str, ...]
+
+
+def read_task(data: bytes, name: str, *, most: int = 10_000, characters: int = 2_000) -> ReadTask:
+    """A CSV or TSV file with a text and a label a row, and on request a third column with a word of the text.
+
+    most: rows that are read; characters: of one text. Raises EncoderError for another format, and for fewer than two
+    classes with at least FEWEST texts.
+    """
+    suffix = PurePath(name).suffix.lower()
+    if suffix not in (".csv", ".tsv"):
+        raise EncoderError(f"{name} has no known format: choose a file that ends in .csv or .tsv.")
+    content = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    reader = csv.reader(io.StringIO(content, newline=""), delimiter="\t" if suffix == ".tsv" else ",", strict=True)
+    columns: tuple[int, int, int | None] = (0, 1, None)
+    rows: dict[str, tuple[str, tuple[int, int]]] = {}
+    problems: list[str] = []
+    is_first = True
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            break
+        except csv.Error as error:
+            problems.append(f"Line {reader.line_num:,}: {error}.")
+            continue
+        header = _header(row) if is_first else None
+        is_first = False
+        if header is not None:
+            columns = header
+            continue
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(rows) == most:
+            problems.append(f"Line {reader.line_num:,}: this and all later ones are left out; the limit is {most:,}.")
+            break
+        try:
+            text, label, span = _row(row, columns, characters)
+            if text in rows:
+                raise ValueError("this text came before")
+            rows[text] = (label, span)
+        except ValueError as error:
+            problems.append(f"Line {reader.line_num:,}: {error}.")
+    counts = Counter(label for label, _ in rows.values())
+    rare = sorted(label for label, count in counts.items() if count < FEWEST)
+    problems += [f"Class “{label}”: {counts[label]} texts, and a class needs {FEWEST}." for label in rare]
+    kept = {text: row for text, row in rows.items() if counts[row[0]] >= FEWEST}
+    if len(counts) - len(rare) < 2:
+        why = f" {problems[0]}" if problems else ""
+        raise EncoderError(f"{name} needs two classes with at least {FEWEST} texts each.{why} Add more rows.")
+    spans = None if columns[2] is None else tuple(span for _, span in kept.values())
+    return ReadTask(Task(tuple(kept), tuple(label for label, _ in kept.values()), spans, name), tuple(problems))
+
+
+def _header(row: list[str]) -> tuple[int, int, int | None] | None:
+    """The places of text, label and word; None if this row names no columns."""
+    names = [cell.strip().lower() for cell in row]
+
+    def place(known: tuple[str, ...]) -> int | None:
+        return next((names.index(name) for name in known if name in names), None)
+
+    text, label = place(TEXT_COLUMNS), place(LABEL_COLUMNS)
+    return None if text is None or label is None else (text, label, place(WORD_COLUMNS))
+
+
+def _row(row: list[str], columns: tuple[int, int, int | None], characters: int) -> tuple[str, str, tuple[int, int]]:
+    """Text, label and span. ValueError says what is wrong."""
+    wanted = [place for place in columns if place is not None]
+    if len(row) <= max(wanted):
+        raise ValueError(f"it has {len(row)} columns, and {max(wanted) + 1} are needed")
+    cells = [row[place].strip() for place in wanted]
+    if any("\udc80" <= character <= "\udcff" for cell in cells for character in cell):
+        raise ValueError("not UTF-8")
+    text, label, *word = cells
+    if not text or not label:
+        raise ValueError("its text or its label is empty")
+    if len(text) > characters:
+        raise ValueError(f"{len(text):,} characters, and the limit is {characters:,}")
+    if not word:
+        return text, label, (-1, -1)
+    found = re.search(rf"(?<!\w){re.escape(word[0])}(?!\w)", text) if word[0] else None
+    if found is None:
+        raise ValueError(f"its text has no word “{word[0][:40]}”")
+    return text, label, found.span()

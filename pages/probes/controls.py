@@ -1,0 +1,81 @@
+"""The widgets of the page “Probes”: the task, the vectors and the models."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from encoder import probe
+from encoder.probe import Task
+from pages.core import cache, model_access
+from pages.core.lazy import expander, popover
+from pages.core.markdown import plain
+from pages.core.view import View, ViewParams, state
+from pages.probes.params import BESIDE, TASKS, VIEWS, Params
+from pages.probes.work import Subject
+
+TITLES = {**probe.TITLES, "file": "Your file"}
+HELP = {
+    "word_pos": "Words that are several parts of speech, such as “light”. Only the sentence tells which.",
+    "pos": "Is the explained word a noun, a verb, an adjective or an adverb?",
+    "lexname": "WordNet sorts its entries into 45 files, such as noun.animal and verb.motion.",
+}
+#: Rows of a file: on one's own machine, and on a shared server, where each visitor's vectors take memory.
+ROWS, SHARED_ROWS = 10_000, 2_000
+FILE_MB = 10
+#: Sentences about broken lines that the page lists.
+LISTED = 50
+
+
+def task() -> Task | None:
+    """The widgets of the task, and the task; None while a file is missing. Raises EncoderError for a file."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        name = state.bound(
+            st.selectbox, Params.task, "Task", list(TASKS), format_func=TITLES.get, width=390,
+            help="  \n".join(f"**{probe.TITLES[one]}**: {words}" for one, words in HELP.items())
+            + "  \nTexts and labels: WordNet 3.0, Princeton University.",
+        )  # fmt: skip
+        state.bound(
+            st.pills, Params.views, "Vectors", options=list(VIEWS), format_func=VIEWS.get, selection_mode="multi",
+            help="One token: the marked word, or the first word of a text. The others pool all tokens of the text.",
+        )  # fmt: skip
+        options = popover("Models", "probe-models", icon=":material/add:")
+        if options is not None:
+            with options:
+                state.bound(
+                    st.pills, Params.beside, "Beside the sidebar’s model", options=list(BESIDE),
+                    format_func=BESIDE.get, selection_mode="multi",
+                )  # fmt: skip
+    if not state.get(Params.views):
+        state.put(Params.views, Params.views.default)
+    return _file() if name == "file" else probe.bundled(name)
+
+
+def _file() -> Task | None:
+    own = model_access.for_one_person()
+    given = st.file_uploader(
+        "CSV or TSV with the columns text and label. With a third column, word, the label belongs to that word.",
+        type=["csv", "tsv"], max_upload_size=FILE_MB, key="probes:file",
+    )  # fmt: skip
+    st.caption("The file stays in the server's memory, for your session alone.")
+    if given is None:
+        return None
+    read = probe.read_task(given.getvalue(), given.name, most=ROWS if own else SHARED_ROWS)
+    if read.problems:
+        st.warning(f"Left out: {len(read.problems):,}. The others are used.", icon=":material/rule:")
+        part = expander("What was left out", "probes-problems")
+        if part is not None:
+            more = len(read.problems) - LISTED
+            lines = [f"- {plain(problem)}" for problem in read.problems[:LISTED]]
+            part.markdown("\n".join(lines + ([f"- and {more:,} more"] if more > 0 else [])))
+    return read.task
+
+
+def subjects(view: View) -> list[Subject]:
+    """The sidebar's model, then the others."""
+    chosen = state.get(Params.beside)
+    first = Subject(view.model.of_model, view.loaded.name)
+    if not chosen:
+        return [first]
+    own = state.read(ViewParams)
+    others = [Subject(cache.ModelKey(source=name, device=own.device, dtype=own.dtype), BESIDE[name]) for name in chosen]
+    return [first, *(one for one in others if one.key != first.key)]

@@ -1,0 +1,77 @@
+"""A probe as a classification head: train, save, open again."""
+
+from __future__ import annotations
+
+import hashlib
+
+import streamlit as st
+
+from encoder import classify
+from encoder.errors import EncoderError
+from encoder.figures.probes import layer_names
+from encoder.probe import Task
+from pages.core import opened_head, prediction
+from pages.core.export import file_name
+from pages.core.lazy import expander
+from pages.core.markdown import plain
+from pages.core.view import View
+from pages.probes import work
+from pages.probes.params import VIEWS
+from pages.probes.work import Subject
+
+#: Bytes of a file with a head: room for 10,000 classes of 1,024 numbers.
+HEAD_MB = 50
+
+
+def save(view: View, task: Task, pooled: str, layer: int, subject: Subject) -> None:
+    """Train the selected probe on all texts, use it here, and offer its file."""
+    if subject.key != view.model.of_model:
+        st.info("Choose this model in the sidebar first.", icon=":material/info:")
+        return
+    found = work.head(view, task, pooled, layer)
+    if found is None:
+        return
+    where = layer_names(view.loaded.config.n_layers)[layer]
+    reads = "tags each token" if pooled == "token" else "classifies texts"
+    st.markdown(f"This head {reads}. It reads: {VIEWS[pooled]}, {where}. Classes: {len(found.config.labels)}.")
+    with st.container(horizontal=True):
+        st.button(
+            "Use it with your sentence", icon=":material/label:", key="probes:use", type="primary",
+            on_click=opened_head.put, args=(found, view.loaded.name, f"Probe: {task.title}"),
+        )  # fmt: skip
+        st.download_button(
+            "Weights (safetensors)", lambda: classify.head_to_bytes(found, view.loaded.name),
+            f"{file_name(f'probe-{pooled}-{where}-{view.loaded.name}')}.safetensors", "application/octet-stream",
+            key="probes:weights", on_click="ignore", icon=":material/download:",
+        )  # fmt: skip
+
+
+def opened(view: View) -> None:
+    """What the model's head, or the opened one, says about the sidebar's sentence; the upload of a saved head."""
+    model = opened_head.model_of(view)
+    if model.classifier is not None:
+        st.header("Your sentence, classified", anchor=False)
+        prediction.draw(view)
+        if opened_head.name():
+            st.button("Close this head", icon=":material/close:", key="probes:close", on_click=opened_head.drop)
+    part = expander("Open a saved head", "probes-open")
+    if part is None:
+        return
+    with part:
+        given = st.file_uploader(
+            "A head that this page saved", type=["safetensors"], max_upload_size=HEAD_MB, key="probes:head"
+        )
+        if given is None:
+            return
+        data = given.getvalue()
+        digest = hashlib.sha256(data).hexdigest()
+        if st.session_state.get("probes:opened") != digest:
+            try:
+                found, made_with = classify.head_from_bytes(data)
+                classify.with_head(view.loaded, found)
+            except EncoderError as error:
+                st.error(plain(str(error)), icon=":material/error:")
+                return
+            st.session_state["probes:opened"] = digest
+            opened_head.put(found, made_with, given.name)
+            st.rerun()

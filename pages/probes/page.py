@@ -1,0 +1,211 @@
+"""Probes: at which layer can a linear classifier read a label off the vectors?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from encoder.errors import EncoderError, OutOfMemory
+from encoder.figures.probes import ProbeCurve, layer_names, probe_curves
+from encoder.probe import Curve, Task
+from pages.components import on_click, plot
+from pages.components.events import PlotEvent
+from pages.core import answer
+from pages.core.export import export_panel, title
+from pages.core.formulas import number
+from pages.core.frame import current_view, heading
+from pages.core.lazy import expander
+from pages.core.links import next_page
+from pages.core.view import View, state
+from pages.probes import controls, head, work
+from pages.probes.params import VIEWS, Params
+from pages.probes.work import Subject
+
+Curves = dict[tuple[Subject, str], Curve]
+
+
+def main(view: View) -> None:
+    heading()
+    st.markdown(
+        "You see how well a linear classifier, a probe, reads a label off the vectors of each layer.  \n"
+        "Look for the layer where the accuracy is largest, and for a solid curve far above its dotted one.  \n"
+        "A label that a probe can read is in the vectors. That does not show that the model uses it."
+    )
+    task = None
+    try:
+        task = controls.task()
+        if task is None:
+            st.info("Choose a file to begin.", icon=":material/upload_file:")
+        else:
+            _about(task)
+            subjects = controls.subjects(view)
+            found = work.curves(subjects, task, state.get(Params.views))
+            if found is not None:
+                show(view, task, subjects, found)
+    except OutOfMemory:
+        raise
+    except EncoderError as error:
+        st.error(str(error), icon=":material/error:")
+    head.opened(view)
+    next_page("search", "Search")
+
+
+def _about(task: Task) -> None:
+    """The size of the task in one line."""
+    st.caption(
+        f"Texts: {len(task):,}. Classes: {len(task.classes)}. Always the largest class: {task.majority:.1%} right. "
+        "Each text is predicted by a probe that did not train on it (5 folds)."
+    )
+
+
+def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None:
+    """The answer, the curves, the selected probe and the exports."""
+    names = list(found)
+    place, layer = _selected(names, found)
+    with answer.area():
+        _answer(task, names[place], found[names[place]], layer)
+        plot(
+            probe_curves([_drawn(one, found[one], subjects) for one in names], task.majority, (place, layer)),
+            key="probe-curves",
+            alt="Accuracy of a linear probe over the layers, one curve for each vector, with the control task dotted.",
+            height=380,
+            on_event=on_click(point=lambda event: _select(event, names)),
+        )
+    st.caption(
+        "Bars: 95 % interval over the texts. Dotted: the control task, where each word has a random label, so only a "
+        "probe that learns words by heart does well (Hewitt and Liang 2019)."
+    )
+    part = expander("What one can conclude, and what not", "probes-limits")
+    if part is not None:
+        part.markdown(LIMITS)
+    part = expander("Which pooling is best for this task?", "probes-poolings")
+    if part is not None:
+        with part:
+            _poolings(view, task, layer)
+    part = expander("Use this probe as a classification head", "probes-head")
+    if part is not None:
+        with part:
+            subject, pooled = names[place]
+            head.save(view, task, pooled, layer, subject)
+    _export(view, task, found)
+
+
+LIMITS = """
+- A probe shows which information is linearly readable. Whether the model uses it is a question for *Interventions*.
+- Selectivity is accuracy minus control accuracy. A high accuracy with a low selectivity may be memory of words.
+- For a task whose label belongs to a whole text, the control label depends on the text's first word.
+- The interval treats texts as independent and the folds as fixed. Small differences between layers mean little.
+- The twins were trained on WordNet's text, without these labels. MiniLM was not trained on them either, as far as its
+  authors' list of training data says.
+- All probes have the same penalty (L2). Another one moves all curves.
+"""
+
+
+def _drawn(name: tuple[Subject, str], found: Curve, subjects: list[Subject]) -> ProbeCurve:
+    subject, view = name
+    label = VIEWS[view] if len(subjects) == 1 else f"{subject.name}, {VIEWS[view]}"
+    low, high = found.interval.T
+    return ProbeCurve(label, found.accuracy, low, high, found.control)
+
+
+def _selected(names: list[tuple[Subject, str]], found: Curves) -> tuple[int, int]:
+    """(curve, layer): what was clicked, or the best point of the sidebar's model."""
+    wanted, layer = state.get(Params.view), state.get(Params.layer)
+    own = [place for place, (subject, _) in enumerate(names) if subject == names[0][0]]
+    if layer is None:
+        place = max(own, key=lambda one: found[names[one]].accuracy.max())
+        return place, found[names[place]].best
+    place = next((one for one in own if names[one][1] == wanted), own[0])
+    return place, min(layer, len(found[names[place]].accuracy) - 1)
+
+
+def _select(event: PlotEvent, names: list[tuple[Subject, str]]) -> None:
+    curve = event.get("trace", 0) % len(names)
+    if event.get("trace", 0) < 2 * len(names) and names[curve][0] == names[0][0]:
+        state.put(Params.view, names[curve][1])
+        state.put(Params.layer, event.get("point"))
+
+
+def _answer(task: Task, name: tuple[Subject, str], found: Curve, layer: int) -> None:
+    """The selected probe in numbers, and its easiest and hardest classes."""
+    subject, view = name
+    score, control = found.scores[layer], found.control[layer]
+    low, high = score.interval
+    where = layer_names(len(found.scores) - 1)[layer]
+    chosen = state.get(Params.layer) is not None
+    what = "Selected" if chosen else "Best"
+    first = (
+        f"{what}: **{VIEWS[view]}, {where}**, {subject.name}: **{score.accuracy:.1%}** right "
+        f"(95 %: {low:.1%} to {high:.1%}). Control: {control:.1%}. Selectivity: {number(score.accuracy - control, 2)}."
+    )
+    targets = np.array([score.classes.index(label) for label in task.labels])
+    recall = {label: float(score.right[targets == place].mean()) for place, label in enumerate(score.classes)}
+    order = sorted(recall, key=lambda label: -recall[label])
+    ends = order if len(order) <= 6 else [*order[:3], *order[-3:]]
+    shown = [f"{label} {recall[label]:.0%}" for label in ends]
+    if len(order) > 6:
+        shown.insert(3, "…")
+    answer.draw(
+        first,
+        f"Found of each class: {', '.join(shown)}.",
+        clear=(lambda: state.put(Params.layer, None)) if chosen else None,
+    )
+
+
+def _poolings(view: View, task: Task, layer: int) -> None:
+    """The accuracy of each pooling of the sidebar's model before the selected layer."""
+    where = layer_names(view.loaded.config.n_layers)[min(layer, view.loaded.config.n_layers)]
+    st.markdown(
+        f"Vectors: {where}, {view.loaded.name}. Attention pooling scores each token with one trained vector, and "
+        "weights the tokens by the softmax of the scores."
+    )
+    found = work.poolings(view, task, min(layer, view.loaded.config.n_layers))
+    if found is None:
+        return
+    names = {"cls": "[CLS]", "mean": "Mean", "max": "Maximum", "attention": "Attention pooling (trained)"}
+    rows = ["| Pooling | right | 95 % interval |", "|:--|--:|:--|"]
+    for pooled, score in sorted(found.items(), key=lambda item: -item[1].accuracy):
+        low, high = score.interval
+        rows.append(f"| {names[pooled]} | {score.accuracy:.1%} | {low:.1%} to {high:.1%} |")
+    st.markdown("\n".join(rows))
+    if task.spans is not None:
+        st.caption("This task's label belongs to one word. A pooled vector does not say which word is meant.")
+
+
+def _export(view: View, task: Task, found: Curves) -> None:
+    """The numbers and the Python lines."""
+
+    def frame() -> pd.DataFrame:
+        rows = []
+        for (subject, pooled), curve in found.items():
+            for layer, (score, control) in enumerate(zip(curve.scores, curve.controls, strict=True)):
+                low, high = score.interval
+                rows.append((subject.name, pooled, layer, score.accuracy, low, high, control.accuracy))
+        return pd.DataFrame(rows, columns=["model", "vector", "layer", "accuracy", "low", "high", "control"])
+
+    named = state.get(Params.task)
+    made = f"task = probe.bundled({named!r})"
+    if named == "file":
+        made = (
+            "from pathlib import Path\ntask = probe.read_task(Path('your-file.csv').read_bytes(), 'your-file.csv').task"
+        )
+    export_panel(
+        view,
+        title(view, "Probes"),
+        frame,
+        figures=lambda: {
+            "Accuracy by layer": probe_curves(
+                [_drawn(one, found[one], list({subject: None for subject, _ in found})) for one in found], task.majority
+            )
+        },
+        lines=(
+            f"from encoder import probe\n{made}\nfeatures = probe.extract(model, task)\n"
+            f"curve = probe.accuracy_by_layer(features, task, {next(iter(found))[1]!r})\n"
+            "curve.accuracy, curve.interval, curve.control"
+        ),
+        settings={"Task": task.title, "Texts": len(task), "Classes": len(task.classes)},
+    )
+
+
+main(current_view())

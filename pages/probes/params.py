@@ -1,0 +1,24 @@
+"""The values of the page “Probes” in the address. The reader's own file stays out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.core.params import Param, choice, several, whole_number
+from pages.core.url_state import state
+
+TASKS = ("word_pos", "pos", "lexname", "file")
+VIEWS = {"token": "One token", "mean": "Mean", "cls": "[CLS]", "max": "Maximum"}
+BESIDE = {"minilm": "MiniLM", "twin-pre": "Twin, pre-norm", "twin-post": "Twin, post-norm"}
+
+
+@state.register
+@dataclass(frozen=True)
+class Params:
+    """The task, the views whose curves are drawn, more models, and the selected probe."""
+
+    task: Param[str] = choice("word_pos", TASKS, url="probe_task")
+    views: Param[list[str]] = several(["token", "mean", "cls"], VIEWS, url="probe_views")
+    beside: Param[list[str]] = several([], BESIDE, url="probe_models")
+    view: Param[str] = choice("token", VIEWS, url="probe_view")
+    layer: Param[int | None] = whole_number(None, url="probe_layer")

@@ -1,0 +1,166 @@
+"""What the page computes, a part at a time; the results stay in this session."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from encoder import probe
+from encoder.probe import Curve, Features, Task
+from encoder.text_encoder import TextEncoder
+from pages.core import cache, long_work
+from pages.core.view import View
+
+V = TypeVar("V")
+_KEPT = "probes:kept"
+#: Up to so many texts, one model is probed without being asked.
+AT_ONCE = 700
+#: Results that a session keeps, and among them the vectors of texts, which are large.
+MOST_KEPT, MOST_FEATURES = 24, 2
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model with its name in the legend. key: None for the sidebar's model with its own name."""
+
+    key: cache.ModelKey
+    name: str
+
+    @property
+    def model(self) -> TextEncoder:
+        """The model itself."""
+        return cache.model(self.key)
+
+
+def digest(task: Task) -> str:
+    """Names a task by its content."""
+    return hashlib.sha256(repr((task.texts, task.labels, task.spans)).encode("utf-8", "replace")).hexdigest()
+
+
+def kept(what: Hashable) -> Any:
+    """A result of this session, or None."""
+    return st.session_state.get(_KEPT, {}).get(what)
+
+
+def keep(what: Hashable, value: Any) -> None:
+    """Keep a result; the oldest ones go."""
+    results = st.session_state.setdefault(_KEPT, {})
+    results[what] = value
+    for kind, most in ((Features, MOST_FEATURES), (object, MOST_KEPT)):
+        old = [name for name, one in results.items() if isinstance(one, kind)]
+        for name in old[: max(0, len(old) - most)]:
+            del results[name]
+
+
+def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[Subject, str], Curve] | None:
+    """The curves of every model and view; None while the work waits for a click."""
+    name = digest(task)
+
+    def missing() -> list[tuple[Subject, str]]:
+        return [(one, view) for one in subjects for view in views if kept((one.key, name, view)) is None]
+
+    todo = missing()
+    if todo:
+        models = {subject.key: subject.model for subject, _ in todo}
+
+        def work() -> long_work.Work[bool]:
+            for number, (subject, view) in enumerate(todo):
+
+                def said(
+                    share: float, what: str, number: int = number, subject: Subject = subject
+                ) -> tuple[float, str]:
+                    return (number + share) / len(todo), f"{subject.name}: {what}"
+
+                features = yield from _features(subject.key, models[subject.key], task, name, said)
+                parts = probe.iter_by_layer(features, task, view)  # type: ignore[arg-type]
+                found = yield from _told(parts, lambda share, view=view, said=said: said(
+                    0.3 + 0.7 * share, f"probes on {probe.VIEWS[view]}"
+                ))  # fmt: skip
+                keep((subject.key, name, view), found)
+            return True
+
+        ask = ""
+        if len(task) * len({subject for subject, _ in todo}) > AT_ONCE:
+            ask = f"{len(task):,} texts, {len(todo)} curves: this takes from half a minute to minutes."
+        what = (name, tuple((one.key, view) for one, view in todo))
+        if not long_work.result("probes", what, work, label="Train the probes", ask=ask):
+            return None
+    return {(one, view): kept((one.key, name, view)) for one in subjects for view in views}
+
+
+def _features(
+    key: cache.ModelKey, model: TextEncoder, task: Task, name: str, said: Any
+) -> Generator[Any, None, Features]:
+    """The vectors of all texts, from this session or computed."""
+    found = kept((key, name))
+    if found is None:
+        found = yield from _told(probe.iter_extract(model, task), lambda share: said(0.3 * share, "reads the texts"))
+        keep((key, name), found)
+    return found
+
+
+def _told(parts: Generator[float, None, V], say: Any) -> Generator[tuple[float, str], None, V]:
+    """The work of `parts` with sentences for the progress bar."""
+    while True:
+        try:
+            share = next(parts)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        yield say(share)
+
+
+def head(view: View, task: Task, pooled: str, layer: int) -> Any:
+    """A head that is trained on all texts; None while it is not asked for."""
+    what = ("head", view.model.of_model, digest(task), pooled, layer)
+    if (found := kept(what)) is not None:
+        return found
+
+    def work() -> long_work.Work[Any]:
+        features = yield from _features(
+            view.model.of_model, view.loaded, task, digest(task), lambda share, words: (share, words)
+        )
+        yield 0.5, "Training on all texts …"
+        return probe.fitted_head(features, task, pooled, layer)  # type: ignore[arg-type]
+
+    found = long_work.result(
+        "probe-head", what, work, label="Train it on all texts", ask="The probe of the selected point, as a head:"
+    )
+    if found is not None:
+        keep(what, found)
+    return found
+
+
+def poolings(view: View, task: Task, layer: int) -> dict[str, probe.Score] | None:
+    """The score of each pooling before one layer; None while it is not asked for."""
+    name, key = digest(task), view.model.of_model
+    what = ("poolings", key, name, layer)
+    if (found := kept(what)) is not None:
+        return found  # type: ignore[no-any-return]
+
+    def work() -> long_work.Work[dict[str, probe.Score]]:
+        model, scores = view.loaded, {}
+        features = yield from _features(key, model, task, name, lambda share, words: (0.2 * share / 0.3, words))
+        splits = probe.linear.folds_of(task.labels)
+        for number, pooled in enumerate(("cls", "mean", "max")):
+            parts = probe.iter_accuracy(features.vectors[pooled][layer], task.labels, splits)  # type: ignore[index]
+            scores[pooled] = yield from _told(parts, lambda share, n=number, pooled=pooled: (
+                0.2 + 0.1 * (n + share), f"probes on {probe.VIEWS[pooled]}"
+            ))  # fmt: skip
+        tokens = yield from _told(
+            probe.iter_token_vectors(model, task, layer), lambda share: (0.5 + 0.1 * share, "reads the texts again")
+        )
+        parts = probe.iter_attention_pooling(tokens, task)
+        trained = yield from _told(parts, lambda share: (0.6 + 0.4 * share, "trains attention pooling"))
+        return scores | {"attention": trained.score}
+
+    found = long_work.result(
+        "poolings", what, work, label="Compare poolings",
+        ask="[CLS], mean and maximum against attention pooling, which is trained:",
+    )  # fmt: skip
+    if found is not None:
+        keep(what, found)
+    return found
