@@ -25,7 +25,7 @@ OUTSIDE = "O"
 class Prediction:
     """Classes of a text. labels, logits, probabilities: C each, in the head's order.
 
-    probabilities: they sum to 1, or stand for themselves (several labels at once); a regression's are its scores.
+    probabilities: they sum to 1, or each is independent (several labels at once); a regression has scores instead.
     """
 
     labels: tuple[str, ...]

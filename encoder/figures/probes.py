@@ -43,9 +43,10 @@ def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[
         shade = colour.SERIES[place % len(colour.SERIES)]
         x = np.arange(len(one.accuracy), dtype=np.int32)
         drawn = curve(
-            x, one.accuracy, one.name, shade, f"{one.name}, %{{x}}: %{{y:.3f}}",
+            x, one.accuracy, one.name, shade, f"{one.name}, %{{text}}: %{{y:.3f}}",
             symbol=SYMBOLS[place % len(SYMBOLS)], size=9,
         )  # fmt: skip
+        drawn.text = layer_names(len(x) - 1)
         drawn.error_y = {
             "type": "data", "symmetric": False, "array": one.high - one.accuracy, "arrayminus": one.accuracy - one.low,
             "thickness": 1, "width": 3,
@@ -53,9 +54,9 @@ def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[
         figure.add_trace(drawn)
     for place, one in enumerate(curves):
         shade = colour.SERIES[place % len(colour.SERIES)]
-        hover = f"{one.name}, control task, %{{x}}: %{{y:.3f}}"
+        hover = f"{one.name}, control task, %{{text}}: %{{y:.3f}}"
         drawn = curve(np.arange(len(one.control), dtype=np.int32), one.control, "", shade, hover, size=4, dash="dot")
-        figure.add_trace(drawn.update(showlegend=False))
+        figure.add_trace(drawn.update(showlegend=False, text=layer_names(len(one.control) - 1)))
     figure.add_hline(
         y=majority, line={"color": colour.NEUTRAL, "dash": "dash", "width": 1},
         annotation={"text": "always the largest class", "font": {"size": 11}, "yanchor": "top"},
@@ -67,10 +68,10 @@ def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[
             x=[layer], y=[curves[place].accuracy[layer]], mode="markers", showlegend=False, hoverinfo="skip",
             marker={"size": 18, "color": "rgba(0,0,0,0)", "line": {"width": 2, "color": colour.EMPHASIS}},
         )  # fmt: skip
-    names = layer_names(n_layers)
-    names[-1] = "output" if len({len(one.accuracy) for one in curves}) == 1 else "last output"
+    names = [f"L{layer}" for layer in range(n_layers)] + ["out"]
     figure.update_layout(
-        xaxis=plain_axis("") | {"tickvals": list(range(n_layers + 1)), "ticktext": names, "tickangle": 0},
+        xaxis=plain_axis("input of each layer; a curve ends with its model’s output")
+        | {"tickvals": list(range(n_layers + 1)), "ticktext": names, "tickangle": 0},
         yaxis=plain_axis("accuracy on held-out texts") | {"range": [0, 1.02]},
         legend=LEGEND | {"y": 1.02, "traceorder": "normal"},
     )

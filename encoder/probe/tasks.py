@@ -92,12 +92,13 @@ def read_task(data: bytes, name: str, *, most: int = 10_000, characters: int = 2
     problems: list[str] = []
     is_first = True
     while True:
+        line = f"Line {reader.line_num + 1:,}"  # where the row begins: a quote that is never closed ends with the file
         try:
             row = next(reader)
         except StopIteration:
             break
         except csv.Error as error:
-            problems.append(f"Line {reader.line_num:,}: {error}.")
+            problems.append(f"{line}: {error}.")
             continue
         header = _header(row) if is_first else None
         is_first = False
@@ -107,7 +108,7 @@ def read_task(data: bytes, name: str, *, most: int = 10_000, characters: int = 2
         if not any(cell.strip() for cell in row):
             continue
         if len(rows) == most:
-            problems.append(f"Line {reader.line_num:,}: this and all later ones are left out; the limit is {most:,}.")
+            problems.append(f"{line}: this and all later ones are left out; the limit is {most:,}.")
             break
         try:
             text, label, span = _row(row, columns, characters)
@@ -115,7 +116,7 @@ def read_task(data: bytes, name: str, *, most: int = 10_000, characters: int = 2
                 raise ValueError("this text came before")
             rows[text] = (label, span)
         except ValueError as error:
-            problems.append(f"Line {reader.line_num:,}: {error}.")
+            problems.append(f"{line}: {error}.")
     counts = Counter(label for label, _ in rows.values())
     rare = sorted(label for label, count in counts.items() if count < FEWEST)
     problems += [f"Class “{label}”: {counts[label]} texts, and a class needs {FEWEST}." for label in rare]

@@ -91,19 +91,20 @@ def _csv_rows(data: bytes) -> Iterator[tuple[str, str]]:
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     column, first = 0, True
     while True:
+        line = f"Line {reader.line_num + 1:,}"  # where the row begins: a quote that is never closed ends with the file
         try:
             row = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield f"Line {reader.line_num:,}", Problem(f"not CSV, {error}")
+            yield line, Problem(f"not CSV, {error}")
             continue
         if first and (named := _named_column(row)) is not None:
             column, first = named, False
             continue
         first = False
         if row:
-            yield f"Line {reader.line_num:,}", _cell(row, column)
+            yield line, _cell(row, column)
 
 
 def _named_column(header: Sequence[str]) -> int | None:

@@ -54,7 +54,7 @@ def main(view: View) -> None:
 def _about(task: Task) -> None:
     """The size of the task in one line."""
     st.caption(
-        f"Texts: {len(task):,}. Classes: {len(task.classes)}. Always the largest class: {task.majority:.1%} right. "
+        f"Texts: {len(task):,}. Classes: {len(task.classes)}. Accuracy of the largest class: {task.majority:.1%}. "
         "Each text is predicted by a probe that did not train on it (5 folds)."
     )
 
@@ -136,8 +136,9 @@ def _answer(task: Task, name: tuple[Subject, str], found: Curve, layer: int) -> 
     chosen = state.get(Params.layer) is not None
     what = "Selected" if chosen else "Best"
     first = (
-        f"{what}: **{VIEWS[view]}, {where}**, {subject.name}: **{score.accuracy:.1%}** right "
-        f"(95 %: {low:.1%} to {high:.1%}). Control: {control:.1%}. Selectivity: {number(score.accuracy - control, 2)}."
+        f"{what}: **{VIEWS[view]}, {where}**, {subject.name}. Accuracy: **{score.accuracy:.1%}** "
+        f"(95 % interval: {low:.1%} to {high:.1%}). Control: {control:.1%}. "
+        f"Selectivity: {number(score.accuracy - control, 2)}."
     )
     targets = np.array([score.classes.index(label) for label in task.labels])
     recall = {label: float(score.right[targets == place].mean()) for place, label in enumerate(score.classes)}
@@ -148,7 +149,7 @@ def _answer(task: Task, name: tuple[Subject, str], found: Curve, layer: int) -> 
         shown.insert(3, "…")
     answer.draw(
         first,
-        f"Found of each class: {', '.join(shown)}.",
+        f"Accuracy by class: {', '.join(shown)}.",
         clear=(lambda: state.put(Params.layer, None)) if chosen else None,
     )
 
@@ -164,7 +165,7 @@ def _poolings(view: View, task: Task, layer: int) -> None:
     if found is None:
         return
     names = {"cls": "[CLS]", "mean": "Mean", "max": "Maximum", "attention": "Attention pooling (trained)"}
-    rows = ["| Pooling | right | 95 % interval |", "|:--|--:|:--|"]
+    rows = ["| Pooling | accuracy | 95 % interval |", "|:--|--:|:--|"]
     for pooled, score in sorted(found.items(), key=lambda item: -item[1].accuracy):
         low, high = score.interval
         rows.append(f"| {names[pooled]} | {score.accuracy:.1%} | {low:.1%} to {high:.1%} |")

@@ -41,13 +41,22 @@ def digest(task: Task) -> str:
     return hashlib.sha256(repr((task.texts, task.labels, task.spans)).encode("utf-8", "replace")).hexdigest()
 
 
+def is_bundled(task: Task) -> bool:
+    """Whether the task is one of ours, which every visitor may see."""
+    return task.title in probe.TITLES.values()
+
+
 def kept(what: Hashable) -> Any:
-    """A result of this session, or None."""
-    return st.session_state.get(_KEPT, {}).get(what)
+    """A result of this session, or of any session for a bundled task; None if there is none."""
+    found = st.session_state.get(_KEPT, {}).get(what)
+    return cache.known_computed(("probes", what)) if found is None else found
 
 
-def keep(what: Hashable, value: Any) -> None:
-    """Keep a result; the oldest ones go."""
+def keep(what: Hashable, value: Any, *, shared: bool = False) -> None:
+    """Keep a result, for all sessions if it comes from a bundled task; the oldest ones go."""
+    if shared:
+        cache.computed(("probes", what), lambda: value)
+        return
     results = st.session_state.setdefault(_KEPT, {})
     results[what] = value
     for kind, most in ((Features, MOST_FEATURES), (object, MOST_KEPT)):
@@ -80,7 +89,7 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
                 found = yield from _told(parts, lambda share, view=view, said=said: said(
                     0.3 + 0.7 * share, f"probes on {probe.VIEWS[view]}"
                 ))  # fmt: skip
-                keep((subject.key, name, view), found)
+                keep((subject.key, name, view), found, shared=is_bundled(task))
             return True
 
         ask = ""
@@ -89,7 +98,8 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
         what = (name, tuple((one.key, view) for one, view in todo))
         if not long_work.result("probes", what, work, label="Train the probes", ask=ask):
             return None
-    return {(one, view): kept((one.key, name, view)) for one in subjects for view in views}
+    found = {(one, view): kept((one.key, name, view)) for one in subjects for view in views}
+    return None if None in found.values() else found  # the shared cache may have no room
 
 
 def _features(

@@ -1,0 +1,111 @@
+"""Probes under AppTest: the numbers are the engine's, heads open and stay in the session, files are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import encoder
+from encoder import classify, edits, probe
+from encoder.classifier import ClassifierConfig
+from encoder.classify.heads import linear_head
+from encoder.edits import AblateHead
+from pages.probes import controls
+from tests.pages.apps import assert_well, sentences, visit, words, written
+
+
+@pytest.fixture(scope="module")
+def few(module_monkeypatch: pytest.MonkeyPatch) -> probe.Task:
+    """The bundled task with 40 texts, so that its probes train in a moment."""
+    whole = probe.bundled("word_pos")
+    places = [n for label in whole.classes for n in [m for m, one in enumerate(whole.labels) if one == label][:10]]
+    task = probe.Task(
+        tuple(whole.texts[n] for n in places), tuple(whole.labels[n] for n in places),
+        tuple(whole.spans[n] for n in places), whole.title,
+    )  # fmt: skip
+    module_monkeypatch.setattr(probe, "bundled", lambda name: task)
+    return task
+
+
+@pytest.fixture(scope="module")
+def module_monkeypatch():
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+def test_the_best_layer_is_the_engines_and_its_head_classifies(few: probe.Task, minilm: encoder.TextEncoder):
+    app = visit("probes", probe_views="mean", text="A dog barked at night")
+    assert_well(app)
+    features = probe.extract(minilm, few)
+    curve = probe.accuracy_by_layer(features, few, "mean")
+    score = curve.scores[curve.best]
+    assert f"{score.accuracy:.1%}" in written(app)
+    assert f"{score.interval[0]:.1%} to {score.interval[1]:.1%}" in written(app)
+
+    app = visit("probes", probe_views="mean", probe_view="mean", probe_layer="3", text="A dog barked at night")
+    assert f"{curve.scores[3].accuracy:.1%}" in written(app)
+    app.session_state["lazy:probes-head"] = True
+    app.run()
+    app.button(key="probe-head:begin").click().run()
+    assert_well(app)
+    app.button(key="probes:use").click().run()
+    assert_well(app)
+    head = probe.fitted_head(features, few, "mean", 3)
+    model = classify.with_head(minilm, head)
+    found = classify.predict(model, model.trace("A dog barked at night"))
+    assert f"**{found.best}** | {found.of(found.best):.1%}" in words(app)
+    assert found.best not in words(visit("probes", probe_views="mean")).split("Accuracy by class")[0]
+    app.button(key="probes:close").click().run()
+    assert "probability" not in words(app)
+
+
+def test_poolings_are_compared_on_request(few: probe.Task):
+    app = visit("probes", probe_views="mean", probe_layer="6", probe_view="mean")
+    app.session_state["lazy:probes-poolings"] = True
+    app.run()
+    app.button(key="poolings:begin").click().run()
+    assert_well(app)
+    assert "Attention pooling (trained) |" in words(app)
+
+
+def test_a_layer_that_does_not_exist_and_no_vectors(few: probe.Task):
+    app = visit("probes", probe_views="mean", probe_layer="40")
+    assert_well(app)
+    assert "output" in words(app)
+
+
+def test_a_file_waits_and_is_named(few: probe.Task):
+    app = visit("probes", probe_task="file")
+    assert_well(app)
+    assert "Choose a file" in sentences(app)
+    assert set(controls.TITLES) == set(controls.TASKS)
+
+
+def test_a_checkpoints_own_head_is_an_outcome(
+    tmp_path: Path, minilm: encoder.TextEncoder, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
+    torch.manual_seed(0)
+    for kind in ("sequence", "token"):
+        config = ClassifierConfig(kind, ("good", "B-bad", "O"))
+        head = linear_head(torch.randn(3, 384), torch.zeros(3), config)
+        model = classify.with_head(minilm, head)
+        encoder.save(model, tmp_path / kind)
+        app = visit(
+            "interventions", model="other", source=kind, outcome="class", text="A dog barked",
+            edits=edits.format((AblateHead(1, 3),)), outcome_token="2",
+        )  # fmt: skip
+        assert_well(app)
+        trace = model.trace("A dog barked")
+        if kind == "sequence":
+            best = classify.predict(model, trace).best
+            assert f"**{best}**" in written(app)
+        else:
+            best = classify.tags(model, trace)[2].label
+        assert app.query_params["outcome_class"] == best
+        assert {metric.label for metric in app.metric} >= {"Before"}
+    app = visit("interventions", outcome="class")
+    assert "no classification head" in sentences(app)
+    assert not app.exception
