@@ -11,20 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from encoder.causal.outcomes import Outcome, as_outcome
+from encoder.causal.patching import Where, check_aligned, patch_edit, patch_request
 from encoder.causal.variants import Variant, run_variants
-from encoder.edits import AblateHead, Edit, MaskKeys, Replace
+from encoder.edits import AblateHead, MaskKeys, Zero
 from encoder.errors import EncoderError
 from encoder.text import Tokenized
 from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
 
-Where = Literal["residual", "attention_out", "ffn_out", "head"]
 #: A text, its tokens, or its unedited trace.
 Text = str | Tokenized | Trace
 #: Layers that are knocked out together, by default.
@@ -54,6 +55,24 @@ def outcomes_of(model: TextEncoder, plain: Trace, edited: Sequence[Trace], outco
     with torch.no_grad():
         measure = as_outcome(outcome).on(model, plain.source, plain.output)
         return [float(measure(trace.output.unsqueeze(0))[0]) for trace in (plain, *edited)]
+
+
+@torch.no_grad()
+def word_changes(
+    model: TextEncoder, plain: Trace, edited: Trace, position: int, ids: Sequence[int]
+) -> NDArray[np.floating]:
+    """[n]: change of the log probability of these words at a position, edited minus unedited.
+
+    Raises EncoderError for a model without a masked-word head.
+    """
+    head, table = model.mlm_head, model.encoder.embedding.tokens.weight
+    if head is None:
+        raise EncoderError(f"{model.name} has no masked-word head: choose another model.")
+    before, after = (
+        torch.log_softmax(head(trace.output[position], table).float(), dim=-1)[list(ids)] for trace in (plain, edited)
+    )
+    found: NDArray[np.floating] = (after - before).cpu().numpy()
+    return found
 
 
 def iter_effects(
@@ -86,6 +105,16 @@ def ablate_each_head(model: TextEncoder, text: Text, outcome: Outcome | str = "s
     return _last(iter_each_head(model, text, outcome))
 
 
+def leave_out_each_sublayer(model: TextEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
+    """[2, L]: the effect of a layer without its attention (row 0), and without its FFN (row 1), one layer at a time.
+
+    What a sublayer adds to the residual stream is set to 0; in post-norm the norm after it still acts.
+    """
+    plain, n_layers = plain_trace(model, text), model.config.n_layers
+    variants = [(Zero(point, layer=layer),) for point in ("attention_out", "ffn_out") for layer in range(n_layers)]
+    return _last(iter_effects(model, plain, variants, outcome, (2, n_layers)))
+
+
 def iter_patch(
     model: TextEncoder,
     clean: Text,
@@ -94,25 +123,13 @@ def iter_patch(
     where: Where = "residual",
 ) -> Iterator[Progress]:
     """`patch`, chunk by chunk."""
-    if where not in get_args(Where):
-        raise EncoderError(f"where={where!r} is unknown: choose from {', '.join(get_args(Where))}.")
     config = model.config
-    point = {"residual": "after_ffn", "head": "z"}.get(where, where)
-    source = plain_trace(model, clean, () if where == "residual" else (point,))
+    source = plain_trace(model, clean, patch_request(where))
     plain = plain_trace(model, corrupted)
-    if source.n_tokens != plain.n_tokens:
-        raise EncoderError(
-            f"The two texts have {source.n_tokens} and {plain.n_tokens} tokens: choose texts that align token by token."
-        )
-    if where == "head":
-        places = range(config.n_heads)
-        edits: list[Edit] = [
-            Replace(point, source, layer=layer, heads=(head,)) for layer in range(config.n_layers) for head in places
-        ]
-    else:
-        places = range(plain.n_tokens)
-        edits = [_patch(where, source, layer, token) for layer in range(config.n_layers) for token in places]
-    yield from iter_effects(model, plain, [(edit,) for edit in edits], outcome, (config.n_layers, len(places)))
+    check_aligned(source, plain)
+    places = range(config.n_heads if where == "head" else plain.n_tokens)
+    variants = [(patch_edit(where, source, layer, place),) for layer in range(config.n_layers) for place in places]
+    yield from iter_effects(model, plain, variants, outcome, (config.n_layers, len(places)))
 
 
 def patch(
@@ -129,14 +146,6 @@ def patch(
     Source: Meng et al. 2022 ("causal tracing"); Heimersheim and Nanda 2024 on what it does and does not show.
     """
     return _last(iter_patch(model, clean, corrupted, outcome, where))
-
-
-def _patch(where: Where, source: Trace, layer: int, token: int) -> Edit:
-    if where != "residual":
-        return Replace(where, source, layer=layer, positions=(token,))
-    if layer == 0:
-        return Replace("embedding", source, positions=(token,))
-    return Replace("after_ffn", source, layer=layer - 1, positions=(token,))
 
 
 def iter_knock_out(

@@ -1,0 +1,89 @@
+"""Activation patching of two texts that align: the edit for a place, the share of the difference, and its spread.
+
+Shapes: L layers, H heads, T tokens, D d_model.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+
+from encoder.causal.outcomes import Outcome, as_outcome
+from encoder.edits import Edit, Replace, Run
+from encoder.errors import EncoderError
+from encoder.text_encoder import TextEncoder
+from encoder.trace import Trace
+
+Where = Literal["residual", "attention_out", "ffn_out", "head"]
+#: Smaller differences of an outcome are rounding.
+LEAST_DIFFERENCE = 1e-5
+
+
+def patch_edit(where: Where, source: Run | str, layer: int, place: int) -> Edit:
+    """The edit that puts one vector of another run in place of this one's.
+
+    where: "residual", the residual stream that enters the layer at token `place`; "attention_out", "ffn_out": what the
+    sublayer adds there; "head": z of head `place` at all tokens. source: the other text, or its trace. Raises
+    EncoderError for another `where`.
+    """
+    if where not in get_args(Where):
+        raise EncoderError(f"where={where!r} is unknown: choose from {', '.join(get_args(Where))}.")
+    if where == "head":
+        return Replace("z", source, layer=layer, heads=(place,))
+    if where != "residual":
+        return Replace(where, source, layer=layer, positions=(place,))
+    if layer == 0:
+        return Replace("embedding", source, positions=(place,))
+    return Replace("after_ffn", source, layer=layer - 1, positions=(place,))
+
+
+def patch_request(where: Where) -> tuple[str, ...]:
+    """What the trace of the other text must record on request."""
+    return {"residual": (), "head": ("z",)}.get(where, (where,))
+
+
+def check_aligned(source: Trace, plain: Trace) -> None:
+    """Raise EncoderError for texts that do not have the same number of tokens."""
+    if source.n_tokens != plain.n_tokens:
+        raise EncoderError(
+            f"The two texts have {source.n_tokens} and {plain.n_tokens} tokens: choose texts that align token by token."
+        )
+
+
+def both_outcomes(model: TextEncoder, source: Trace, plain: Trace, outcome: Outcome | str) -> tuple[float, float]:
+    """The outcome of `plain`, and its value where every vector is that of `source`. Raises EncoderError as `patch`."""
+    check_aligned(source, plain)
+    assert plain.source is not None
+    with torch.no_grad():
+        measure = as_outcome(outcome).on(model, plain.source, plain.output)
+        before, after = (float(measure(trace.output.unsqueeze(0))[0]) for trace in (plain, source))
+    return before, after
+
+
+def carried_share(effects: np.ndarray, before: float, after: float) -> np.ndarray:
+    """Effects of patching -> shares of the difference: 0 as without patching, 1 as in the other run.
+
+    before, after: `both_outcomes`. A share can be below 0 or above 1, and shares do not sum to 1. Raises EncoderError
+    where both outcomes are equal up to rounding.
+    """
+    difference = after - before
+    if abs(difference) < LEAST_DIFFERENCE:
+        raise EncoderError(
+            f"Both texts have the same outcome, {before:.4g}, so there is no difference to locate: choose another "
+            "outcome or other texts."
+        )
+    return np.asarray(effects / difference)
+
+
+def displacement(plain: Trace, edited: Trace) -> np.ndarray:
+    """[L + 1, T]: |x' - x| / |x|, how far an edit moves each vector: the input of each layer, then the output."""
+    n_layers = plain.config.n_layers
+    names = ["embedding", *(f"layers.{layer}.after_ffn" for layer in range(n_layers - 1)), "output"]
+    rows = []
+    for name in names:
+        x, moved = (trace.values[name].double() for trace in (plain, edited))
+        rows.append((moved - x).norm(dim=-1) / x.norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny))
+    found: np.ndarray = torch.stack(rows).cpu().numpy()
+    return found
