@@ -1,0 +1,162 @@
+"""The neurons of the feed-forward layers: which are active, what each adds, and which words its output vector favours.
+
+Shapes: L layers, T tokens, D d_model, F width of the FFN, C columns of a pooled map, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from encoder.errors import EncoderError
+from encoder.explain.arithmetic import Floats
+from encoder.explain.ffn import NEAR_ZERO, hidden_of
+from encoder.explain.place import Place
+from encoder.explain.source import sublayer_input
+from encoder.measure.sized import Sized
+from encoder.measure.stream import sublayer_updates
+from encoder.text_encoder import TextEncoder
+from encoder.trace import Trace
+
+
+def most_active(hidden: Floats) -> NDArray[np.integer]:
+    """hidden [T, F] -> all neurons [F], those with the largest absolute activation at any token first."""
+    return np.argsort(-np.abs(hidden).max(axis=0), kind="stable")
+
+
+@dataclass(frozen=True, eq=False)
+class NeuronMap(Sized):
+    """Activations of ordered neurons in blocks of columns. values [T, C]: of each block the activation of the largest
+    size, with its sign; neurons [T, C]: whose it is; block: neurons in a column."""
+
+    values: Floats
+    neurons: NDArray[np.integer]
+    block: int
+
+
+def neuron_map(hidden: Floats, order: NDArray[np.integer], most: int) -> NeuronMap:
+    """The neurons `order` of hidden [T, F] as a map of at most `most` columns."""
+    block = -(-len(order) // most)
+    n_columns = -(-len(order) // block)
+    n_missing = n_columns * block - len(order)
+    neurons = np.concatenate([order, np.full(n_missing, order[-1])]).reshape(n_columns, block)
+    values = hidden[:, neurons]  # [T, C, block]
+    chosen = np.abs(values).argmax(axis=2)[..., None]
+    picked = np.take_along_axis(np.broadcast_to(neurons, values.shape), chosen, axis=2)[..., 0]
+    return NeuronMap(np.take_along_axis(values, chosen, axis=2)[..., 0], picked, block)
+
+
+@dataclass(frozen=True, eq=False)
+class LayerNeurons(Sized):
+    """One token in the FFN of each layer. strongest [L]: the neuron with the largest absolute activation; activation
+    [L]: its activation; active [L]: share of neurons that are not off; selected [L]: activation of one neuron number.
+    """
+
+    strongest: NDArray[np.integer]
+    activation: Floats
+    active: Floats
+    selected: Floats
+
+
+def through_layers(trace: Trace, token: int, neuron: int, threshold: float = NEAR_ZERO) -> LayerNeurons:
+    """One token's neurons in each layer; off: 0 for ReLU, otherwise closer to 0 than `threshold`.
+
+    Neurons of two layers with the same number have nothing in common, unless the layers share their weights.
+    """
+    place = Place(query=token, neuron=neuron).checked(trace.config, trace.n_tokens)
+    limit = 0.0 if trace.config.activation == "relu" and not trace.config.gated else threshold
+    rows = []
+    for layer in range(trace.config.n_layers):
+        hidden = hidden_of(trace, layer, sublayer_input(trace, layer, "ffn", place.query)[1])[2]
+        strongest = int(np.abs(hidden).argmax())
+        rows.append((strongest, hidden[strongest], float((np.abs(hidden) > limit).mean()), hidden[neuron]))
+    strongest_of, activation, active, selected = zip(*rows, strict=True)
+    numbers = (np.array(values, dtype=np.float32) for values in (activation, active, selected))
+    return LayerNeurons(np.array(strongest_of), *numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateSizes(Sized):
+    """|f(x)| / |x| for each layer and token, [L, T] each: the norm of a sublayer's update over that of its residual
+    stream."""
+
+    attention: Floats
+    ffn: Floats
+
+
+@torch.no_grad()
+def update_sizes(trace: Trace) -> UpdateSizes:
+    """The size of attention's and of the FFN's update."""
+    found: dict[str, list[NDArray[np.floating]]] = {"attention": [], "ffn": []}
+    for layer in range(trace.config.n_layers):
+        for sublayer, before, update in sublayer_updates(trace, layer):
+            norm = before.double().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)
+            found[sublayer].append((update.double().norm(dim=-1) / norm).float().cpu().numpy())
+    return UpdateSizes(np.stack(found["attention"]), np.stack(found["ffn"]))
+
+
+@dataclass(frozen=True)
+class PromotedWords:
+    """A reading of a neuron's output vector: words with their scores, and the position of the mask where it is read.
+
+    highest: largest score first; lowest: lowest first; (id, token, score) each; position: None without a text.
+    """
+
+    highest: tuple[tuple[int, str, float], ...]
+    lowest: tuple[tuple[int, str, float], ...]
+    position: int | None
+
+
+def promoted_words(
+    model: TextEncoder, layer: int, neuron: int, trace: Trace | None = None, k: int = 8
+) -> PromotedWords:
+    """The words whose scores a neuron's output vector, added to the output, raises and lowers most.
+
+    After Geva et al. 2021, who multiply it by the word vectors of a decoder. An encoder's masked-word head has a dense
+    map, an activation and a norm before the word vectors. With a trace that has a mask token: their derivative at the
+    first mask, in the direction of the vector. Without: dense map, centring and gain alone. Later layers are left out,
+    so it is a reading and not an effect. Raises EncoderError for a model without a masked-word head.
+    """
+    head = model.mlm_head
+    if head is None:
+        raise EncoderError(f"{model.name} has no masked-word head: choose a model that predicts hidden words.")
+    Place(layer=layer, neuron=neuron).checked(model.config, 1)
+    vector = model.encoder.block(layer).ffn.w_out.weight.detach()[:, neuron]  # [D]
+    table = model.encoder.embedding.tokens.weight
+    assert isinstance(table, Tensor)
+    position = None if trace is None else first_mask(model, trace)
+    if trace is not None and position is not None:
+        # By reverse mode: the levels of torch's forward mode are shared by all threads.
+        at = trace.output[position].detach()
+        scores = _derivative(lambda x: head(x, table), at, vector)  # [V]
+    else:
+        with torch.no_grad():
+            mapped = torch.nn.functional.linear(vector, head.dense.weight)
+            own: Tensor | None = head.table
+            words = table if own is None else own
+            scores = (words @ ((mapped - mapped.mean()) * head.norm.weight)).float()  # [V]
+    return PromotedWords(_words(model, scores.topk(k)), _words(model, scores.topk(k, largest=False)), position)
+
+
+def _derivative(function: Callable[[Tensor], Tensor], at: Tensor, direction: Tensor) -> Tensor:
+    """Derivative of function: [D] -> [V] in a direction [D], float32 [V]; by differentiating twice in reverse mode."""
+    _, found = torch.autograd.functional.jvp(function, at, direction)  # type: ignore[no-untyped-call]
+    derivative: Tensor = found.detach().float()
+    return derivative
+
+
+def _words(model: TextEncoder, found: tuple[Tensor, Tensor]) -> tuple[tuple[int, str, float], ...]:
+    """(scores, ids) [k] -> (id, token, score) each."""
+    pairs = zip(found[1].tolist(), found[0].tolist(), strict=True)
+    return tuple((one, model.tokenizer.token(one), score) for one, score in pairs)
+
+
+def first_mask(model: TextEncoder, trace: Trace) -> int | None:
+    """The position of the first mask token; None where there is none."""
+    token = model.tokenizer.mask_token
+    return trace.tokens.index(token) if token in trace.tokens else None

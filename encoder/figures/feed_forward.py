@@ -1,0 +1,119 @@
+"""Neurons of the feed-forward layers, and what the sublayers add. Shapes: L layers, T tokens, C columns of neurons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import (
+    as_array,
+    check_labels,
+    colour_bar,
+    component_axis,
+    margin,
+    neutral_layout,
+    plain_axis,
+    token_axis,
+)
+from encoder.figures.marks import band, mark
+from encoder.figures.traces import LEGEND, bars, heatmap, signed_heatmap
+from encoder.figures.vectors import robust_limit
+
+#: Attention and FFN where both are drawn.
+SUBLAYERS = (("attention", colour.SERIES[0]), ("FFN", colour.SERIES[1]))
+
+
+def neuron_heatmap(
+    values: object,
+    neurons: object,
+    labels: Sequence[str],
+    *,
+    block: int = 1,
+    token: int | None = None,
+    neuron: int | None = None,
+    first: int = 0,
+) -> go.Figure:
+    """Activations of neurons, most active first, coloured around 0. A cell of a pooled map shows one of its neurons.
+
+    values [T, C]; neurons [T, C]: the neuron that each cell shows; labels: of the whole text; block: neurons in a
+    column; token, neuron: framed; first: the token of the first row. Raises ValueError for shapes that do not fit.
+    """
+    shown = as_array(values, name="values", ndim=2)
+    n_rows, n_columns = shown.shape
+    numbers = np.asarray(neurons, dtype=np.int32)
+    labels = check_labels(labels, first + n_rows, "labels")
+    hover = "%{y}, neuron %{customdata}: %{z:.3f}"
+    cells = signed_heatmap(shown, "residual", robust_limit(shown, 0.99), hover, "activation", first=(first, 0))
+    cells.customdata = numbers
+    if block == 1:
+        across = token_axis([str(one) for one in numbers[0]], 0, n_columns, title="neuron, most active first")
+        across["tickangle"] = -90
+    else:
+        across = component_axis(n_columns, title=f"{block} neurons a column, most active first")
+    column = next((at for at in range(n_columns) if neuron is not None and numbers[0, at] == neuron), None)
+    framed = [] if column is None or block > 1 else band(column=column, colour=colour.EMPHASIS_LABEL, thin=True)
+    figure = go.Figure(
+        cells,
+        neutral_layout(
+            margin=margin(62),
+            xaxis=across,
+            yaxis=token_axis(labels, first, n_rows, title="token", downwards=True),
+            shapes=framed,
+            uirevision=f"{n_rows}x{n_columns}+{first}",
+        ),
+    )
+    if token is not None and first <= token < first + n_rows:
+        shade = (colour.EMPHASIS_LABEL, colour.EMPHASIS_LABEL)
+        mark(figure, {token: labels[token]}, {}, shades=(shade, shade), thin=n_rows > 60)
+    return figure
+
+
+def update_heatmap(
+    sizes: object,
+    labels: Sequence[str],
+    *,
+    largest: float,
+    colours: str = "viridis",
+    selected: tuple[int, int | None] | None = None,
+    first: int = 0,
+) -> go.Figure:
+    """The size of a sublayer's update relative to the residual stream, coloured from 0 to `largest`.
+
+    sizes [L, T]; selected: (layer, token) with a frame; first: the token of the first column. Raises ValueError for
+    shapes or labels that do not fit.
+    """
+    values = as_array(sizes, name="sizes", ndim=2)
+    n_layers, n_tokens = values.shape
+    labels = check_labels(labels, first + n_tokens, "labels")
+    bar = colour_bar("update / residual stream", nticks=5)
+    hover = "layer %{y}, %{x}: %{z:.3g} of the residual stream’s norm"
+    cells = heatmap(values, (0.0, largest), colour.sequential(colours), bar, hover, first=(0, first))
+    framed = [] if selected is None else band(row=selected[0], column=selected[1], colour=colour.EMPHASIS)
+    return go.Figure(
+        cells,
+        neutral_layout(
+            margin=margin(62),
+            xaxis=token_axis(labels, first, n_tokens, title="token"),
+            yaxis=component_axis(n_layers, title="layer", downwards=True),
+            shapes=framed,
+            uirevision=f"{n_layers}x{n_tokens}+{first}",
+        ),
+    )
+
+
+def left_out_bars(effects: object, unit: str) -> go.Figure:
+    """The effect of a layer without its attention, and without its FFN. effects [2, L]; unit: of the outcome."""
+    values = as_array(effects, name="effects", ndim=2)
+    if len(values) != len(SUBLAYERS):
+        raise ValueError(f"effects has {len(values)} rows: give one for attention and one for the FFN.")
+    layers = np.arange(values.shape[1], dtype=np.int32)
+    drawn = [
+        bars(layers, row, f"without {name}", shade, f"layer %{{x}} without {name}: %{{y:+.4g}}")
+        for row, (name, shade) in zip(values, SUBLAYERS, strict=True)
+    ]
+    across = component_axis(len(layers), title="layer left out")
+    layout = neutral_layout(margin=margin(40), xaxis=across, yaxis=plain_axis(unit), legend=LEGEND, bargap=0.25)
+    return go.Figure(drawn, layout)
