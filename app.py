@@ -35,7 +35,8 @@ class Room:
 
     short: its name in the navigation, if it differs from the title; uses: the parts of the sidebar that it needs, of
     "text", "model", "layer" and "head" (none: the page has no sidebar); pads: whether it shows a text padded as in a
-    batch; former: the name that it had in addresses before.
+    batch; edits: whether it shows the edited run, None: it draws the edits itself; former: the name that it had in
+    addresses before.
     """
 
     folder: str
@@ -45,6 +46,7 @@ class Room:
     short: str = ""
     uses: tuple[str, ...] = ("text", "model", "layer", "head")
     pads: bool = False
+    edits: bool | None = False
     former: str = ""
 
     @property
@@ -63,18 +65,21 @@ SECTIONS = {
         Room("start", "See what a transformer encoder does with your sentence", "home", "Begin here", "Start", uses=()),
     ],
     "Attention": [
-        Room("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True),
-        Room("head_types", "Head types", "travel_explore", "What each head does in this sentence", former="find"),
+        Room("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, edits=True),
+        Room("head_types", "Head types", "travel_explore", "What each head does in this sentence", edits=True,
+             former="find"),
         Room("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights",
              former="beyond"),
         Room("compare", "Compare", "difference", "Two heads, two sentences or two models"),
-        Room("interventions", "Interventions", "tune", "Switch off a head and see what it causes"),
+        Room("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None),
+        Room("patching", "Patching", "swap_horiz", "Which vector carries a difference", uses=NO_HEAD),
     ],
     "Inside the layer": [
         Room("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight"),
         Room("positions", "Positions", "straighten", "How a model knows the order of the words"),
         Room("layernorm", "LayerNorm", "equalizer", "What each LayerNorm does to each token", uses=NO_HEAD,
-             former="norms"),
+             edits=True, former="norms"),
+        Room("feed_forward", "Feed-forward", "hub", "The neurons of each layer", uses=("text", "model", "layer")),
         Room("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", "Masked words",
              uses=NO_HEAD, former="predict"),
     ],
@@ -154,7 +159,10 @@ def main() -> None:
         if room is ROOMS[0] and frame.is_former_front():
             st.switch_page(ROOMS[1].script, query_params=st.query_params.to_dict())
         front = room is ROOMS[0]
-        frame.run(page, main_area, title=room.title, uses=room.uses, pads=room.pads, front=front, beside=beside)
+        frame.run(
+            page, main_area, title=room.title, uses=room.uses, pads=room.pads, edits=room.edits, front=front,
+            beside=beside,
+        )  # fmt: skip
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence
         _say(error, room.folder)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Protocol
 
 from encoder.config import EncoderConfig
+from encoder.edits import Edit, format
+from encoder.errors import EncoderError
 from encoder.trace import Trace
 
 
@@ -93,16 +96,26 @@ def trace_call(
 
     window: number of the sliding window of a long text; None: the text, cut at the model's limit.
     stride: tokens from one window to the next; None: half a window.
-    padded: the trace to make again with its padding; None: without padding.
+    padded: the trace to make again with its padding and its edits; None: without.
     """
     length = None if padded is None else batch_length(padded)
-    padding = ")" if length is None else f", pad_to={length})"
+    padding = "" if length is None else f", pad_to={length}"
+    padding += "" if padded is None or not padded.edits else f", edits={edits_code(padded.edits)}"
+    padding += ")"
     padding += ".unpadded" if padded is not None and padded.n_left_out else ""
     typed = _quoted(text) + ("" if pair is None else f", {_quoted(pair)}")
     if window is not None:
         typed += "" if stride is None else f", stride={stride}"
         return f"{model}.trace_tokens({model}.windows({typed})[{window}].sentence{padding}"
     return f"{model}.trace({typed}{padding}"
+
+
+def edits_code(edits: Sequence[Edit]) -> str:
+    """The Python expression of edits. Edits that hold a function or a Trace have no text: the name `edits`."""
+    try:
+        return f"encoder.edits.parse({format(edits)!r})"
+    except EncoderError:
+        return "edits"
 
 
 def batch_length(trace: Trace) -> int | None:

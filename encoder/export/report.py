@@ -11,7 +11,7 @@ import pandas as pd
 
 from encoder.errors import EncoderError
 from encoder.export.document import Section, document, grid_picture
-from encoder.export.python_code import Origin, batch_length, python_lines
+from encoder.export.python_code import Origin, batch_length, edits_code, python_lines
 from encoder.export.view import HeadView
 from encoder.measure import aggregate
 from encoder.text_encoder import TextEncoder
@@ -79,6 +79,8 @@ def facts(model: TextEncoder, trace: Trace, **more: object) -> dict[str, str]:
     if length is not None:
         hidden = "; padding is not shown" if trace.n_left_out else ""
         said["Tokens"] += f", padded to {length:,} as in a batch{hidden}"
+    if trace.edits:
+        said["Edits"] = edits_code(trace.edits)
     if model.notes:
         said["Note"] = " ".join(model.notes)
     return said | {name[:1].upper() + name[1:].replace("_", " "): str(value) for name, value in more.items()}

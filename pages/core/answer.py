@@ -12,13 +12,19 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from encoder.edits import SetWeight
 from encoder.figures.numbers import three_digits
 from encoder.measure import ranking
 from encoder.measure.ranking import Weights
-from pages.core import links, token_names
+from pages.core import edited, links, token_names
+from pages.core.lazy import popover
+from pages.core.url_state import state
+from pages.core.view import ViewParams
 
 #: Largest weights of a row that are named.
 NAMED = 3
+#: The place of a weight.
+CELL = (ViewParams.layer, ViewParams.head, ViewParams.i, ViewParams.j)
 HINT = "Select a cell to read its weight, or a token’s name to read its row or column."
 
 STYLE = """
@@ -56,8 +62,8 @@ def draw(
     """Draw the line, in the area and before the maps.
 
     first: the selected cell or row in one sentence of Markdown; second: the row's largest weights; cell: the values of
-    the page “Forward pass” for this weight, None where there is no single weight; clear: undoes the selection, None
-    where nothing is selected.
+    the page “Forward pass” for this weight, which can also be edited, None where there is no single weight; clear:
+    undoes the selection, None where nothing is selected.
     """
     with st.container(key="answer"):
         with st.container(key="answer-words", horizontal=True, vertical_alignment="center"):
@@ -67,6 +73,7 @@ def draw(
                     "forward_pass", "How this weight is made", "calculate", "open-softmax",
                     {"step": "softmax", **cell}, type="tertiary", width="content",
                 )  # fmt: skip
+                _edit(cell)
             if clear is not None:
                 with st.container(key="answer-clear", width="content"):
                     st.button(
@@ -75,6 +82,25 @@ def draw(
                     )  # fmt: skip
         if second:
             st.caption(second)
+
+
+def _edit(cell: Mapping[str, Any]) -> None:
+    """A menu that cuts the weight or sets it: an edit of the recipe, which every page marks."""
+    place = [cell.get(param.name, state.get(param)) for param in CELL]
+    if None in place:
+        return
+    part = popover("Cut or set", "answer-edit", icon=":material/content_cut:", type="tertiary")
+    if part is None:
+        return
+    with part:
+        value = st.slider(
+            "Weight, 0 to 1", 0.0, 1.0, 0.0, 0.05, key="answer-edit:value",
+            help="0 cuts the weight. The other weights of the row share the rest as before, so the row sums to 1.",
+        )  # fmt: skip
+        st.button(
+            "Cut this weight" if value == 0 else f"Set it to {value:g}", type="primary", key="answer-edit:go",
+            on_click=edited.add, args=(SetWeight(*place, value=value),),
+        )  # fmt: skip
 
 
 def weight(weights: Weights, place: int) -> str:

@@ -42,7 +42,8 @@ class ModelKey:
     source: a bundled name, a folder, a Hub id, or TRAINED and the id of a model that was trained here; scratch, seed:
     the architecture of an untrained model; norm: "trained" keeps the checkpoint's placement, "pre" and "post" move it;
     window: number of the sliding window of a long text, None: its beginning; stride: tokens between windows, None: half
-    a window; pad: padded length, None: no padding; padding: whether the trace keeps padding's rows and columns.
+    a window; pad: padded length, None: no padding; padding: whether the trace keeps padding's rows and columns; edits:
+    changes to the forward pass.
     """
 
     source: str = "minilm"
@@ -55,11 +56,12 @@ class ModelKey:
     stride: int | None = None
     pad: int | None = None
     padding: bool = False
+    edits: tuple[Edit, ...] = ()
 
     @property
     def of_model(self) -> ModelKey:
-        """The part of the key that names the model, without window and padding."""
-        return dataclasses.replace(self, window=None, stride=None, pad=None, padding=False)
+        """The part of the key that names the model, without window, padding and edits."""
+        return dataclasses.replace(self, window=None, stride=None, pad=None, padding=False, edits=())
 
 
 _STORE = ByteCache(CACHE_MB * 1_000_000)
@@ -168,7 +170,7 @@ def scratch_vocabulary() -> int:
 def trace(
     key: ModelKey, text: str, pair: str | None = None, edits: Sequence[Edit] = (), request: Sequence[str] = ()
 ) -> Trace:
-    """The trace of a text, computed once for all sessions; the key says whether it is padded."""
+    """The trace of a text, computed once for all sessions; the key says whether it is padded, and edited beforehand."""
     if key.pad is not None and not key.padding:
         return trace(dataclasses.replace(key, padding=True), text, pair, edits, request).unpadded
     name = ("trace", key, text, pair, tuple(edits), tuple(request))
@@ -181,7 +183,7 @@ def trace(
             windows = loaded.windows(text, pair, stride=_stride(key, text, pair))
             sentence = windows[min(key.window, len(windows) - 1)].sentence
         with FORWARD_SLOTS:
-            return loaded.trace_tokens(sentence, pad_to=key.pad, edits=edits, request=request)
+            return loaded.trace_tokens(sentence, pad_to=key.pad, edits=(*key.edits, *edits), request=request)
 
     return _kept_with_model(key, name, make, trace_bytes)
 
@@ -235,7 +237,7 @@ def forget_traces() -> None:
 
 
 def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Callable[[Trace], Any]) -> Any:
-    """A value made from the unedited trace of a text (small maps, measures), kept while there is room.
+    """A value made from the trace of a text (small maps, measures), kept while there is room.
 
     what: the name of the value and every option that changes it; make: trace -> value with `nbytes`, or a small value.
     """

@@ -13,9 +13,10 @@ from streamlit.navigation.page import StreamlitPage
 
 from encoder.errors import EncoderError, OutOfMemory
 from pages.components.kept_text import kept_text
-from pages.core import (  # noqa: F401 - head_measures and selection register values that several pages share
+from pages.core import (  # noqa: F401 - head_measures, outcomes and selection register values that several pages share
     answer,
     cache,
+    edited,
     first_view,
     foreground,
     formulas,
@@ -24,6 +25,7 @@ from pages.core import (  # noqa: F401 - head_measures and selection register va
     head_measures,
     long_text,
     mobile_bar,
+    outcomes,
     placement_toggle,
     presentation,
     selection,
@@ -63,15 +65,17 @@ def run(
     title: str,
     uses: Collection[str] = sidebar.PARTS,
     pads: bool = False,
+    edits: bool | None = False,
     front: bool = False,
     beside: Callable[[], AbstractContextManager[bool]] = lambda: contextlib.nullcontext(True),
 ) -> None:
     """Draw the sidebar, load the model, run the page, write the view into the address.
 
     uses: the parts of the sidebar that the page needs (`sidebar.PARTS`); without any, it has no sidebar and loads a
-    model only if it asks for the view. pads: whether the page shows a text with padding; front: whether it opens at
-    "/", where a view without FRONT in the address belongs to another page; beside: draws what accompanies every page
-    and gives the page its place; False: the page is not drawn now.
+    model only if it asks for the view. pads: whether the page shows a text with padding; edits: whether it shows the
+    edited run, None: it draws the edits itself; front: whether it opens at "/", where a view without FRONT in the
+    address belongs to another page; beside: draws what accompanies every page and gives the page its place; False: the
+    page is not drawn now.
     """
     parts = (mobile_bar, formulas, gestures, glossary, answer)
     st.html(f"<style>{STYLE}{''.join(part.STYLE for part in parts)}</style>")
@@ -92,7 +96,7 @@ def run(
         with beside() as is_shown:
             draw = page.run if is_shown else _nothing
             if uses:
-                _with_sidebar(draw, area, go_on, uses, pads)
+                _with_sidebar(draw, area, go_on, uses, pads, edits)
             else:
                 go_on()
                 with area:
@@ -109,7 +113,12 @@ def _nothing() -> None:
 
 
 def _with_sidebar(
-    draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[[], None], uses: Collection[str], pads: bool
+    draw: Callable[[], None],
+    area: DeltaGenerator,
+    go_on: Callable[[], None],
+    uses: Collection[str],
+    pads: bool,
+    edits: bool | None,
 ) -> None:
     with st.sidebar:
         sidebar.sentence_controls()
@@ -121,8 +130,14 @@ def _with_sidebar(
         mobile_bar.bar(state.get(ViewParams.text), state.get(ViewParams.pair))
     view = _load(area, places, uses, pads)
     if view is not None:
+        if edits:
+            with area:
+                view = edited.applied(view)
         st.session_state[_VIEW] = view
         _notes(area, view)
+        if edits is not None:
+            with area:
+                edited.mark(view)
         if view.trace.finite:
             draw()
         else:

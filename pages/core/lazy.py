@@ -6,6 +6,8 @@ anything.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -19,11 +21,13 @@ def expander(label: str, key: str, *, icon: str | None = None) -> DeltaGenerator
     return part if part.open else None
 
 
-def popover(label: str, key: str, *, icon: str | None = None) -> DeltaGenerator | None:
-    """As `expander`, for a part that opens over the page.
+def popover(
+    label: str, key: str, *, icon: str | None = None, type: Literal["secondary", "tertiary"] = "secondary"
+) -> DeltaGenerator | None:
+    """As `expander`, for a part that opens over the page. type: of its button.
 
     It also prevents a fault: a field that the browser first sees in a later run than the one that set its value shows
     its lowest value instead.
     """
-    part = st.popover(label, icon=icon, width="content", key=f"{KEY}{key}", on_change="rerun")
+    part = st.popover(label, icon=icon, type=type, width="content", key=f"{KEY}{key}", on_change="rerun")
     return part if part.open else None

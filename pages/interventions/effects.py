@@ -8,22 +8,19 @@ import streamlit as st
 from encoder import causal
 from encoder.causal import Outcome
 from encoder.edits import AblateHead
-from encoder.errors import EncoderError
 from encoder.figures.effects import effect_map
 from pages.components import on_click, plot
-from pages.core import cache, long_work, sidebar
+from pages.core import sidebar
+from pages.core.edited import Recipe
+from pages.core.effects import measured
 from pages.core.formulas import number
 from pages.core.url_state import state
 from pages.core.view import View
-from pages.interventions.params import CLICKS, Params, Recipe
+from pages.interventions.params import CLICKS, Params
 from pages.interventions.recipe import toggle_head
 
-#: Up to this many tokens in all runs together, the map is computed without being asked.
-AT_ONCE = 8_192
 #: The longest text, in tokens, whose map is computed.
 LONGEST = 512
-#: Where the session keeps the place of the map that fills.
-PLACE = "_effects_place"
 
 
 def draw(view: View, outcome: Outcome, recipe: Recipe) -> np.ndarray | None:
@@ -65,32 +62,16 @@ def _clicked(layer: int, head: int) -> None:
 
 
 def _effects(view: View, outcome: Outcome) -> np.ndarray | None:
-    """The effects, kept for all sessions; for a longer text on request. Raises EncoderError for a text too long."""
-    what = ("head effects", view.model, view.text, view.pair, outcome)
-    found: np.ndarray | None = cache.known_computed(what)
-    if found is not None:
-        return found
-    config, n_tokens = view.loaded.config, view.trace.n_tokens
-    if n_tokens > LONGEST:
-        raise EncoderError(f"This text has {n_tokens:,} tokens; the map is limited to {LONGEST}. Use a shorter text.")
-    runs = config.n_layers * config.n_heads
-    ask = "" if runs * n_tokens <= AT_ONCE else f"The map needs {runs:,} runs of {n_tokens:,} tokens."
-    place = st.empty()
-    st.session_state[PLACE] = place
-    found = long_work.result("effects", what, lambda: _work(view, outcome), label="Measure all heads", ask=ask)
-    place.empty()
-    if found is not None:
-        cache.computed(what, lambda: found)
-    return found
-
-
-def _work(view: View, outcome: Outcome) -> long_work.Work[np.ndarray]:
-    """The effects; the map so far is drawn into the place of the run that is under way."""
-    step = None
-    for step in causal.iter_each_head(view.loaded, view.trace, outcome):
-        if step.done < step.total:
-            figure = effect_map(step.values.numpy())
-            st.session_state[PLACE].plotly_chart(figure, height=300, key=f"effects:{step.done}")
-            yield step.done / step.total, f"Switching off heads: {step.done} of {step.total} …"
-    assert step is not None
-    return step.values.numpy()
+    """The effects [L, H], kept for all sessions; for a longer text on request."""
+    config = view.loaded.config
+    return measured(
+        "effects",
+        ("head effects", view.model, view.text, view.pair, outcome),
+        lambda: causal.iter_each_head(view.loaded, view.trace, outcome),
+        effect_map,
+        runs=config.n_layers * config.n_heads,
+        n_tokens=view.trace.n_tokens,
+        longest=LONGEST,
+        label="Measure all heads",
+        doing="Switching off heads",
+    )

@@ -9,10 +9,10 @@ from encoder import edits
 from encoder.causal import Outcome
 from encoder.edits import Edit
 from encoder.figures.effects import effect_map
+from pages.core.edit_words import describe
 from pages.core.export import export_panel, title
+from pages.core.outcomes import OUTCOMES
 from pages.core.view import View
-from pages.interventions.params import OUTCOMES
-from pages.interventions.words import describe
 
 
 def export_effects(view: View, outcome: Outcome, active: tuple[Edit, ...], effects: np.ndarray) -> None:

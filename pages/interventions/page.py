@@ -6,16 +6,15 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.trace import Trace
-from pages.core import cache
+from pages.core import cache, edited, outcomes
 from pages.core.frame import current_view, heading
 from pages.core.links import next_page
 from pages.core.url_state import state
 from pages.interventions import effects, maps, outcome, predictors, recipe
 from pages.interventions.export import export_effects
-from pages.interventions.params import Params
 
 view = current_view()
-params = state.read(Params)
+steps = state.newest(edited.EditParams.recipe)
 
 
 def main() -> None:
@@ -25,23 +24,23 @@ def main() -> None:
         "Look for the head with the largest effect; click it, and compare the outcome before and after.  \n"
         "Attention shows where a head attends. An intervention shows whether the result depends on it."
     )
-    recipe.draw_recipe(view, params.recipe)
-    active = recipe.active(params.recipe)
-    edited = edited_trace()
+    recipe.draw_recipe(view, steps)
+    active = edited.active(steps)
+    changed = edited_trace()
     left, right = st.columns([3, 2], gap="large")
     with right:
-        chosen = outcome.choose(view)
+        chosen = outcomes.choose(view)
     found = None
     try:
         with right:
-            outcome.show(view, edited, chosen)
+            outcome.show(view, changed, chosen)
         with left:
-            found = effects.draw(view, chosen, params.recipe)
+            found = effects.draw(view, chosen, steps)
     except EncoderError as error:
         st.info(str(error), icon=":material/edit:")
         found = None
-    if edited is not None:
-        maps.draw(view, edited, active)
+    if changed is not None:
+        maps.draw(view, changed, active)
     if found is not None:
         predictors.draw(view, chosen)
     st.caption(
@@ -55,13 +54,13 @@ def main() -> None:
 
 def edited_trace() -> Trace | None:
     """The edited run; None without edits, and where they do not fit this text and model."""
-    active = recipe.active(params.recipe)
+    active = edited.active(steps)
     if not active:
         return None
     try:
         return cache.trace(view.model, view.text, view.pair, active)
     except EncoderError as error:
-        st.warning(f"The edits do not fit this text and model, so nothing is edited. {error}")
+        edited.warn(error)
         return None
 
 

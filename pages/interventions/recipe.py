@@ -10,11 +10,11 @@ import streamlit as st
 
 from encoder import edits, figures
 from encoder.edits import MOST_EDITS, Edit
+from pages.core.edit_words import describe
+from pages.core.edited import EditParams, Recipe, Step, take_back
 from pages.core.lazy import popover
 from pages.core.url_state import controlled, state
 from pages.core.view import View
-from pages.interventions.params import Params, Recipe, Step
-from pages.interventions.words import describe
 
 #: The first edit must not move the map below, where the pointer is.
 STYLE = "<style>.st-key-recipe { min-height: 4.6rem; }</style>"
@@ -78,18 +78,13 @@ KINDS = {
 }  # fmt: skip
 
 
-def active(recipe: Recipe) -> tuple[Edit, ...]:
-    """The edits that are switched on."""
-    return tuple(step.edit for step in recipe if step.on)
-
-
 def toggle_head(layer: int, head: int) -> None:
     """Switch a head off, or on again. For callbacks."""
-    recipe, edit = state.newest(Params.recipe), edits.AblateHead(layer, head)
+    recipe, edit = state.newest(EditParams.recipe), edits.AblateHead(layer, head)
     kept = tuple(step for step in recipe if step.edit != edit)
     if Step(edit) not in recipe and len(kept) < MOST_EDITS:
         kept = (*kept, Step(edit))
-    state.put(Params.recipe, kept)
+    state.put(EditParams.recipe, kept)
 
 
 def draw_recipe(view: View, recipe: Recipe) -> None:
@@ -102,7 +97,7 @@ def draw_recipe(view: View, recipe: Recipe) -> None:
         if recipe:
             st.button(
                 "Take all back", icon=":material/restart_alt:", key="edits:clear",
-                on_click=partial(state.put, Params.recipe, ()),
+                on_click=take_back,
             )  # fmt: skip
     if part is not None:
         with part:
@@ -113,7 +108,7 @@ def _chip(view: View, recipe: Recipe, index: int, step: Step) -> None:
     words = describe(step.edit, view.trace.labels)
 
     def switch(on: bool) -> None:
-        state.put(Params.recipe, (*recipe[:index], replace(step, on=on), *recipe[index + 1 :]))
+        state.put(EditParams.recipe, (*recipe[:index], replace(step, on=on), *recipe[index + 1 :]))
 
     with st.container(horizontal=True, border=True, width="content", vertical_alignment="center", gap="xsmall"):
         controlled(st.checkbox, words, key=f"edits:on:{index}", value=step.on, take=switch, width="content")
@@ -121,11 +116,11 @@ def _chip(view: View, recipe: Recipe, index: int, step: Step) -> None:
             earlier = (*recipe[: index - 1], step, recipe[index - 1], *recipe[index + 1 :])
             st.button(
                 "Earlier", icon=":material/arrow_back:", key=f"edits:earlier:{index}", help=f"Apply earlier: {words}",
-                type="tertiary", on_click=partial(state.put, Params.recipe, earlier),
+                type="tertiary", on_click=partial(state.put, EditParams.recipe, earlier),
             )  # fmt: skip
         st.button(
             "Remove", icon=":material/close:", key=f"edits:remove:{index}", help=f"Remove: {words}", type="tertiary",
-            on_click=partial(state.put, Params.recipe, (*recipe[:index], *recipe[index + 1 :])),
+            on_click=partial(state.put, EditParams.recipe, (*recipe[:index], *recipe[index + 1 :])),
         )  # fmt: skip
 
 
@@ -159,9 +154,9 @@ def _form(view: View) -> None:
     )
     if "text" in kind.fields:
         st.caption(f"It needs the same number of tokens as your text: {view.trace.n_tokens}.")
-    full = len(state.get(Params.recipe)) >= MOST_EDITS
+    full = len(state.get(EditParams.recipe)) >= MOST_EDITS
     st.button("Add", type="primary", key="add:go", on_click=_add, args=(kind, form), disabled=full)
 
 
 def _add(kind: Kind, form: Form) -> None:
-    state.put(Params.recipe, (*state.newest(Params.recipe), Step(kind.make(form))))
+    state.put(EditParams.recipe, (*state.newest(EditParams.recipe), Step(kind.make(form))))

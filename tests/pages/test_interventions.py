@@ -8,10 +8,10 @@ import pytest
 import encoder
 from encoder import causal
 from encoder.edits import AblateHead, MaskKeys, Scale, UniformAttention
+from pages.core.edit_words import describe
+from pages.core.edited import Step, format_recipe, parse_recipe
 from pages.core.formulas import number
 from pages.interventions import recipe
-from pages.interventions.params import Step, format_recipe, parse_recipe
-from pages.interventions.words import describe
 from tests.pages.apps import assert_well, press, sentences, visit, written
 
 TEXT = "The cat sat on the mat."

@@ -55,7 +55,7 @@ def _of_value(edit: Edit, labels: Sequence[str]) -> str:
     if edit.positions is not None:
         where += " at " + ", ".join(_token(labels, place) for place in edit.positions)
     if edit.components is not None:
-        where += f", {len(edit.components)} components"
+        where += _components(edit)
     if isinstance(edit, edits.Zero):
         return f"{point} left out{where}"
     if isinstance(edit, edits.Scale):
@@ -69,6 +69,15 @@ def _of_value(edit: Edit, labels: Sequence[str]) -> str:
     if isinstance(edit, edits.Mean):
         return f"mean of {point} over {len(edit.sources)} texts{where}"
     return f"vector added to {point}{where}"
+
+
+def _components(edit: edits.ValueEdit) -> str:
+    """ ", neuron 5", or how many there are."""
+    assert edit.components is not None
+    kind = "neuron" if edit.point == "ffn.hidden" else "component"
+    if len(edit.components) == 1:
+        return f", {kind} {edit.components[0]}"
+    return f", {len(edit.components)} {kind}s"
 
 
 def _where(edit: Edit) -> str:

@@ -1,0 +1,122 @@
+"""The edits of this session: in the address of every page, and marked on every page.
+
+The page Interventions makes them. A page that declares `edits` in app.py shows the edited run; the others show the run
+without edits and say so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from encoder import edits
+from encoder.edits import MOST_EDITS, Edit
+from encoder.errors import EncoderError, OutOfMemory
+from pages.core import edit_words, links
+from pages.core.params import Param
+from pages.core.url_state import state
+from pages.core.view import View
+
+#: What marks an edit that is switched off, in the address.
+OFF = "!"
+#: Edits that the mark names; of more it gives the number.
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Step:
+    """One edit of the recipe, and whether it is on."""
+
+    edit: Edit
+    on: bool = True
+
+
+Recipe = tuple[Step, ...]
+
+
+def parse_recipe(text: str) -> Recipe:
+    """Text of the address -> recipe. Raises ValueError with the reason."""
+    parts = text.split("~") if text else []
+    found = edits.parse("~".join(part.removeprefix(OFF) for part in parts))
+    return tuple(Step(edit, not part.startswith(OFF)) for edit, part in zip(found, parts, strict=True))
+
+
+def format_recipe(recipe: Recipe) -> str:
+    """A recipe -> text for the address."""
+    return "~".join(("" if step.on else OFF) + edits.format((step.edit,)) for step in recipe)
+
+
+@state.register
+@dataclass(frozen=True)
+class EditParams:
+    """recipe: the edits in the order in which they are applied."""
+
+    recipe: Param[Recipe] = Param((), parse_recipe, format_recipe, "edits")
+
+
+def active(recipe: Recipe) -> tuple[Edit, ...]:
+    """The edits that are switched on."""
+    return tuple(step.edit for step in recipe if step.on)
+
+
+def add(edit: Edit) -> None:
+    """Add an edit; an edit of the same single weight makes room for it. For callbacks."""
+    recipe = state.newest(EditParams.recipe)
+    kept = tuple(step for step in recipe if step.edit != edit and not same_cell(step.edit, edit))
+    if len(kept) < MOST_EDITS:
+        state.put(EditParams.recipe, (*kept, Step(edit)))
+    else:
+        st.toast(f"{MOST_EDITS} edits are in use already. Remove one first.", icon=":material/tune:")
+
+
+def same_cell(one: Edit, other: Edit) -> bool:
+    """Whether both set the weight of the same query and key in the same head."""
+    if not isinstance(one, edits.SetWeight) or not isinstance(other, edits.SetWeight):
+        return False
+    return replace(one, value=other.value) == other
+
+
+def take_back() -> None:
+    """Remove all edits. For callbacks."""
+    state.put(EditParams.recipe, ())
+
+
+def applied(view: View) -> View:
+    """The view of the edited run; without edits, and where they do not fit this text and model, the view itself."""
+    chosen = active(state.newest(EditParams.recipe))
+    if not chosen:
+        return view
+    changed = dataclasses.replace(view, model=dataclasses.replace(view.model, edits=chosen))
+    try:
+        _ = changed.trace
+    except OutOfMemory:
+        raise
+    except EncoderError as error:
+        warn(error)
+        return view
+    return changed
+
+
+def warn(error: EncoderError) -> None:
+    """Say that the edits do not fit, so nothing is edited."""
+    st.warning(f"The edits do not fit this text and model, so nothing is edited. {error}", icon=":material/tune:")
+
+
+def mark(view: View) -> None:
+    """What is edited, whether this view is the edited run, a link to the recipe, and a button that takes all back."""
+    chosen = active(state.newest(EditParams.recipe))
+    if not chosen:
+        return
+    said = [edit_words.describe(edit, view.trace.labels) for edit in chosen[:NAMED]]
+    more = f", and {len(chosen) - NAMED} more" if len(chosen) > NAMED else ""
+    where = "" if view.trace.edits else " This page shows the run without edits."
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="edited-mark"):
+        st.badge("Edited", icon=":material/tune:", color="orange")
+        st.markdown(f"{'; '.join(said)}{more}.{where}", width="content")
+        links.button("interventions", "Show the recipe", "tune", "edited:open", type="tertiary", width="content")
+        st.button(
+            "Take all back", icon=":material/restart_alt:", key="edited:clear", type="tertiary",
+            on_click=take_back,
+        )  # fmt: skip

@@ -1,0 +1,111 @@
+"""The outcome that edited runs are compared by: its widgets, the same values on every page that measures effects."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from encoder import causal, classify, figures
+from encoder.causal import Outcome
+from pages.core.params import Param, choice, string, whole_number
+from pages.core.url_state import controlled, state
+from pages.core.view import View
+
+OUTCOMES = {
+    "sentence": "Sentence vector",
+    "similarity": "Similarity to a second sentence",
+    "token": "Output vector of one token",
+    "word": "Masked word",
+    "class": "Class of a classification head",
+}
+UNITS = {
+    "sentence": "Cosine to the unedited sentence vector",
+    "similarity": "Cosine to the second sentence",
+    "token": "Cosine to the unedited output vector",
+    "log_odds": "Log-odds of the word",
+    "probability": "Probability of the word",
+}
+SCALES = {"log_odds": "Log-odds", "probability": "Probability"}
+
+
+@state.register
+@dataclass(frozen=True)
+class OutcomeParams:
+    """outcome: its kind; the other fields: what that kind needs."""
+
+    outcome: Param[str] = choice("sentence", OUTCOMES)
+    similar_to: Param[str] = string("The dog was too tired to cross the road.", url="outcome_text")
+    token: Param[int | None] = whole_number(None, url="outcome_token")
+    word: Param[str] = string(url="outcome_word")
+    minus: Param[str] = string(url="outcome_minus")
+    label: Param[str] = string(url="outcome_class")
+    scale: Param[str] = choice("log_odds", ("log_odds", "probability"), url="outcome_scale")
+
+
+def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
+    """Draw the controls, with these kinds on offer. Whether the outcome fits shows when it is measured."""
+    own = OutcomeParams
+    if state.newest(own.outcome) not in kinds:
+        state.put(own.outcome, own.outcome.default)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        kind = state.bound(st.selectbox, own.outcome, "Outcome", list(kinds), format_func=OUTCOMES.get, width=280)
+        if kind == "similarity":
+            return causal.Similarity(state.bound(st.text_input, own.similar_to, "Second sentence"))
+        if kind == "token":
+            return causal.TokenVector(_token(view))
+        if kind == "class":
+            return _class(view)
+        if kind == "word":
+            word = state.bound(st.text_input, own.word, "Word at the first mask", placeholder="he", width=180)
+            minus = state.bound(st.text_input, own.minus, "Minus (optional)", placeholder="she", width=180)
+            scale = state.segmented(
+                own.scale, "Scale", SCALES,
+                help="Log-odds: log(p / (1 − p)). With a second word: the difference of both log probabilities.",
+            )  # fmt: skip
+            return causal.MaskedWord(word.strip(), minus.strip() or None, scale)  # type: ignore[arg-type]
+    return causal.SentenceVector()
+
+
+def unit(outcome: Outcome) -> str:
+    """The name of the outcome's number."""
+    if isinstance(outcome, causal.ClassProbability):
+        return f"{SCALES[outcome.scale]} of the class “{outcome.label}”"
+    if not isinstance(outcome, causal.MaskedWord):
+        return UNITS[outcome.code]
+    if outcome.minus is None:
+        return UNITS[outcome.scale]
+    what = "Log probability" if outcome.scale == "log_odds" else "Probability"
+    return f"{what} of “{outcome.word}” minus “{outcome.minus}”"
+
+
+def _token(view: View) -> int:
+    """The widget of a token, and its position."""
+    labels = view.trace.labels
+    place = state.get(OutcomeParams.token)
+    place = min(1 if place is None else place, view.trace.n_tokens - 1)
+    controlled(
+        st.selectbox, "Token", range(len(labels)), key="outcome:token", value=place, width=200,
+        take=partial(state.put, OutcomeParams.token),
+        format_func=lambda one: f"{one} · {figures.isolated(labels[one])}",
+    )  # fmt: skip
+    return place
+
+
+def _class(view: View) -> Outcome:
+    """One class of the checkpoint's head, by default the predicted one; of a token, if the head tags tokens."""
+    head, own = view.loaded.classifier, OutcomeParams
+    if head is None:  # measuring it says what to do
+        return causal.ClassProbability("")
+    labels, of_token = head.config.labels, head.config.kind == "token"
+    place = _token(view) if of_token else None
+    if state.newest(own.label) not in labels:
+        best = classify.tags(view.loaded, view.trace)[place].label if of_token else (
+            classify.predict(view.loaded, view.trace).best
+        )  # fmt: skip
+        state.put(own.label, best)
+    label = state.bound(st.selectbox, own.label, "Class", labels, width=200)
+    scale = state.segmented(own.scale, "Scale", SCALES)
+    return causal.ClassProbability(label, place, scale)  # type: ignore[arg-type]

@@ -1,0 +1,138 @@
+"""The map of hidden activations of a layer, and the answer to a click on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from encoder import explain
+from encoder.explain import HiddenActivations
+from encoder.explain.neurons import NeuronMap, most_active, neuron_map
+from encoder.figures.feed_forward import neuron_heatmap
+from encoder.figures.numbers import three_digits
+from pages.components import on_click, plot
+from pages.core import answer, token_names, token_rows
+from pages.core.selection import PlaceParams
+from pages.core.url_state import state
+from pages.core.view import View, ViewParams
+from pages.feed_forward.params import MOST_ACTIVE, NEURONS, Params
+
+#: Columns of the map of all neurons; more neurons share a column.
+COLUMNS = 256
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The open layer with its activations, the selected token and neuron; chosen: whether a person selected one."""
+
+    view: View
+    layer: HiddenActivations
+    token: int
+    neuron: int
+    chosen: bool
+
+    @property
+    def activation(self) -> float:
+        """Of the selected neuron at the selected token."""
+        return float(self.layer.hidden[self.token, self.neuron])
+
+
+def select(view: View) -> Selected:
+    """The selection of this run: by default the most active neuron of the layer, and the token where it is that."""
+    layer = view.derived(("hidden", view.layer), partial(explain.hidden_activations, layer=view.layer))
+    neuron, token = state.get(PlaceParams.neuron), view.i
+    n_neurons = layer.hidden.shape[1]
+    if neuron is not None and neuron >= n_neurons:
+        st.warning(f"No neuron {neuron} in this model: choose 0 to {n_neurons - 1}. None is selected.")
+        state.put(PlaceParams.neuron, None)
+        neuron = None
+    chosen = neuron is not None or token is not None
+    sizes = np.abs(layer.hidden)
+    if neuron is None:
+        neuron = int((sizes if token is None else sizes[token : token + 1]).max(axis=0).argmax())
+    if token is None:
+        token = int(sizes[:, neuron].argmax())
+    return Selected(view, layer, token, neuron, chosen)
+
+
+def draw(selected: Selected) -> None:
+    """The answer line and the map. Call it inside `answer.area`."""
+    _answer(selected)
+    view, n_tokens = selected.view, selected.view.trace.n_tokens
+    rows = token_rows.part(n_tokens, selected.token, "neurons")
+    found = shown(selected)
+    part = slice(rows.start, rows.stop)
+    plot(
+        neuron_heatmap(
+            found.values[part], found.neurons[part], view.trace.labels, block=found.block, token=selected.token,
+            neuron=selected.neuron, first=rows.start,
+        ),
+        key="neuron-map",
+        alt=f"Activations of neurons of layer {view.layer}: one row per token, the most active neurons at the left.",
+        height=token_rows.height(rows.stop - rows.start, frame=150, most=520),
+        on_event=on_click(
+            cell=lambda token, column: _select(found, token, column),
+            row=lambda token: state.put(ViewParams.i, token),
+            clear=_clear,
+        ),
+    )  # fmt: skip
+    near = "exactly 0" if selected.layer.exactly_zero else f"within {selected.layer.threshold:g} of 0"
+    pooled = f" A cell shows the largest of {found.block} neurons." if found.block > 1 else ""
+    st.caption(
+        f"Active neurons, those not {near}: {1 - selected.layer.off_share:.1%} of all activations of layer "
+        f"{view.layer}. Never active in this text: {int(selected.layer.never.sum()):,} of "
+        f"{selected.layer.hidden.shape[1]:,} neurons.{pooled}{token_rows.which(rows, n_tokens, selected.token)}"
+    )
+
+
+def shown(selected: Selected) -> NeuronMap:
+    """The map with the page's choice of neurons."""
+    which = state.get(Params.neurons)
+
+    def make(_: object) -> NeuronMap:
+        order = most_active(selected.layer.hidden)
+        order = order[:MOST_ACTIVE] if which == "most" else order
+        return neuron_map(selected.layer.hidden, order, COLUMNS)
+
+    found: NeuronMap = selected.view.derived(("neuron map", selected.view.layer, which), make)
+    return found
+
+
+def controls() -> None:
+    """Which neurons the map shows."""
+    state.segmented(
+        Params.neurons, "Neurons", NEURONS,
+        help="Most active: with the largest absolute activation at any token of this text. All: a cell shows the "
+        "neuron of its column whose activation is largest in size.",
+    )  # fmt: skip
+
+
+def _answer(selected: Selected) -> None:
+    values, labels = selected.layer.hidden[selected.token], selected.view.trace.labels
+    sizes = np.abs(values)
+    rank = 1 + int((sizes > sizes[selected.neuron]).sum())
+    strongest = ", ".join(
+        f"neuron {neuron} {three_digits(float(values[neuron]))}"
+        for neuron in np.argsort(-sizes, kind="stable")[: answer.NAMED]
+    )
+    answer.draw(
+        f"Neuron **{selected.neuron}** at {token_names.bold(labels, selected.token)}: activation "
+        f"**{three_digits(selected.activation)}** ({answer.ordinal(rank)} of {len(values):,} in size).",
+        f"Largest at this token: {strongest}. Active: {1 - selected.layer.off_by_token[selected.token]:.0%} of the "
+        "neurons. Select a cell for another neuron or token.",
+        clear=_clear if selected.chosen else None,
+    )
+
+
+def _select(found: NeuronMap, token: int, column: int) -> None:
+    if token < len(found.neurons) and column < found.neurons.shape[1]:
+        state.put(ViewParams.i, token)
+        state.put(PlaceParams.neuron, int(found.neurons[token, column]))
+
+
+def _clear() -> None:
+    state.put(ViewParams.i, None)
+    state.put(PlaceParams.neuron, None)

@@ -1,0 +1,137 @@
+"""One neuron: along the sentence, the neurons of the same token in every layer, and the words of its output vector."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from encoder import causal
+from encoder.edits import Zero
+from encoder.explain.neurons import LayerNeurons, PromotedWords, promoted_words, through_layers
+from encoder.figures.steps import token_bars
+from pages.core import cache, links, token_names, token_rows
+from pages.core.edited import EditParams, Step
+from pages.core.formulas import number
+from pages.core.markdown import plain
+from pages.core.url_state import state
+from pages.feed_forward.activations import Selected
+
+#: What the reading leaves out.
+LIMITS = (
+    "After Geva et al. 2021, who studied a decoder. It leaves out later layers, so it fits best in the last one. A "
+    "negative activation favours the words under Down."
+)
+
+
+def draw(selected: Selected) -> None:
+    """The neuron along the sentence beside the layers, then its words."""
+    view = selected.view
+    st.header(f"Neuron {selected.neuron} of layer {view.layer}", anchor=False)
+    left, right = st.columns([1, 1], gap="medium")
+    with left:
+        _along(selected)
+    with right:
+        _layers(selected)
+    _words(selected)
+    off = Zero("ffn.hidden", layer=view.layer, components=(selected.neuron,))
+    steps = tuple(step for step in state.get(EditParams.recipe) if step.edit != off)
+    links.button(
+        "interventions", "Switch this neuron off in Interventions", "tune", "neuron:off",
+        {"edits": (*steps, Step(off))},
+    )  # fmt: skip
+
+
+def _along(selected: Selected) -> None:
+    view = selected.view
+    rows = token_rows.part(view.trace.n_tokens, selected.token, "neuron-along")
+    st.markdown(f"**Neuron {selected.neuron} along the sentence**")
+    st.plotly_chart(
+        token_bars(
+            {"activation": selected.layer.hidden[rows, selected.neuron]}, view.trace.labels, roles=("other",),
+            axis="activation", token="token", chosen=selected.token, first=rows.start,
+        ),
+        height=260,
+        key="neuron-along",
+        alt=f"The activation of neuron {selected.neuron} at every token.",
+    )  # fmt: skip
+
+
+def _layers(selected: Selected) -> None:
+    view = selected.view
+    config = view.loaded.config
+    found: LayerNeurons = view.derived(
+        ("through layers", selected.token, selected.neuron),
+        partial(through_layers, token=selected.token, neuron=selected.neuron),
+    )
+    st.markdown(f"{token_names.bold(view.trace.labels, selected.token)} **in the FFN of every layer**")
+    table = {
+        "Layer": list(range(config.n_layers)),
+        "Active": found.active,
+        "Strongest neuron": found.strongest,
+        "Its activation": found.activation,
+    }
+    if config.n_distinct_layers < config.n_layers:
+        table[f"Neuron {selected.neuron}"] = found.selected
+    st.dataframe(
+        pd.DataFrame(table),
+        hide_index=True,
+        width="stretch",
+        height="content",
+        column_config={
+            "Active": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+            "Its activation": st.column_config.NumberColumn(format="%.3f"),
+        },
+    )
+    if config.n_distinct_layers == config.n_layers:
+        st.caption(f"Each layer has neurons of its own: neuron {selected.neuron} of another layer is another neuron.")
+
+
+def _words(selected: Selected) -> None:
+    view = selected.view
+    if view.loaded.mlm_head is None:
+        st.caption(
+            f"{view.loaded.name} has no masked-word head. Choose a twin in the sidebar to see which words a neuron’s "
+            "output vector favours."
+        )
+        return
+    found: PromotedWords = view.derived(
+        ("promoted words", view.layer, selected.neuron),
+        lambda trace: promoted_words(view.loaded, view.layer, selected.neuron, trace),
+    )
+    st.markdown("**Words that its output vector favours**: a reading, not an effect")
+    st.markdown("\n".join(_listed(name, words) for name, words in (("Up", found.highest), ("Down", found.lowest))))
+    mask = plain(view.loaded.tokenizer.mask_token or "a mask token")
+    if found.position is None:
+        st.caption(
+            "The output vector through the linear part of the masked-word head (dense map, centring, gain), times each "
+            f"word’s vector. {LIMITS} Type {mask} in the sentence for a reading at that place, with a test."
+        )
+        return
+    st.caption(
+        f"How the head’s scores at the first {mask} change when the output vector is added there, to first order. "
+        f"{LIMITS}"
+    )
+    _tested(selected, found, found.position)
+
+
+def _listed(name: str, words: tuple[tuple[int, str, float], ...]) -> str:
+    return f"- {name}: " + ", ".join(f"{plain(word)} {number(score)}" for _, word, score in words)
+
+
+def _tested(selected: Selected, found: PromotedWords, position: int) -> None:
+    """What switching the neuron off at the first mask does to the words of the reading."""
+    view = selected.view
+    edit = Zero("ffn.hidden", layer=view.layer, positions=(position,), components=(selected.neuron,))
+    edited = cache.trace(view.model, view.text, view.pair, (edit,))
+    up, down = (
+        causal.word_changes(view.loaded, view.trace, edited, position, [one for one, _, _ in words]).mean()
+        for words in (found.highest, found.lowest)
+    )
+    activation = float(selected.layer.hidden[position, selected.neuron])
+    st.markdown(
+        f"Test: its activation at {token_names.bold(view.trace.labels, position)} is {number(activation)}. Without it "
+        f"there, the mean log probability of the words under Up changes by **{number(float(up))}**, under Down by "
+        f"**{number(float(down))}**."
+    )

@@ -1,0 +1,20 @@
+"""The values of the page Feed-forward in the address, beside layer, token, neuron and outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.core.params import Param, choice
+from pages.core.url_state import state
+
+#: Neurons of the map that has a column for each.
+MOST_ACTIVE = 48
+NEURONS = {"most": f"{MOST_ACTIVE} most active", "all": "All neurons"}
+
+
+@state.register
+@dataclass(frozen=True)
+class Params:
+    """neurons: which ones the map shows."""
+
+    neurons: Param[str] = choice("most", NEURONS)

@@ -1,0 +1,85 @@
+"""Attention beside the FFN: the size of both updates, and what is lost without one of them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from encoder import causal
+from encoder.explain.neurons import UpdateSizes, update_sizes
+from encoder.figures.feed_forward import left_out_bars, update_heatmap
+from encoder.figures.numbers import three_digits
+from encoder.measure import tokens
+from pages.components import on_click, plot
+from pages.core import cache, outcomes, token_names, token_rows
+from pages.core.formulas import number
+from pages.core.url_state import state
+from pages.core.view import View, ViewParams
+
+#: The longest text, in tokens, that layers are left out for: two runs for each layer.
+LONGEST = 512
+TITLES = {"attention": "Attention’s update", "ffn": "The FFN’s update"}
+
+
+def sizes(view: View, token: int) -> dict[str, go.Figure]:
+    """The two maps of update sizes with the same colours. Returns them by their titles."""
+    st.header("Attention and FFN: how much each adds", anchor=False)
+    found: UpdateSizes = view.derived("update sizes", update_sizes)
+    rows = token_rows.part(view.trace.n_tokens, token, "updates")
+    words = list(tokens.is_content(view.trace))
+    largest = max(float(one[:, words].max(initial=0.0)) for one in (found.attention, found.ffn)) or 1.0
+    drawn = {}
+    for column, (name, title) in zip(st.columns(2, gap="medium"), TITLES.items(), strict=True):
+        values = getattr(found, name)
+        drawn[title] = update_heatmap(
+            values[:, rows], view.trace.labels, largest=largest, colours=view.colours, selected=(view.layer, view.i),
+            first=rows.start,
+        )  # fmt: skip
+        with column:
+            st.markdown(f"**{title}**: {three_digits(float(values[view.layer].mean()))} on average in L{view.layer}")
+            plot(
+                drawn[title],
+                key=f"updates-{name}",
+                alt=f"{title} relative to the residual stream: layers downwards, tokens to the right.",
+                height=token_rows.height(len(values), pitch=26, frame=150, most=520),
+                on_event=on_click(
+                    row=partial(state.put, ViewParams.layer),
+                    column=partial(state.put, ViewParams.i),
+                    clear=partial(state.put, ViewParams.i, None),
+                ),
+            )
+    at = np.unravel_index(int(found.ffn.argmax()), found.ffn.shape)
+    st.caption(
+        f"Norm of the update over the norm of the residual stream before it; colours end at the largest of a word. "
+        f"Largest of the FFN: "
+        f"{three_digits(float(found.ffn[at]))} in L{at[0]} at {token_names.quoted(view.trace.labels, int(at[1]))}. A "
+        "large update can still matter little to the result: the bars below measure that."
+    )
+    return drawn
+
+
+def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
+    """The bars of what is lost without a sublayer. Raises EncoderError where the outcome does not fit."""
+    st.header("What is lost without attention, or without the FFN", anchor=False)
+    outcome = outcomes.choose(view)
+    if view.trace.n_tokens > LONGEST:
+        st.info(f"This text has {view.trace.n_tokens:,} tokens; the test is limited to {LONGEST}. Use a shorter text.")
+        return None
+    found: np.ndarray = cache.computed(
+        ("left out", view.model, view.text, view.pair, outcome),
+        lambda: causal.leave_out_each_sublayer(view.loaded, view.trace, outcome).numpy(),
+    )
+    figure = left_out_bars(found, "change of the outcome")
+    st.plotly_chart(
+        figure, height=300, key="left-out",
+        alt="The change of the outcome for each layer without its attention, and without its FFN.",
+    )  # fmt: skip
+    at = np.unravel_index(int(np.abs(found).argmax()), found.shape)
+    st.markdown(
+        f"Largest change: **{number(float(found[at]))}**, in L{at[1]} without its {('attention', 'FFN')[at[0]]}. "
+        f"Outcome: {outcomes.unit(outcome)}."
+    )
+    return found, figure

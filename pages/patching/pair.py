@@ -1,0 +1,145 @@
+"""The two sentences: their controls, offered pairs, and whether they align token by token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from encoder import causal, figures
+from encoder.causal import Outcome, Where
+from encoder.figures.patching import pair_labels
+from encoder.trace import Trace
+from pages.core import cache, outcomes
+from pages.core.markdown import plain
+from pages.core.outcomes import OutcomeParams
+from pages.core.url_state import state
+from pages.core.view import View, ViewParams
+from pages.patching.params import WHERE, Params
+
+
+@dataclass(frozen=True)
+class Example:
+    """A pair that aligns in BERT's vocabulary. word, minus: of the masked word, for models that predict it."""
+
+    text: str
+    other: str
+    word: str = ""
+    minus: str = ""
+
+
+EXAMPLES = {
+    "“it”: the animal or the street?": Example(
+        "The animal didn't cross the street because it was too tired.",
+        "The animal didn't cross the street because it was too wide.",
+    ),
+    "A pronoun: he or she": Example("The nurse said that he was late.", "The nurse said that she was late."),
+    "Word order": Example("The dog bit the man.", "The man bit the dog."),
+    "A negation": Example("The food was very good.", "The food was not good."),
+    "“bank”, two meanings": Example("The bank by the river was closed.", "The bank by the office was closed."),
+}
+#: For the twins, which predict a hidden word.
+MASKED_EXAMPLES = {
+    "A hidden “his” or “her”": Example("she raised [MASK] hand", "he raised [MASK] hand", "his", "her"),
+    "A hidden “was” or “were”": Example("they [MASK] in the garden", "he [MASK] in the garden", "was", "were"),
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The run that is changed, the run that vectors come from, and the outcome by which they are compared."""
+
+    plain: Trace
+    source: Trace
+    text: str
+    other: str
+    outcome: Outcome
+
+    @property
+    def labels(self) -> list[str]:
+        """One name for each position: "he / she" where the tokens differ."""
+        return pair_labels(self.plain.labels, self.source.labels)
+
+
+def draw(view: View) -> Pair | None:
+    """Draw the controls; None, and a box that says what to do, where the sentences do not align."""
+    offered = EXAMPLES | (MASKED_EXAMPLES if view.loaded.mlm_head is not None else {})
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        other = state.bound(
+            st.text_input, Params.other, "Take vectors from this sentence", placeholder="A sentence that aligns",
+            help="Your sentence is the sidebar's. Each vector of its run can be replaced by the vector of this "
+            "sentence's run at the same layer and position.",
+        )  # fmt: skip
+        st.selectbox(
+            "Example", list(offered), index=None, key="patching:example", placeholder="Try a pair …",
+            label_visibility="collapsed", on_change=_use_example, width=250,
+        )  # fmt: skip
+    kinds = ["sentence", "token"] + (["word"] if view.loaded.mlm_head is not None else [])
+    kinds += ["class"] if view.loaded.classifier is not None else []
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        where: Where = state.segmented(
+            Params.where, "Replaced", WHERE,
+            help="Residual stream: a token's whole vector before the layer. Attention's or the FFN's output: what the "
+            "sublayer adds to it. Heads: what one head passes on, at all tokens.",
+        )  # type: ignore[assignment]  # fmt: skip
+        with st.container(width="content"):
+            chosen = outcomes.choose(view, kinds)
+    if isinstance(chosen, causal.SentenceVector):
+        chosen = causal.Similarity(other)
+    pair = Pair(
+        cache.trace(view.model, view.text),
+        cache.trace(view.model, other, request=causal.patch_request(where)),
+        view.text,
+        other,
+        chosen,
+    )
+    return pair if _aligns(pair) else None
+
+
+def unit(outcome: Outcome) -> str:
+    """The name of the outcome's number on this page."""
+    return "Cosine to the other sentence" if isinstance(outcome, causal.Similarity) else outcomes.unit(outcome)
+
+
+def forget_place() -> None:
+    """Select no place. For callbacks."""
+    state.put(Params.layer, None)
+    state.put(Params.place, None)
+
+
+def _use_example() -> None:
+    chosen = (EXAMPLES | MASKED_EXAMPLES).get(st.session_state.get("patching:example"))
+    if chosen is None:
+        return
+    state.put(ViewParams.text, chosen.text)
+    state.put(ViewParams.pair, "")
+    state.put(Params.other, chosen.other)
+    state.put(OutcomeParams.outcome, "word" if chosen.word else "sentence")
+    if chosen.word:
+        state.put(OutcomeParams.word, chosen.word)
+        state.put(OutcomeParams.minus, chosen.minus)
+    forget_place()
+
+
+def _aligns(pair: Pair) -> bool:
+    """Whether both sentences have as many tokens and are not the same; otherwise a box says what to do."""
+    plain_labels, other_labels = pair.plain.labels, pair.source.labels
+    if pair.plain.ids == pair.source.ids:
+        said = "Both sentences are the same. Change a word of the other sentence, or choose a pair."
+    elif len(plain_labels) != len(other_labels):
+        said = (
+            f"The sentences do not align: yours has {len(plain_labels)} tokens, the other {len(other_labels)}. A "
+            "vector is replaced by the one at the same position. Change words until both have as many tokens, or "
+            "choose a pair."
+        )
+    else:
+        return True
+    st.info(said, icon=":material/align_horizontal_left:")
+    for name, labels in (("Yours", plain_labels), ("The other", other_labels)):
+        st.caption(f"{name}: " + " · ".join(plain(figures.isolated(label)) for label in labels))
+    if pair.other != pair.text:
+        st.button(
+            "Copy my sentence", icon=":material/content_copy:", key="patching:copy", on_click=state.put,
+            args=(Params.other, pair.text), help="Then change one word of it.",
+        )  # fmt: skip
+    return False

@@ -1,0 +1,67 @@
+"""The run with one vector replaced: its outcome between the two others, and how far each vector moves."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from encoder import causal
+from encoder.causal import Where
+from encoder.edits import Edit
+from encoder.figures.patching import displacement_map
+from encoder.trace import Trace
+from pages.components import plot
+from pages.core import cache, edited, links, token_rows
+from pages.core.edited import EditParams, Step
+from pages.core.formulas import number
+from pages.core.markdown import plain
+from pages.core.url_state import state
+from pages.core.view import View
+from pages.patching.map import Place
+from pages.patching.pair import Pair, unit
+
+#: Predicted words that are listed.
+WORDS = 4
+
+
+def draw(view: View, pair: Pair, where: Where, at: Place, ends: tuple[float, float]) -> None:
+    """The patched run. ends: the outcome of your sentence, and of the other."""
+    edit = causal.patch_edit(where, pair.other, *at)
+    patched = cache.trace(view.model, pair.text, edits=(edit,))
+    value = causal.outcomes_of(view.loaded, pair.plain, [patched], pair.outcome)[1]
+    with st.container(horizontal=True, gap="large"):
+        for name, one in (("Your sentence", ends[0]), ("One vector replaced", value), ("The other", ends[1])):
+            st.metric(name, number(one), width="content")
+    st.caption(f"{unit(pair.outcome)}.")
+    if view.loaded.mlm_head is not None and view.loaded.tokenizer.mask_token in pair.plain.tokens:
+        _words(view, pair, patched)
+    moved = causal.displacement(pair.plain, patched)
+    plot(
+        displacement_map(moved, pair.labels, view.colours, None if where == "head" else at),
+        key="patching-moved",
+        alt=f"How far each vector moves from your sentence's run: {moved.shape[0]} rows, from the input of layer 0 to "
+        f"the output, {moved.shape[1]} tokens to the right.",
+        height=token_rows.height(moved.shape[0], pitch=26, frame=160, most=520),
+    )
+    st.caption(
+        "How far each vector moves from your sentence’s run, relative to its norm. Attention passes the change to "
+        "other tokens in later layers."
+    )
+    links.button("interventions", "Open this run in Interventions", "tune", "patching:open", {"edits": _recipe(edit)})
+
+
+def _recipe(edit: Edit) -> edited.Recipe:
+    """The recipe with this edit, once."""
+    return (*(step for step in state.get(EditParams.recipe) if step.edit != edit), Step(edit))
+
+
+def _words(view: View, pair: Pair, patched: Trace) -> None:
+    """The most probable words at the first mask in the three runs."""
+    runs = {"Your sentence": pair.plain, "One vector replaced": patched}
+    if view.loaded.tokenizer.mask_token in pair.source.tokens:
+        runs["The other"] = pair.source
+    lines = []
+    for name, trace in runs.items():
+        first = view.loaded.predict_masked(trace, k=WORDS)[0]
+        words = ", ".join(f"{plain(word)} {p:.1%}" for word, p in zip(first.tokens, first.probabilities, strict=True))
+        lines.append(f"- {name}: {words}")
+    st.markdown("\n".join(lines))

@@ -1,0 +1,88 @@
+"""Patching under AppTest: shares, the patched run and the sentences that do not align."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import encoder
+from encoder import causal
+from encoder.figures.numbers import three_digits
+from pages.core.edited import parse_recipe
+from pages.core.formulas import number
+from pages.patching.pair import EXAMPLES, MASKED_EXAMPLES, Example
+from pages.patching.params import WHERE
+from tests.pages.apps import assert_well, press, sentences, visit, written
+from tests.pages.test_interventions import metrics
+
+HE, SHE = "The nurse said that he was late.", "The nurse said that she was late."
+
+
+def shares_of(model: encoder.TextEncoder, where: str) -> np.ndarray:
+    outcome = causal.Similarity(SHE)
+    yours, other = model.trace(HE), model.trace(SHE, request=causal.patch_request(where))
+    effects = causal.patch(model, other, yours, outcome, where).numpy()
+    return causal.carried_share(effects, *causal.both_outcomes(model, other, yours, outcome))
+
+
+def test_the_map_and_the_patched_run_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
+    app = visit("patching", text=HE, patch_with=SHE)
+    assert_well(app)
+    shares = shares_of(minilm, "residual")
+    shared = np.delete(shares, minilm.trace(HE).labels.index("he"), axis=1)
+    assert f"**{three_digits(float(shared.max()))}**" in written(app)
+    assert not app.metric
+    app = visit("patching", text=HE, patch_with=SHE, patch_layer="2", patch_place="5")
+    assert_well(app)
+    edited = minilm.trace(HE, edits=[causal.patch_edit("residual", SHE, 2, 5)])
+    before, value = causal.outcomes_of(minilm, minilm.trace(HE), [edited], causal.Similarity(SHE))
+    assert metrics(app) == {"Your sentence": number(before), "One vector replaced": number(value), "The other": "1.000"}
+    assert f"**{three_digits(float(shares[2, 5]))}**" in written(app)
+    names: dict = {}
+    exec(app.get("code")[-1].value, names)
+    np.testing.assert_allclose(names["shares"], shares, atol=1e-5)
+    press(app, "Clear selection")
+    assert not app.metric
+
+
+@pytest.mark.parametrize("where", list(WHERE)[1:])
+def test_other_places(minilm: encoder.TextEncoder, where: str) -> None:
+    app = visit("patching", text=HE, patch_with=SHE, patch_where=where, patch_layer="5", patch_place="5")
+    assert_well(app)
+    assert f"**{three_digits(float(shares_of(minilm, where)[5, 5]))}**" in written(app)
+    press(app, "Open this run")
+    assert_well(app)
+    (step,) = parse_recipe(app.query_params["edits"])
+    assert step.edit == causal.patch_edit(where, SHE, 5, 5)
+    assert set(metrics(app)) == {"Before", "After", "Difference"}
+
+
+def test_sentences_that_do_not_align_say_what_to_do() -> None:
+    app = visit("patching", text=HE, patch_with="A nurse was late.")
+    assert_well(app)
+    assert "10 tokens, the other 7" in sentences(app)
+    press(app, "Copy my sentence")
+    assert "Both sentences are the same" in sentences(app)
+    assert_well(app)
+    app = visit("patching", text="cat " * 200, patch_with="dog " + "cat " * 199)
+    assert_well(app)
+    assert "128" in sentences(app)
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES, *MASKED_EXAMPLES])
+def test_each_offered_pair_aligns_and_differs(minilm: encoder.TextEncoder, name: str) -> None:
+    example: Example = (EXAMPLES | MASKED_EXAMPLES)[name]
+    for model in (minilm,) if not example.word else (encoder.load("twin-pre"), encoder.load("twin-post")):
+        outcome = causal.MaskedWord(example.word, example.minus or None) if example.word else None
+        yours, other = model.trace(example.text), model.trace(example.other)
+        ends = causal.both_outcomes(model, other, yours, outcome or causal.Similarity(example.other))
+        assert abs(ends[0] - ends[1]) > (0.02 if outcome is None else 1.0)
+
+
+def test_an_example_opens_both_sentences() -> None:
+    app = visit("patching", closed=True, patch_layer="2", patch_place="5")
+    app.selectbox(key="patching:example").set_value(next(iter(list(EXAMPLES)[1:]))).run()
+    assert_well(app)
+    assert app.query_params["text"] == HE
+    assert app.query_params["patch_with"] == SHE
+    assert "patch_layer" not in app.query_params
