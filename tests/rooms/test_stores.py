@@ -1,0 +1,256 @@
+"""The same suite for every store of rooms."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pages.core.rooms import (
+    Asked,
+    Member,
+    MemoryStore,
+    Room,
+    RoomError,
+    RoomGone,
+    RoomStore,
+    StoreUnavailable,
+    ask,
+    new_room,
+    new_secret,
+    read_code,
+)
+from pages.core.rooms.redis_store import RedisStore
+from pages.core.rooms.room import ALPHABET, ANSWER_BYTES, CODE_LENGTH, LIFETIME, MEMBERS, PRESENT, QUESTIONS, VIEW_BYTES
+from tests.rooms.conftest import RedisServer
+
+VIEW = {"page": "heads", "text": "Das Café — 北京", "layer": "2"}
+
+
+@pytest.fixture
+def room(store: RoomStore) -> Room:
+    room = new_room("key", view=VIEW)
+    assert store.open(room)
+    return room
+
+
+def test_a_room_is_found_as_it_was_opened(store: RoomStore, room: Room) -> None:
+    assert store.find(room.code) == room
+    assert room.is_taught_with("key")
+    assert not room.is_taught_with("Key")
+    assert "key" not in room.to_json().replace("key_hash", "")
+    assert not store.open(dataclasses.replace(new_room("other", view={}), code=room.code))
+    assert store.find(room.code) == room
+
+
+def test_a_change_gives_the_next_version_and_keeps_code_and_key(store: RoomStore, room: Room) -> None:
+    before = store.pulse(room.code)
+    new = store.change(room.code, lambda one: dataclasses.replace(one, view={"page": "qkv"}, code="x", key_hash="y"))
+    assert (new.view, new.version) == ({"page": "qkv"}, 2)
+    assert (new.code, new.key_hash, new.opened) == (room.code, room.key_hash, room.opened)
+    assert store.find(room.code) == new
+    assert store.pulse(room.code) == (before.version + 1, before.activity)
+
+
+def test_two_tabs_of_a_teacher_lose_no_change(store: RoomStore, room: Room) -> None:
+    def add(number: int) -> None:
+        store.change(room.code, lambda one: dataclasses.replace(one, hidden=(*one.hidden, str(number))))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(40)))
+    after = store.find(room.code)
+    assert after
+    assert sorted(after.hidden, key=int) == [str(number) for number in range(40)]
+    assert after.version == 41
+
+
+def test_a_closed_room_is_gone(store: RoomStore, room: Room) -> None:
+    store.join(room.code, Member("a"))
+    question = store.change(room.code, lambda one: ask(one, {"kind": "number"})).question
+    assert question
+    store.answer(room.code, question.id, "a", "1")
+    store.close(room.code)
+    assert store.find(room.code) is None
+    for call in (
+        lambda: store.pulse(room.code),
+        lambda: store.change(room.code, lambda one: one),
+        lambda: store.members(room.code),
+        lambda: store.answers(room.code, question.id),
+        lambda: store.answer(room.code, question.id, "a", "1"),
+        lambda: store.join(room.code, Member("a")),
+        lambda: store.close(room.code),
+    ):
+        with pytest.raises(RoomGone, match=room.code):
+            call()
+    assert store.open(room)
+    assert store.members(room.code) == {}
+    assert store.answers(room.code, question.id) == {}
+
+
+def test_a_room_ends_by_itself(store: RoomStore) -> None:
+    old = new_room("key", view={})
+    old = dataclasses.replace(old, opened=old.opened - LIFETIME - 1)
+    assert store.open(old)
+    assert store.find(old.code) is None
+    with pytest.raises(RoomGone):
+        store.join(old.code, Member("a"))
+
+
+def test_members_join_move_and_return(store: RoomStore, room: Room) -> None:
+    store.join(room.code, Member("a", "Ada"))
+    store.join(room.code, Member("b"))
+    activity = store.pulse(room.code).activity
+    store.join(room.code, Member("b"))  # the same again: nobody needs to hear of it
+    store.seen(room.code, ["a", "b", "a stranger"])
+    assert store.pulse(room.code).activity == activity
+    store.join(room.code, Member("b", follows=False, page="qkv"))
+    assert store.pulse(room.code).activity == activity + 1
+    members = store.members(room.code)
+    assert {one: (member.nickname, member.follows, member.page) for one, member in members.items()} == {
+        "a": ("Ada", True, ""),
+        "b": ("", False, "qkv"),
+    }
+    now = max(member.seen for member in members.values())
+    assert all(member.is_present(now) and not member.is_present(now + 2 * PRESENT) for member in members.values())
+
+
+def test_a_full_room_makes_room_for_those_who_are_here(
+    store: RoomStore, room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(MEMBERS):
+        store.join(room.code, Member(str(number)))
+    store.join(room.code, Member("0", "again"))
+    with pytest.raises(RoomError, match=str(MEMBERS)):
+        store.join(room.code, Member("one more"))
+    monkeypatch.setattr(Member, "is_present", lambda member, now: member.id != "7")
+    store.join(room.code, Member("one more"))
+    members = store.members(room.code)
+    assert len(members) == MEMBERS
+    assert "7" not in members
+
+
+def test_a_hundred_answers_at_once_are_all_kept_once(store: RoomStore, room: Room) -> None:
+    members = [f"student {number}" for number in range(100)]
+    for member in members:
+        store.join(room.code, Member(member))
+    question = store.change(room.code, lambda one: ask(one, {"kind": "number"})).question
+    assert question
+    start = store.pulse(room.code).activity
+    ready = threading.Barrier(20)
+
+    def answer(number: int) -> None:
+        if number < 20:
+            ready.wait(timeout=20)
+        store.answer(room.code, question.id, members[number], f"answer {number}")
+
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(answer, range(100)))
+    assert store.answers(room.code, question.id) == {one: f"answer {number}" for number, one in enumerate(members)}
+    assert store.pulse(room.code).activity == start + 100
+    store.answer(room.code, question.id, members[0], "another")
+    answers = store.answers(room.code, question.id)
+    assert (len(answers), answers[members[0]]) == (100, "another")
+
+
+def test_only_members_answer_and_only_the_open_question(store: RoomStore, room: Room) -> None:
+    store.join(room.code, Member("a"))
+    with pytest.raises(RoomError):
+        store.answer(room.code, f"{room.code}-1", "a", "1")
+    first = store.change(room.code, lambda one: ask(one, {"kind": "number"})).question
+    assert first
+    with pytest.raises(RoomError):
+        store.answer(room.code, first.id, "a stranger", "1")
+    with pytest.raises(RoomError, match=f"{ANSWER_BYTES:,}"):
+        store.answer(room.code, first.id, "a", "é" * (ANSWER_BYTES // 2 + 1))
+    store.answer(room.code, first.id, "a", "é" * (ANSWER_BYTES // 2))
+    store.change(room.code, lambda one: dataclasses.replace(one, question=Asked(first.id, {}, revealed=True)))
+    with pytest.raises(RoomError):
+        store.answer(room.code, first.id, "a", "2")
+    second = store.change(room.code, lambda one: ask(one, {"kind": "token"})).question
+    assert second
+    assert second.id != first.id
+    assert store.answers(room.code, second.id) == {}
+    assert set(store.answers(room.code, first.id)) == {"a"}
+
+
+def test_a_room_has_limits(store: RoomStore, room: Room) -> None:
+    store.change(room.code, lambda one: dataclasses.replace(one, asked=QUESTIONS))
+    with pytest.raises(RoomError, match=str(QUESTIONS)):
+        store.change(room.code, lambda one: ask(one, {}))
+    with pytest.raises(RoomError, match=f"{VIEW_BYTES:,}"):
+        store.change(room.code, lambda one: dataclasses.replace(one, view={"text": "x" * VIEW_BYTES}))
+    after = store.find(room.code)
+    assert after
+    assert (after.version, after.asked) == (2, QUESTIONS)
+
+
+def test_an_edit_that_fails_changes_nothing(store: RoomStore, room: Room) -> None:
+    def fail(one: Room) -> Room:
+        raise RoomError("no")
+
+    with pytest.raises(RoomError, match="no"):
+        store.change(room.code, fail)
+    assert store.find(room.code) == room
+
+
+def test_a_room_outlives_its_server_and_a_pause_of_redis(redis_server: RedisServer) -> None:
+    first = RedisStore(redis_server.url)
+    room = new_room("key", view=VIEW)
+    assert first.open(room)
+    first.join(room.code, Member("a", "Ada"))
+    redis_server.stop()
+    try:
+        with pytest.raises(StoreUnavailable):
+            first.find(room.code)
+    finally:
+        redis_server.start()
+    assert first.find(room.code) == room
+    another_process = RedisStore(redis_server.url)
+    assert another_process.find(room.code) == room
+    assert another_process.members(room.code)["a"].nickname == "Ada"
+
+
+def test_codes_have_no_lookalikes_and_are_read_as_typed() -> None:
+    codes = [new_room("key", view={}).code for _ in range(500)]
+    assert len(set(codes)) == 500
+    assert all(re.fullmatch(f"[{ALPHABET}]{{{CODE_LENGTH}}}", code) for code in codes)
+    assert max(Counter("".join(codes)).values()) < 3000 / len(ALPHABET) * 2
+    code = codes[0]
+    assert read_code(f" {code[:3].lower()}-{code[3:]} ") == code
+    assert [read_code(text) for text in ("", "ABC", "0O1IL2", code + "A", "../../")] == [""] * 5
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_code_or_none(typed: str) -> None:
+    code = read_code(typed)
+    assert code == "" or (len(code) == CODE_LENGTH and set(code) <= set(ALPHABET))
+
+
+@given(
+    view=st.dictionaries(st.text(max_size=8), st.text(max_size=20), max_size=4),
+    hidden=st.lists(st.text(max_size=5), max_size=3),
+    asked=st.booleans(),
+)
+def test_a_room_is_read_as_written(view: dict[str, str], hidden: list[str], asked: bool) -> None:
+    room = dataclasses.replace(new_room(new_secret(), view=view), hidden=tuple(hidden))
+    if asked:
+        room = ask(room, {"kind": "order", "options": hidden})
+    assert Room.from_json(room.to_json()) == room
+
+
+def test_a_server_keeps_a_bounded_number_of_rooms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.core.rooms.store.ROOMS", 2)
+    store = MemoryStore()
+    first = new_room("key", view={})
+    assert store.open(first)
+    assert store.open(new_room("key", view={}))
+    with pytest.raises(RoomError, match="2"):
+        store.open(new_room("key", view={}))
+    store.close(first.code)
+    assert store.open(new_room("key", view={}))
