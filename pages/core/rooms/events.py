@@ -1,0 +1,179 @@
+"""Tells browsers that their room changed: one stream of server-sent events each, and no content but two numbers.
+
+The stores are asked ten times a second for each room that somebody listens to in this process, however many listen. The
+same loop works for every store, and after a store was away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pages.core.rooms.room import MEMBERS, read_code
+from pages.core.rooms.store import Pulse, RoomGone, RoomStore, StoreUnavailable
+
+PLACE = "/_rooms/"
+#: Seconds between two questions to the store, between two signs of a member, and between two signs of the server.
+POLL, SIGN, ALIVE = 0.1, 10.0, 15.0
+#: Milliseconds after which a browser connects again.
+RETRY_MS = 1000
+#: Streams of one room in one process: each member may have two tabs.
+STREAMS = 2 * MEMBERS
+#: Unknown codes that one address may try: so many at once, and so many more a minute. A class shares an address.
+MISSES = 60
+
+
+class Misses:
+    """Counts unknown codes by address, so that nobody finds a room by trying codes."""
+
+    def __init__(self, limit: int = MISSES, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limit, self._clock = limit, clock
+        self._left: dict[str, tuple[float, float]] = {}  # an address' tries, and when they were counted
+
+    def allows(self, address: str) -> bool:
+        """Whether this address may try a code now."""
+        return self._tries(address) >= 1
+
+    def note(self, address: str) -> None:
+        """An address tried a code that no room has."""
+        if len(self._left) > 10_000:
+            self._left = {one: left for one, left in self._left.items() if self._tries(one) < self._limit}
+        self._left[address] = (self._tries(address) - 1, self._clock())
+
+    def _tries(self, address: str) -> float:
+        tries, counted = self._left.get(address, (float(self._limit), self._clock()))
+        return min(self._limit, tries + (self._clock() - counted) * self._limit / 60)
+
+
+#: One count for this process: for the streams and for the field where a code is typed.
+MISSED = Misses()
+
+
+class _Watch:
+    """One room that browsers of this process listen to."""
+
+    def __init__(self, store: RoomStore, code: str) -> None:
+        self.store, self.code = store, code
+        self.streams = 0
+        self.members: Counter[str] = Counter()
+        self.news = "{}"
+        self.desk_news = "{}"
+        self.is_open = True
+        self.changed = asyncio.Event()
+        self.task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        signed = -SIGN
+        while self.is_open:
+            try:
+                self._tell(await asyncio.to_thread(self.store.pulse, self.code))
+                if time.monotonic() - signed >= SIGN:
+                    signed = time.monotonic()
+                    await asyncio.to_thread(self.store.seen, self.code, [*self.members])
+            except RoomGone:
+                self.is_open = False
+                self._wake()
+            except StoreUnavailable:
+                self._say('{"away":true}', '{"away":true}')
+            await asyncio.sleep(POLL)
+
+    def _tell(self, pulse: Pulse) -> None:
+        self._say(json.dumps({"version": pulse.version}), json.dumps(pulse._asdict()))
+
+    def _say(self, news: str, desk_news: str) -> None:
+        if (news, desk_news) != (self.news, self.desk_news):
+            self.news, self.desk_news = news, desk_news
+            self._wake()
+
+    def _wake(self) -> None:
+        waiting, self.changed = self.changed, asyncio.Event()
+        waiting.set()
+
+    async def stream(self, member: str, is_desk: bool) -> AsyncIterator[str]:
+        """The events of one browser."""
+        self.members[member] += bool(member)
+        try:
+            yield f"retry: {RETRY_MS}\n\n"
+            sent = "{}"
+            while True:
+                changed = self.changed
+                news = self.desk_news if is_desk else self.news
+                if not self.is_open:
+                    yield "event: closed\ndata: {}\n\n"
+                    return
+                if news != sent:
+                    yield f"data: {news}\n\n"
+                    sent = news
+                try:
+                    await asyncio.wait_for(changed.wait(), ALIVE)
+                except TimeoutError:
+                    yield ": alive\n\n"
+        finally:
+            self.members[member] -= bool(member)
+            self.members += Counter()  # forgets who has no stream left
+
+
+class RoomEvents:
+    """ASGI middleware: GET /_rooms/CODE?member=ID&desk=1 is answered with a stream; all else goes to `app`.
+
+    current_store: gives the store of this process, or None where rooms are switched off; base_url: the path that the
+    app lies under. An event has the room's version; on the teacher's desk also a count of joins and answers. "away"
+    says that the store does not answer; the event "closed" ends the stream.
+    """
+
+    def __init__(self, app: ASGIApp, current_store: Callable[[], RoomStore | None], base_url: str = "") -> None:
+        self._app, self._current_store = app, current_store
+        self._prefix = "/".join(["", *filter(None, base_url.split("/"))]) + PLACE
+        self._watches: dict[str, _Watch] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or not scope["path"].startswith(self._prefix):
+            await self._app(scope, receive, send)
+            return
+        response = await self._answer(Request(scope))
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        store = self._current_store()
+        code = read_code(request.url.path.removeprefix(self._prefix))
+        if request.method != "GET" or store is None or not code:
+            return Response(status_code=404)
+        address = request.client.host if request.client else ""
+        if not MISSED.allows(address):
+            return Response("Too many unknown codes: wait a minute.", status_code=429)
+        try:
+            if code not in self._watches and await asyncio.to_thread(store.find, code) is None:
+                MISSED.note(address)
+                return Response(status_code=204)  # a browser does not try again
+        except StoreUnavailable:
+            return Response(status_code=503)
+        watch = self._watches.get(code) or _Watch(store, code)
+        self._watches[code] = watch
+        if watch.streams >= STREAMS:
+            return Response("This room has as many connections as it takes.", status_code=503)
+        watch.streams += 1
+        member, is_desk = request.query_params.get("member", "")[:64], request.query_params.get("desk") == "1"
+        return StreamingResponse(
+            self._counted(watch, member, is_desk),
+            media_type="text/event-stream",
+            headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+        )
+
+    async def _counted(self, watch: _Watch, member: str, is_desk: bool) -> AsyncIterator[str]:
+        try:
+            async for event in watch.stream(member, is_desk):
+                yield event
+        finally:
+            watch.streams -= 1
+            if not watch.streams or not watch.is_open:
+                watch.task.cancel()
+                if self._watches.get(watch.code) is watch:
+                    del self._watches[watch.code]
