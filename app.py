@@ -9,6 +9,7 @@ import importlib
 import logging
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -16,6 +17,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from pages.core import links
 from pages.core.navigation import bar
+from pages.core.rooms import follow
 
 HERE = Path(__file__).parent
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; pages/core/serve.py says why
@@ -98,6 +100,7 @@ SECTIONS = {
     ],
     "Learn": [
         Room("lessons", "Lessons", "school", "Ten lessons: predict, compute, see why", uses=()),
+        Room("classroom", "Classroom", "groups", "A room that follows the teacher", uses=()),
         Room("architecture", "Architecture", "account_tree", "The encoder as a diagram", former="anatomy"),
         Room("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", "Forward pass",
              former="steps"),
@@ -142,9 +145,10 @@ def main() -> None:
     page = st.navigation(navigation(), position="sidebar", expanded=True)
     if page.url_path in FORMER:
         st.switch_page(FORMER[page.url_path].script, query_params=st.query_params.to_dict())
+    room = next((room for room in ROOMS if room.folder == page.url_path), ROOMS[0])
+    follow.before(room.folder)
     if (later := links.opened_later()) is not None:
         st.switch_page(f"pages/{later}/page.py")
-    room = next((room for room in ROOMS if room.folder == page.url_path), ROOMS[0])
     st.set_page_config(page_title=f"{room.name} · Encoderscope")
     bar(SECTIONS, room.folder, ROOMS[0].folder, sidebar=bool(room.uses))
     main_area = st.container()
@@ -154,15 +158,19 @@ def main() -> None:
 
             for path in sorted(HERE.glob("pages/*/params.py")):
                 importlib.import_module(f"pages.{path.parent.name}.params")
+        from pages.classroom.in_room import InRoom
         from pages.lessons.beside import beside
 
+        links.TITLES.update({room.folder: room.name for room in ROOMS})
+        in_room = InRoom(room.folder, main_area)
         if room is ROOMS[0] and frame.is_former_front():
             st.switch_page(ROOMS[1].script, query_params=st.query_params.to_dict())
         front = room is ROOMS[0]
         frame.run(
             page, main_area, title=room.title, uses=room.uses, pads=room.pads, edits=room.edits, front=front,
-            beside=beside,
+            beside=partial(in_room.beside, beside),
         )  # fmt: skip
+        in_room.after()
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence
         _say(error, room.folder)
 

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ DEFAULT_PORT = 8501
 PORTS_TRIED = 100
 MODELS_ROOT = "ENCODERSCOPE_MODELS_ROOT"
 LESSONS_ROOT = "ENCODERSCOPE_LESSONS_ROOT"
+ROOMS = "ENCODERSCOPE_ROOMS"
 SHARED = "ENCODERSCOPE_SHARED"
 #: glibc keeps 128 MB of freed memory, and all blocks below 32 MB, for a process's next use. By default it returns a
 #: freed trace to the system, and the next trace fetches it again page by page (10 % more time at 512 tokens).
@@ -80,6 +82,8 @@ def start_app(options: argparse.Namespace) -> int:
         environment[MODELS_ROOT] = _existing_folder(options.models_root, "--models-root", "models")
     if options.lessons_root is not None:
         environment[LESSONS_ROOT] = _existing_folder(options.lessons_root, "--lessons-root", "lessons")
+    if options.rooms is not None:
+        environment[ROOMS] = options.rooms
     if not is_loopback(options.host):
         environment[SHARED] = "1"
     shared = environment.get(SHARED) == "1"  # set by hand if a proxy on this machine serves others
@@ -226,7 +230,21 @@ def _add_app(subparsers: Subparsers) -> None:
         metavar="DIR",
         help="folder of your own lessons (*.md), read again when a file changes",
     )
+    app.add_argument(
+        "--rooms",
+        type=_rooms,
+        metavar="PLACE",
+        help="where rooms of classes are kept: memory (the default, for one process), off, or redis://HOST:PORT/DB",
+    )
     app.set_defaults(run=start_app)
+
+
+def _rooms(text: str) -> str:
+    if text not in ("memory", "off") and not text.startswith(("redis://", "rediss://")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not memory, off or an address like redis://localhost:6379/0")
+    if text.startswith("redis") and find_spec("redis") is None:
+        raise argparse.ArgumentTypeError("rooms in Redis need redis-py: pip install 'encoderscope[classroom]'")
+    return text
 
 
 def _port(text: str) -> int:

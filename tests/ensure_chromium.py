@@ -72,24 +72,28 @@ def _starts(path: str) -> bool:
 
 def install() -> None:
     """Install a Chromium by the first way that works here; each way's own output tells what it does."""
-    for command in (*_debian_commands(), [sys.executable, "-m", "playwright", "install", "chromium"]):
+    # A font as well: without any, canvases draw empty labels.
+    for command in (
+        *debian_commands("chromium", "fonts-liberation"),
+        [sys.executable, "-m", "playwright", "install", "chromium"],
+    ):
         print("+", *command, flush=True)
         subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
         if find():
             return
 
 
-def _debian_commands() -> list[list[str]]:
+def debian_commands(*packages: str) -> list[list[str]]:
+    """The commands that install packages of Debian; none where that needs a password, or another system runs."""
     if shutil.which("apt-get") is None:
         return []
     root = [] if os.geteuid() == 0 else ["sudo", "-n"]
     if root and (not shutil.which("sudo") or subprocess.run([*root, "true"], check=False).returncode):
         return []
     quiet = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
-    # A font as well: without any, canvases draw empty labels.
     return [
         [*quiet, "update"],
-        [*quiet, "install", "-y", "--no-install-recommends", "chromium", "fonts-liberation"],
+        [*quiet, "install", "-y", "--no-install-recommends", *packages],
     ]
 
 

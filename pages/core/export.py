@@ -19,6 +19,7 @@ from pages.components.copy_link import copy_link
 from pages.core import cache
 from pages.core.lazy import expander
 from pages.core.model_access import models_root
+from pages.core.rooms.params import RoomParams
 from pages.core.url_state import LONGEST_IN_URL
 from pages.core.view import BUNDLED, View, state
 
@@ -111,7 +112,9 @@ def query() -> dict[str, str]:
     said = {}
     for name, param in state.params.items():
         value = state.get(param)
-        if value is not None and value != param.default and not state.too_long_for_url(param):
+        if param is RoomParams.code or value is None or value == param.default:
+            continue
+        if not state.too_long_for_url(param):
             said[name] = param.format(value)
     return said
 

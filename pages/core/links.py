@@ -12,11 +12,18 @@ from pages.core.url_state import state
 
 PAGES = Path(__file__).parent.parent
 _LATER = "_open_later"
+#: Folder -> name of each page, as app.py has them.
+TITLES: dict[str, str] = {}
 
 
 def exists(folder: str) -> bool:
     """Whether there is such a page."""
     return (PAGES / folder / "page.py").is_file()
+
+
+def title(folder: str) -> str:
+    """The name of a page."""
+    return TITLES.get(folder, folder)
 
 
 def link(

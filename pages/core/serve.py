@@ -6,7 +6,8 @@ It changes three things in Streamlit 1.67:
   pages/ for its older kind of multipage app until the first visit, and a first visitor who opens a link to a page reads
   "Page not found".
 - Streamlit's own scripts are sent compressed (gzip_static.py). The list of its middleware is private.
-- Components that refresh themselves have a channel of their own (channel.py).
+- Components that refresh themselves have a channel of their own (channel.py), and members of a room hear of its changes
+  (rooms/events.py).
 
 `st.App(script, middleware=...)`, run by `streamlit run` or `App.run`, would avoid the private name. Pages, options,
 static files and compression work with it. But it opens no browser window, Ctrl-C prints "Aborted!" and ends with 1, and
@@ -45,10 +46,13 @@ def _middleware() -> list[Any]:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as Streamlit does for each run of the app
     from pages.core.channel import Channel
     from pages.core.gzip_static import GzipStatic
+    from pages.core.rooms import current_store
+    from pages.core.rooms.events import RoomEvents
 
     base_url = config.get_option("server.baseUrlPath") or ""
     folder = Path(file_util.get_static_dir())
     own = [Middleware(GzipStatic, folder=folder, base_url=base_url), Middleware(Channel, base_url=base_url)]
+    own.append(Middleware(RoomEvents, current_store=current_store, base_url=base_url))
     return [*own, *_streamlit_middleware()]
 
 

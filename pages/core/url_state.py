@@ -27,7 +27,7 @@ LONGEST_IN_URL = 4_000
 #: In the address, beside a view at "/": the front page's own. Older links have a view of Attention heads there.
 FRONT = "start"
 #: Values that an address of any page may have.
-OF_ANY_PAGE = frozenset({"present"})
+OF_ANY_PAGE = frozenset({"present", "room"})
 
 _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
 #: Whether a run is between `begin` and `end`; whether a callback changed a value since the last run.

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from pages.lessons import panel, progress
+from pages.core.lessons import progress
+from pages.lessons import panel
 
 #: Widths of the lesson and of the page.
 SHARES = (1, 2)

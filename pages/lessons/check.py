@@ -11,10 +11,10 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from encoder.errors import EncoderError
+from pages.core.lessons import lesson
+from pages.core.lessons.lesson import Lesson, LessonError, Step
+from pages.core.lessons.library import look_of
 from pages.core.questions import read_answer
-from pages.lessons import lesson
-from pages.lessons.lesson import Lesson, LessonError, Step
-from pages.lessons.library import look_of
 
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 120
@@ -76,7 +76,7 @@ def _check_question(step: Step) -> Iterator[str]:
     question = step.question
     assert question is not None
     try:
-        look = look_of(step)
+        look = look_of(step.view)
         truth = question.truth(look)
         if question.kind == "choice":
             yield "a lesson's answer is computed: choose another kind than “choice”, which is for a poll in a room."

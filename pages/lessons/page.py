@@ -3,10 +3,10 @@
 import streamlit as st
 
 from pages.core.frame import heading
+from pages.core.lessons import library, progress
+from pages.core.lessons.lesson import Lesson
 from pages.core.links import next_page
 from pages.core.markdown import plain
-from pages.lessons import library, progress
-from pages.lessons.lesson import Lesson
 
 COLUMNS = 2
 

@@ -7,11 +7,12 @@ from functools import partial
 import streamlit as st
 
 from encoder.errors import EncoderError
+from pages.core.lessons import progress
+from pages.core.lessons.library import look_of
+from pages.core.lessons.progress import Open
 from pages.core.markdown import plain
 from pages.core.questions import controls
-from pages.lessons import progress
-from pages.lessons.library import look_of
-from pages.lessons.progress import Open
+from pages.core.rooms import session
 
 
 def draw(opened: Open) -> bool:
@@ -22,17 +23,18 @@ def draw(opened: Open) -> bool:
     st.subheader(plain(step.title), anchor=False)
     st.markdown(step.prose)
     is_shown = _question(opened)
-    _steps(opened)
+    if not (session.in_class() and session.is_student()):
+        _steps(opened)
     return is_shown
 
 
 def _question(opened: Open) -> bool:
     question = opened.step.question
-    if question is None:
-        return True
+    if question is None or session.in_class():
+        return True  # a class answers above the page
     key = f"lesson:{opened.lesson.name}:{opened.number}"
     try:
-        look = look_of(opened.step)
+        look = look_of(opened.step.view)
         given = progress.answer(opened)
         with st.container(border=True):
             if given is None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.lessons import lesson, library
+from pages.core.lessons import lesson, library
+from pages.core.lessons.lesson import FORBIDDEN, LessonError
 from pages.lessons.check import register_values
 from pages.lessons.command import TEMPLATE
-from pages.lessons.lesson import FORBIDDEN, LessonError
 
 ABOUT = "---\ntitle: A title\nminutes: 5\nlevel: any\ngoals: [one, two]\nneeds: nothing\n---\n"
 VIEW = "```view\npage: heads\ntext: A text\nlayer: 2\npadding: true\n```\n"

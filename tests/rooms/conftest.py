@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 import time
@@ -13,6 +12,7 @@ import pytest
 
 from pages.core.rooms import MemoryStore, RoomStore
 from pages.core.rooms.redis_store import RedisStore
+from tests import ensure_redis
 
 
 class RedisServer:
@@ -59,9 +59,9 @@ class RedisServer:
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    program = shutil.which("redis-server") or shutil.which("valkey-server")
+    program = ensure_redis.find()
     if program is None:
-        pytest.skip("neither redis-server nor valkey-server is installed")
+        pytest.skip("no Redis server found; `python -m tests.ensure_redis` installs one")
     server = RedisServer(program, tmp_path_factory.mktemp("redis"))
     server.start()
     yield server

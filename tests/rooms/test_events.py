@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from pages.core.rooms import Member, MemoryStore, Pulse, Room, StoreUnavailable, new_room
+from pages.core.rooms import Member, MemoryStore, Pulse, Room, StoreUnavailable, ask, new_room
 from pages.core.rooms import events as events_module
 from pages.core.rooms.events import Misses, RoomEvents
 
@@ -126,9 +126,18 @@ def test_every_browser_hears_of_a_change_and_of_the_end(
 
 def test_the_desk_hears_of_members_and_answers(connect: Callable[[str], Stream], store: Flaky, room: Room) -> None:
     desk = connect(f"{room.code}?desk=1")
-    desk.wait(lambda lines: data(version=1, activity=0) in lines)
+    desk.wait(lambda lines: data(version=1, activity=0, here=0, follow=0, answers=0) in lines)
     store.join(room.code, Member("a"))
-    desk.wait(lambda lines: data(version=1, activity=1) in lines)
+    desk.wait(lambda lines: data(version=1, activity=1, here=1, follow=1, answers=0) in lines)
+    store.join(room.code, Member("a", follows=False))
+    question = store.change(room.code, lambda one: ask(one, {"kind": "number"})).question
+    assert question
+    store.answer(room.code, question.id, "a", "1")
+    desk.wait(lambda lines: data(version=2, activity=3, here=1, follow=0, answers=1) in lines)
+    store.away = True
+    desk.wait(lambda lines: 'data: {"away":true}' in lines)
+    store.away = False
+    desk.wait(lambda lines: lines.count(data(version=2, activity=3, here=1, follow=0, answers=1)) == 2)
 
 
 def test_an_open_stream_is_a_sign_of_its_member(connect: Callable[[str], Stream], store: Flaky, room: Room) -> None:

@@ -40,15 +40,15 @@ def result(question: Question, look: Look, given: Any, key: str) -> None:
         st.info("Your answer is kept.", icon=":material/check:")
         return
     if grade.right:
-        st.success(f"Right. {plain(_true_value(question, look, truth))}", icon=":material/check_circle:")
+        st.success(f"Right. {plain(true_value(question, look, truth))}", icon=":material/check_circle:")
     else:
-        yours = plain(_answer_text(question, look, answer))
-        true = plain(_true_value(question, look, truth))
+        yours = plain(answer_text(question, look, answer))
+        true = plain(true_value(question, look, truth))
         st.warning(f"Not quite. You said: {yours}. {true}", icon=":material/cancel:")
     if isinstance(question, open_kinds.DrawQuestion):
         apart = grade.numbers["total variation distance"]
         st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")
-        row_sketch(_names(look), key=key, question=question.ask, drawn=answer, truth=truth.value)
+        row_sketch(names(look), key=key, question=question.ask, drawn=answer, truth=truth.value)
     elif truth.numbers:
         st.caption("  \n".join(f"{plain(name)}: {three_digits(value)}" for name, value in truth.numbers.items()))
     if question.why:
@@ -57,7 +57,8 @@ def result(question: Question, look: Look, given: Any, key: str) -> None:
         st.latex(truth.formula)
 
 
-def _names(look: Look) -> list[str]:
+def names(look: Look) -> list[str]:
+    """Names of all tokens, with their position where a text occurs more than once."""
     labels = list(look.trace.labels)
     return [label + token_names.which(labels, position) for position, label in enumerate(labels)]
 
@@ -71,8 +72,8 @@ def _choose(options: list[Any], titles: Callable[[Any], str], key: str, give: Gi
 
 
 def _token(question: kinds.TokenQuestion, look: Look, key: str, give: Give) -> None:
-    names = _names(look)
-    _choose(question.choices(look), lambda position: plain(names[position]), key, give)
+    labels = names(look)
+    _choose(question.choices(look), lambda position: plain(labels[position]), key, give)
 
 
 def _head(question: kinds.HeadQuestion, look: Look, key: str, give: Give) -> None:
@@ -122,7 +123,7 @@ def _true_or_false(question: kinds.TrueOrFalse, look: Look, key: str, give: Give
 
 
 def _draw(question: open_kinds.DrawQuestion, look: Look, key: str, give: Give) -> None:
-    row_sketch(_names(look), key=key, question=question.ask, on_answer=give)
+    row_sketch(names(look), key=key, question=question.ask, on_answer=give)
 
 
 def _sentence(question: open_kinds.SentenceQuestion, look: Look, key: str, give: Give) -> None:
@@ -157,11 +158,11 @@ CONTROLS: dict[str, Callable[..., None]] = {
 # --- answers in words -------------------------------------------------------------------------------------------------
 
 
-def _answer_text(question: Question, look: Look, answer: Any) -> str:
+def answer_text(question: Question, look: Look, answer: Any) -> str:
     """An answer as a reader would write it."""
     match question.kind:
         case "token":
-            return _names(look)[answer]
+            return names(look)[answer]
         case "head":
             return f"L{answer[0]} H{answer[1]}"
         case "order":
@@ -172,17 +173,19 @@ def _answer_text(question: Question, look: Look, answer: Any) -> str:
             return three_digits(answer)
         case "draw":
             return "the row below"
+        case "choice":
+            return str(question.options[answer])
         case _:
             return str(answer)
 
 
-def _true_value(question: Question, look: Look, truth: Truth) -> str:
+def true_value(question: Question, look: Look, truth: Truth) -> str:
     """The truth in one sentence."""
     if question.kind in ("token", "head"):
-        listed = " or ".join(_answer_text(question, look, one) for one in truth.value)
+        listed = " or ".join(answer_text(question, look, one) for one in truth.value)
         return f"The model says: {listed}."
     if question.kind == "sentence":
         return f"A sentence that works: “{truth.value}”."
     if question.kind == "draw":
         return "You see the model's row beside yours."
-    return f"The model says: {_answer_text(question, look, truth.value)}."
+    return f"The model says: {answer_text(question, look, truth.value)}."

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, ClassVar, TypeVar
 
 from pages.core.questions.quantities import Look, QuestionError
@@ -49,6 +49,10 @@ class Question(ABC):
     why: str = ""
     hint: str = ""
     look: bool = False
+
+    def definition(self) -> dict[str, Any]:
+        """What `read_question` reads again: JSON."""
+        return {"kind": self.kind, **asdict(self)}
 
     @abstractmethod
     def truth(self, look: Look) -> Truth:

@@ -21,7 +21,7 @@ from pages.core.rooms.store import Pulse, RoomGone, RoomStore, StoreUnavailable
 
 PLACE = "/_rooms/"
 #: Seconds between two questions to the store, between two signs of a member, and between two signs of the server.
-POLL, SIGN, ALIVE = 0.1, 10.0, 15.0
+POLL, SIGN, ALIVE = 0.1, 10.0, 5.0
 #: Milliseconds after which a browser connects again.
 RETRY_MS = 1000
 #: Streams of one room in one process: each member may have two tabs.
@@ -61,7 +61,7 @@ class _Watch:
 
     def __init__(self, store: RoomStore, code: str) -> None:
         self.store, self.code = store, code
-        self.streams = 0
+        self.streams = self.desks = 0
         self.members: Counter[str] = Counter()
         self.news = "{}"
         self.desk_news = "{}"
@@ -70,13 +70,18 @@ class _Watch:
         self.task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        signed = -SIGN
+        signed, counted, desk_news = -SIGN, None, "{}"
         while self.is_open:
             try:
-                self._tell(await asyncio.to_thread(self.store.pulse, self.code))
+                pulse = await asyncio.to_thread(self.store.pulse, self.code)
                 if time.monotonic() - signed >= SIGN:
-                    signed = time.monotonic()
+                    signed, counted = time.monotonic(), None
                     await asyncio.to_thread(self.store.seen, self.code, [*self.members])
+                if not self.desks:
+                    counted = None
+                elif pulse != counted:
+                    desk_news, counted = await asyncio.to_thread(self._count, pulse), pulse
+                self._say(json.dumps({"version": pulse.version}), desk_news)
             except RoomGone:
                 self.is_open = False
                 self._wake()
@@ -84,8 +89,14 @@ class _Watch:
                 self._say('{"away":true}', '{"away":true}')
             await asyncio.sleep(POLL)
 
-    def _tell(self, pulse: Pulse) -> None:
-        self._say(json.dumps({"version": pulse.version}), json.dumps(pulse._asdict()))
+    def _count(self, pulse: Pulse) -> str:
+        """What the teacher's desk hears: how many are here, follow, and have answered."""
+        room, now = self.store.find(self.code), time.time()
+        here = [one for one in self.store.members(self.code).values() if one.is_present(now)]
+        asked = room.question if room else None
+        answers = len(self.store.answers(self.code, asked.id)) if asked else 0
+        counts = {"here": len(here), "follow": sum(one.follows for one in here), "answers": answers}
+        return json.dumps(pulse._asdict() | counts)
 
     def _say(self, news: str, desk_news: str) -> None:
         if (news, desk_news) != (self.news, self.desk_news):
@@ -99,6 +110,7 @@ class _Watch:
     async def stream(self, member: str, is_desk: bool) -> AsyncIterator[str]:
         """The events of one browser."""
         self.members[member] += bool(member)
+        self.desks += is_desk
         try:
             yield f"retry: {RETRY_MS}\n\n"
             sent = "{}"
@@ -114,9 +126,10 @@ class _Watch:
                 try:
                     await asyncio.wait_for(changed.wait(), ALIVE)
                 except TimeoutError:
-                    yield ": alive\n\n"
+                    yield "event: alive\ndata: {}\n\n"
         finally:
             self.members[member] -= bool(member)
+            self.desks -= is_desk
             self.members += Counter()  # forgets who has no stream left
 
 
@@ -124,8 +137,8 @@ class RoomEvents:
     """ASGI middleware: GET /_rooms/CODE?member=ID&desk=1 is answered with a stream; all else goes to `app`.
 
     current_store: gives the store of this process, or None where rooms are switched off; base_url: the path that the
-    app lies under. An event has the room's version; on the teacher's desk also a count of joins and answers. "away"
-    says that the store does not answer; the event "closed" ends the stream.
+    app lies under. An event has the room's version; on the teacher's desk also how many are here, follow and answered.
+    "away" says that the store does not answer; the event "closed" ends the stream; "alive" says that all is well.
     """
 
     def __init__(self, app: ASGIApp, current_store: Callable[[], RoomStore | None], base_url: str = "") -> None:

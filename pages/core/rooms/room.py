@@ -20,18 +20,23 @@ LIFETIME = 12 * 3600.0
 #: A member counts as present for this many seconds after the last sign.
 PRESENT = 30.0
 MEMBERS, QUESTIONS, ANSWER_BYTES, NICKNAME_LENGTH, VIEW_BYTES = 300, 100, 2_000, 24, 200_000
+#: Bytes of the questions that a room remembers for the export.
+PAST_BYTES = 100_000
 
 
 @dataclass(frozen=True)
 class Asked:
     """A question that a room answers now.
 
-    id: unique in the room; definition: kind, text and options, as a lesson file has them; revealed: whether members see
-    the result.
+    id: unique in the room; definition: kind, text and options, as a lesson file has them; view: what it is about;
+    hides: whether the page is hidden until the result is shown, so that everybody predicts; revealed: whether members
+    see the result.
     """
 
     id: str
     definition: Mapping[str, Any]
+    view: Mapping[str, str] = field(default_factory=dict)
+    hides: bool = False
     revealed: bool = False
 
 
@@ -40,9 +45,9 @@ class Room:
     """What everybody in a room shares. Each change by the teacher gives it the next version.
 
     key_hash: SHA-256 of the teacher's key; opened: seconds since 1970; view: page and values, as in a link; frozen:
-    nobody may leave the teacher's view; hidden: controls that members do not see; spotlight: the cell or token that
-    pulses, as values of a link; recalled: version at which the teacher called everybody back; named: whether members
-    give a nickname; lesson, step: the lesson and its current step; asked: number of questions so far.
+    nobody may leave the teacher's view; hidden: controls that members do not see; spotlight: whether the selection
+    pulses; recalled: how often the teacher called everybody back; named: whether members give a nickname; timer: when
+    it ends, in seconds since 1970, 0 for none; past: the questions before, the newest last; asked: how many so far.
     """
 
     code: str
@@ -52,12 +57,12 @@ class Room:
     view: Mapping[str, str] = field(default_factory=dict)
     frozen: bool = False
     hidden: tuple[str, ...] = ()
-    spotlight: Mapping[str, str] = field(default_factory=dict)
+    spotlight: bool = False
     recalled: int = 0
     named: bool = False
-    lesson: str = ""
-    step: int = 0
+    timer: float = 0.0
     question: Asked | None = None
+    past: tuple[Asked, ...] = ()
     asked: int = 0
 
     @property
@@ -77,8 +82,9 @@ class Room:
     def from_json(cls, text: str | bytes) -> Room:
         """The room that `to_json` wrote."""
         values = json.loads(text)
-        question = values.pop("question")
-        return cls(**values | {"hidden": tuple(values["hidden"])}, question=Asked(**question) if question else None)
+        question, past = values.pop("question"), tuple(Asked(**one) for one in values.pop("past"))
+        values["hidden"] = tuple(values["hidden"])
+        return cls(**values, question=Asked(**question) if question else None, past=past)
 
 
 @dataclass(frozen=True)
@@ -131,11 +137,23 @@ def read_code(typed: str) -> str:
     return code if len(code) == CODE_LENGTH and set(code) <= set(ALPHABET) else ""
 
 
-def ask(room: Room, definition: Mapping[str, Any]) -> Room:
-    """The room with a new question."""
-    return dataclasses.replace(
-        room, asked=room.asked + 1, question=Asked(question_id(room, room.asked + 1), definition)
-    )
+def ask(
+    room: Room, definition: Mapping[str, Any], view: Mapping[str, str] | None = None, *, hides: bool = False
+) -> Room:
+    """The room with a new question. view: what it is about, by default the room's."""
+    room, number = end_question(room), room.asked + 1
+    asked = Asked(question_id(room, number), definition, room.view if view is None else view, hides)
+    return dataclasses.replace(room, asked=number, question=asked)
+
+
+def end_question(room: Room) -> Room:
+    """The room without an open question; the export still knows it. Long texts of views are forgotten first."""
+    if room.question is None:
+        return room
+    past = (*room.past, room.question)
+    while len(past) > 1 and len(json.dumps([dataclasses.asdict(one) for one in past])) > PAST_BYTES:
+        past = past[1:]
+    return dataclasses.replace(room, question=None, past=past)
 
 
 def question_id(room: Room, number: int) -> str:

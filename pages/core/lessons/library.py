@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from encoder.errors import EncoderError
 from pages.core import cache
+from pages.core.lessons import lesson
+from pages.core.lessons.lesson import Lesson
 from pages.core.questions import Look, QuestionError
 from pages.core.view import BUNDLED, ViewParams
-from pages.lessons import lesson
-from pages.lessons.lesson import Lesson, Step
 
-SHIPPED = Path(__file__).parent / "texts"
+SHIPPED = Path(__file__).parents[2] / "lessons" / "texts"
 #: A folder of more lessons, which `encoderscope --lessons-root DIR` sets. It is read again when a file changes.
 ROOT = "ENCODERSCOPE_LESSONS_ROOT"
 LESSONS = 200
@@ -61,8 +62,8 @@ def _kept(path: Path, changed: int) -> Lesson:
     return lesson.load(path)
 
 
-def look_of(step: Step) -> Look:
-    """What a step's question is about: the text, model and head of its view. Raises EncoderError."""
+def look_of(view: Mapping[str, str]) -> Look:
+    """What a question about a view is about: its text, model and head. Raises EncoderError."""
     values = {}
     for param in (
         ViewParams.text,
@@ -73,7 +74,7 @@ def look_of(step: Step) -> Look:
         ViewParams.head,
     ):
         try:
-            values[param.name] = param.parse(step.view[param.name]) if param.name in step.view else param.default
+            values[param.name] = param.parse(view[param.name]) if param.name in view else param.default
         except ValueError as error:
             raise QuestionError(f"{param.name}: {error}") from error
     if values["model"] not in BUNDLED:

@@ -9,15 +9,19 @@ from typing import Any
 import streamlit as st
 
 from pages.core import links
+from pages.core.lessons import library
+from pages.core.lessons.lesson import Lesson, Step
+from pages.core.lessons.params import Params
+from pages.core.rooms.params import RoomParams
 from pages.core.url_state import state
 from pages.core.view import ViewParams
-from pages.lessons import library
-from pages.lessons.lesson import Lesson, Step
-from pages.lessons.params import Params
 
 _ANSWERS, _LOOKS = "_lesson_answers", "_lesson_looks"
 #: Values that a step leaves as the reader set them.
-KEPT = (Params.lesson, Params.number, ViewParams.colours, ViewParams.device, ViewParams.dtype)
+KEPT = (
+    Params.lesson, Params.number, RoomParams.code, ViewParams.colours, ViewParams.device, ViewParams.dtype,
+    ViewParams.present,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

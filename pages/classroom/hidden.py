@@ -1,0 +1,26 @@
+"""Controls that a teacher hides from the class: by style, since they are hidden for calm and not for safety."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+#: Name in a room -> title, and what of the page it is.
+CONTROLS = {
+    "text": ("Sentence", ".st-key-view-text, .st-key-view-pair, .st-key-example, .enc-bar"),
+    "model": ("Model", ".st-key-view-model, .st-key-view-source, .st-key-view-run"),
+    "norms": ("Norm placement", ".st-key-view-norm"),
+    "place": ("Layer and head", ".st-key-view-layer, .st-key-view-head"),
+    "settings": ("Settings and device", ".st-key-lazy-settings"),
+    "options": ("Options", ".st-key-lazy-options"),
+    "export": ("Export and share", ".st-key-lazy-take"),
+    "pages": ("Names of pages", ".enc-pages, [data-testid=stSidebarNav]"),
+}
+
+
+def hide(names: Iterable[str]) -> None:
+    """Hide these controls in this run."""
+    selectors = ", ".join(CONTROLS[name][1] for name in names if name in CONTROLS)
+    if selectors:
+        st.html(f"<style>{selectors} {{ display: none !important; }}</style>")

@@ -1,0 +1,44 @@
+"""What a room adds to every page: its question above the page, and its line at the window's lower edge."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.classroom import question_box, strip
+from pages.core.rooms import follow, session
+from pages.core.rooms.params import RoomParams
+from pages.core.rooms.session import DESK
+from pages.core.url_state import state
+
+
+class InRoom:
+    """The parts of the room on one page. folder: of the page; area: what is above and around it."""
+
+    def __init__(self, folder: str, area: DeltaGenerator) -> None:
+        self.folder = folder
+        with area:
+            self._strip, self._question = st.container(key="room-line"), st.container()
+
+    @contextlib.contextmanager
+    def beside(self, lesson: Callable[[], AbstractContextManager[bool]]) -> Iterator[bool]:
+        """Draw the question, then the lesson beside the page; False: the page is not drawn."""
+        if session.awaits_greeting():
+            with self._question:
+                st.info(f"Joining room {strip.spaced(state.get(RoomParams.code))} …", icon=":material/group:")
+            yield False
+            return
+        with self._question:
+            is_open = self.folder == DESK or question_box.draw()
+        with lesson() as is_shown:
+            yield is_shown and is_open
+
+    def after(self) -> None:
+        """Publish what the teacher changed, then draw the line: it says which version this run has read."""
+        follow.after(self.folder)
+        with self._strip:
+            strip.draw(self.folder)

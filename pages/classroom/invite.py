@@ -1,0 +1,85 @@
+"""How a class comes into a room: address, code and QR code."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from pages.classroom.strip import spaced
+from pages.core.rooms import Room
+from pages.core.rooms.session import DESK
+
+STYLE = """
+.enc-invite { text-align: center; }
+.enc-invite img { width: min(100%, 24rem, 52vh); background: #fff; border-radius: 0.4rem; }
+.enc-invite b { display: block; font-size: clamp(2rem, 4.5vw, 4.5rem); letter-spacing: 0.08em; line-height: 1.2;
+  font-variant-numeric: tabular-nums; }
+.enc-invite span { display: block; font-size: clamp(1rem, 1.6vw, 1.75rem); overflow-wrap: anywhere; }
+.enc-invite-large img { width: min(100%, 74vh); }
+"""
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+def address() -> str:
+    """The address of this page for other machines, without "http://": as the browser has it, or this machine's name."""
+    parts = urlsplit(st.context.url or f"http://localhost/{DESK}")
+    host = parts.netloc
+    if parts.hostname and is_loopback(parts.hostname) and (reachable := network_address()):
+        host = reachable + (f":{parts.port}" if parts.port else "")
+    path = parts.path.rstrip("/")
+    path = path if path.endswith(f"/{DESK}") else f"{path}/{DESK}"
+    return host + path
+
+
+def scheme() -> str:
+    """ "https" behind a proxy that encrypts, otherwise "http"."""
+    return urlsplit(st.context.url or "").scheme or "http"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether this address means the machine itself."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def network_address() -> str:
+    """This machine's address in the network, "" if the server answers this machine alone or there is no network."""
+    listens = str(st.get_option("server.address") or "")
+    if listens not in ("", "0.0.0.0", "::"):
+        return ""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # RFC 5737's example network: picks a route and sends nothing
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])
+
+
+def draw(now: Room, *, large: bool) -> None:
+    """The code, and how to join with it. large: for a projector."""
+    place = address()
+    style = "enc-invite enc-invite-large" if large else "enc-invite"
+    picture = qr(f"{scheme()}://{place}?room={now.code}")
+    st.html(f"<style>{STYLE}</style><div class='{style}'>{picture}<b>{spaced(now.code)}</b><span>{place}</span></div>")
+    if not picture:
+        st.caption("For a QR code, the operator installs `pip install 'encoderscope[classroom]'`.")
+    if is_loopback(urlsplit(f"//{place}").hostname or ""):
+        st.warning(
+            "This server answers your machine alone. For a class, start it with `encoderscope --host 0.0.0.0`.",
+            icon=":material/wifi_off:",
+        )
+
+
+def qr(link: str) -> str:
+    """The link as a QR code, an HTML image; "" where segno is not installed."""
+    try:
+        import segno
+    except ModuleNotFoundError:
+        return ""
+    data = segno.make(link, error="m").svg_data_uri(border=3, light="#ffffff", dark="#000000")
+    return f'<img alt="QR code of the address" src="{data}">'

@@ -1,0 +1,97 @@
+"""Classroom: open a room or join one; with the key, the teacher's desk."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.classroom import desk
+from pages.classroom.strip import spaced
+from pages.components.room_door import room_door
+from pages.core.frame import heading
+from pages.core.links import next_page
+from pages.core.rooms import RoomError, session
+from pages.core.rooms.params import RoomParams
+from pages.core.rooms.room import NICKNAME_LENGTH
+from pages.core.url_state import state
+
+_CODE, _NICKNAME, _NAMED = "classroom:code", "classroom:nickname", "_classroom_named"
+
+
+def main() -> None:
+    heading()
+    if said := session.said():
+        st.warning(said, icon=":material/info:")
+    own, now = session.seat(), session.room()
+    if own is None or now is None:
+        _door()
+    elif own.teaches:
+        desk.draw(own, now)
+    else:
+        st.markdown(f"You are in room **{spaced(own.code)}**" + (f" as **{own.nickname}**." if own.nickname else "."))
+        st.markdown("Your screen follows the teacher. “Look around” at the lower edge lets you explore by yourself.")
+        st.button("Leave the room", key="classroom:leave", icon=":material/logout:", on_click=session.leave)
+
+
+def _door() -> None:
+    st.markdown(
+        "A room shows the teacher's view on every screen of a class.  \n"
+        "Students join with a code, without an account; answers arrive at once.  \n"
+        "Nothing is kept after the room closes, or after 12 hours."
+    )
+    try:
+        session.store()
+    except RoomError as error:
+        st.info(str(error), icon=":material/block:")
+        return
+    left, right = st.columns(2, gap="large")
+    with left, st.container(border=True):
+        st.header("Join a room", anchor=False)
+        _join()
+    with right, st.container(border=True):
+        st.header("Open a room", anchor=False)
+        named = st.checkbox("Ask for nicknames", key="classroom:named", help="Otherwise nobody types a name.")
+        st.button(
+            "Open a room", key="classroom:open", type="primary", icon=":material/meeting_room:", on_click=_open,
+            args=(named,),
+        )  # fmt: skip
+        room_door(key="classroom:door", on_teach=_teach)
+    next_page("lessons", "Lessons, each with a script for a class")
+
+
+def _join() -> None:
+    if _CODE not in st.session_state:
+        st.session_state[_CODE] = state.get(RoomParams.code)
+    st.text_input("Code", key=_CODE, placeholder="ACD 347", max_chars=12)
+    if st.session_state.get(_NAMED) or state.get(RoomParams.code):
+        st.text_input("Nickname", key=_NICKNAME, max_chars=NICKNAME_LENGTH)
+    st.button("Join", key="classroom:join", type="primary", icon=":material/login:", on_click=_take_seat)
+
+
+def _take_seat() -> None:
+    typed, nickname = st.session_state.get(_CODE, ""), st.session_state.get(_NICKNAME, "")
+    try:
+        found = session.find(typed)
+        if found.named and not nickname.strip():
+            st.session_state[_NAMED] = True
+            session.say("The teacher asks for a nickname: choose one, then join.")
+            return
+        session.join(typed, nickname)
+    except RoomError as error:
+        session.say(str(error))
+
+
+def _open(named: bool) -> None:
+    try:
+        session.open_room(named=named)
+    except RoomError as error:
+        session.say(str(error))
+
+
+def _teach(code: str, key: str) -> None:
+    try:
+        session.take_key(code, key)
+    except RoomError as error:
+        session.say(str(error))
+
+
+main()

@@ -1,0 +1,118 @@
+"""The question that a room answers now, above the page: for students to answer, for the teacher to reveal."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from functools import partial
+
+import streamlit as st
+
+from encoder.errors import EncoderError
+from pages.classroom import asking, results
+from pages.core import lazy
+from pages.core.lessons.library import look_of
+from pages.core.markdown import plain
+from pages.core.questions import Look, Question, controls, read_question
+from pages.core.rooms import Asked, Room, session
+from pages.core.rooms.room import end_question
+from pages.core.rooms.session import Seat
+
+
+def draw() -> bool:
+    """Draw the open question, if there is one; returns whether the page is shown."""
+    own, now = session.seat(), session.room()
+    if own is None or now is None:
+        return True
+    if now.question is None:
+        if own.teaches:
+            ask_here(now)
+        return True
+    with st.container(border=True, key="room-question"):
+        _question(own, now, now.question)
+    waits = now.question.hides and not now.question.revealed and (own.teaches or own.follows)
+    if waits:
+        st.info("Predict first: the page comes back with the result.", icon=":material/visibility_off:")
+    return not waits
+
+
+def ask_here(now: Room) -> None:
+    """The teacher asks about this page without leaving it."""
+    part = lazy.popover("Ask the class", "room-ask", icon=":material/quiz:")
+    if part is not None:
+        with part:
+            asking.form(now)
+
+
+def look_at(asked: Asked) -> Look | None:
+    """The text, model and head that a question is about; None for a poll, which needs none. Raises EncoderError."""
+    return None if asked.definition.get("kind") == "choice" else look_of(asked.view)
+
+
+def _question(own: Seat, now: Room, asked: Asked) -> None:
+    try:
+        question, look = read_question(asked.definition), look_at(asked)
+        if own.teaches:
+            st.markdown(f"**{plain(question.ask)}**")
+            if asked.revealed:
+                results.truth(question, look)
+                results.draw(now, asked, question, look)
+            teachers_buttons(asked)
+            return
+        _students(own, now, asked, question, look)
+    except EncoderError as error:
+        st.warning(plain(str(error)), icon=":material/help:")
+        if own.teaches:
+            teachers_buttons(asked)
+
+
+def _students(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None) -> None:
+    kept = st.session_state.setdefault("_room_answers", {})
+    given, key = kept.get(asked.id), f"room:{asked.id}"
+    if asked.revealed:
+        st.markdown(f"**{plain(question.ask)}**")
+        if given is not None:
+            controls.result(question, look, json.loads(given), f"{key}:result")
+        else:
+            results.truth(question, look)
+        results.draw(now, asked, question, look)
+    elif given is None:
+        controls.ask(question, look, key, partial(_give, asked.id))
+    else:
+        st.markdown(f"**{plain(question.ask)}**")
+        st.markdown("Your answer is sent. The teacher shows the result.")
+        st.button("Change my answer", key=f"{key}:again", on_click=kept.pop, args=(asked.id,))
+
+
+def _give(question: str, value: object) -> None:
+    """Send an answer; it is kept here only if the store took it. For callbacks."""
+    text = json.dumps(value)
+    if session.answer(question, text):
+        st.session_state.setdefault("_room_answers", {})[question] = text
+
+
+def teachers_buttons(asked: Asked) -> None:
+    """Reveal and close. For the page and for the desk."""
+    with st.container(horizontal=True):
+        if not asked.revealed:
+            st.button(
+                "Show the result", key="room:reveal", type="primary", icon=":material/visibility:",
+                on_click=reveal, args=(asked.id,),
+            )  # fmt: skip
+        st.button("Close the question", key="room:close-question", on_click=close, args=(asked.id,))
+
+
+def reveal(question: str) -> None:
+    """Show the result to everybody. For callbacks."""
+
+    def edit(room: Room) -> Room:
+        if room.question is None or room.question.id != question:
+            return room
+        return dataclasses.replace(room, question=dataclasses.replace(room.question, revealed=True))
+
+    session.teach(edit)
+
+
+def close(question: str) -> None:
+    """End a question. For callbacks."""
+    session.teach(lambda room: end_question(room) if room.question and room.question.id == question else room)

@@ -1,0 +1,142 @@
+"""The line of the room on every page, for its students and its teacher."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from pages.classroom import hidden
+from pages.components.room_strip import StripButton, StripEvent, room_strip
+from pages.core import links
+from pages.core.lessons import progress
+from pages.core.rooms import Room, follow, session
+from pages.core.rooms.params import RoomParams
+from pages.core.rooms.session import DESK, Seat
+from pages.core.url_state import state
+
+KEY = "room-strip"
+
+
+def draw(folder: str) -> None:
+    """Draw the line, or ask the browser what it kept of the room in the link. folder: of the open page."""
+    own, now = session.seat(), session.room()
+    asks = session.awaits_greeting()
+    if not asks and own is None and KEY not in st.session_state:
+        return  # nobody pays for rooms who is in none
+    header: dict[str, Any] = {
+        "code": state.get(RoomParams.code), "version": 0, "member": "", "key": "", "desk": False, "words": "",
+        "note": "", "timer": None, "spotlight": False, "asks": asks, "hidden": True, "stale": session.is_stale(),
+        "asks_class": False,
+    }  # fmt: skip
+    buttons: list[StripButton] = []
+    if own is not None and now is not None:
+        header |= _of_seat(own, now, folder)
+        buttons = _teachers_buttons(now, folder) if own.teaches else _students_buttons(own, now)
+        if not own.teaches:
+            hidden.hide(now.hidden)
+    room_strip(header, buttons, key=KEY, on_event=_on_event)
+
+
+def _of_seat(own: Seat, now: Room, folder: str) -> dict[str, Any]:
+    return {
+        "code": own.code,
+        "version": now.version,
+        "member": own.member,
+        "key": own.key,
+        "desk": own.teaches,
+        "words": _words(own, now),
+        "note": "" if folder == DESK else session.said(),
+        "timer": max(0.0, now.timer - time.time()) if now.timer else None,
+        "spotlight": now.spotlight and (own.teaches or own.follows),
+        "hidden": False,
+        "asks_class": now.question is not None,
+    }
+
+
+def _words(own: Seat, now: Room) -> str:
+    name = f"Room {spaced(own.code)}"
+    if own.teaches:
+        return f"{name} · teacher"
+    if not own.follows:
+        return "On your own"
+    return f"{name} · following" + (" · frozen" if now.frozen else "")
+
+
+def spaced(code: str) -> str:
+    """A code as people read it aloud: "ACD 347"."""
+    return f"{code[:3]} {code[3:]}"
+
+
+def _students_buttons(own: Seat, now: Room) -> list[StripButton]:
+    if not own.follows:
+        return [{"name": "return", "label": "Return to class", "primary": True}]
+    if now.frozen or not now.view:
+        return []
+    return [{"name": "around", "label": "Look around", "title": "Stop following; “Return to class” takes you back"}]
+
+
+def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
+    buttons: list[StripButton] = []
+    if folder != DESK and progress.current() is not None:
+        buttons += [
+            {"name": "back", "label": "◀", "title": "Previous step of the lesson, for everybody"},
+            {"name": "next", "label": "▶", "title": "Next step of the lesson, for everybody"},
+        ]
+    buttons += [
+        {"name": "spotlight", "label": "Spotlight", "pressed": now.spotlight,
+         "title": "What you select pulses on every screen"},
+        {"name": "freeze", "label": "Freeze", "pressed": now.frozen, "title": "Nobody leaves your view"},
+        {"name": "recall", "label": "Call back", "title": "Everybody follows again"},
+    ]  # fmt: skip
+    if folder == DESK:
+        return [*buttons, {"name": "page", "label": "To the class's page", "primary": True}] if now.view else buttons
+    return [*buttons, {"name": "desk", "label": "Desk", "title": "Lesson, questions, answers, code", "primary": True}]
+
+
+# --- what the buttons do --------------------------------------------------------------------------------------------
+
+
+def freeze() -> None:
+    """Freeze the class, which also calls everybody back, or let it go. For callbacks."""
+    session.teach(lambda room: dataclasses.replace(room, frozen=not room.frozen, recalled=room.recalled + 1))
+
+
+def recall() -> None:
+    """Call everybody back. For callbacks."""
+    session.teach(lambda room: dataclasses.replace(room, recalled=room.recalled + 1))
+
+
+def spotlight() -> None:
+    """Let the selection pulse on every screen, or end it. For callbacks."""
+    session.teach(lambda room: dataclasses.replace(room, spotlight=not room.spotlight))
+
+
+def _turn(steps: int) -> None:
+    opened = progress.current()
+    if opened is not None and 1 <= opened.number + steps <= len(opened.lesson.steps):
+        progress.open_step(opened.lesson, opened.number + steps)
+
+
+PRESSES: dict[str, Callable[[], None]] = {
+    "return": follow.return_to_class,
+    "around": follow.look_around,
+    "freeze": freeze,
+    "recall": recall,
+    "spotlight": spotlight,
+    "desk": lambda: links.open_later(DESK),
+    "page": follow.to_class_page,
+    "back": lambda: _turn(-1),
+    "next": lambda: _turn(1),
+}
+
+
+def _on_event(event: StripEvent) -> None:
+    """For callbacks; news needs no more than the run that it causes."""
+    if event["event"] == "greet":
+        session.greet(event.get("kept", {}))
+    elif event["event"] == "press" and event.get("name") in PRESSES:
+        PRESSES[event["name"]]()

@@ -1,0 +1,45 @@
+// What a browser keeps of its rooms.
+const KEPT = "encoderscope:rooms";
+const MOST = 8;
+
+// A student's id is kept for this tab, a teacher's key for this browser. A browser may refuse to keep anything: then the
+// student gets a new id after a reload, and the teacher has the link with the key.
+export function kept() {
+  const rooms = {};
+  for (const place of places()) Object.assign(rooms, read(place));
+  return rooms;
+}
+
+export function keep(code, what) {
+  const [local, tab] = places();
+  const place = what.key ? local : tab;
+  const rooms = read(place);
+  if (JSON.stringify(rooms[code]) === JSON.stringify(what)) return;
+  delete rooms[code];
+  const newest = Object.entries({ ...rooms, [code]: what }).slice(-MOST);
+  try {
+    place?.setItem(KEPT, JSON.stringify(Object.fromEntries(newest)));
+  } catch {
+    // no room, or not allowed
+  }
+}
+
+function places() {
+  const found = [];
+  for (const name of ["localStorage", "sessionStorage"]) {
+    try {
+      found.push(globalThis[name]);
+    } catch {
+      found.push(null);
+    }
+  }
+  return found;
+}
+
+function read(place) {
+  try {
+    return JSON.parse(place?.getItem(KEPT) ?? "{}");
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,68 @@
+// What a browser hears of its room, one stream for the whole page: the frame draws the strip again and again, and a new
+// stream each time would cost a connection.
+import { appUrl } from "./address.js";
+
+// Milliseconds after which a silent stream counts as dead; the server says every 5 s that all is well.
+const SILENCE = 12_000;
+
+class RoomNews {
+  constructor() {
+    this.heard = null; // the newest message
+    this.listeners = new Set();
+    const wake = () => this.place && document.visibilityState === "visible" && this.connect();
+    for (const event of ["online", "pageshow", "focus"]) globalThis.addEventListener(event, wake);
+    document.addEventListener("visibilitychange", wake);
+    globalThis.addEventListener("offline", () => this.tell({ lost: true }));
+    setInterval(() => this.check(), 1000);
+  }
+
+  // Listen to this address; the same one again changes nothing.
+  open(place) {
+    if (place === this.place) return;
+    this.place = place;
+    this.heard = null;
+    this.connect();
+  }
+
+  connect() {
+    this.stream?.close();
+    this.last = performance.now();
+    const stream = this.stream = new EventSource(appUrl(this.place));
+    const hear = (news) => {
+      if (stream !== this.stream) return;
+      this.last = performance.now();
+      this.heard = news;
+      this.tell(news);
+    };
+    stream.onmessage = (event) => hear(JSON.parse(event.data));
+    stream.addEventListener("alive", () => {
+      this.last = performance.now();
+    });
+    stream.addEventListener("closed", () => {
+      stream.close();
+      hear({ closed: true });
+    });
+    stream.onerror = () => {
+      if (stream !== this.stream || this.heard?.closed) return;
+      this.tell({ lost: true });
+    };
+  }
+
+  // A stream that the browser gave up, or in which nothing has come for long, is opened again.
+  check() {
+    if (!this.place || this.heard?.closed || document.visibilityState === "hidden") return;
+    const silent = performance.now() - this.last;
+    if (silent > SILENCE || (this.stream.readyState === EventSource.CLOSED && silent > 2000)) this.connect();
+  }
+
+  tell(news) {
+    for (const listener of this.listeners) listener(news);
+  }
+
+  close() {
+    this.stream?.close();
+    this.place = this.stream = this.heard = null;
+  }
+}
+
+export const roomNews = () => (globalThis.__encoderscopeRoom ??= new RoomNews());

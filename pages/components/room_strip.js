@@ -1,0 +1,126 @@
+// The line of a room: who follows, what is left of the timer, and buttons. It hears of the room's changes and asks Python
+// for another run only for a version that Python has not read.
+import { make } from "../../encoder/export/drawing.js";
+import { keep, kept } from "./room_kept.js";
+import { roomNews } from "./room_news.js";
+import { eventId, mounted, unpack } from "./shared.js";
+
+// A link with the teacher's key; the part after "#" is never sent to a server.
+const TEACHES = "#teach=";
+
+class RoomStrip {
+  constructor(parent) {
+    this.words = make("span", { class: "enc-room-words" });
+    this.counts = make("span", { class: "enc-room-counts" });
+    this.clock = make("span", { class: "enc-room-clock", role: "timer" });
+    this.note = make("span", { class: "enc-room-note", role: "status" });
+    this.buttons = make("span", { class: "enc-room-buttons" });
+    const line = make("div", { class: "enc-room" }, this.words, this.counts, this.clock, this.note, this.buttons);
+    line.setAttribute("role", "region");
+    line.setAttribute("aria-label", "Room");
+    this.root = line;
+    parent.append(line);
+    this.hear = (news) => this.take(news);
+    roomNews().listeners.add(this.hear);
+    this.ticking = setInterval(() => this.tick(), 500);
+  }
+
+  update(component) {
+    this.component = component;
+    const { header } = unpack(component.data);
+    this.room = header;
+    this.ends = header.timer === null ? null : performance.now() + 1000 * header.timer;
+    this.root.hidden = header.hidden;
+    document.documentElement.classList.toggle("enc-in-room", !header.hidden);
+    document.documentElement.classList.toggle("enc-spotlight", header.spotlight);
+    this.words.textContent = header.words;
+    this.buttons.replaceChildren(...header.buttons.map((button) => this.button(button)));
+    if (header.asks) this.greet();
+    else if (header.member || header.key) {
+      keep(header.code, header.member ? { member: header.member } : { key: header.key });
+      const place = `_rooms/${header.code}?${new URLSearchParams({
+        member: header.member,
+        desk: header.desk ? "1" : "",
+      })}`;
+      roomNews().open(place);
+    } else roomNews().close();
+    this.say();
+    this.tick();
+  }
+
+  button({ name, label, title, pressed, primary }) {
+    const made = make("button", { type: "button", class: primary ? "enc-room-primary" : "" }, label);
+    made.dataset.name = name;
+    if (title) made.title = title;
+    if (pressed !== undefined) made.setAttribute("aria-pressed", String(pressed));
+    made.addEventListener("click", () => this.send({ event: "press", name }));
+    return made;
+  }
+
+  // Once for each room: what this browser kept of it.
+  greet() {
+    if (this.greeted === this.room.code) return;
+    this.greeted = this.room.code;
+    const found = kept()[this.room.code] ?? {};
+    if (location.hash.startsWith(TEACHES)) {
+      found.key = location.hash.slice(TEACHES.length);
+      history.replaceState(history.state, "", location.pathname + location.search); // a projector shows the address
+    }
+    this.send({ event: "greet", kept: found });
+  }
+
+  take(news) {
+    this.news = news.lost ? { ...this.news, lost: true } : news;
+    this.say();
+    this.catchUp();
+  }
+
+  // The room has changed since Python read it: ask for a run, again if the request was lost.
+  catchUp() {
+    const { version, closed } = this.news ?? {};
+    const isNews = closed || version > this.room?.version || (version && this.room?.stale);
+    if (!this.component || this.room.hidden || !isNews) return;
+    const app = document.querySelector('[data-testid="stApp"]');
+    if (app?.dataset.testConnectionState && app.dataset.testConnectionState !== "CONNECTED") return;
+    const now = performance.now();
+    const isKnown = this.asked === (version ?? "closed");
+    const isRunning = app?.dataset.testScriptState === "running";
+    if (isKnown && (isRunning || now - this.askedAt < 1500)) return;
+    this.asked = version ?? "closed";
+    this.askedAt = now;
+    this.send({ event: "news" });
+  }
+
+  say() {
+    const { here, follow, answers, away, lost } = this.news ?? {};
+    const known = this.room?.desk && here !== undefined;
+    const asked = this.room?.asks_class ? ` · ${answers} ${answers === 1 ? "answer" : "answers"}` : "";
+    this.counts.textContent = known ? `${here} here · ${follow} follow${asked}` : "";
+    const trouble = away ? "The server waits for its room store …" : lost ? "Reconnecting …" : "";
+    this.note.textContent = trouble || this.room?.note || "";
+  }
+
+  tick() {
+    this.catchUp();
+    if (this.ends === null || this.ends === undefined) {
+      this.clock.textContent = "";
+      return;
+    }
+    const left = Math.max(0, Math.ceil((this.ends - performance.now()) / 1000));
+    this.clock.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+    this.clock.classList.toggle("enc-room-over", left === 0);
+  }
+
+  send(value) {
+    this.component.setTriggerValue("said", { ...value, id: eventId() });
+  }
+
+  destroy() {
+    clearInterval(this.ticking);
+    roomNews().listeners.delete(this.hear);
+    document.documentElement.classList.remove("enc-in-room", "enc-spotlight");
+    this.root.remove();
+  }
+}
+
+export default mounted(RoomStrip);

@@ -1,0 +1,61 @@
+"""`room_strip`: one line at the lower edge of the window that says how this visitor is in a room, and listens to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NotRequired, TypedDict
+
+from . import assets, events, wire
+
+_render = assets.component("room_strip")
+
+
+class StripButton(TypedDict):
+    """A button of the strip. name: what `on_event` gets; title: its help; pressed: for a button that is on or off."""
+
+    name: str
+    label: str
+    title: NotRequired[str]
+    pressed: NotRequired[bool]
+    primary: NotRequired[bool]
+
+
+class StripEvent(TypedDict):
+    """What the browser said: "news" of the room, "press" with the `name` of a button, or "greet" with what it kept."""
+
+    event: Literal["news", "press", "greet"]
+    name: NotRequired[str]
+    kept: NotRequired[Mapping[str, Any]]
+
+
+def room_strip(
+    room: Mapping[str, Any], buttons: Sequence[StripButton], *, key: str, on_event: Callable[[StripEvent], None]
+) -> None:
+    """Draws the strip and listens to the room's stream; an event comes only when the room has changed.
+
+    Args:
+        room: `code`, `version` (what this run has read), `member` and `key` (which the browser keeps), `desk` (listen
+            to the counts), `words` (of the line), `note` (what is wrong, or ""), `timer` (seconds that are left, or
+            None), `spotlight`, `asks` (the browser says what it kept of this room), `hidden` (no line).
+        buttons: at the end of the line.
+        key: the widget's key.
+        on_event: gets each event before the page runs.
+    """
+    _render(
+        key=key,
+        data=wire.pack({**room, "buttons": list(buttons)}, {}),
+        on_said_change=lambda: events.tell(key, "said", _event, on_event),
+    )
+
+
+def _event(value: object) -> StripEvent | None:
+    """An event as the browser sent it; None for anything else."""
+    if not isinstance(value, dict) or value.get("event") not in ("news", "press", "greet"):
+        return None
+    event: StripEvent = {"event": value["event"]}
+    if value["event"] == "press":
+        event["name"] = str(value.get("name"))[:40]
+    if value["event"] == "greet":
+        kept = value.get("kept")
+        event["kept"] = kept if isinstance(kept, dict) else {}
+    return event

@@ -1,0 +1,152 @@
+"""Following: the teacher's view becomes everybody's. A view is what a link holds: a page and its values, as texts.
+
+`before` runs before the page is chosen, `after` when the page has been drawn. The teacher's own change is published
+after the run that drew it; a run that applied somebody else's view publishes nothing, so two tabs of a teacher agree.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import streamlit as st
+
+from pages.core import left_out, links
+from pages.core.lessons.params import Params as LessonParams
+from pages.core.rooms import session
+from pages.core.rooms.room import Room, ask, end_question
+from pages.core.rooms.session import DESK
+from pages.core.url_state import state
+
+#: Values that each person keeps: the room, the look, and where the model runs. By name: importing their declarations
+#: would load the engine before the first paint.
+OWN = frozenset({"room", "colours", "device", "dtype", "present"})
+#: The view that this session applied or published last; what its last run showed; whether a run applies a view; where
+#: the last run was.
+_SEEN, _SHOWN, _APPLIES, _PAGE = "_room_seen", "_room_shown", "_room_applies", "_room_page"
+
+
+def shown(page: str) -> dict[str, str]:
+    """The view of this session: the page and all values that differ from their defaults."""
+    view = {"page": page}
+    for name, param in state.params.items():
+        value = state.newest(param)
+        if name not in OWN and value is not None and value != param.default:
+            view[name] = param.format(value)
+    return view
+
+
+def apply(view: Mapping[str, str], page: str | None) -> None:
+    """Take a view, before the page is chosen or in a callback. page: where this session is; None: it stays there."""
+    for name, param in state.params.items():
+        if name in OWN:
+            continue
+        try:
+            value = param.parse(view[name]) if name in view else param.default
+        except ValueError:  # of another version of the app
+            value = param.default
+        if state.newest(param) != value:
+            state.put(param, value)
+    left_out.remember_asked({*view, "layer"})  # head and token are chosen: the app chooses no others
+    st.session_state[_SEEN] = dict(view)
+    st.session_state[_APPLIES] = True
+    if page is not None and view["page"] != page:
+        links.open_later(view["page"])
+
+
+def before(page: str) -> None:
+    """Read the room; a follower takes the teacher's view, and leaves it by a change of her own. page: the open one."""
+    own = session.read()
+    now = session.room()
+    if own is None or now is None or not state.has_begun():
+        return
+    if own.teaches:
+        came_from_desk = st.session_state.get(_PAGE) == DESK and page != DESK
+        if came_from_desk:  # the teacher chose this page: the class comes here
+            st.session_state[_SEEN] = dict(now.view)
+        elif page != DESK and now.view and now.view != st.session_state.get(_SEEN):
+            apply(now.view, page)
+        return
+    if not now.view:
+        return
+    if now.recalled != own.recalled:
+        session.follow(True)
+        apply(now.view, page)
+        return
+    if not own.follows:
+        _tell_place(page)
+        return
+    is_new = now.view != st.session_state.get(_SEEN)
+    moved = not is_new and not st.session_state.get(_APPLIES) and shown(page) != st.session_state.get(_SHOWN)
+    if moved and not now.frozen:
+        session.follow(False, page)
+    elif is_new or moved:
+        apply(now.view, page)
+
+
+def _tell_place(page: str) -> None:
+    if st.session_state.get(_PAGE) != page:
+        session.follow(False, page)
+
+
+def after(page: str) -> None:
+    """Publish what the teacher changed, when the page has been drawn."""
+    own, now = session.seat(), session.room()
+    if own is None or now is None:
+        return
+    here = shown(page)
+    applied, last = st.session_state.pop(_APPLIES, False), st.session_state.get(_SHOWN)
+    st.session_state[_SHOWN], st.session_state[_PAGE] = here, page
+    if own.teaches and page != DESK and not applied and last is not None and here != last:
+        publish(here)
+
+
+def publish(view: Mapping[str, str]) -> None:
+    """Show a view to the class. Another step of a lesson asks its question; a step without one ends the last."""
+
+    def edit(found: Room) -> Room:
+        new = dataclasses.replace(found, view=dict(view))
+        if _step(view) == _step(found.view):
+            return new
+        return _with_question(end_question(new))
+
+    now = session.room()
+    if now is not None and dict(now.view) != dict(view):
+        session.teach(edit)
+    st.session_state[_SEEN] = dict(view)
+
+
+def _step(view: Mapping[str, str]) -> tuple[str, str]:
+    return view.get(LessonParams.lesson.name, ""), view.get(LessonParams.number.name, "1")
+
+
+def _with_question(room: Room) -> Room:
+    from pages.core.lessons import library  # not before the first paint: questions need the engine
+
+    name, number = _step(room.view)
+    lesson = library.find(name) if name else None
+    if lesson is None or not 1 <= int(number) <= len(lesson.steps):
+        return room
+    step = lesson.steps[int(number) - 1]
+    if step.question is None:
+        return room
+    return ask(room, step.question.definition(), step.view, hides=not step.question.look)
+
+
+def return_to_class() -> None:
+    """Follow again. For callbacks."""
+    session.follow(True)
+    st.session_state.pop(_SEEN, None)
+
+
+def look_around() -> None:
+    """Stop following, without a change of the view. For callbacks."""
+    session.follow(False, st.session_state.get(_PAGE, ""))
+
+
+def to_class_page() -> None:
+    """Open the page that the class sees, from the desk. For callbacks."""
+    now = session.room()
+    if now is not None and now.view:
+        apply(now.view, DESK)
+        st.session_state[_PAGE] = now.view["page"]
