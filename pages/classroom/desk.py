@@ -22,7 +22,7 @@ from pages.core.questions import read_question
 from pages.core.rooms import Asked, Member, Room, RoomError, follow, session
 from pages.core.rooms.session import Seat
 
-#: Seconds between two looks at answers and members; only this part of the page is drawn again.
+#: Seconds after which answers and members are counted again; only this part of the page is drawn again.
 EVERY = 1.5
 
 

@@ -14,7 +14,7 @@ from pages.core.rooms.session import DESK
 
 STYLE = """
 .enc-invite { text-align: center; }
-.enc-invite img { width: min(100%, 24rem, 52vh); background: #fff; border-radius: 0.4rem; }
+.enc-invite img { width: min(100%, 24rem, 42vh); background: #fff; border-radius: 0.4rem; }
 .enc-invite b { display: block; font-size: clamp(2rem, 4.5vw, 4.5rem); letter-spacing: 0.08em; line-height: 1.2;
   font-variant-numeric: tabular-nums; }
 .enc-invite span { display: block; font-size: clamp(1rem, 1.6vw, 1.75rem); overflow-wrap: anywhere; }

@@ -10,13 +10,15 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from pages.classroom import asking, results
-from pages.core import lazy
 from pages.core.lessons.library import look_of
 from pages.core.markdown import plain
 from pages.core.questions import Look, Question, controls, read_question
 from pages.core.rooms import Asked, Room, session
 from pages.core.rooms.room import end_question
 from pages.core.rooms.session import Seat
+
+#: Whether the teacher writes a question on this page.
+ASKING = "_room_asking"
 
 
 def draw() -> bool:
@@ -25,9 +27,10 @@ def draw() -> bool:
     if own is None or now is None:
         return True
     if now.question is None:
-        if own.teaches:
-            ask_here(now)
+        if own.teaches and st.session_state.get(ASKING):
+            _ask_here(now)
         return True
+    st.session_state.pop(ASKING, None)
     with st.container(border=True, key="room-question"):
         _question(own, now, now.question)
     waits = now.question.hides and not now.question.revealed and (own.teaches or own.follows)
@@ -36,12 +39,11 @@ def draw() -> bool:
     return not waits
 
 
-def ask_here(now: Room) -> None:
+def _ask_here(now: Room) -> None:
     """The teacher asks about this page without leaving it."""
-    part = lazy.popover("Ask the class", "room-ask", icon=":material/quiz:")
-    if part is not None:
-        with part:
-            asking.form(now)
+    with st.container(border=True, key="room-ask"):
+        asking.form(now)
+        st.button("Cancel", key="room:cancel", on_click=st.session_state.pop, args=(ASKING,))
 
 
 def look_at(asked: Asked) -> Look | None:
@@ -55,8 +57,11 @@ def _question(own: Seat, now: Room, asked: Asked) -> None:
         if own.teaches:
             st.markdown(f"**{plain(question.ask)}**")
             if asked.revealed:
-                results.truth(question, look)
-                results.draw(now, asked, question, look)
+                left, right = st.columns(2, gap="large")
+                with left:
+                    results.truth(question, look)
+                with right:
+                    results.draw(now, asked, question, look)
             teachers_buttons(asked)
             return
         _students(own, now, asked, question, look)
@@ -71,11 +76,14 @@ def _students(own: Seat, now: Room, asked: Asked, question: Question, look: Look
     given, key = kept.get(asked.id), f"room:{asked.id}"
     if asked.revealed:
         st.markdown(f"**{plain(question.ask)}**")
-        if given is not None:
-            controls.result(question, look, json.loads(given), f"{key}:result")
-        else:
-            results.truth(question, look)
-        results.draw(now, asked, question, look)
+        left, right = st.columns(2, gap="large")
+        with left:
+            if given is not None:
+                controls.result(question, look, json.loads(given), f"{key}:result")
+            else:
+                results.truth(question, look)
+        with right:
+            results.draw(now, asked, question, look)
     elif given is None:
         controls.ask(question, look, key, partial(_give, asked.id))
     else:

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.classroom import hidden
+from pages.classroom import hidden, question_box
 from pages.components.room_strip import StripButton, StripEvent, room_strip
 from pages.core import links
 from pages.core.lessons import progress
@@ -25,7 +25,7 @@ def draw(folder: str) -> None:
     """Draw the line, or ask the browser what it kept of the room in the link. folder: of the open page."""
     own, now = session.seat(), session.room()
     asks = session.awaits_greeting()
-    if not asks and own is None and KEY not in st.session_state:
+    if not asks and own is None:
         return  # nobody pays for rooms who is in none
     header: dict[str, Any] = {
         "code": state.get(RoomParams.code), "version": 0, "member": "", "key": "", "desk": False, "words": "",
@@ -94,6 +94,8 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
     ]  # fmt: skip
     if folder == DESK:
         return [*buttons, {"name": "page", "label": "To the class's page", "primary": True}] if now.view else buttons
+    if now.question is None:
+        buttons.append({"name": "ask", "label": "Ask", "title": "Ask the class about this page"})
     return [*buttons, {"name": "desk", "label": "Desk", "title": "Lesson, questions, answers, code", "primary": True}]
 
 
@@ -127,6 +129,7 @@ PRESSES: dict[str, Callable[[], None]] = {
     "freeze": freeze,
     "recall": recall,
     "spotlight": spotlight,
+    "ask": lambda: st.session_state.update({question_box.ASKING: True}),
     "desk": lambda: links.open_later(DESK),
     "page": follow.to_class_page,
     "back": lambda: _turn(-1),
@@ -135,8 +138,10 @@ PRESSES: dict[str, Callable[[], None]] = {
 
 
 def _on_event(event: StripEvent) -> None:
-    """For callbacks; news needs no more than the run that it causes."""
-    if event["event"] == "greet":
+    """For callbacks."""
+    if event["event"] == "news":
+        follow.hear_news()
+    elif event["event"] == "greet":
         session.greet(event.get("kept", {}))
     elif event["event"] == "press" and event.get("name") in PRESSES:
         PRESSES[event["name"]]()

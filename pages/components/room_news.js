@@ -59,9 +59,14 @@ class RoomNews {
     for (const listener of this.listeners) listener(news);
   }
 
-  close() {
-    this.stream?.close();
-    this.place = this.stream = this.heard = null;
+  // Who left the room is soon not counted; another page's strip comes at once.
+  leave(listener) {
+    this.listeners.delete(listener);
+    setTimeout(() => {
+      if (this.listeners.size) return;
+      this.stream?.close();
+      this.place = this.stream = this.heard = null;
+    }, 3000);
   }
 }
 

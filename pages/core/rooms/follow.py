@@ -7,6 +7,7 @@ after the run that drew it; a run that applied somebody else's view publishes no
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Mapping
 
 import streamlit as st
@@ -22,8 +23,10 @@ from pages.core.url_state import state
 #: would load the engine before the first paint.
 OWN = frozenset({"room", "colours", "device", "dtype", "present"})
 #: The view that this session applied or published last; what its last run showed; whether a run applies a view; where
-#: the last run was.
-_SEEN, _SHOWN, _APPLIES, _PAGE = "_room_seen", "_room_shown", "_room_applies", "_room_page"
+#: the last run was; whether news caused this run.
+_SEEN, _SHOWN, _APPLIES, _PAGE, _NEWS = "_room_seen", "_room_shown", "_room_applies", "_room_page", "_room_news"
+#: The page that an applied view left, and when; seconds for which the browser may still ask for it.
+_LEFT, STALE = "_room_left", 3.0
 
 
 def shown(page: str) -> dict[str, str]:
@@ -52,10 +55,11 @@ def apply(view: Mapping[str, str], page: str | None) -> None:
     st.session_state[_APPLIES] = True
     if page is not None and view["page"] != page:
         links.open_later(view["page"])
+        st.session_state[_LEFT] = page, time.monotonic()
 
 
 def before(page: str) -> None:
-    """Read the room; a follower takes the teacher's view, and leaves it by a change of her own. page: the open one."""
+    """Read the room; a follower takes the teacher's view. page: the open one."""
     own = session.read()
     now = session.room()
     if own is None or now is None or not state.has_begun():
@@ -76,12 +80,36 @@ def before(page: str) -> None:
     if not own.follows:
         _tell_place(page)
         return
-    is_new = now.view != st.session_state.get(_SEEN)
-    moved = not is_new and not st.session_state.get(_APPLIES) and shown(page) != st.session_state.get(_SHOWN)
-    if moved and not now.frozen:
-        session.follow(False, page)
-    elif is_new or moved:
+    if now.view != st.session_state.get(_SEEN) or _is_stale(page):
         apply(now.view, page)
+
+
+def _is_stale(page: str) -> bool:
+    """Whether this run shows the page that the last view has just left: the browser asked for it before it knew."""
+    left, when = st.session_state.get(_LEFT, ("", 0.0))
+    return page == left and time.monotonic() - when < STALE
+
+
+def note_own_way(page: str) -> None:
+    """A follower leaves the class by a change of her own. Call when the values of this run are read.
+
+    Before that, the contents of the browser's widgets may be older than the view that this session applied.
+    """
+    own, now = session.seat(), session.room()
+    is_news = st.session_state.pop(_NEWS, False)
+    if own is None or now is None or own.teaches or not own.follows or not now.view:
+        return
+    if is_news or st.session_state.get(_APPLIES) or shown(page) == st.session_state.get(_SHOWN):
+        return
+    if now.frozen:
+        st.session_state.pop(_SEEN, None)
+        st.rerun()
+    session.follow(False, page)
+
+
+def hear_news() -> None:
+    """The browser heard that the room changed; nobody clicked anything. For callbacks."""
+    st.session_state[_NEWS] = True
 
 
 def _tell_place(page: str) -> None:

@@ -116,7 +116,7 @@ def read() -> Seat | None:
 
 def find(typed: str) -> Room:
     """The room of a code as somebody types it. Raises RoomError, soon also for too many unknown codes."""
-    address = st.context.ip_address or ""
+    address = _address()
     if not events.MISSED.allows(address):
         raise RoomError("Too many unknown codes came from this network. Wait a minute, then try again.")
     code = read_code(typed)
@@ -127,6 +127,11 @@ def find(typed: str) -> Room:
         events.MISSED.note(address)
         raise gone(code)
     return found
+
+
+def _address() -> str:
+    """Where this visitor comes from."""
+    return st.context.ip_address or ""
 
 
 def open_room(*, named: bool) -> None:

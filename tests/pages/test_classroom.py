@@ -1,0 +1,360 @@
+"""A class under AppTest: a teacher and students, each with a session of their own, in one store."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.classroom import desk, results, strip
+from pages.core.lessons.library import look_of
+from pages.core.questions import read_question
+from pages.core.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
+from pages.core.rooms.events import Misses
+from tests.pages.apps import sentences, visit, words
+
+TEXT = "The keys to the cabinet are old."
+
+
+class Person:
+    """One session. `line` is what its strip says; `press` does what a click there does."""
+
+    def __init__(self, school: School, page: str = "classroom", **query: str) -> None:
+        self.school, self.line, self.queue = school, {}, []
+        school.now = self
+        self.app = visit(page, closed=True, **query)
+
+    def run(self, act: Callable[[], AppTest] | None = None) -> Person:
+        self.school.now, self.line = self, {}
+        (act or self.app.run)()
+        assert not self.app.exception
+        if "_room_page" in self.app.session_state:  # AppTest does not note where st.switch_page leads
+            self.app.switch_page(f"pages/{self.app.session_state['_room_page']}/page.py")
+        return self
+
+    def tell(self, **event: Any) -> Person:
+        self.queue.append(event)
+        return self.run().run()
+
+    def press(self, name: str) -> Person:
+        return self.tell(event="press", name=name)
+
+    def news(self) -> Person:
+        return self.tell(event="news")
+
+    def click(self, key: str) -> Person:
+        return self.run(lambda: self.app.button(key=key).click().run())
+
+    def type(self, text: str) -> Person:
+        return self.put("text_area", "view:text", text)
+
+    def put(self, kind: str, key: str, value: object) -> Person:
+        return self.run(lambda: getattr(self.app, kind)(key=key).set_value(value).run())
+
+    def open(self, page: str) -> Person:
+        return self.run(lambda: self.app.switch_page(f"pages/{page}/page.py").run())
+
+    def values(self) -> dict[str, str]:
+        return {name: value if isinstance(value, str) else value[-1] for name, value in self.app.query_params.items()}
+
+    def html(self) -> str:
+        return "\n".join(element.proto.body for element in self.app.get("html"))
+
+
+class School:
+    """One store, one teacher with an open room, and her students."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.store = store
+        self.now: Person
+
+    def strip(self, header: dict[str, Any], buttons: list[dict[str, Any]], *, key: str, on_event: Callable) -> None:
+        self.now.line = {**header, "buttons": [button["name"] for button in buttons]}
+        for event in self.now.queue:
+            on_event(event)
+        self.now.queue = []
+
+    def teacher(self, *, named: bool = False) -> tuple[Person, str]:
+        teacher = Person(self)
+        if named:
+            teacher.run(lambda: teacher.app.checkbox(key="classroom:named").check().run())
+        teacher.click("classroom:open")
+        return teacher, teacher.values()["room"]
+
+    def student(self, code: str, nickname: str = "") -> Person:
+        student = Person(self)
+        student.put("text_input", "classroom:code", code.lower())
+        student.click("classroom:join")
+        if nickname:
+            student.put("text_input", "classroom:nickname", nickname)
+            student.click("classroom:join")
+        return student
+
+    def room(self, code: str) -> Room:
+        found = self.store.find(code)
+        assert found
+        return found
+
+
+@pytest.fixture
+def school(monkeypatch: pytest.MonkeyPatch) -> School:
+    made = School(MemoryStore())
+    monkeypatch.setattr(session, "current_store", lambda: made.store)
+    monkeypatch.setattr(strip, "room_strip", made.strip)
+    monkeypatch.setattr("pages.core.rooms.events.MISSED", Misses())
+    return made
+
+
+def test_a_student_follows_leaves_and_is_called_back(school: School) -> None:
+    teacher, code = school.teacher()
+    assert "<img alt" in teacher.html()
+    assert f"{code[:3]} {code[3:]}" in teacher.html()
+    teacher.open("heads").type(TEXT)
+    student = school.student(code).news()  # who comes late has the teacher's view
+    assert student.values()["text"] == TEXT
+    for name in ("layer", "head"):
+        key = f"view:{name}"
+        assert student.app.number_input(key=key).value == teacher.app.number_input(key=key).value
+    assert "following" in student.line["words"]
+    teacher.open("layernorm")
+    student.news()
+    assert student.app.text_area(key="view:text").value == TEXT
+    assert student.line["buttons"] == ["around"]
+
+    student.type("My own words.")
+    assert student.line["buttons"] == ["return"]
+    assert [member.follows for member in school.store.members(code).values()] == [False]
+    teacher.type("Hers.")
+    assert student.news().values()["text"] == "My own words."
+    assert student.press("return").values()["text"] == "Hers."
+    student.type("Again mine.")
+    teacher.press("recall")
+    assert student.news().values()["text"] == "Hers."
+
+    teacher.press("freeze")
+    student.news()
+    assert student.type("Not now.").values()["text"] == "Hers."
+    assert student.line["buttons"] == []
+    assert [member.follows for member in school.store.members(code).values()] == [True]
+
+
+def test_what_is_told_to_a_room_stays_within_it(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.open("heads")
+    before = school.room(code)
+    teacher.run()
+    assert school.room(code) == before, "a run without a change publishes nothing"
+    assert {"room", "device", "dtype", "colours", "present"}.isdisjoint(before.view)
+    teacher.run(lambda: teacher.app.switch_page("pages/classroom/page.py").run())
+    assert school.room(code) == before, "the desk is the teacher's own"
+    teacher.click("desk:timer")
+    assert teacher.line["timer"] > 170
+    teacher.run(lambda: teacher.app.button_group[0].set_value(["model"]).run())
+    student = school.student(code).news()
+    assert ".st-key-view-model" in student.html()
+    assert ".st-key-view-model" not in teacher.open("heads").html()
+    assert student.line["timer"] > 0
+
+
+def test_two_tabs_of_a_teacher_agree(school: School) -> None:
+    first, code = school.teacher()
+    first.open("heads").type(TEXT)
+    key = first.line["key"]
+    second = Person(school, "classroom", room=code).tell(event="greet", kept={"key": key})
+    assert second.line["key"] == key
+    second.open("heads")
+    second.type("From the second tab.")
+    assert first.news().values()["text"] == "From the second tab."
+    version = school.room(code).version
+    for tab in (second, first, second):
+        tab.news()
+    assert school.room(code).version == version, "they do not publish in turn"
+
+
+def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
+    teacher, code = school.teacher(named=True)
+    ada, eve = (school.student(code, name) for name in ("Ada", "=EVE()"))
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand")
+    teacher.click("desk:begin")
+    for _ in range(3):
+        teacher.click("desk:next")
+    question = school.room(code).question
+    assert question
+    assert question.hides
+    for student, chosen in ((ada, 2), (eve, 8)):
+        student.news()
+        assert not student.app.get("title"), "the page waits for the result"
+        key = f"room:{question.id}"
+        student.put("button_group", f"{key}:chosen", chosen)
+        student.click(f"{key}:give")
+        assert not student.app.success
+    assert sorted(school.store.answers(code, question.id).values()) == ["2", "8"]
+    teacher.run().click("room:reveal")
+    assert "data-right" in teacher.html()
+    ada.news()
+    eve.news()
+    assert "animal" in ada.app.success[0].value
+    assert "street" in eve.app.warning[0].value
+    assert ada.app.get("title")
+    rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
+    assert {(row[1], row[2], row[3]) for row in rows[1:]} == {("Ada", "animal", "1"), ("'=EVE()", "street", "0")}
+    teacher.click("desk:next")
+    assert school.room(code).question != question
+    assert question.id in {one.id for one in school.room(code).past}
+
+
+def test_a_poll_on_the_spot_is_escaped_and_has_no_truth(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.open("heads")
+    student = school.student(code).news()
+    teacher.press("ask")
+    teacher.put("button_group", "ask:kind", "choice")
+    teacher.put("text_input", "ask:poll", "Ready?")
+    teacher.put("text_area", "ask:options", "<script>yes\nno")
+    teacher.click("ask:go")
+    question = school.room(code).question
+    assert question
+    student.news()
+    assert student.app.get("title"), "a poll hides nothing"
+    student.put("button_group", f"room:{question.id}:chosen", 0)
+    student.click(f"room:{question.id}:give")
+    teacher.run().click("room:reveal")
+    assert "&lt;script&gt;yes" in teacher.html()
+    assert "<script>yes" not in teacher.html()
+    assert "<script>yes" not in student.news().html()
+
+
+def test_a_question_about_the_view_is_computed_from_it(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.open("heads").type(TEXT)
+    teacher.press("ask")
+    for kind in ("head", "number", "draw", "token"):
+        teacher.put("button_group", "ask:kind", kind)
+        assert not teacher.app.button(key="ask:go").disabled
+    teacher.click("ask:go")
+    asked = school.room(code).question
+    assert asked
+    assert asked.view["text"] == TEXT
+    teacher.type("Another sentence, of which nobody is asked.")
+    question = read_question(asked.definition)
+    look = strip.question_box.look_at(asked)
+    assert look
+    row = look.row(int(question.query))
+    assert question.truth(look).value[0] == max(question.choices(look), key=lambda at: row[at])
+
+
+def test_a_reload_takes_the_same_seat(school: School) -> None:
+    teacher, code = school.teacher(named=True)
+    teacher.open("heads").type(TEXT)
+    student = school.student(code, "Ada").news()
+    member = student.line["member"]
+    again = Person(school, "heads", room=code)
+    assert again.line["asks"]
+    again.tell(event="greet", kept={"member": member})
+    assert again.line["member"] == member
+    assert again.news().values()["text"] == TEXT
+    assert [one.nickname for one in school.store.members(code).values()] == ["Ada"]
+    stranger = Person(school, "heads", room=code).tell(event="greet", kept={"key": "guess", "member": "../../x"})
+    assert "key" not in stranger.line or not stranger.line["key"]
+    assert stranger.app.text_input(key="classroom:nickname") is not None
+    assert len(school.store.members(code)) == 1
+    lost = Person(school, "heads", room="ACD347").tell(event="greet", kept={})
+    assert "ACD347" in sentences(lost.app)
+    assert "room" not in lost.values()
+
+
+def test_a_student_is_no_teacher(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.open("heads")
+    before = school.room(code)
+    student = school.student(code)
+    for name in ("freeze", "recall", "spotlight", "next"):
+        student.press(name)
+    student.app.session_state["_room_seat"] = session.Seat(code, "", "a guessed key")
+    student.press("freeze")
+    assert school.room(code) == before
+
+
+def test_codes_are_not_guessed_and_bad_ones_get_a_sentence(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.core.rooms.events.MISSED", Misses(2, clock=lambda: 0.0))
+    monkeypatch.setattr(session, "_address", lambda: "203.0.113.7")
+    _, code = school.teacher()
+    for typed in ("short", "ACD 347", "ACD 349"):
+        assert sentences(school.student(typed).app)
+    assert "room" not in school.student(code).values(), "too many tries: a right code is not looked up either"
+
+
+def test_a_closed_room_ends_for_everybody(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.open("heads").type(TEXT)
+    student = school.student(code).news()
+    school.store.close(code)
+    assert not student.news().line
+    assert student.values()["text"] == TEXT
+    assert "room" not in student.values()
+    assert not teacher.news().line
+
+
+def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
+    school: School, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher, code = school.teacher()
+    teacher.open("heads")
+    student = school.student(code).news()
+    asked = school.store.change(code, lambda room: ask(room, {"kind": "choice", "ask": "?", "options": ["a", "b"]}))
+    student.news()
+    assert asked.question
+    key = f"room:{asked.question.id}"
+
+    def away(*_: object) -> None:
+        raise StoreUnavailable("away for a moment")
+
+    with monkeypatch.context() as gone:
+        for name in ("find", "answer", "answers", "change", "join", "members"):
+            gone.setattr(school.store, name, away)
+        student.put("button_group", f"{key}:chosen", 1)
+        student.click(f"{key}:give")
+        assert student.line["stale"]
+        assert "away" in student.line["note"]
+        teacher.type("Typed meanwhile.")
+    student.news()
+    student.click(f"{key}:give")  # the choice is still there
+    assert [*school.store.answers(code, asked.question.id).values()] == ["1"]
+
+
+def test_rooms_can_be_switched_off(school: School) -> None:
+    school.store = None  # type: ignore[assignment]
+    person = Person(school)
+    assert "--rooms off" in sentences(person.app)
+    assert not person.line
+    assert not [button for button in person.app.button if "classroom" in (button.key or "")]
+
+
+def test_many_different_numbers_become_a_histogram() -> None:
+    question = read_question({"kind": "number", "ask": "?", "quantity": {"softmax": {"scores": [0, 0], "at": 0}},
+                              "within": 0.05})  # fmt: skip
+    answers = [round(0.3 + k / 100, 2) for k in range(40)] + [1e9]
+    look = look_of({})
+    bars = results.bars(question, look, answers)
+    assert sum(bar.count for bar in bars) == 41
+    assert sum(bar.right is True for bar in bars) == 1
+    drawn = results.read(question, look, {"a": "0.5", "b": '"no number"', "c": "{"})
+    assert drawn == {"a": 0.5}
+    assert results.read(question, look, {"a": json.dumps([1])}) == {}
+
+
+def test_the_copied_link_has_no_room(school: School) -> None:
+    _, code = school.teacher()
+    student = school.student(code)
+    assert student.values()["room"] == code
+    assert code in words(student.app).replace(" ", "")
+    student.run(lambda: student.app.button(key="classroom:leave").click().run())
+    assert "room" not in student.values()
+    assert re.fullmatch(r"[\w-]{22}", next(iter(school.store.members(code))))
+    assert isinstance(next(iter(school.store.members(code).values())), Member)
