@@ -15,7 +15,15 @@ class RoomStrip {
     this.clock = make("span", { class: "enc-room-clock", role: "timer" });
     this.note = make("span", { class: "enc-room-note", role: "status" });
     this.buttons = make("span", { class: "enc-room-buttons" });
-    const line = make("div", { class: "enc-room", popover: "manual" }, this.words, this.counts, this.clock, this.note, this.buttons);
+    const line = make(
+      "div",
+      { class: "enc-room", popover: "manual" },
+      this.words,
+      this.counts,
+      this.clock,
+      this.note,
+      this.buttons,
+    );
     line.setAttribute("role", "region");
     line.setAttribute("aria-label", "Room");
     this.root = line;
