@@ -4,7 +4,8 @@
     collection = search.embed(model, texts)
     search.nearest(collection, model, "too expensive", k=5)    # [(place, cosine), ...], the nearest first
 
-`reading` reads the texts of a file, `collection` embeds, searches, saves and loads them.
+`reading` reads the texts of a file, `collection` embeds, searches, saves and loads them, `rerank` orders hits by a
+cross-encoder, and `index` is for large collections.
 """
 
 from encoder.search.collection import (
@@ -16,18 +17,12 @@ from encoder.search.collection import (
     to_parquet,
     to_safetensors,
 )
+from encoder.search.index import WORTH_IT, Index, is_installed, iter_index
 from encoder.search.reading import FORMATS, Limits, Reading, read_texts
+from encoder.search.rerank import TOP, Reranked, check_cross_encoder, iter_rerank, rerank
 
 __all__ = [
-    "FORMATS",
-    "Collection",
-    "Limits",
-    "Reading",
-    "embed",
-    "embed_gradually",
-    "from_files",
-    "nearest",
-    "read_texts",
-    "to_parquet",
-    "to_safetensors",
-]
+    "FORMATS", "TOP", "WORTH_IT", "Collection", "Index", "Limits", "Reading", "Reranked", "check_cross_encoder",
+    "embed", "embed_gradually", "from_files", "is_installed", "iter_index", "iter_rerank", "nearest", "read_texts",
+    "rerank", "to_parquet", "to_safetensors",
+]  # fmt: skip

@@ -7,6 +7,7 @@ import hashlib
 import io
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,18 @@ class Collection(Sized):
         Exact: one product with all vectors. Equal cosines keep the order of the texts. Raises EncoderError for a vector
         of another width, and for one without a direction.
         """
+        query = self.direction(vector)
+        cosines = self.vectors @ query
+        most = min(max(k, 0), len(self))
+        if not most:
+            return []
+        # All that reach the k-th largest cosine, so equal ones keep their order.
+        found = np.flatnonzero(cosines >= np.partition(cosines, len(self) - most)[len(self) - most])
+        order = found[np.argsort(-cosines[found], kind="stable")][:most]
+        return [(int(place), float(cosines[place])) for place in order]
+
+    def direction(self, vector: np.ndarray) -> np.ndarray:
+        """The vector [E] with norm 1, float32. Raises EncoderError for another width, and for no direction."""
         query = np.asarray(vector, dtype=np.float32)
         if query.shape != self.vectors.shape[1:]:
             raise EncoderError(
@@ -48,9 +61,8 @@ class Collection(Sized):
         norm = float(np.linalg.norm(query))
         if not 0 < norm < float("inf"):
             raise EncoderError("The query's vector is zero or not finite, so there is no cosine: type another query.")
-        cosines = self.vectors @ (query / norm)
-        order = np.argsort(-cosines, kind="stable")[: max(k, 0)]
-        return [(int(place), float(cosines[place])) for place in order]
+        found: np.ndarray = query / norm
+        return found
 
     def plane(self) -> tuple[np.ndarray, np.ndarray]:
         """The vectors in the plane of their two largest principal components: float64 [N, 2], and the share of the
@@ -62,9 +74,12 @@ class Collection(Sized):
             raise EncoderError(f"A map needs at least 3 texts, and there are {len(self)}: add some.")
         from sklearn.decomposition import PCA
 
-        found = PCA(n_components=2, svd_solver="full").fit(self.vectors.astype(np.float64))
+        # For many texts the covariance [E, E] is much smaller than the vectors.
+        solver = "full" if len(self) <= 2_000 else "covariance_eigh"
+        vectors = self.vectors.astype(np.float64)
+        found = PCA(n_components=2, svd_solver=solver).fit(vectors)
         shares = np.nan_to_num(found.explained_variance_ratio_)  # equal texts have no variance at all
-        return found.transform(self.vectors.astype(np.float64)), shares
+        return found.transform(vectors), shares
 
 
 def embed(model: TextEncoder, texts: Iterable[str]) -> Collection:
@@ -108,7 +123,14 @@ def _directions(vectors: np.ndarray, places: Sequence[int]) -> np.ndarray:
     return directions
 
 
-def nearest(collection: Collection, model: TextEncoder, query: str, k: int = 10) -> list[tuple[int, float]]:
+class Searchable(Protocol):
+    """A Collection, or an Index of one."""
+
+    def nearest(self, vector: np.ndarray, k: int = 10) -> list[tuple[int, float]]:
+        """(place, cosine) of the k nearest."""
+
+
+def nearest(collection: Searchable, model: TextEncoder, query: str, k: int = 10) -> list[tuple[int, float]]:
     """The k texts that are nearest to a query: (place, cosine), nearest first."""
     return collection.nearest(model.embed(query)[0].cpu().float().numpy(), k)
 

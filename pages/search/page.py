@@ -4,21 +4,23 @@ import streamlit as st
 
 from encoder import search
 from encoder.errors import EncoderError, OutOfMemory
-from encoder.figures.numbers import three_digits
 from encoder.figures.search import text_plane
 from encoder.search import Collection
 from pages.core import links
 from pages.core.export import file_name
+from pages.core.formulas import number
 from pages.core.frame import current_view, heading
 from pages.core.markdown import plain
 from pages.core.view import View, ViewParams, state
-from pages.search import sources
+from pages.search import indexed, reranked, sources
 from pages.search.params import Params
 
 #: Hits on the page.
 SHOWN = 8
 #: Characters of a hit that the page shows.
 BRIEF = 200
+#: Points of the map.
+MOST_POINTS = 4_000
 _PLANE = "search:plane"
 
 
@@ -50,15 +52,17 @@ def main(view: View) -> None:
 def show(view: View, found: Collection) -> None:
     """The query, its nearest texts, the map of all texts, and the files."""
     query = state.bound(st.text_input, Params.query, "Query", placeholder="Type a query and press Enter")
-    hits = sources.nearest(view, found, query, SHOWN) if query.strip() else []
+    searched = indexed.of(found)
+    hits = sources.nearest(view, searched, query, search.TOP) if query.strip() else []
     left, right = st.columns([11, 9], gap="medium")
     with left:
         if not hits:
             st.info("Type a query above.", icon=":material/search:")
-        for rank, (place, cosine) in enumerate(hits, 1):
+        for rank, (place, cosine) in enumerate(hits[:SHOWN], 1):
             hit(query, found.texts[place], rank, cosine)
     with right:
-        plane(found, [place for place, _ in hits])
+        plane(found, [place for place, _ in hits[:SHOWN]])
+    reranked.draw(view, found, query, hits)
     files(view, found)
 
 
@@ -66,7 +70,7 @@ def hit(query: str, text: str, rank: int, cosine: float) -> None:
     """One text and its cosine; a button opens the similarity of query and text."""
     brief = text if len(text) <= BRIEF else text[:BRIEF] + " …"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"{rank}. **{three_digits(cosine)}** {plain(brief)}", width="stretch")
+        st.markdown(f"{rank}. **{number(cosine)}** {plain(brief)}", width="stretch")
         if links.exists("similarity"):
             st.button(
                 "Why alike?", icon=":material/join_inner:", key=f"search:why:{rank}", type="tertiary",
@@ -91,12 +95,17 @@ def plane(found: Collection, nearest: list[int]) -> None:
             return
         kept = st.session_state[_PLANE] = (found, found.plane())
     points, shares = kept[1]
+    shown = sorted({*range(0, len(found), -(-len(found) // MOST_POINTS)), *nearest})
+    near = [shown.index(place) for place in nearest]
     st.plotly_chart(
-        text_plane(points, found.texts, shares, nearest), height=360, key="search:map",
+        text_plane(points[shown], [found.texts[place] for place in shown], shares, near), height=360, key="search:map",
         alt="All texts as points in the plane of their two largest principal components; the nearest to the query "
         "have another colour.",
     )  # fmt: skip
-    st.caption(f"Two components have {sum(shares):.0%} of the variance, so near points need not have similar vectors.")
+    part = "" if len(shown) == len(found) else f"Shown: {len(shown):,} of {len(found):,} texts. "
+    st.caption(
+        f"{part}Two components have {sum(shares):.0%} of the variance, so near points need not have similar vectors."
+    )
 
 
 def files(view: View, found: Collection) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pages.core.params import Param, choice, string
 from pages.core.url_state import state
 
-SOURCES = {"lines": "Lines", "file": "A file", "saved": "A saved collection"}
+SOURCES = {"lines": "Lines", "wordnet": "WordNet’s examples", "file": "A file", "saved": "A saved collection"}
 
 
 @state.register
@@ -15,3 +15,4 @@ class Params:
 
     source: Param[str] = choice("lines", SOURCES, url="search_in")
     query: Param[str] = string("an animal that sleeps", url="query")
+    cross: Param[str] = string(url="cross_encoder")

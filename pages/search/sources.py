@@ -8,24 +8,32 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from encoder import search
+from encoder import probe, search
 from encoder.errors import EncoderError
-from encoder.search import Collection, Limits
-from pages.core import cache, long_work
+from encoder.search import Collection, Index, Limits
+from pages.core import cache, long_work, model_access
 from pages.core.lazy import expander
 from pages.core.markdown import plain
 from pages.core.view import View, state
 from pages.search.params import SOURCES, Params
 
-LIMITS = Limits(file_bytes=10_000_000, texts=10_000, characters=2_000)
-VECTOR_BYTES = 32_000_000
-#: What is limited, how much, and why.
-LIMIT_ROWS = (
-    ("Texts", f"{LIMITS.texts:,}", "The map of all texts is computed again for each collection."),
-    ("Characters of a text", f"{LIMITS.characters:,}", "A sentence vector has room for few sentences."),
-    ("Bytes of a file of texts", f"{LIMITS.file_bytes:,}", "A file is read as a whole, in memory."),
-    ("Bytes of a file of vectors", f"{VECTOR_BYTES:,}", "It has room for all texts, up to 800 numbers each."),
-)
+#: On a shared server, and on one's own machine.
+SHARED = Limits(file_bytes=10_000_000, texts=10_000, characters=2_000)
+OWN = Limits(file_bytes=50_000_000, texts=200_000, characters=2_000)
+#: Numbers of a vector that a file of vectors has room for, and bytes of its header.
+WIDTH, HEADER = 800, 1_000_000
+
+
+def limits_here() -> Limits:
+    """The limits for this visitor."""
+    return OWN if model_access.for_one_person() else SHARED
+
+
+def vector_bytes() -> int:
+    """The limit of a file of vectors."""
+    return limits_here().texts * WIDTH * 4 + HEADER
+
+
 #: Up to so many texts are embedded without being asked.
 AT_ONCE = 100
 #: Sentences about broken lines that the page lists.
@@ -52,10 +60,11 @@ The choir sang without any accompaniment."""
 
 @dataclass(frozen=True)
 class Given:
-    """Texts, and the sentences about what was left out."""
+    """Texts, and the sentences about what was left out. is_bundled: they are the same for every visitor."""
 
     texts: tuple[str, ...]
     problems: tuple[str, ...]
+    is_bundled: bool = False
 
 
 def choose() -> Given | Collection | None:
@@ -66,7 +75,10 @@ def choose() -> Given | Collection | None:
         typed = st.text_area("One text a line", key=_TYPED, height=150)
         st.session_state[f"{_TYPED}:kept"] = typed  # a widget's own value is lost on another page
         return _read(typed.encode("utf-8", "replace"), "lines.txt")
-    megabytes = LIMITS.file_bytes // 10**6
+    if source == "wordnet":
+        st.caption("Example sentences of WordNet 3.0, Princeton University.")
+        return Given(probe.examples(), (), is_bundled=True)
+    limits, megabytes = limits_here(), limits_here().file_bytes // 10**6
     if source == "file":
         given = st.file_uploader(
             "TXT with a text a line, CSV or Parquet with a column “text”", type=["txt", "csv", "parquet"],
@@ -76,18 +88,18 @@ def choose() -> Given | Collection | None:
     left, right = st.columns(2)
     texts = left.file_uploader("Its texts", type=["parquet"], max_upload_size=megabytes, key="search:texts")
     vectors = right.file_uploader(
-        "Its vectors", type=["safetensors"], max_upload_size=VECTOR_BYTES // 10**6, key="search:vectors"
+        "Its vectors", type=["safetensors"], max_upload_size=vector_bytes() // 10**6, key="search:vectors"
     )
     if texts is None or vectors is None:
         return None
     found = search.from_files(texts.getvalue(), vectors.getvalue())
-    if len(found) > LIMITS.texts:
-        raise EncoderError(f"This collection has {len(found):,} texts, and the limit is {LIMITS.texts:,}: split it.")
+    if len(found) > limits.texts:
+        raise EncoderError(f"This collection has {len(found):,} texts, and the limit is {limits.texts:,}: split it.")
     return found
 
 
 def _read(data: bytes, name: str) -> Given:
-    read = search.read_texts(data, name, LIMITS)
+    read = search.read_texts(data, name, limits_here())
     return Given(read.texts, read.problems)
 
 
@@ -113,6 +125,8 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
     kept = st.session_state.get(_KEPT)
     if kept is not None and kept[0] == what:
         return kept[1]  # type: ignore[no-any-return]
+    if given.is_bundled and (shared := cache.known_computed(("search", what))) is not None:
+        return shared  # type: ignore[no-any-return]
     n_texts = len(given.texts)
 
     def work() -> long_work.Work[Collection]:
@@ -129,10 +143,12 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
     found = long_work.result("search", what, work, label="Embed the texts", ask=ask)
     if found is not None:
         st.session_state[_KEPT] = (what, found)
+        if given.is_bundled:
+            cache.computed(("search", what), lambda: found)
     return found
 
 
-def nearest(view: View, found: Collection, query: str, k: int) -> list[tuple[int, float]]:
+def nearest(view: View, found: Collection | Index, query: str, k: int) -> list[tuple[int, float]]:
     """The nearest texts. The query stays in this session, too."""
     with cache.FORWARD_SLOTS:
         return search.nearest(found, view.loaded, query, k)
@@ -141,10 +157,21 @@ def nearest(view: View, found: Collection, query: str, k: int) -> list[tuple[int
 def limits() -> None:
     """What this page takes at most."""
     part = expander("Limits, and where the texts are kept", "search-limits")
-    if part is not None:
-        lines = ["| | at most | why |", "|:--|--:|:--|", *(f"| {' | '.join(row)} |" for row in LIMIT_ROWS)]
-        part.markdown("\n".join(lines))
-        part.markdown(
-            "Texts and vectors are in the server's memory, for your session alone. They are never written to a disk, "
-            "and are gone when you close the page."
-        )
+    if part is None:
+        return
+    here = limits_here()
+    rows = (
+        ("Texts", f"{here.texts:,}", "All vectors are in memory, and all texts on a map."),
+        ("Characters of a text", f"{here.characters:,}", "A sentence vector has room for few sentences."),
+        ("Bytes of a file of texts", f"{here.file_bytes:,}", "A file is read as a whole, in memory."),
+        (
+            "Bytes of a file of vectors",
+            f"{vector_bytes():,}",
+            f"It has room for all texts, up to {WIDTH} numbers each.",
+        ),
+    )
+    part.markdown("\n".join(["| | at most | why |", "|:--|--:|:--|", *(f"| {' | '.join(row)} |" for row in rows)]))
+    part.markdown(
+        "Texts and vectors are in the server's memory, for your session alone. They are never written to a disk, "
+        "and are gone when you close the page. On a shared server the limits are lower."
+    )

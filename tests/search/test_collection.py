@@ -92,3 +92,43 @@ def test_odd_texts_are_saved_and_loaded_as_they_are(minilm: TextEncoder):
     odd = search.embed(minilm, [" a ", "", "\ud800b", "two\nlines"])
     assert odd.texts == (" a ", "", "?b", "two\nlines")
     assert search.from_files(search.to_parquet(odd), search.to_safetensors(odd)).texts == odd.texts
+
+
+def test_equal_and_unequal_cosines_in_one_order():
+    vectors = np.eye(3, dtype=np.float32)[[0, 1, 0, 2, 0, 1]]
+    found = search.Collection(tuple("abcdef"), vectors, "any")
+    assert found.nearest(np.array([1.0, 0.5, 0.0]), 4) == [
+        (place, pytest.approx(cosine, abs=1e-4))
+        for place, cosine in ((0, 0.8944), (2, 0.8944), (4, 0.8944), (1, 0.4472))
+    ]
+    assert [place for place, _ in found.nearest(np.array([1.0, 0, 0]), 2)] == [0, 2]
+    assert found.nearest(np.array([1.0, 0, 0]), 0) == []
+    assert len(found.nearest(np.array([1.0, 0, 0]), 60)) == 6
+
+
+def test_an_index_finds_what_the_product_finds():
+    pytest.importorskip("usearch", reason="the extra “index” is not installed")
+    draw = np.random.default_rng(0)
+    vectors = draw.normal(size=(2_500, 16)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    found = search.Collection(tuple(map(str, range(2_500))), vectors, "any")
+    work = search.iter_index(found)
+    shares = []
+    while True:
+        try:
+            shares.append(next(work))
+        except StopIteration as end:
+            index = end.value
+            break
+    assert shares == [0.4, 0.8, 1.0]
+    queries = draw.normal(size=(20, 16))
+    same = [len({*index.nearest(query, 5)} & {*found.nearest(query, 5)}) for query in queries]
+    assert sum(same) >= 95
+    with pytest.raises(EncoderError, match="zero"):
+        index.nearest(np.zeros(16))
+
+
+def test_without_usearch_an_index_is_a_sentence(monkeypatch: pytest.MonkeyPatch, collection: search.Collection):
+    monkeypatch.setattr(search.index, "is_installed", lambda: False)
+    with pytest.raises(EncoderError, match="pip install"):
+        next(search.iter_index(collection))

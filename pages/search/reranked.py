@@ -1,0 +1,97 @@
+"""The first hits in the order of a cross-encoder, beside the order of their vectors."""
+
+from __future__ import annotations
+
+import hashlib
+
+import streamlit as st
+
+from encoder import search
+from encoder.errors import EncoderError
+from encoder.search import Collection
+from pages.core import cache, links, long_work, model_access
+from pages.core.formulas import number
+from pages.core.lazy import expander
+from pages.core.markdown import plain
+from pages.core.view import View, ViewParams, state
+from pages.search.params import Params
+
+#: Characters of a hit that the table shows.
+BRIEF = 120
+_KEPT = "search:reranked"
+
+
+def draw(view: View, found: Collection, query: str, hits: list[tuple[int, float]]) -> None:
+    """The part of the page, closed at first. hits: (place, cosine), the nearest first."""
+    part = expander("Rank the first 20 again with a cross-encoder", "search-rerank")
+    if part is None:
+        return
+    with part:
+        st.markdown(
+            "A cross-encoder reads query and text together, so tokens of one attend to tokens of the other. It is "
+            "slower and often more exact. It needs a checkpoint whose classification head has one label."
+        )
+        name = state.bound(
+            st.text_input, Params.cross, "Cross-encoder: folder or Hub id", help=model_access.source_help(),
+            placeholder="such as cross-encoder/ms-marco-MiniLM-L6-v2",
+        )  # fmt: skip
+        if not name.strip() or not hits:
+            return
+        try:
+            _table(view, found, query, hits, name)
+        except EncoderError as error:
+            st.error(plain(str(error)), icon=":material/error:")
+
+
+def _table(view: View, found: Collection, query: str, hits: list[tuple[int, float]], name: str) -> None:
+    key = cache.ModelKey(model_access.allowed_source(name), device=view.model.device, dtype=view.model.dtype)
+    with st.spinner("Loading the cross-encoder …", show_time=False):
+        model = cache.model(key)
+    search.check_cross_encoder(model)
+    places = [place for place, _ in hits]
+    texts = hashlib.sha256("\0".join(found.texts[place] for place in places).encode()).hexdigest()
+    what = (key, query, texts)
+    kept = st.session_state.get(_KEPT)
+    if kept is None or kept[0] != what:
+
+        def work() -> long_work.Work[tuple[search.Reranked, ...]]:
+            parts = search.iter_rerank(model, query, found.texts, places)
+            while True:
+                try:
+                    share = next(parts)
+                except StopIteration as end:
+                    return end.value  # type: ignore[no-any-return]
+                yield share, "Reading the pairs …"
+
+        done = long_work.result("rerank", what, work)
+        if done is None:
+            return
+        kept = st.session_state[_KEPT] = (what, done)
+    moved = sum(hit.before != rank for rank, hit in enumerate(kept[1], 1))
+    st.markdown(f"Hits that move: **{moved}** of {len(places)}. Left: the new rank; “was”: the rank by cosine.")
+    for rank, hit in enumerate(kept[1], 1):
+        _hit(query, found.texts[hit.place], rank, hit, name)
+
+
+def _hit(query: str, text: str, rank: int, hit: search.Reranked, name: str) -> None:
+    brief = text if len(text) <= BRIEF else text[:BRIEF] + " …"
+    arrow = "↑" if hit.before > rank else "↓" if hit.before < rank else "="
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(
+            f"{rank}. {arrow} was {hit.before}, score **{number(hit.score, 2)}** {plain(brief)}", width="stretch"
+        )
+        st.button(
+            "Attention", icon=":material/grid_view:", key=f"search:cross:{rank}", type="tertiary",
+            help="The attention of the cross-encoder across query and text", on_click=_attention,
+            args=(query, text, name),
+        )  # fmt: skip
+
+
+def _attention(query: str, text: str, name: str) -> None:
+    """Let “Attention heads” open with the pair in the cross-encoder. For callbacks."""
+    for param, value in (
+        (ViewParams.text, query), (ViewParams.pair, text), (ViewParams.model, "other"), (ViewParams.source, name),
+        (ViewParams.norm, "trained"), (ViewParams.i, None), (ViewParams.j, None),
+    ):  # fmt: skip
+        state.put(param, value)
+    links.open_later("heads")
