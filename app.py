@@ -177,6 +177,7 @@ def main() -> None:
 
 def _say(error: Exception, page: str) -> None:
     from encoder.errors import EncoderError, is_out_of_memory
+    from pages.core.markdown import say_error
 
     if is_out_of_memory(error):
         from pages.core import cache
@@ -187,7 +188,8 @@ def _say(error: Exception, page: str) -> None:
             "Use a shorter text or a smaller model, or choose another device or bfloat16 in the sidebar."
         )
     elif isinstance(error, EncoderError):
-        sentence = str(error)
+        say_error(error)
+        return
     else:
         logging.getLogger("encoderscope").exception("The page %s failed", page)
         sentence = "Something went wrong on this page. Your text is safe; try another page or model."

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from encoder import figures, measure, train
     from encoder.config import EncoderConfig, Patches
-    from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, TextError
+    from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, SaveError, TextError
     from encoder.image_encoder import ImageEncoder
     from encoder.load import load, save
     from encoder.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
@@ -32,14 +32,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "LoadError", "MLMHead",
-    "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "TextEncoder", "TextError", "Trace",
+    "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "SaveError", "TextEncoder", "TextError", "Trace",
     "build", "figures", "initialise", "load", "measure", "save", "train",
 ]  # fmt: skip
 
 #: Public name -> its module.
 _MODULE_OF = {
     **dict.fromkeys(("EncoderConfig", "Patches"), "config"),
-    **dict.fromkeys(("ConfigError", "EncoderError", "LoadError", "OutOfMemory", "TextError"), "errors"),
+    **dict.fromkeys(("ConfigError", "EncoderError", "LoadError", "OutOfMemory", "SaveError", "TextError"), "errors"),
     **dict.fromkeys(("MaskedPrediction", "MLMHead", "MLMHeadConfig"), "mlm"),
     **dict.fromkeys(("Encoder", "initialise"), "model"),
     **dict.fromkeys(("TextEncoder", "build"), "text_encoder"),

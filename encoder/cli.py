@@ -32,6 +32,8 @@ PORTS_TRIED = 100
 MODELS_ROOT = "ENCODERSCOPE_MODELS_ROOT"
 LESSONS_ROOT = "ENCODERSCOPE_LESSONS_ROOT"
 ROOMS = "ENCODERSCOPE_ROOMS"
+#: As in pages/core/guard.py.
+HOSTS, FRAMES = "ENCODERSCOPE_HOSTS", "ENCODERSCOPE_FRAME_ANCESTORS"
 SHARED = "ENCODERSCOPE_SHARED"
 #: glibc keeps 128 MB of freed memory, and all blocks below 32 MB, for a process's next use. By default it returns a
 #: freed trace to the system, and the next trace fetches it again page by page (10 % more time at 512 tokens).
@@ -86,6 +88,10 @@ def start_app(options: argparse.Namespace) -> int:
         environment[ROOMS] = options.rooms
     if not is_loopback(options.host):
         environment[SHARED] = "1"
+    if options.allow_host:
+        environment[HOSTS] = ",".join(options.allow_host)
+    if options.embed_in:
+        environment[FRAMES] = " ".join(["'self'", *options.embed_in])
     shared = environment.get(SHARED) == "1"  # set by hand if a proxy on this machine serves others
     port = choose_port(options.host, options.port)
     print(_announcement(options.host, port), flush=True)
@@ -235,6 +241,20 @@ def _add_app(subparsers: Subparsers) -> None:
         type=_rooms,
         metavar="PLACE",
         help="where rooms of classes are kept: memory (the default, for one process), off, or redis://HOST:PORT/DB",
+    )
+    app.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name that the server answers to, as behind a proxy (school.example); again for further names",
+    )
+    app.add_argument(
+        "--embed-in",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="a site that may embed the app in a frame (https://moodle.school.example); again for further ones",
     )
     app.set_defaults(run=start_app)
 

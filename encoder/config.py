@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from encoder.errors import ConfigError
+from encoder.errors import ConfigError, quoted
 
 NormPlacement = Literal["pre", "post"]
 PositionKind = Literal["learned", "sinusoidal", "rotary", "none"]
@@ -20,6 +21,19 @@ NORM_PLACEMENTS: tuple[NormPlacement, ...] = ("pre", "post")
 POSITION_KINDS = ("learned", "sinusoidal", "rotary", "none")
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 
+#: The largest size, and the most layers. No encoder comes near; larger ones overflow, or take for ever to build.
+MOST, MAX_LAYERS = 10_000_000, 1_024
+
+
+def check_whole(name: str, value: Any, low: int, high: int = MOST) -> None:
+    """Raise ConfigError unless `value` is a whole number from `low` to `high`."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise ConfigError(f"{name}={quoted(value)} is no whole number: choose {low} to {high:,}.")
+    if int(value) < low:
+        raise ConfigError(f"{name}={quoted(value)} is too small: choose {low} or more.")
+    if int(value) > high:
+        raise ConfigError(f"{name}={quoted(value)} is too large: choose {high:,} or less.")
+
 
 @dataclass(frozen=True)
 class Patches:
@@ -28,6 +42,12 @@ class Patches:
     image_size: int
     patch_size: int
     channels: int = 3
+
+    def __post_init__(self) -> None:
+        check_whole("image_size", self.image_size, 1)
+        check_whole("patch_size", self.patch_size, 1, int(self.image_size))
+        check_whole("channels", self.channels, 1)
+        check_whole("the number of patches", self.count, 1)
 
     @property
     def count(self) -> int:
@@ -123,11 +143,19 @@ class EncoderConfig:
         self._check_per_layer()
 
     def _check_sizes(self) -> None:
-        for name in ("d_model", "n_layers", "n_heads", "d_ffn", "max_positions"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name}={getattr(self, name)} is too small: choose 1 or more.")
-        if self.vocab_size < 1 and self.patches is None:
-            raise ConfigError(f"vocab_size={self.vocab_size} is too small: choose 1 or more, or give patches.")
+        check_whole("n_layers", self.n_layers, 1, MAX_LAYERS)
+        for name in ("d_model", "n_heads", "d_ffn", "max_positions", "relative_max_distance"):
+            check_whole(name, getattr(self, name), 1)
+        for name in ("d_head", "embedding_width", "n_segments", "position_offset", "relative_buckets", "pad_id"):
+            check_whole(name, getattr(self, name), 0)
+        check_whole("vocab_size", self.vocab_size, 0 if self.patches is not None else 1)
+        check_whole("n_heads x d_head", self.n_heads * (self.d_head or 1), 1)
+        if self.position == "learned":
+            check_whole("position_offset", self.position_offset, 0, self.max_positions - 1)
+        if self.pad_position is not None:
+            check_whole("pad_position", self.pad_position, 0, self.max_positions - 1)
+        if self.relative_buckets:  # a quarter of them are exact distances, which end before the largest one
+            check_whole("relative_buckets", self.relative_buckets, 4, max(4, 4 * (self.relative_max_distance - 1)))
         for name in ("dropout", "attention_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ConfigError(f"{name}={getattr(self, name)} is out of range: choose 0 or more, and less than 1.")
@@ -159,6 +187,13 @@ class EncoderConfig:
                 raise ConfigError(
                     f"{name} has {len(value)} entries for n_layers={self.n_layers}: give one for each layer."
                 )
+            for one in value if isinstance(value, tuple) else (value,):
+                if name == "attention_window" and one is not None:
+                    check_whole(name, one, 0)
+                elif name == "rotary_base" and not 0.0 < one < math.inf:
+                    raise ConfigError(f"rotary_base={one} is out of range: choose a finite number above 0.")
+        if self.attention_scale is not None and not math.isfinite(self.attention_scale):
+            raise ConfigError(f"attention_scale={self.attention_scale} is out of range: choose a finite number.")
 
     def replace(self, **changes: Any) -> EncoderConfig:
         """A copy with some fields changed. Fields that depend on them are derived again."""

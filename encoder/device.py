@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import torch
 
@@ -46,6 +48,20 @@ def memory_in_use(device: torch.device) -> int:
     import psutil
 
     return int(psutil.Process().memory_info().rss)
+
+
+def free_memory(device: torch.device) -> int:
+    """Bytes that are free on a device. On the CPU a container's limit counts, too."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    import psutil
+
+    free = int(psutil.virtual_memory().available)
+    with contextlib.suppress(OSError, ValueError):  # "max", or no control group
+        group = Path("/sys/fs/cgroup")
+        limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
+        free = min(free, max(0, limit - used))
+    return free
 
 
 @contextmanager

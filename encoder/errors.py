@@ -1,5 +1,21 @@
 """The errors that this package raises on purpose. Each says what happened, and then what to do."""
 
+import reprlib
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxlevel = 3
+#: Characters of a value inside an error.
+LONGEST = 160
+
+
+def quoted(value: object) -> str:
+    """A value from a file inside an error: as `repr`, but never long, and of any depth."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # ValueError: a whole number of thousands of digits
+        text = _BRIEF.repr(value) if not isinstance(value, int) else "a very long number"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+
 
 class EncoderError(ValueError):
     """Base of every error that the user can correct. The app shows its text unchanged."""
@@ -11,6 +27,10 @@ class ConfigError(EncoderError):
 
 class LoadError(EncoderError):
     """A checkpoint cannot be loaded: it is missing, is no safetensors, or belongs to an unknown family."""
+
+
+class SaveError(EncoderError):
+    """A model cannot be written: the disk is full, or the folder takes no files."""
 
 
 class TextError(EncoderError):

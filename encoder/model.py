@@ -18,6 +18,7 @@ from encoder.config import EncoderConfig, NormPlacement
 from encoder.embed import Embedding
 from encoder.hooks import HookPoint
 from encoder.layers import AttentionContext, Block, LayerNorm
+from encoder.pauses import pause
 
 Initialisation = Literal["xavier", "bert"]
 
@@ -65,6 +66,7 @@ class Encoder(nn.Module):
         context = self.attention_context(x, mask)
         for layer in range(self.config.n_layers):
             x = self.block(layer)(x, layer, context)
+            pause()
         return self.finish(x)
 
     def finish(self, x: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from encoder.config import check_whole
 from encoder.errors import ConfigError
 
 Pooling = Literal["mean", "cls", "max", "mean_sqrt_len", "weighted_mean", "last"]
@@ -55,6 +56,8 @@ class DenseConfig:
     activation: DenseActivation = "tanh"
 
     def __post_init__(self) -> None:
+        check_whole("d_in", self.d_in, 1)
+        check_whole("d_out", self.d_out, 1)
         if self.activation not in DENSE_ACTIVATIONS:
             raise ConfigError(
                 f"activation={self.activation!r} is unknown: choose one of {', '.join(DENSE_ACTIVATIONS)}."

@@ -86,9 +86,10 @@ class RecordedPass:
         if self.n_tokens > SHOWN_LABELS:
             shown += " …"
         edited = f", {len(self.edits)} edits" if self.edits else ""
+        numbers = "" if self.precision == "float32" else f", in {self.precision}"
         return (
-            f"<{type(self).__name__} of {self.n_tokens:,} tokens on {self.mask.device}: {config.n_layers} layers x "
-            f"{config.n_heads} heads, width {config.d_model}{edited}: {shown}>"
+            f"<{type(self).__name__} of {self.n_tokens:,} tokens on {self.mask.device}{numbers}: {config.n_layers} "
+            f"layers x {config.n_heads} heads, width {config.d_model}{edited}: {shown}>"
         )
 
     @property
@@ -108,8 +109,25 @@ class RecordedPass:
 
     @cached_property
     def finite(self) -> bool:
-        """Whether every number of the output is finite. Broken or diverged weights give NaN."""
-        return bool(self.output.isfinite().all())
+        """Whether everything that is drawn is finite: the output, and the attention maps of all heads.
+
+        Broken or diverged weights give NaN. In q and k alone it leaves the output finite, since torch's fused attention
+        makes zeros of such rows. Finite q and k give finite scores unless their product overflows.
+        """
+        if not bool(self.output.isfinite().all()):
+            return False
+        bias = self.encoder.relative_bias
+        if bias is not None and not bool(bias.weight.isfinite().all()):
+            return False
+        largest = []
+        for layer in range(self.config.n_layers):
+            # Minimum and maximum pass NaN on, and need no memory for a comparison of each number.
+            ends = [torch.stack(torch.aminmax(value)).abs().amax() for value in self.layer_qkv(layer)]
+            largest.append(torch.stack(ends))
+        q, k, v = torch.stack(largest).double().cpu().unbind(dim=1)  # [L] each: one answer of a GPU for all layers
+        scale = abs(float(self.config.attention_scale or 1.0)) * self.config.d_head
+        most = torch.finfo(torch.float32).max
+        return bool((q * k * scale < most).all()) and bool(v.isfinite().all())
 
     @cached_property
     def unpadded(self) -> Self:
@@ -138,6 +156,14 @@ class RecordedPass:
             values=MappingProxyType(values),
             n_left_out=self.n_tokens - n_real,
         )
+
+    @property
+    def precision(self) -> str:
+        """The number type of q, k and v, from which the maps come: "float32", or "bfloat16" for such weights.
+
+        Under `torch.autocast` it is autocast's type, whatever the weights are. Maps are computed from it in float32.
+        """
+        return str(self.values["layers.0.q"].dtype).removeprefix("torch.")
 
     @property
     def q(self) -> Tensor:

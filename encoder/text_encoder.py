@@ -283,5 +283,6 @@ def build(
 
     dtype: "float32" or "bfloat16", to which the weights are rounded. Raises LoadError for another.
     """
-    made = Encoder(config, seed=seed).to(device=device, dtype=pick_dtype(dtype))
+    with torch.inference_mode(False):  # weights from inference mode could never be trained or differentiated
+        made = Encoder(config, seed=seed).to(device=device, dtype=pick_dtype(dtype))
     return TextEncoder(name=name, encoder=made, tokenizer=tokenizer)

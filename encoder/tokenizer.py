@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from encoder.errors import LoadError, TextError
+from encoder.errors import LoadError, TextError, quoted
 from encoder.text import Batch, TextWindow, Tokenized, readable
+from encoder.text_file import check_regular, parse_json
 from encoder.token_labels import display_label
+from encoder.tokenizer_bounds import MOST_GROWTH, growth_of, panics_raised
 
 if TYPE_CHECKING:
     import tokenizers
@@ -39,10 +41,30 @@ class Tokenizer:
         import tokenizers
 
         try:
-            backend = tokenizers.Tokenizer.from_file(str(path))
+            check_regular(path)
+            with panics_raised():
+                backend = tokenizers.Tokenizer.from_file(str(path))
+                normalizer = backend.normalizer
+                growth = 1 if normalizer is None else growth_of(json.loads(normalizer.__getstate__()))
+        except LoadError:
+            raise
         except Exception as error:  # the library raises bare Exception
-            raise LoadError(f"{path.name} is no readable tokenizer ({error}): download it again.") from error
-        return cls(backend, read_special_tokens(path.parent))
+            raise LoadError(
+                f"{path.name} is no readable tokenizer ({quoted(str(error))}): download it again."
+            ) from error
+        if growth > MOST_GROWTH:
+            raise LoadError(
+                f"{path.name} can make a text {quoted(growth)} times longer, and at most {MOST_GROWTH} is allowed: "
+                "choose another checkpoint."
+            )
+        made = cls(backend, read_special_tokens(path.parent))
+        try:
+            made.encode("a"), made.encode("a", "b")
+        except Exception as error:
+            raise LoadError(
+                f"{path.name} cannot split a text of one letter ({quoted(str(error))}): download it again."
+            ) from error
+        return made
 
     def lower_cased(self) -> Tokenizer:
         """The same tokenizer, which first turns every text into lower case."""
@@ -145,7 +167,13 @@ class Tokenizer:
         return found
 
     def _encode(self, text: str) -> tokenizers.Encoding:
-        return self.backend.encode(text, add_special_tokens=False)
+        try:
+            with panics_raised():
+                return self.backend.encode(text, add_special_tokens=False)
+        except Exception as error:  # the library raises bare Exception
+            raise TextError(
+                f"The tokenizer cannot split this text ({quoted(str(error))}): change it, or choose another model."
+            ) from error
 
     def _n_special(self, n_texts: int) -> int:
         return self.backend.num_special_tokens_to_add(n_texts == 2)
@@ -164,9 +192,12 @@ class Tokenizer:
         """Add the special tokens. The library empties `encodings` as it does so."""
         # Read before that: afterwards, byte-level offsets would be one space too far.
         places = [(which, place) for which, encoding in enumerate(encodings) for place in encoding.offsets]
-        whole = self.backend.post_process(encodings[0], encodings[1] if len(encodings) == 2 else None, True)
+        with panics_raised():
+            whole = self.backend.post_process(encodings[0], encodings[1] if len(encodings) == 2 else None, True)
         special = tuple(bool(added) for added in whole.special_tokens_mask)
         # Counted, not read from whole.sequence_ids, which gives None for the first text of a pair.
+        if len(special) - sum(special) != len(places):
+            raise TextError("The tokenizer repeats or drops parts of a text: choose another model.")
         remaining = iter(places)
         text_of: list[int | None] = []
         offsets, labels = [], []
@@ -248,10 +279,7 @@ def read_special_tokens(folder: Path) -> dict[str, str]:
         path = folder / name
         if not path.is_file():
             continue
-        try:
-            entries = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise LoadError(f"{name} is no JSON ({error}): download it again.") from error
+        entries = parse_json(path)
         if not isinstance(entries, dict):
             raise LoadError(f"{name} has no JSON object ({{...}}): download it again.")
         for key, value in entries.items():

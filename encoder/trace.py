@@ -21,6 +21,7 @@ from encoder import attend
 from encoder.edits import Edit, Site
 from encoder.errors import EncoderError
 from encoder.map_pooling import pooling_block, put_block_max
+from encoder.pauses import pause
 from encoder.recorded_pass import RecordedPass
 
 #: A chunk of attention holds about this many numbers. Larger chunks are slower on a CPU, since they leave its cache.
@@ -93,6 +94,7 @@ class Trace(RecordedPass):
                 scores_memory, pattern_memory = memory[:, : math.prod(shape)].view(2, *shape)
                 scores = self._layer_scores(layer, rows, heads, k, scores_memory)
                 yield layer, rows, scores, self._layer_pattern(layer, scores, rows, heads, pattern_memory)
+                pause()
 
     def z(self, layer: int, head: int) -> Tensor:
         """[T, K]: the weighted sum of values, W_O's input from this head. An ablated head gives zeros."""
@@ -159,7 +161,8 @@ class Trace(RecordedPass):
             window=self.config.window_of_layer(layer),
         )
         scale = float(self.config.attention_scale or 1.0)
-        scores = attend.scores(q[heads, queries].float(), k, scale, bias, allowed, out)
+        with torch.autocast(q.device.type, enabled=False):  # around `trace`, it decides; the maps follow in float32
+            scores = attend.scores(q[heads, queries].float(), k, scale, bias, allowed, out)
         return self._edited(scores, "scores", layer, queries, heads)
 
     def _layer_pattern(

@@ -18,8 +18,8 @@ from tests.conftest import ROOT
 
 # The engine from the ground up: a module imports only from rows above its own.
 ENGINE = [
-    {"errors", "javascript", "map_pooling", "token_labels"},
-    {"config", "device"},
+    {"errors", "javascript", "map_pooling", "pauses", "token_labels", "tokenizer_bounds"},
+    {"config", "device", "text_file"},
     {"attend"},
     {"hooks", "pooling", "text"},
     {"edits", "layers", "tokenizer"},

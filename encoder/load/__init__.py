@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from encoder.device import DEVICES, DTYPES, pick_device, pick_dtype
-from encoder.errors import LoadError
+from encoder.errors import EncoderError, LoadError, is_out_of_memory, quoted
 from encoder.image_encoder import ImageEncoder
 from encoder.load.bundled import BUNDLED, bundled_folder
 from encoder.load.families import FAMILIES
@@ -28,20 +28,36 @@ __all__ = [
 ]  # fmt: skip
 
 
-def load(source: str | Path, *, device: str = "auto", dtype: str = "float32") -> TextEncoder | ImageEncoder:
+def load(
+    source: str | Path, *, device: str = "auto", dtype: str = "float32", trial: bool = False
+) -> TextEncoder | ImageEncoder:
     """A bundled name ("minilm"), a local folder, or a Hub id ("org/name") -> TextEncoder; for a ViT, an ImageEncoder.
 
     A folder has Hugging Face's layout, sentence-transformers' layout, or that of `encoder.save`. device: "auto" takes
-    CUDA, then MPS, then the CPU; dtype: "float32" or "bfloat16". Raises LoadError for a checkpoint that does not exist
-    or has only pickles; for an unknown family or field of config.json; for a weight that is missing, unknown or of
-    another shape; and when the Hub cannot be reached.
+    CUDA, then MPS, then the CPU; dtype: "float32" or "bfloat16"; trial: try the tokenizer of a folder from anywhere
+    first, in a process of its own with bounded time and memory.
+    Raises LoadError for a checkpoint that does not exist or has only pickles; for an unknown family or field of
+    config.json; for a weight that is missing, unknown or of another shape; for a tokenizer that fails; for weights that
+    do not fit into memory; and when the Hub cannot be reached.
     """
     number_type, where = pick_dtype(dtype), pick_device(device)
+    folder, name = find(source)
     try:
-        folder, name = find(source)
-        model = load_folder(folder, where, number_type)
-    except torch.OutOfMemoryError as error:
-        raise LoadError(f"{source} does not fit into the memory of {where}: choose the CPU, or bfloat16.") from error
+        # Weights that are made in inference mode could never be trained or differentiated.
+        with torch.inference_mode(False):
+            model = load_folder(folder, where, number_type, trial=trial and source not in BUNDLED)
+    except LoadError:
+        raise
+    except EncoderError as error:
+        raise LoadError(f"{folder.name} describes no encoder. {error}") from error
+    except Exception as error:  # the last resort, for a folder that may come from anywhere
+        if is_out_of_memory(error):
+            raise LoadError(
+                f"{folder.name} does not fit into the memory of {where}: choose another device, or bfloat16."
+            ) from error
+        raise LoadError(
+            f"{folder.name} cannot be opened ({type(error).__name__}: {quoted(str(error))}): download it again."
+        ) from error
     return model if name is None else dataclasses.replace(model, name=name)
 
 

@@ -17,7 +17,7 @@ from encoder.config import EncoderConfig
 from encoder.errors import ConfigError, LoadError
 from encoder.load.families import Family, Fields, HeadNames, Part
 from encoder.load.heads import kind_of_head, unfilled_head
-from encoder.load.weights import WeightFiles, fill
+from encoder.load.weights import WeightFiles, check_memory, fill
 from encoder.mlm import MLMHead, MLMHeadConfig
 from encoder.model import Encoder, unfilled
 
@@ -89,12 +89,12 @@ class Source:
         return shape
 
     def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
-        """The weight on this device, of this type. In float32 on the CPU it is a view of the mapped file."""
+        """A copy of the weight on this device, of this type."""
         weight = files.read(self.name)
         if self.part.unwrap:
             weight = weight[0]
         weight = weight.chunk(self.part.of)[self.part.index] if self.part.of > 1 else weight
-        return weight.to(device=device, dtype=dtype)
+        return weight.to(device=device, dtype=dtype, copy=True)
 
 
 def read_checkpoint(
@@ -113,6 +113,7 @@ def read_checkpoint(
     head, head_sources = prepare_head(disk, family, fields, config, sources)
     classifier, classifier_sources, trouble = prepare_classifier(disk, family, fields, config)
     notes = (*trouble, *explain_rest(disk, family))
+    check_memory([one for one in (encoder, head, classifier) if one is not None], device, dtype)
     fill(encoder, {ours: source.read(files, device, dtype) for ours, source in sources.items()})
     if head is not None:
         fill(head, {ours: source.read(files, device, dtype) for ours, source in head_sources.items()})

@@ -14,22 +14,30 @@ from encoder.load.native import is_native, load_native
 from encoder.load.pixels import read_preparation
 from encoder.load.sentence import read_dense, read_steps
 from encoder.load.tokenizer import read_tokenizer
-from encoder.load.weights import PICKLES, WeightFiles, read_json
+from encoder.load.trial import try_tokenizer
+from encoder.load.weights import PICKLES, WeightFiles
 from encoder.text_encoder import TextEncoder
+from encoder.text_file import read_json
 
 
-def load_folder(folder: Path, device: torch.device, dtype: torch.dtype) -> TextEncoder | ImageEncoder:
-    """Read a checkpoint. Raises LoadError, which names the file, field or weight that is wrong."""
+def load_folder(
+    folder: Path, device: torch.device, dtype: torch.dtype, *, trial: bool = False
+) -> TextEncoder | ImageEncoder:
+    """Read a checkpoint. trial: try its tokenizer first. Raises LoadError, which names what is wrong."""
     if folder.is_file():
         raise LoadError(
             f"{folder.name} is a file: give the folder that holds config.json and model.safetensors."
             f"{pickle_word(folder)}"
         )
     if is_native(folder):
+        if trial:
+            try_tokenizer(folder)
         return load_native(folder, device, dtype)
     steps = read_steps(folder)
     fields = Fields(read_json(steps.folder / "config.json"))
     family = family_of(fields)
+    if trial and not family.images:
+        try_tokenizer(steps.folder)
     read = read_checkpoint(WeightFiles(steps.folder), fields, family, device, dtype)
     name = folder.resolve().name
     if family.images:

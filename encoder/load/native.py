@@ -20,13 +20,13 @@ from torch import Tensor, nn
 
 from encoder.classifier import Classifier, ClassifierConfig
 from encoder.config import EncoderConfig, Patches
-from encoder.errors import EncoderError, LoadError
-from encoder.load.families.family import MAX_LAYERS
-from encoder.load.weights import SINGLE, WeightFiles, fill_strictly, parse_json, prefixed, read_json
+from encoder.errors import EncoderError, LoadError, SaveError, quoted
+from encoder.load.weights import SINGLE, WeightFiles, fill_strictly, prefixed
 from encoder.mlm import MLMHead, MLMHeadConfig
 from encoder.model import Encoder, unfilled
 from encoder.pooling import POOLINGS, Dense, DenseConfig
 from encoder.text_encoder import TextEncoder
+from encoder.text_file import parse_json, read_json
 from encoder.tokenizer import Tokenizer
 
 MODEL_TYPE = "encoderscope"
@@ -48,22 +48,29 @@ def save(model: TextEncoder, folder: str | Path, *, dtype: DiskType = "float32")
     """Write `model` as a folder that `encoder.load` reads, and return the folder. dtype: the numbers on disk.
 
     The folder is written elsewhere and then renamed, so it is never incomplete. An earlier checkpoint of `save` is
-    replaced. Raises EncoderError for a folder with other files, for an unknown number type, and for a weight that is
-    too large for float16.
+    replaced. Raises SaveError where the disk is full or takes no files; EncoderError for a folder with other files, for
+    an unknown number type, and for a weight that is too large for float16.
     """
     if not isinstance(model, TextEncoder):
         raise EncoderError(f"{type(model).__name__} cannot be saved: give a TextEncoder.")
     if dtype not in DISK_TYPES:
         raise EncoderError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DISK_TYPES)}.")
-    target = Path(folder).expanduser().resolve()
-    _check_target(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
     try:
-        _write(model, beside, DISK_TYPES[dtype])
-        _replace(target, beside)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)  # it is still there only after a failure
+        target = Path(folder).expanduser().resolve()
+        _check_target(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        try:
+            _write(model, beside, DISK_TYPES[dtype])
+            _replace(target, beside)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)  # it is still there only after a failure
+    except EncoderError:
+        raise
+    except Exception as error:  # the disk; safetensors and tokenizers have errors of their own for it
+        raise SaveError(
+            f"{Path(folder).name[:80]} cannot be written ({error}): make room on the disk, or give another folder."
+        ) from error
     return target
 
 
@@ -165,16 +172,14 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
     fields = read_json(folder / "config.json")
     if fields.get("format") != FORMAT:
         raise LoadError(
-            f"{folder.name} has the format {fields.get('format')!r}, but this version reads {FORMAT}: update the "
+            f"{folder.name} has the format {quoted(fields.get('format'))}, but this version reads {FORMAT}: update the "
             "program, or save the model again."
         )
     config = from_fields(EncoderConfig, fields.get("encoder"), "encoder")
-    if config.n_layers > MAX_LAYERS:
-        raise LoadError(f"config.json has n_layers={config.n_layers}: choose 1 to {MAX_LAYERS}.")
     head_fields = fields.get("mlm_head")
     dense_fields = fields.get("dense", [])
     if not isinstance(dense_fields, list):
-        raise LoadError(f"config.json has dense={dense_fields!r}: give a list.")
+        raise LoadError(f"config.json has dense={quoted(dense_fields)}: give a list.")
     with unfilled():
         encoder = Encoder(config)
         head = None if head_fields is None else MLMHead(config, from_fields(MLMHeadConfig, head_fields, "mlm_head"))
@@ -191,8 +196,8 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
     modules |= {DENSE.format(index): module for index, module in enumerate(dense)}
     fill_strictly(modules, WeightFiles(folder), device, dtype)
     pooling = fields.get("pooling", "mean")
-    if pooling not in POOLINGS:
-        raise LoadError(f"config.json has an unknown pooling={pooling!r}: choose one of {', '.join(POOLINGS)}.")
+    if not isinstance(pooling, str) or pooling not in POOLINGS:
+        raise LoadError(f"config.json has an unknown pooling={quoted(pooling)}: choose one of {', '.join(POOLINGS)}.")
     return TextEncoder(
         name=str(fields.get("name") or folder.resolve().name),
         encoder=encoder,
@@ -234,7 +239,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if isinstance(value, dict) and hint == Patches | None:
         return from_fields(Patches, value, where)
     if not _fits(hint, value):
-        raise LoadError(f"config.json has {where}={value!r}, which has the wrong type: save the model again.")
+        raise LoadError(f"config.json has {where}={quoted(value)}, which has the wrong type: save the model again.")
     return value
 
 

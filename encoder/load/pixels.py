@@ -7,7 +7,7 @@ from typing import Any
 
 from encoder.errors import LoadError
 from encoder.image_encoder import Interpolation, Preparation
-from encoder.load.weights import read_json
+from encoder.text_file import read_json
 
 #: Pillow's numbers of the ways to scale an image.
 RESAMPLING: dict[int, Interpolation] = {0: "nearest", 2: "bilinear", 3: "bicubic"}

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from encoder.errors import LoadError
+from encoder.errors import LoadError, quoted
 
 
 def inside(root: str | Path, name: str) -> Path:
     """The folder `name` below `root`, resolved; "" is the root itself.
 
     A server uses it for visitors who choose among an operator's folders. Raises LoadError for a name that leads out of
-    the root (absolute, with "..", or a link), and for one that is no folder there.
+    the root (absolute, with "..", or a link), that is hidden, or that is no folder there.
     """
     home = Path(root).expanduser().resolve()
     posix, windows = PurePosixPath(name), PureWindowsPath(name)
     plain = not (posix.is_absolute() or windows.is_absolute() or windows.drive or windows.root or "\0" in name)
     if not plain or ".." in posix.parts or ".." in windows.parts:
-        raise LoadError(f"{name!r} leads out of the folder {home.name}: give the name of a folder in it.")
-    found = (home / name).resolve()
+        raise LoadError(f"{quoted(name)} leads out of the folder {home.name}: give the name of a folder in it.")
+    if any(part.startswith(".") for part in posix.parts):
+        raise LoadError(f"{quoted(name)} is a hidden folder: give the name of another folder in {home.name}.")
+    try:
+        found = (home / name).resolve()
+        is_folder = found.is_dir()
+    except (OSError, ValueError, RuntimeError):  # too long, not encodable, or a circle of links
+        raise LoadError(f"There is no folder {quoted(name)} in {home.name}: check the name.") from None
     if found != home and home not in found.parents:
         raise LoadError(
-            f"{name!r} is a link that leads out of the folder {home.name}: give the name of a folder in it."
+            f"{quoted(name)} is a link that leads out of the folder {home.name}: give the name of a folder in it."
         )
-    if not found.is_dir():
-        raise LoadError(f"There is no folder {name!r} in {home.name}: check the name.")
+    if not is_folder:
+        raise LoadError(f"There is no folder {quoted(name)} in {home.name}: check the name.")
     return found
 
 

@@ -10,9 +10,10 @@ import torch
 
 from encoder.errors import ConfigError, LoadError
 from encoder.load.places import inside
-from encoder.load.weights import WeightFiles, fill_strictly, parse_json, read_json
+from encoder.load.weights import WeightFiles, fill_strictly
 from encoder.model import unfilled
 from encoder.pooling import Dense, DenseActivation, DenseConfig, Pooling
+from encoder.text_file import parse_json, read_json
 
 #: pooling_mode of newer files -> ours.
 MODES: dict[str, Pooling] = {

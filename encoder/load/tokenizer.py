@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoder.errors import LoadError
-from encoder.load.weights import parse_json, read_json
+from encoder.text_file import parse_json, read_json, read_text
 from encoder.tokenizer import Tokenizer, read_special_tokens
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def word_piece(folder: Path, settings: dict[str, Any], special: dict[str, str]) 
     from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
     check_class(settings, WORD_PIECE_CLASSES)
-    lines = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    lines = read_text(folder / "vocab.txt").split("\n")
     if lines[-1] == "":
         lines.pop()
     vocabulary = {piece.rstrip("\r"): index for index, piece in enumerate(lines)}

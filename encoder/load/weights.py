@@ -1,20 +1,22 @@
 """The weights of a checkpoint folder, from one safetensors file or from shards. Each is read when it is needed.
 
 Names and shapes come from the files' headers, so everything is checked before a weight is read, and memory never
-contains a model twice. On the CPU, a float32 weight stays a view of the mapped file.
+contains a model twice. Each weight is a copy: a view of the mapped file would end the process (SIGBUS) when somebody
+truncates the file, and `save` may replace a folder whose model is in use.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from encoder.errors import LoadError
+from encoder.device import free_memory
+from encoder.errors import LoadError, quoted
+from encoder.text_file import read_json
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -66,7 +68,8 @@ class WeightFiles:
 
 def weight_files(folder: Path) -> list[Path]:
     """The files to read. Raises LoadError for a pickle, for no file, and for an index that points elsewhere."""
-    names = shard_names(folder) if (folder / INDEX).is_file() else [SINGLE]
+    # As in transformers: an index counts only where there is no single file.
+    names = [SINGLE] if (folder / SINGLE).is_file() or not (folder / INDEX).is_file() else shard_names(folder)
     missing = [name for name in names if not (folder / name).is_file()]
     if not missing:
         return [folder / name for name in names]
@@ -86,43 +89,29 @@ def shard_names(folder: Path) -> list[str]:
         raise LoadError(f"{INDEX} in {folder.name} has no weight_map: download it again.")
     names = sorted({str(name) for name in weight_map.values()})
     for name in names:
-        if name in ("", ".", "..") or any(mark in name for mark in "/\\:\0") or not name.endswith(".safetensors"):
+        plain = name not in ("", ".", "..") and not any(mark in name for mark in "/\\:\0") and len(name) <= 200
+        if not plain or not name.endswith(".safetensors"):
             raise LoadError(
-                f"{INDEX} in {folder.name} names {name!r}: it may name only safetensors files of this folder."
+                f"{INDEX} in {folder.name} names {quoted(name)}: it may name only safetensors files of this folder."
             )
     return names
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object. Raises LoadError for a missing file, or another content."""
-    if not path.is_file():
-        raise LoadError(
-            f"{path.parent} is no checkpoint, since it has no {path.name}: give a folder in Hugging Face's layout."
-        )
-    value = parse_json(path)
-    if not isinstance(value, dict):
-        raise LoadError(f"{path.name} in {path.parent.name} has no JSON object ({{...}}): download it again.")
-    return value
-
-
-def parse_json(path: Path) -> Any:
-    """The JSON value in a file. Raises LoadError for anything else."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise LoadError(
-            f"{path.name} in {path.parent.name} is no readable JSON ({error}): download it again."
-        ) from error
-    except OSError as error:
-        raise LoadError(
-            f"{path.name} in {path.parent.name} cannot be opened ({error.strerror}): check its permissions."
-        ) from error
 
 
 def fill(module: nn.Module, weights: dict[str, Tensor]) -> None:
     """Put `weights`, one for each parameter, into a module from `unfilled`. Nothing is copied."""
     module.load_state_dict(weights, strict=True, assign=True)
     module.requires_grad_(True)
+
+
+def check_memory(modules: Iterable[nn.Module], device: torch.device, dtype: torch.dtype) -> None:
+    """Raise LoadError for weights that do not fit into the memory that is free, before any is read."""
+    n_bytes = sum(value.numel() for module in modules for value in module.state_dict().values()) * dtype.itemsize
+    free = free_memory(device)
+    if n_bytes > free:
+        raise LoadError(
+            f"These weights need {n_bytes / 1e9:,.1f} GB as {str(dtype).removeprefix('torch.')}, and {device} has "
+            f"{free / 1e9:,.1f} GB free: choose bfloat16, a smaller model or another machine."
+        )
 
 
 def prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
@@ -146,6 +135,6 @@ def fill_strictly(
                 f"The weight {name} in {where} has the shape {files.shape(name)}, but config.json makes it "
                 f"{tuple(parameter.shape)}: save it again."
             )
+    check_memory(modules.values(), device, dtype)
     for prefix, module in modules.items():
-        # Copies, not views of the mapped file: `save` may replace this folder while the model is in use.
         fill(module, {name: files.read(prefix + name).to(device, dtype, copy=True) for name in module.state_dict()})

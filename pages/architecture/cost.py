@@ -13,6 +13,7 @@ from encoder.explain.timing import Timing
 from encoder.figures.steps import cost_curves
 from pages.architecture.units import short
 from pages.core import cache, formulas
+from pages.core.markdown import say_error
 from pages.core.view import View
 
 #: The longest measured text: beyond it one layer takes seconds, and its mask hundreds of megabytes.
@@ -123,7 +124,7 @@ def _measure(view: View, lengths: Sequence[int], timings: list[Timing], chart: D
             time.sleep(0)  # lets Streamlit handle a click on Stop
         bar.empty()
     except EncoderError as error:
-        st.info(str(error))
+        say_error(error, st.info, icon=None)
     finally:
         cache.MEASURING.release()
 

@@ -12,6 +12,7 @@ from pages.beyond_weights.params import Params
 from pages.components import plot
 from pages.core import token_names
 from pages.core.glossary import opening
+from pages.core.markdown import say_error
 from pages.core.view import View, state
 
 #: Up to this many tokens the test runs without being asked.
@@ -34,7 +35,7 @@ def show(view: View) -> tuple[Deletion, go.Figure] | None:
     try:
         found = _run(view, params)
     except EncoderError as error:
-        st.info(str(error), icon=":material/info:")
+        say_error(error, st.info, icon=":material/info:")
         return None
     if found is None:
         return None

@@ -13,6 +13,7 @@ import streamlit as st
 from encoder.errors import EncoderError
 from encoder.explain.by_hand import LARGEST, Inputs
 from pages.by_hand.params import Params
+from pages.core.markdown import say_error
 from pages.core.view import state
 
 _BASE, _VERSION, _WRITTEN = "inputs:base", "inputs:version", "inputs:written"
@@ -84,7 +85,7 @@ def begin() -> Inputs:
         try:
             base = decode(asked)
         except EncoderError as error:
-            st.warning(str(error), icon=":material/link_off:")
+            say_error(error, st.warning, icon=":material/link_off:")
             base = _DEFAULTS
         st.session_state[_BASE] = base
         st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1

@@ -11,6 +11,7 @@ from pages.by_hand.sections import SECTIONS, ExampleSection
 from pages.core.frame import heading
 from pages.core.glossary import linked
 from pages.core.links import next_page
+from pages.core.markdown import say_error
 from pages.core.view import state
 
 PARTS = {"calculation": "Calculation", "notes": "Spot the mistakes"}
@@ -78,7 +79,7 @@ def calculation(base: Inputs, inputs: Inputs) -> tuple[Inputs, Calculation | Non
     try:
         example = compute(inputs)
     except EncoderError as error:
-        problem.warning(f"{error} There are no results until then.", icon=":material/edit:")
+        say_error(error, problem.warning, icon=":material/edit:", after=" There are no results until then.")
         return inputs, None
     for section, (left, right) in zip(SECTIONS, places, strict=True):
         with right:

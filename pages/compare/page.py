@@ -17,6 +17,7 @@ from pages.core.export import export_panel
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
 from pages.core.links import next_page
+from pages.core.markdown import say_error
 from pages.core.view import MapParams, View, state
 
 
@@ -33,7 +34,7 @@ def main(view: View) -> None:
             both = sides(view, params)
             found = both.compared(look.special)  # type: ignore[arg-type]
     except EncoderError as error:
-        st.error(str(error), icon=":material/error:")
+        say_error(error)
     else:
         selected = selected_steps(view, params, both.alignment)
         notes(both, params)

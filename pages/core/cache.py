@@ -6,11 +6,9 @@ the function and its arguments each time.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import gc
 import os
-import secrets
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +16,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 import encoder
 from encoder.config import EncoderConfig
@@ -27,9 +24,12 @@ from encoder.edits import Edit
 from encoder.text import TextWindow
 from encoder.tokenizer import Tokenizer
 from encoder.trace import Trace
-from pages.core import model_access
+from pages.core import limits, model_access
 from pages.core.byte_cache import ByteCache
+from pages.core.markdown import screen_name
 from pages.core.sizes import model_bytes, trace_bytes, value_bytes
+from pages.core.trained import TRAINED, kept_model
+from pages.core.turns import LONG_FLOPS, TURNS
 
 #: Megabytes that traces and derived values may take together.
 CACHE_MB = int(os.environ.get("ENCODERSCOPE_CACHE_MB", "768"))
@@ -68,8 +68,8 @@ _STORE = ByteCache(CACHE_MB * 1_000_000)
 #: Bytes of the models that stay loaded for all sessions, each norm placement counted.
 MODEL_BYTES = 2_000_000_000
 _MODELS = ByteCache(MODEL_BYTES, lambda key, _: _STORE.discard(lambda name, value: _needs_model(key, name, value)))
-#: Each forward pass uses every core: more than two at once only delay each other.
-FORWARD_SLOTS = threading.Semaphore(2)
+#: Held while a model is read or built: its memory is there once before anybody else's.
+_BUILDING = threading.Lock()
 #: Held by the one session that measures times: two at once would both be wrong.
 MEASURING = threading.Lock()
 
@@ -87,54 +87,19 @@ def _model_keys(name: Hashable) -> Iterator[ModelKey]:
             yield from _model_keys(part)
 
 
-#: What a ModelKey's source begins with for a model that was trained here.
-TRAINED = "trained:"
-#: Bytes of the models trained here that the server keeps for all sessions together, the newest.
-TRAINED_BYTES = 256_000_000
-_TRAINED_MODELS = ByteCache(TRAINED_BYTES)
-_OWN_MODELS = "_trained_models"
-
-
-def keep_model(model: encoder.TextEncoder) -> str:
-    """Keep a model that this session trained; returns the id that a ModelKey or a link names it by.
-
-    Nobody can guess the id. Whoever has the link can open the model while the server runs and has room for it.
-    """
-    name = secrets.token_urlsafe(9)
-    _TRAINED_MODELS.get(name, lambda: model, lambda made: 4 * made.n_parameters)
-    st.session_state.setdefault(_OWN_MODELS, {})[name] = model.name
-    return name
-
-
-def kept_models() -> dict[str, str]:
-    """The models that this session trained and kept: id -> name on the screen."""
-    return dict(st.session_state.get(_OWN_MODELS, {}))
-
-
-def _kept_model(name: str, device: str, dtype: str) -> encoder.TextEncoder:
-    def gone() -> encoder.TextEncoder:
-        raise encoder.LoadError(
-            "The server no longer has this trained model: it keeps the newest ones until it restarts. Train it again "
-            "on the page “Train a small encoder”, or open the file that you saved there."
-        )
-
-    model = _TRAINED_MODELS.get(name, gone, lambda _: 0)
-    target, numbers = pick_device(device), DTYPES[dtype]
-    if (target, numbers) == (model.device, model.encoder.dtype):
-        return model
-    return dataclasses.replace(model, encoder=copy.deepcopy(model.encoder).to(device=target, dtype=numbers))
-
-
 def _loaded(key: ModelKey) -> encoder.TextEncoder:
     if key.norm != "trained":
         return model(dataclasses.replace(key, norm="trained")).with_norm_placement(key.norm)
     if key.scratch is not None:
-        device = pick_device(key.device)
-        made = encoder.build(key.scratch, _tokenizer(), seed=key.seed, device=device, dtype=key.dtype)
+        limits.of_model(key.scratch, DTYPES[key.dtype].itemsize)
+        device, tokenizer = pick_device(key.device), _tokenizer()
+        with _BUILDING:
+            made = encoder.build(key.scratch, tokenizer, seed=key.seed, device=device, dtype=key.dtype)
     elif key.source.startswith(TRAINED):
-        made = _kept_model(key.source.removeprefix(TRAINED), key.device, key.dtype)
+        made = kept_model(key.source.removeprefix(TRAINED), key.device, key.dtype)
     else:
-        made = _of_source(key)
+        with _BUILDING:
+            made = _of_source(key)
     # Streamlit collects garbage after each run; frozen objects are not searched again.
     gc.collect()
     gc.freeze()
@@ -143,12 +108,12 @@ def _loaded(key: ModelKey) -> encoder.TextEncoder:
 
 def _of_source(key: ModelKey) -> encoder.TextEncoder:
     try:
-        found = encoder.load(key.source, device=key.device, dtype=key.dtype)
+        found = encoder.load(key.source, device=key.device, dtype=key.dtype, trial=True)
     except encoder.LoadError as error:
         raise encoder.LoadError(model_access.without_root(str(error))) from error
     if not isinstance(found, encoder.TextEncoder):
         raise encoder.LoadError(f"{found.name} reads images, and these pages show text. Choose a text encoder.")
-    return found
+    return dataclasses.replace(found, name=screen_name(found.name))
 
 
 def model(key: ModelKey) -> encoder.TextEncoder:
@@ -175,17 +140,25 @@ def trace(
         return trace(dataclasses.replace(key, padding=True), text, pair, edits, request).unpadded
     name = ("trace", key, text, pair, tuple(edits), tuple(request))
 
-    def make() -> Trace:
-        loaded = model(key)
-        if key.window is None:
-            sentence = loaded.tokenize(text, pair)
-        else:
-            windows = loaded.windows(text, pair, stride=_stride(key, text, pair))
-            sentence = windows[min(key.window, len(windows) - 1)].sentence
-        with FORWARD_SLOTS:
-            return loaded.trace_tokens(sentence, pad_to=key.pad, edits=(*key.edits, *edits), request=request)
-
-    return _kept_with_model(key, name, make, trace_bytes)
+    if (known := _STORE.known(name)) is not None:
+        return known  # type: ignore[no-any-return]
+    limits.of_text(text, pair)
+    loaded = model(key)
+    if key.window is None:
+        sentence = loaded.tokenize(text, pair)
+    else:
+        windows = loaded.windows(text, pair, stride=_stride(key, text, pair))
+        sentence = windows[min(key.window, len(windows) - 1)].sentence
+    n_tokens = max(len(sentence), key.pad or 0)
+    limits.of_trace(loaded.config, n_tokens, loaded.encoder.dtype.itemsize, key.device)
+    # The turn comes before the store's lock of this name, for everyone: nobody who computes waits for one who queues.
+    with TURNS.turn(long=limits.flops(loaded.config, n_tokens) > LONG_FLOPS):
+        return _kept_with_model(
+            key,
+            name,
+            lambda: loaded.trace_tokens(sentence, pad_to=key.pad, edits=(*key.edits, *edits), request=request),
+            trace_bytes,
+        )
 
 
 def _kept_with_model(key: ModelKey, name: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
@@ -242,7 +215,12 @@ def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Ca
     what: the name of the value and every option that changes it; make: trace -> value with `nbytes`, or a small value.
     """
     name = ("derived", key, text, pair, what)
-    return _kept_with_model(key, name, lambda: make(trace(key, text, pair)), value_bytes)
+    if (known := _STORE.known(name)) is not None:
+        return known
+    made = trace(key, text, pair)
+    # All maps of a model take about as much work as the pass itself.
+    with TURNS.turn(long=limits.flops(made.config, made.n_tokens) > LONG_FLOPS):
+        return _kept_with_model(key, name, lambda: make(made), value_bytes)
 
 
 def known(key: ModelKey, text: str, pair: str | None, what: Hashable) -> Any:
@@ -256,11 +234,10 @@ def computed(what: Hashable, make: Callable[[], Any], *, heavy: bool = False) ->
     heavy: it takes as long as a forward pass and waits for one of their slots; `make` may then ask for no trace.
     """
 
-    def in_turn() -> Any:
-        with FORWARD_SLOTS:
-            return make()
-
-    return _STORE.get(("computed", what), in_turn if heavy else make, value_bytes)
+    if not heavy:
+        return _STORE.get(("computed", what), make, value_bytes)
+    with TURNS.turn(long=True):
+        return _STORE.get(("computed", what), make, value_bytes)
 
 
 def known_computed(what: Hashable) -> Any:

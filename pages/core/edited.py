@@ -15,6 +15,7 @@ from encoder import edits
 from encoder.edits import MOST_EDITS, Edit
 from encoder.errors import EncoderError, OutOfMemory
 from pages.core import edit_words, links
+from pages.core.markdown import say_error
 from pages.core.params import Param
 from pages.core.url_state import state
 from pages.core.view import View
@@ -101,7 +102,8 @@ def applied(view: View) -> View:
 
 def warn(error: EncoderError) -> None:
     """Say that the edits do not fit, so nothing is edited."""
-    st.warning(f"The edits do not fit this text and model, so nothing is edited. {error}", icon=":material/tune:")
+    before = "The edits do not fit this text and model, so nothing is edited. "
+    say_error(error, st.warning, icon=":material/tune:", before=before)
 
 
 def mark(view: View) -> None:

@@ -12,6 +12,11 @@ _lock = threading.Lock()
 _drawn = 0
 
 
+def n_drawn() -> int:
+    """Pages that are drawn now."""
+    return _drawn
+
+
 @contextmanager
 def drawing() -> Iterator[None]:
     """While a page is drawn, for any session."""

@@ -32,6 +32,7 @@ from pages.core import (  # noqa: F401 - head_measures, outcomes and selection r
     sidebar,
     unknown_words,
 )
+from pages.core.markdown import say_error
 from pages.core.url_state import FRONT, OF_ANY_PAGE, state
 from pages.core.view import View, ViewParams, model_key, padded
 
@@ -209,7 +210,7 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         with area:
             heading()
             _link_notes()
-            st.error(str(error), icon=":material/error:")
+            say_error(error)
         return None
 
 
@@ -232,7 +233,7 @@ def _notes(area: DeltaGenerator, view: View) -> None:
                 "Random weights, untrained: the maps show the effect of initialisation alone.", icon=":material/casino:"
             )
         for sentence in view.loaded.notes:
-            st.info(sentence, icon=":material/info:")
+            st.info(sidebar.plain(sentence), icon=":material/info:")
         if unknown := unknown_words.sentence(view.trace, view.loaded):
             st.info(sidebar.plain(unknown), icon=":material/unknown_document:")
 

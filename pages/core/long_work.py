@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from pages.core import cache
+from pages.core.turns import TURNS
 
 V = TypeVar("V")
 #: Yields (share that is done, sentence) after each part, and returns the result.
@@ -37,7 +37,7 @@ class _Job:
 
     def part(self, work: Work[Any]) -> tuple[float, str] | None:
         """Do one part of `work`; None if it has ended, or was cancelled meanwhile."""
-        with self.lock, cache.FORWARD_SLOTS:
+        with self.lock, TURNS.turn(long=True, ends=False):
             if self.ended or self.work is not work:
                 return None
             try:

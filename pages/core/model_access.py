@@ -7,6 +7,7 @@ import os
 import streamlit as st
 
 from encoder.errors import LoadError
+from pages.core.markdown import plain
 
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
@@ -24,7 +25,8 @@ def models_root() -> str | None:
 def source_help() -> str:
     """Help text: which folders or Hub ids a visitor may type here."""
     if models_root():
-        return "The name of a folder in this server's models folder: " + ", ".join(offered_folders() or ["(empty)"])
+        names = ", ".join(plain(name) for name in offered_folders()) or "(empty)"
+        return f"The name of a folder in this server's models folder: {names}"
     if for_one_person():
         return "A local folder in Hugging Face's layout (config.json, model.safetensors, tokenizer.json), or a Hub id."
     return "This server is shared. It offers the bundled models and untrained encoders."

@@ -13,7 +13,7 @@ from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
 from pages.core import opened_head
 from pages.core.formulas import number
-from pages.core.markdown import plain
+from pages.core.markdown import plain, say_error
 from pages.core.view import View
 
 #: Classes that are listed, the most probable first.
@@ -39,7 +39,7 @@ def draw(view: View, edited: Trace | None = None) -> None:
             if edited is not None:
                 _entities(model, edited, "After the edits")
     except EncoderError as error:
-        st.info(str(error), icon=":material/info:")
+        say_error(error, st.info, icon=":material/info:")
 
 
 def _classes(model: TextEncoder, trace: Trace, edited: Trace | None) -> None:

@@ -11,7 +11,7 @@ import encoder
 from encoder.config import POSITION_KINDS
 from encoder.device import DTYPES, available_devices, memory_in_use
 from pages.components import PlotEvent, on_click
-from pages.core import cache, links, model_access, sizes
+from pages.core import cache, links, model_access, sizes, trained
 from pages.core.lazy import expander
 from pages.core.markdown import plain as plain  # other modules find it here
 from pages.core.params import Param
@@ -111,7 +111,7 @@ def model_controls() -> None:
             help=model_access.source_help(),
         )
     if kind == "trained":
-        runs = {state.get(ViewParams.run): "the model of the link"} | cache.kept_models()
+        runs = {state.get(ViewParams.run): "the model of the link"} | trained.kept_models()
         state.bound(st.selectbox, ViewParams.run, "Trained model", list(runs), format_func=runs.get)
     if kind == "scratch":
         _untrained_controls()

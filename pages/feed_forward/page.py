@@ -9,6 +9,7 @@ from pages.core import answer
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
+from pages.core.markdown import say_error
 from pages.core.view import View
 from pages.feed_forward import activations, neuron, updates
 from pages.feed_forward.export import export_neurons
@@ -35,7 +36,7 @@ def main(view: View) -> None:
     except OutOfMemory:
         raise
     except EncoderError as error:
-        st.info(str(error), icon=":material/edit:")
+        say_error(error, st.info, icon=":material/edit:")
     st.caption(
         "Limits: an activation’s size says little about its effect, which depends on the output vector and on later "
         "layers. A neuron can respond to several unrelated patterns."

@@ -17,6 +17,7 @@ from pages.core.formulas import number
 from pages.core.frame import heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
+from pages.core.markdown import say_error
 from pages.core.url_state import controlled, state
 from pages.gradients.export import export_gradients
 from pages.gradients.params import DEPTHS, MOST_HEADS, MOST_SEEDS, WIDTHS, Params
@@ -83,7 +84,7 @@ def results(setting: gradients.Setting, depths: list[int], seeds: range) -> None
     try:
         measurements = measured(setting, depths, seeds)
     except EncoderError as error:
-        st.error(str(error), icon=":material/error:")
+        say_error(error)
         return
     frame = gradients.to_frame(measurements)
     over_depth(frame, measurements, setting)

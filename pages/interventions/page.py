@@ -9,6 +9,7 @@ from encoder.trace import Trace
 from pages.core import cache, edited, outcomes
 from pages.core.frame import current_view, heading
 from pages.core.links import next_page
+from pages.core.markdown import say_error
 from pages.core.url_state import state
 from pages.interventions import effects, maps, outcome, predictors, recipe
 from pages.interventions.export import export_effects
@@ -37,7 +38,7 @@ def main() -> None:
         with left:
             found = effects.draw(view, chosen, steps)
     except EncoderError as error:
-        st.info(str(error), icon=":material/edit:")
+        say_error(error, st.info, icon=":material/edit:")
         found = None
     if changed is not None:
         maps.draw(view, changed, active)

@@ -8,6 +8,7 @@ from encoder import causal, figures
 from encoder.causal import Outcome, RankCorrelation
 from encoder.errors import EncoderError
 from pages.core.lazy import expander
+from pages.core.markdown import say_error
 from pages.core.view import View
 
 TITLES = {
@@ -28,7 +29,7 @@ def draw(view: View, outcome: Outcome) -> None:
                 ("token effects", outcome), lambda trace: causal.token_effects(view.loaded, trace, outcome)
             )
         except EncoderError as error:
-            st.info(str(error), icon=":material/info:")
+            say_error(error, st.info, icon=":material/info:")
             return
         for name, title in TITLES.items():
             st.markdown(f"{title}: rank correlation {_in_words(found.correlations[name])}")

@@ -10,7 +10,7 @@ from encoder.errors import EncoderError
 from pages.core.lessons import progress
 from pages.core.lessons.library import look_of
 from pages.core.lessons.progress import Open
-from pages.core.markdown import plain
+from pages.core.markdown import plain, say_error
 from pages.core.questions import controls
 from pages.core.rooms import session
 
@@ -44,7 +44,7 @@ def _question(opened: Open) -> bool:
                 controls.result(question, look, given, f"{key}:result")
                 st.button("Answer again", key=f"{key}:again", on_click=progress.take_back, args=(opened,))
     except EncoderError as error:
-        st.warning(plain(str(error)), icon=":material/help:")
+        say_error(error, st.warning, icon=":material/help:")
         return True
     return question.look or given is not None or progress.looks(opened)
 

@@ -12,7 +12,7 @@ from pages.core import cache
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
-from pages.core.markdown import plain
+from pages.core.markdown import plain, say_error
 from pages.core.url_state import state
 from pages.masked_words import prediction
 from pages.masked_words.export import export_predictions
@@ -75,7 +75,7 @@ def predict(chosen: Shown, top: int) -> None:
     try:
         found = {name: prediction.predictions(key, chosen.text, chosen.pair, top) for name, key in chosen.keys.items()}
     except EncoderError as error:
-        st.info(str(error), icon=":material/edit:")
+        say_error(error, st.info, icon=":material/edit:")
         return
     by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
     show({name: cache.model(key).config.norm_placement for name, key in chosen.keys.items()}, by_mask, top, chosen)

@@ -10,6 +10,7 @@ from pages.core import answer
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
+from pages.core.markdown import say_error
 from pages.core.url_state import state
 from pages.core.view import View
 from pages.patching import map, pair, run
@@ -33,7 +34,7 @@ def main(view: View) -> None:
     except OutOfMemory:
         raise
     except EncoderError as error:
-        st.info(str(error), icon=":material/edit:")
+        say_error(error, st.info, icon=":material/edit:")
     st.caption(
         "Limits: a share holds for these two sentences and this outcome; shares do not sum to 1. A replaced vector "
         "that restores the other outcome is sufficient for it here, which does not show that it is necessary "

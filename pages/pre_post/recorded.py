@@ -9,6 +9,7 @@ from encoder.errors import EncoderError
 from encoder.figures import placements as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import curves
+from pages.core.markdown import say_error
 from pages.core.view import state
 from pages.pre_post.export import export_recorded
 from pages.pre_post.params import Params
@@ -33,7 +34,7 @@ def recorded_training() -> None:
     try:
         table = curves.recorded()
     except EncoderError as error:
-        st.info(str(error))
+        say_error(error, st.info, icon=None)
         return
     depths = sorted({int(depth) for depth in table.n_layers})
     shown = {"all": depths, "shallow": depths[:1], "deep": depths[-1:]}

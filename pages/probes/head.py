@@ -13,7 +13,7 @@ from encoder.probe import Task
 from pages.core import opened_head, prediction
 from pages.core.export import file_name
 from pages.core.lazy import expander
-from pages.core.markdown import plain
+from pages.core.markdown import say_error
 from pages.core.view import View
 from pages.probes import work
 from pages.probes.params import VIEWS
@@ -70,7 +70,7 @@ def opened(view: View) -> None:
                 found, made_with = classify.head_from_bytes(data)
                 classify.with_head(view.loaded, found)
             except EncoderError as error:
-                st.error(plain(str(error)), icon=":material/error:")
+                say_error(error)
                 return
             st.session_state["probes:opened"] = digest
             opened_head.put(found, made_with, given.name)

@@ -17,6 +17,7 @@ from pages.core.formulas import number
 from pages.core.frame import current_view, heading
 from pages.core.lazy import expander
 from pages.core.links import next_page
+from pages.core.markdown import say_error
 from pages.core.view import View, state
 from pages.probes import controls, head, work
 from pages.probes.params import VIEWS, Params
@@ -46,7 +47,7 @@ def main(view: View) -> None:
     except OutOfMemory:
         raise
     except EncoderError as error:
-        st.error(str(error), icon=":material/error:")
+        say_error(error)
     head.opened(view)
     next_page("search", "Search")
 

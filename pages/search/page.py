@@ -10,7 +10,7 @@ from pages.core import links
 from pages.core.export import file_name
 from pages.core.formulas import number
 from pages.core.frame import current_view, heading
-from pages.core.markdown import plain
+from pages.core.markdown import plain, say_error
 from pages.core.view import View, ViewParams, state
 from pages.search import indexed, reranked, sources
 from pages.search.params import Params
@@ -44,7 +44,7 @@ def main(view: View) -> None:
     except OutOfMemory:
         raise
     except EncoderError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        say_error(error)
     sources.limits()
     links.next_page("similarity", "Sentence similarity")
 

@@ -14,6 +14,7 @@ from encoder.search import Collection, Index, Limits
 from pages.core import cache, long_work, model_access
 from pages.core.lazy import expander
 from pages.core.markdown import plain
+from pages.core.turns import TURNS
 from pages.core.view import View, state
 from pages.search.params import SOURCES, Params
 
@@ -150,7 +151,7 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
 
 def nearest(view: View, found: Collection | Index, query: str, k: int) -> list[tuple[int, float]]:
     """The nearest texts. The query stays in this session, too."""
-    with cache.FORWARD_SLOTS:
+    with TURNS.turn():
         return search.nearest(found, view.loaded, query, k)
 
 

@@ -6,6 +6,7 @@ from encoder import similarity
 from encoder.errors import EncoderError, OutOfMemory
 from pages.core.frame import current_view, heading
 from pages.core.links import next_page
+from pages.core.markdown import say_error
 from pages.core.view import View
 from pages.similarity import attributed, controls, map, measures
 from pages.similarity.export import export_similarity
@@ -26,7 +27,7 @@ def main(view: View) -> None:
     except OutOfMemory:
         raise
     except EncoderError as error:
-        st.error(str(error), icon=":material/error:")
+        say_error(error)
         found = None
     if found is not None:
         show(view, params, found)
@@ -46,7 +47,7 @@ def show(view: View, params: Params, found: similarity.Attribution) -> None:
     except OutOfMemory:
         raise
     except EncoderError as error:
-        st.info(str(error), icon=":material/info:")
+        say_error(error, st.info, icon=":material/info:")
         measured = None
     export_similarity(view, found, measured, agreement)
 

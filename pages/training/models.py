@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder.errors import LoadError
 from encoder.train.single_file import MAX_BYTES, from_bytes, held_out_accuracy, to_bytes
 from pages.core import sidebar
+from pages.core.markdown import say_error
 from pages.training import runs
 from pages.training.export import export_runs
 
@@ -56,7 +57,7 @@ def open_file() -> None:
         try:
             task = from_bytes(given.getvalue(), given.name)
         except LoadError as error:
-            st.error(sidebar.plain(str(error)), icon=":material/error:")
+            say_error(error)
             return
         model = task.text_encoder
         st.markdown(

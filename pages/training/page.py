@@ -16,6 +16,7 @@ from pages.core import placement_toggle, sidebar
 from pages.core.frame import heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
+from pages.core.markdown import plain
 from pages.core.view import state
 from pages.training import live, runs
 from pages.training import params as limits
@@ -38,7 +39,7 @@ def main() -> None:
     shown = None if group is None else live.Shown(group.poll(), group.held_out)
     buttons(group, active=shown is not None and shown.active)
     if problem := impossible():
-        st.warning(problem)
+        st.warning(plain(problem))
     if group is None or shown is None:
         show_recording()
     else:

@@ -17,7 +17,7 @@ from encoder.train.loop import TaskRun
 from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TrainedTask
-from pages.core import cache, norm_pair, sidebar
+from pages.core import norm_pair, sidebar, trained
 from pages.core.byte_cache import ByteCache
 from pages.core.params import Param
 from pages.core.view import ViewParams, check_width, state
@@ -204,7 +204,7 @@ def open_run(name: str) -> None:
         view = run.poll()
         # A run that continued after it was opened is another model.
         if not view.diverged and here.kept.get(other, (None,))[0] != view.step:
-            here.kept[other] = view.step, cache.keep_model(run.text_encoder())
+            here.kept[other] = view.step, trained.keep_model(run.text_encoder())
     _remember_partners(here)
     run = here.runs[name]
     frames = run.poll().frames
@@ -218,14 +218,14 @@ def _remember_partners(here: RunGroup) -> None:
     for settings, post in kept.items():
         pre = kept.get(dataclasses.replace(settings, norm_placement="pre"))
         if settings.norm_placement == "post" and pre is not None:
-            norm_pair.remember_partners(cache.TRAINED + pre, cache.TRAINED + post)
+            norm_pair.remember_partners(trained.TRAINED + pre, trained.TRAINED + post)
 
 
 def open_file(task: TrainedTask, identity: str) -> None:
     """Open the model of an uploaded file, kept once for each upload. For callbacks."""
     known = st.session_state.setdefault(_UPLOADS, {})
     if identity not in known:
-        known[identity] = cache.keep_model(task.text_encoder)
+        known[identity] = trained.keep_model(task.text_encoder)
     made = task.settings.make_task()
     inputs, _ = made.sample(1, (task.settings.seed, 1))
     _open(known[identity], made.text(inputs[0]), (0, 0))

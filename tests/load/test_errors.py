@@ -138,6 +138,7 @@ POINTS_OUTSIDE = [
 @pytest.mark.parametrize("name", POINTS_OUTSIDE)
 def test_an_index_that_points_outside_is_refused(name: str, folder: Path):
     shutil.copy(folder / "model.safetensors", folder.parent / "outside.safetensors")
+    (folder / "model.safetensors").unlink()  # it would be read, and the index not
     index = {"weight_map": {"embeddings.word_embeddings.weight": name}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     refused(folder, re.escape(f"names {name!r}"))
@@ -145,19 +146,22 @@ def test_an_index_that_points_outside_is_refused(name: str, folder: Path):
 
 @pytest.mark.parametrize("content", ["{}", '{"weight_map": {}}', '{"weight_map": 3}', '{"weight_map": null}'])
 def test_an_index_that_says_nothing(content: str, folder: Path):
+    (folder / "model.safetensors").unlink()
     (folder / "model.safetensors.index.json").write_text(content)
     refused(folder, "has no weight_map")
 
 
 def test_a_missing_shard(folder: Path):
-    index = {"weight_map": {"a": "model.safetensors", "b": "model-2.safetensors"}}
+    (folder / "model.safetensors").rename(folder / "model-1.safetensors")
+    index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     refused(folder, r"has no model-2\.safetensors")
 
 
 def test_a_weight_in_two_shards(folder: Path):
     shutil.copy(folder / "model.safetensors", folder / "model-2.safetensors")
-    index = {"weight_map": {"a": "model.safetensors", "b": "model-2.safetensors"}}
+    (folder / "model.safetensors").rename(folder / "model-1.safetensors")
+    index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     refused(folder, r"the weight embeddings\.LayerNorm\.\w+ twice")
 
@@ -233,7 +237,7 @@ def test_each_weight_of_another_shape_is_named(family: str, checkpoint: Callable
 
 
 @pytest.mark.parametrize(("field", "value"), [("hidden_size", 45), ("vocab_size", 98), ("intermediate_size", 51),
-                                              ("max_position_embeddings", 10**12), ("type_vocab_size", 3)])  # fmt: skip
+                                              ("max_position_embeddings", 10**6), ("type_vocab_size", 3)])  # fmt: skip
 def test_a_config_that_belongs_to_other_weights(field: str, value: int, folder: Path, tmp_path: Path):
     refused(reconfigured(folder, tmp_path / "other", **{field: value}), r"has the shape .* config\.json makes")
 
@@ -314,8 +318,6 @@ def test_a_missing_field_is_named(field: str, checkpoint: Callable, tmp_path: Pa
         ("hidden_size", -1),
         ("hidden_dropout_prob", 2.0),
         ("layer_norm_eps", -1.0),
-        ("layer_norm_eps", float("inf")),
-        ("layer_norm_eps", float("nan")),
     ],
 )
 def test_fields_that_contradict_each_other(field: str, value: Any, folder: Path, tmp_path: Path):

@@ -134,7 +134,7 @@ def test_a_failed_save_leaves_the_old_checkpoint_as_it_was(tmp_path: Path, monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(native.json, "dumps", full_disk)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(encoder.SaveError, match="No space left"):
         encoder.save(make(PLAIN.replace(norm_placement="pre")), folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]

@@ -42,8 +42,9 @@ def registered() -> dict[str, Param]:
 
 
 def sentences(app: AppTest) -> str:
-    """Everything the page says in boxes: errors, warnings, notes."""
-    return "\n".join(box.value for kind in ("error", "warning", "info") for box in app.get(kind))
+    """Everything the page says in boxes: errors, warnings, notes, without Markdown's escapes."""
+    boxes = (box.value for kind in ("error", "warning", "info") for box in app.get(kind))
+    return "\n".join(boxes).replace("\\", "").replace("\N{WORD JOINER}", "")
 
 
 def noted(app: AppTest, icon: str) -> str:

@@ -17,7 +17,7 @@ import encoder
 from encoder.edits import AblateHead
 from encoder.explain import Recomputation
 from encoder.trace import Trace
-from pages.core import cache, sizes
+from pages.core import cache, sizes, trained
 from pages.core.byte_cache import ByteCache
 
 
@@ -209,7 +209,7 @@ def test_numbers_of_16_bits_are_what_runs(kind: str) -> None:
     )
     key = cache.ModelKey(source="scratch", scratch=config, device="cpu")
     if kind == "trained":
-        key = cache.ModelKey(source=cache.TRAINED + cache.keep_model(cache.model(key)), device="cpu")
+        key = cache.ModelKey(source=trained.TRAINED + trained.keep_model(cache.model(key)), device="cpu")
     full, half = cache.model(key), cache.model(replace(key, dtype="bfloat16"))
     assert sizes.model_bytes(half) * 2 == sizes.model_bytes(full) == 4 * full.n_parameters
     weights, here = (cache.trace(replace(key, dtype=name), "one two three").attention(1, 1)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from encoder.config import EncoderConfig
-from encoder.errors import LoadError
+from encoder.config import MAX_LAYERS, EncoderConfig
+from encoder.errors import LoadError, quoted
 from encoder.mlm import MLMHeadConfig
 
 #: Names of activation functions in config.json -> ours. GELU's tanh forms differ only in how they are computed.
@@ -27,8 +27,8 @@ ACTIVATIONS = {
     "swish": "silu",
 }
 
-
-MAX_LAYERS = 1024
+#: The largest number of float32.
+MOST_NUMBER = 3.4e38
 
 
 class Fields(dict[str, Any]):
@@ -53,8 +53,8 @@ class Fields(dict[str, Any]):
     def number(self, key: str, default: float) -> float:
         """A number."""
         value = self.get(key, default)
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            raise unsupported(key, value, "give a number")
+        if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= MOST_NUMBER:
+            raise unsupported(key, value, "give a finite number")
         return float(value)
 
     def flag(self, key: str, default: bool) -> bool:
@@ -98,7 +98,7 @@ class Fields(dict[str, Any]):
 
 def unsupported(key: str, value: Any, why: str) -> LoadError:
     """The error for a field of config.json that is not supported."""
-    return LoadError(f"This checkpoint is not supported because of config.json's {key}={value!r}: {why}.")
+    return LoadError(f"This checkpoint is not supported because of config.json's {key}={quoted(value)}: {why}.")
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ def modernbert_config(fields: Fields) -> EncoderConfig:
     fields.check_is_encoder()
     kinds = layer_kinds(fields)
     bases = {kind: rotary_base(fields, kind) for kind in BASES}
-    # local_attention counts both sides of the token.
-    window = fields.integer("local_attention", 128) // 2
+    # local_attention counts both sides of the token; sliding_window counts one and, as in transformers, comes first.
+    both_sides = fields.integer("local_attention", 128)
+    window = both_sides // 2 if fields.get("sliding_window") is None else fields.integer("sliding_window")
     return EncoderConfig(
         vocab_size=fields.integer("vocab_size"),
         d_model=fields.integer("hidden_size"),
@@ -51,8 +52,10 @@ def layer_kinds(fields: Fields) -> list[str]:
     kinds: Any = fields.get("layer_types")
     if kinds is None:
         every = fields.integer("global_attn_every_n_layers", 3)
+        if every < 1:
+            raise unsupported("global_attn_every_n_layers", every, "give 1 or more")
         return [LOCAL if layer % every else GLOBAL for layer in range(n_layers)]
-    if not isinstance(kinds, list) or len(kinds) != n_layers or not set(kinds) <= {GLOBAL, LOCAL}:
+    if not isinstance(kinds, list) or len(kinds) != n_layers or any(kind not in (GLOBAL, LOCAL) for kind in kinds):
         raise unsupported("layer_types", kinds, f"give {GLOBAL} or {LOCAL} for each of {n_layers} layers")
     return kinds
 

@@ -11,7 +11,7 @@ from encoder.errors import EncoderError
 from encoder.figures.numbers import three_digits
 from pages.components.row_sketch import row_sketch
 from pages.core import token_names
-from pages.core.markdown import plain
+from pages.core.markdown import plain, say_error
 from pages.core.questions import kinds, open_kinds
 from pages.core.questions.quantities import Look, QuestionError
 from pages.core.questions.question import Question, Truth
@@ -34,7 +34,7 @@ def result(question: Question, look: Look, given: Any, key: str) -> None:
         answer = question.read(given, look)
         grade, truth = question.grade(answer, look), question.truth(look)
     except EncoderError as error:  # the answer names a token that the sentence does not have
-        st.warning(plain(str(error)), icon=":material/help:")
+        say_error(error, st.warning, icon=":material/help:")
         return
     if truth.value is None:
         st.info("Your answer is kept.", icon=":material/check:")

@@ -1,0 +1,67 @@
+"""Files of text in a checkpoint's folder, from anywhere: only regular files, of a bounded size, are read."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+from encoder.errors import LoadError
+
+#: A larger file of text is refused unread. A vocabulary of 250,000 words, with its merges, has 17 MB.
+MOST_BYTES = 200_000_000
+
+
+def check_regular(path: Path, most: int = MOST_BYTES) -> None:
+    """Raise LoadError for a pipe or a device, and for a file of more than `most` bytes; OSError for no file.
+
+    Opening a pipe would wait for ever. A sparse file has any size and takes no room on the disk.
+    """
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):
+        raise LoadError(f"{path.name} in {path.parent.name} is no regular file: copy the checkpoint again.")
+    if about.st_size > most:
+        raise LoadError(
+            f"{path.name} in {path.parent.name} has {about.st_size / 1e6:,.0f} MB, and at most {most / 1e6:,.0f} MB "
+            "are read: download it again."
+        )
+
+
+def read_text(path: Path, most: int = MOST_BYTES) -> str:
+    """The text of a file in UTF-8. Raises LoadError for what `check_regular` refuses, and for another encoding."""
+    try:
+        check_regular(path, most)
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise LoadError(
+            f"{path.name[:80]} in {path.parent.name[:80]} cannot be opened ({error.strerror}): check its name and its "
+            "permissions."
+        ) from error
+    except UnicodeError as error:
+        raise LoadError(
+            f"{path.name} in {path.parent.name} is no text in UTF-8, as JSON and vocabularies are: download it again."
+        ) from error
+
+
+def parse_json(path: Path) -> Any:
+    """The JSON value in a file. Raises LoadError for anything else."""
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise LoadError(
+            f"{path.name} in {path.parent.name} is no readable JSON ({error}): download it again."
+        ) from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object. Raises LoadError for a missing file, or another content."""
+    if not path.exists():
+        raise LoadError(
+            f"{path.parent} is no checkpoint, since it has no {path.name}: give a folder in Hugging Face's layout."
+        )
+    value = parse_json(path)
+    if not isinstance(value, dict):
+        raise LoadError(f"{path.name} in {path.parent.name} has no JSON object ({{...}}): download it again.")
+    return value

@@ -1,0 +1,110 @@
+"""What one visitor may ask for, in one table. A shared server bounds it so that nobody starves; one's own machine does
+only what its memory forces."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from encoder.config import EncoderConfig
+from encoder.device import free_memory, pick_device
+from encoder.errors import EncoderError
+from encoder.explain.cost import cost
+from pages.core import model_access
+
+
+@dataclass(frozen=True)
+class Limit:
+    """variable: of the environment, for the operator; usual: on a shared server; what: in the table of docs."""
+
+    variable: str
+    usual: int
+    unit: str
+    what: str
+
+    @property
+    def value(self) -> int:
+        """What the operator chose, or the usual one."""
+        chosen = os.environ.get(self.variable, "")
+        return int(chosen) if chosen.isdecimal() else self.usual
+
+
+MODEL = Limit("ENCODERSCOPE_MODEL_MB", 600, "MB", "weights of an untrained encoder that a visitor builds")
+TRACE = Limit("ENCODERSCOPE_TRACE_MB", 600, "MB", "memory of one text in a model: vectors of all its layers")
+WORK = Limit("ENCODERSCOPE_TEXT_GFLOP", 3_000, "GFLOP", "work of one text in a model")
+TABLE = (MODEL, TRACE, WORK)
+#: Characters of a text. The tokenizer takes a second for half of them.
+TEXT = 400_000
+
+
+def of_text(text: str, pair: str | None) -> None:
+    """Raise EncoderError for a text that takes seconds to split into tokens alone."""
+    n_characters = len(text) + len(pair or "")
+    if n_characters > TEXT:
+        raise EncoderError(
+            f"This text has {n_characters:,} characters, and at most {TEXT:,} are shown: use a part of it."
+        )
+
+
+def n_parameters(config: EncoderConfig) -> int:
+    """Weights of an encoder, without its norms and biases."""
+    inner = config.n_heads * config.d_head
+    layer = 4 * config.d_model * inner + (3 if config.gated else 2) * config.d_model * config.d_ffn
+    table = (config.vocab_size + config.max_positions * (config.position == "learned")) * config.embedding_width
+    return config.n_distinct_layers * layer + table
+
+
+def of_model(config: EncoderConfig, n_bytes_each: int) -> None:
+    """Raise EncoderError for an untrained encoder that is too large to be built here."""
+    megabytes = n_parameters(config) * n_bytes_each // 1_000_000
+    most = _most(MODEL)
+    if megabytes > most:
+        raise EncoderError(
+            f"{config.n_layers} layers of width {config.d_model} take {megabytes:,} MB, and here {most:,} MB are the "
+            f"limit{_why()}: choose fewer layers or a smaller width."
+        )
+
+
+def flops(config: EncoderConfig, n_tokens: int) -> int:
+    """Floating-point operations of one text."""
+    return cost(config, n_tokens, 0).flops
+
+
+def trace_bytes(config: EncoderConfig, n_tokens: int, n_bytes_each: int) -> int:
+    """Bytes of a trace at the peak of its forward pass: 7 vectors a layer, and one layer's hidden vectors."""
+    inner = config.n_heads * config.d_head
+    kept = config.n_layers * (3 * inner + 4 * config.d_model)
+    return n_tokens * n_bytes_each * (kept + 3 * config.d_model + (2 if config.gated else 1) * config.d_ffn)
+
+
+def of_trace(config: EncoderConfig, n_tokens: int, n_bytes_each: int, device: str) -> None:
+    """Raise EncoderError for a text that takes too much memory or work in this model."""
+    needed = trace_bytes(config, n_tokens, n_bytes_each)
+    most = _most(TRACE)
+    if pick_device(device).type != "cpu" and not _shared():
+        return  # the device says itself when it is full
+    if needed > most * 1_000_000:
+        raise EncoderError(
+            f"{n_tokens:,} tokens take {needed / 1e6:,.0f} MB in this model, and here {most:,} MB are the limit"
+            f"{_why()}: use a shorter text or a model with fewer layers."
+        )
+    work = flops(config, n_tokens) / 1e9
+    if _shared() and work > WORK.value:
+        raise EncoderError(
+            f"{n_tokens:,} tokens take {work:,.0f} thousand million operations in this model, and here {WORK.value:,} "
+            f"are the limit{_why()}: use a shorter text or a smaller model."
+        )
+
+
+def _shared() -> bool:
+    return not model_access.for_one_person()
+
+
+def _most(limit: Limit) -> int:
+    """Megabytes: the limit of a shared server; on one's own machine, what is free."""
+    free = free_memory(pick_device("cpu")) // 1_000_000
+    return min(limit.value, free) if _shared() else free
+
+
+def _why() -> str:
+    return " of this shared server for one visitor" if _shared() else " by the memory that is free"

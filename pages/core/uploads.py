@@ -1,0 +1,76 @@
+"""Uploads: how much a session and all sessions together may send. ASGI middleware.
+
+A widget's own limit holds in the browser alone. Streamlit's server limits one file (server.maxUploadSize, in
+.streamlit/config.toml), but not how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: Bytes that one session keeps, and all sessions together.
+OF_SESSION, OF_ALL = 128_000_000, 1_000_000_000
+FULL = "This server keeps no more files: remove one that you have uploaded, or choose a smaller one."
+
+
+class Uploads:
+    """ASGI middleware: an upload that has no room is refused with 413; all other requests go to `app`.
+
+    kept: session -> (bytes of its files, bytes of all files).
+    """
+
+    def __init__(self, app: ASGIApp, kept: Callable[[str], tuple[int, int]], base_url: str = "") -> None:
+        self._app, self._kept = app, kept
+        self._prefix = "/".join(["", *filter(None, base_url.split("/")), "_stcore", "upload_file", ""])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["method"] != "PUT" or not scope["path"].startswith(self._prefix):
+            await self._app(scope, receive, send)
+            return
+        session = scope["path"].removeprefix(self._prefix).partition("/")[0]
+        own, total = self._kept(session)
+        room = min(OF_SESSION - own, OF_ALL - total)
+        announced = Headers(scope=scope).get("content-length", "")
+        received, refused = 0, False
+        if announced.isdecimal() and int(announced) > room:
+            await PlainTextResponse(FULL, 413)(scope, receive, send)
+            return
+
+        async def counted() -> Message:
+            nonlocal received, refused
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > room:  # its length was not announced, or was wrong
+                refused = True
+                return {"type": "http.disconnect"}
+            return message
+
+        async def answer(message: Message) -> None:
+            if not refused:
+                await send(message)
+
+        try:
+            await self._app(scope, counted, answer)
+        except Exception:
+            if not refused:
+                raise
+        if refused:
+            await PlainTextResponse(FULL, 413)(scope, receive, send)
+
+
+def kept_by_streamlit(session: str) -> tuple[int, int]:
+    """Bytes of the files that Streamlit keeps for a session, and for all."""
+    from streamlit.runtime import get_instance
+    from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+
+    manager = get_instance().uploaded_file_mgr
+    if not isinstance(manager, MemoryUploadedFileManager):
+        return 0, 0
+    sizes = {name: sum(len(file.data) for file in list(files.values()))
+             for name, files in list(manager.file_storage.items())}  # fmt: skip
+    return sizes.get(session, 0), sum(sizes.values())
