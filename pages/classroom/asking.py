@@ -9,7 +9,7 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from pages.core.lessons.library import look_of
-from pages.core.markdown import plain
+from pages.core.markdown import say_error
 from pages.core.questions import Look, controls, read_question
 from pages.core.rooms import Room, ask, session
 
@@ -32,7 +32,7 @@ def form(now: Room) -> None:
         definition = _poll() if kind == "choice" else _about(kind, look_of(now.view), now.view)
         read_question(definition)
     except EncoderError as error:
-        st.info(plain(str(error)))
+        say_error(error, st.info, icon=None)
         return
     hides = kind != "choice" and st.toggle(
         "Hide the page until the result", value=True, key="ask:hides", help="Everybody predicts before they see it."

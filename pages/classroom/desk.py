@@ -17,7 +17,7 @@ from pages.core.lazy import expander
 from pages.core.lessons import library
 from pages.core.lessons.lesson import Lesson
 from pages.core.lessons.params import Params as LessonParams
-from pages.core.markdown import plain
+from pages.core.markdown import plain, say_error
 from pages.core.questions import read_question
 from pages.core.rooms import Asked, Member, Room, RoomError, follow, session
 from pages.core.rooms.session import Seat
@@ -128,7 +128,7 @@ def _answers(asked: Asked) -> None:
         if now.named:
             _who(now, asked)
     except EncoderError as error:
-        st.warning(plain(str(error)), icon=":material/help:")
+        say_error(error, st.warning, icon=":material/help:")
 
 
 def _who(now: Room, asked: Asked) -> None:
@@ -160,7 +160,7 @@ def _members() -> None:
     try:
         here = [*present(session.store().members(now.code))]
     except RoomError as error:
-        st.warning(str(error))
+        say_error(error, st.warning, icon=None)
         return
     follow_now = sum(one.follows for one in here)
     st.markdown(f"**Here: {len(here)}** · following: {follow_now}")

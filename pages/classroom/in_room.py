@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.classroom import question_box, strip
+from pages.core.markdown import plain
 from pages.core.rooms import follow, session
 from pages.core.rooms.params import RoomParams
 from pages.core.rooms.session import DESK
@@ -29,7 +30,7 @@ class InRoom:
         """Draw the question, then the lesson beside the page; False: the page is not drawn."""
         if session.awaits_greeting():
             with self._question:
-                st.info(f"Joining room {strip.spaced(state.get(RoomParams.code))} …", icon=":material/group:")
+                st.info(f"Joining room {plain(strip.spaced(state.get(RoomParams.code)))} …", icon=":material/group:")
             yield False
             return
         follow.note_own_way(self.folder)

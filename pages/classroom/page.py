@@ -9,6 +9,7 @@ from pages.classroom.strip import spaced
 from pages.components.room_door import room_door
 from pages.core.frame import heading
 from pages.core.links import next_page
+from pages.core.markdown import say_error
 from pages.core.rooms import RoomError, session
 from pages.core.rooms.params import RoomParams
 from pages.core.rooms.room import NICKNAME_LENGTH
@@ -41,7 +42,7 @@ def _door() -> None:
     try:
         session.store()
     except RoomError as error:
-        st.info(str(error), icon=":material/block:")
+        say_error(error, st.info, icon=":material/block:")
         return
     left, right = st.columns(2, gap="large")
     with left, st.container(border=True):

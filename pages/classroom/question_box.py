@@ -11,7 +11,7 @@ import streamlit as st
 from encoder.errors import EncoderError
 from pages.classroom import asking, results
 from pages.core.lessons.library import look_of
-from pages.core.markdown import plain
+from pages.core.markdown import plain, say_error
 from pages.core.questions import Look, Question, controls, read_question
 from pages.core.rooms import Asked, Room, session
 from pages.core.rooms.room import end_question
@@ -66,7 +66,7 @@ def _question(own: Seat, now: Room, asked: Asked) -> None:
             return
         _students(own, now, asked, question, look)
     except EncoderError as error:
-        st.warning(plain(str(error)), icon=":material/help:")
+        say_error(error, st.warning, icon=":material/help:")
         if own.teaches:
             teachers_buttons(asked)
 

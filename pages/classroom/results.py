@@ -18,7 +18,7 @@ import streamlit as st
 from encoder.errors import EncoderError
 from encoder.figures.numbers import three_digits
 from pages.components.row_sketch import row_sketch
-from pages.core.markdown import plain
+from pages.core.markdown import plain, say_error
 from pages.core.questions import Look, Question, controls
 from pages.core.rooms import Asked, Member, Room, RoomError, session
 
@@ -114,7 +114,7 @@ def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None
     try:
         answers = session.store().answers(now.code, asked.id)
     except RoomError as error:
-        st.warning(str(error))
+        say_error(error, st.warning, icon=None)
         return
     st.caption(f"{len(answers)} {'answer' if len(answers) == 1 else 'answers'} of the class")
     found, mean = _computed(asked.id, tuple(sorted(answers.items())), _Asked(question, look))
