@@ -9,7 +9,7 @@ from encoder.figures.architecture import shape_text
 from encoder.figures.steps import score_map, stacked_rows, usual_limit
 from pages.architecture.units import percent, shape_words, short
 from pages.components import plot
-from pages.core import links, selection, sidebar, token_rows
+from pages.core import gestures, links, selection, sidebar, token_rows
 from pages.core.selection import PlaceParams
 from pages.core.view import View, ViewParams, state
 
@@ -82,7 +82,10 @@ def _tensor(view: View, block: ArchitectureBlock, name: str, token: int) -> None
     )
     if name != "pooled":
         part = "" if count == n_tokens else f" Drawn: {count} tokens around it."
-        st.caption(f"One row per token. Framed: {selection.token(view, token)}. Click a row to select its token.{part}")
+        gestures.caption(
+            f"One row per token. Framed: {selection.token(view, token)}. "
+            f"{gestures.CLICK} a row to select its token.{part}"
+        )
 
 
 def _figure(

@@ -17,7 +17,8 @@ from pages.core.view import View, ViewParams, state
 
 PARTS = {"diagram": "Diagram", "stream": "Residual stream", "cost": "Cost"}
 OPENINGS = {
-    "diagram": "Look for the violet lines, the residual connections around each sublayer. Click a block to open it.  \n"
+    "diagram": "Look for the violet lines, the residual connections around each sublayer. Select a block to open it."
+    "  \n"
     "Every block is a computation on your sentence, with its shape and its cost.",
     "stream": "Look at the width of the band, the norm of the token's vector: arrows show what each sublayer adds.  \n"
     "Each sublayer reads the residual stream and adds its output, so one vector passes through all layers.",

@@ -9,7 +9,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted
 from encoder.measure.norm_weighted import LayerShares
 from pages.components import on_click, plot
-from pages.core import sidebar, token_rows
+from pages.core import gestures, sidebar, token_rows
 from pages.core.markdown import plain
 from pages.core.view import View, ViewParams, state
 
@@ -63,7 +63,7 @@ def show(view: View) -> dict[str, go.Figure]:
             ),
         )
         st.markdown(_about_layer(view, here))
-    st.caption("Click a point to select its layer, a bar to select its token.")
+    gestures.caption(f"{gestures.CLICK} a point to select its layer, a bar to select its token.")
     return drawn
 
 

@@ -31,7 +31,7 @@ def show(view: View) -> dict[str, go.Figure]:
     st.markdown(
         "You see attention and norm-weighted attention: each weight times the norm of its value after W_O.  \n"
         "Look for tokens with much attention but little norm-weighted attention, often [CLS] or [SEP].  \n"
-        "A large weight on such a value with a small norm adds little to the output (Kobayashi et al. 2020)."
+        "A large weight on a value with a small norm adds little to the output (Kobayashi et al. 2020)."
     )
     drawn = by_layer.show(view)
     st.header(f"L{view.layer} H{view.head}", anchor=False)
@@ -176,7 +176,7 @@ def _of_head(view: View) -> str:
 def _of_query(view: View) -> None:
     """The strongest keys of the selected query, by both measures."""
     if view.i is None:
-        st.caption("Click a row to see the keys of one query.")
+        st.caption("Select a row to see the keys of one query.")
         return
     trace, row = view.trace, slice(view.i, view.i + 1)
     weights = trace.attention(view.layer, view.head, row)[0]

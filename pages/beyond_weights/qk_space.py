@@ -76,4 +76,4 @@ def _about(view: View, space: QKSpace) -> str:
         text += " This model adds a bias by offset to the scores, which the plane does not show."
     elif config.position == "rotary":
         text += " Queries and keys are shown after their rotation, as the scores use them."
-    return text + " Click a point to select its token; point at one to read its name."
+    return text + " Select a point to select its token; its label names it."

@@ -129,7 +129,7 @@ def _row(view: View, query: int, row) -> None:
     text += f"{float(row[query]):.1%}"
     if others:
         text += f"; the largest other is {token_names.bold(labels, others[0][0])}, {others[0][1]:.1%}"
-    st.markdown(f"{text}." if view.i is not None else f"{text}. Click a row for another token.")
+    st.markdown(f"{text}." if view.i is not None else f"{text}. Select a row for another token.")
     st.dataframe(
         {
             "token": [figures.isolated(labels[place]) for place, _ in best],

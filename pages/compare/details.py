@@ -12,7 +12,7 @@ from encoder.measure.ranking import Weights
 from pages.compare.compared import Compared, percent, signed
 from pages.compare.sides import clear_selection, open_on_click
 from pages.components import plot
-from pages.core import answer
+from pages.core import answer, gestures
 from pages.core.comparison import EVERY_HEAD
 
 
@@ -111,7 +111,7 @@ def every_head(compared: Compared, colours: str) -> None:
         height=290,
         on_event=open_on_click(sides.what),
     )  # fmt: skip
-    st.caption(
-        "Click a head to open it. The share is the total variation distance of two rows, averaged over queries: 0 for "
-        "equal rows, 1 for rows without a common key."
+    gestures.caption(
+        f"{gestures.CLICK} a head to open it. The share is the total variation distance of two rows, averaged over "
+        "queries: 0 for equal rows, 1 for rows without a common key."
     )

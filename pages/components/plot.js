@@ -180,6 +180,7 @@ class PlotView extends Drawing {
 
   // Plotly reports a cell once: unless it forgets the cell, the next move inside it would not show the label again.
   hideTip() {
+    if (!this.tip.isOpen) return;
     this.tip.hide();
     if (this.maps?.length && this.host._fullLayout) this.plotly.Fx.unhover(this.host);
   }

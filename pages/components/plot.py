@@ -65,7 +65,6 @@ def plot(
             are framed in every map of the figure, unless it has `layout.shapes` of its own.
         zoom: the value of the address that holds the zoom window. If unset, the window is no part of the address.
         on_event: called with each click before the page runs, so it may set the state of other widgets.
-
     """
     header, arrays = _message(figure, selected)
     header |= {

@@ -5,7 +5,7 @@ import streamlit as st
 from encoder import explain, figures
 from encoder.figures.steps import score_map, token_bars
 from pages.components import plot
-from pages.core import formulas, selection
+from pages.core import formulas, gestures, selection
 from pages.core.view import View, ViewParams, state
 from pages.forward_pass.params import Params
 from pages.forward_pass.parts import animated, attention_map, pair, step_button
@@ -100,7 +100,7 @@ def _score_map(view: View, place: explain.Place, variant: explain.Variant) -> No
         on_event=selection.on_cell(row=ViewParams.i, column=ViewParams.j),
     )  # fmt: skip
     part = "" if count == view.trace.n_tokens else f" Drawn: {count} tokens around the pair."
-    st.caption(f"Row: query. Column: key. Click a cell to select its pair.{part}")
+    gestures.caption(f"Row: query. Column: key. {gestures.CLICK} a cell to select its pair.{part}")
 
 
 def vector_buttons(view: View, place: explain.Place) -> None:

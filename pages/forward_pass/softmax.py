@@ -4,7 +4,7 @@ import streamlit as st
 
 from encoder import explain
 from encoder.figures.steps import token_bars
-from pages.core import formulas, selection
+from pages.core import formulas, gestures, selection
 from pages.core.view import View, state
 from pages.forward_pass.params import HIGHEST_TEMPERATURE, LOWEST_TEMPERATURE, Params
 from pages.forward_pass.parts import animated, attention_map, pair, step_button
@@ -38,7 +38,7 @@ def show(view: View, params: Params) -> None:
         rows, columns = drawn_pair(view, place)
         matrix = explain.score_matrix(view.trace, place, variant, rows, temperature)
         attention_map(view, place, matrix.weights, rows, columns, key="weights-map")
-        st.caption("Each row sums to 1. Click a cell to select its pair.")
+        gestures.caption(f"Each row sums to 1. {gestures.CLICK} a cell to select its pair.")
     with right:
         formulas.show_step(step.formula)
         selection.check_toggle(view, step.check)

@@ -94,7 +94,7 @@ def _column(one: Definition, name: str) -> object:
 
 
 def _about(found: Heads, rows: pd.DataFrame) -> str:
-    text = "Click a column's name to sort, a row to select its head."
+    text = "Select a column's name to sort, a row to select its head."
     normalised = rows["relative_entropy"]
     if normalised.isna().any():
         return text

@@ -101,5 +101,5 @@ def leaders_in_words(found: norms.OutlierDimensions) -> str:
     return (
         "The same ratio before every LayerNorm. "
         f"Component {first} is the largest at {times} of {len(found.by_norm)} LayerNorms{rest}. "
-        "Click a cell to select its LayerNorm and component."
+        "Select a cell for its LayerNorm and component."
     )

@@ -10,7 +10,7 @@ import streamlit as st
 from encoder import figures
 from encoder.measure import positions
 from pages.components import on_click, plot
-from pages.core import formulas, token_rows
+from pages.core import formulas, gestures, token_rows
 from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.core.view import View, ViewParams
@@ -111,9 +111,10 @@ def relative_bias(view: View, farthest: int) -> None:
             on_event=on_click(row=lambda head: state.put(ViewParams.head, head)),
         )
         origin = "random" if view.model.scratch is not None else "learned"
-        st.caption(
+        gestures.caption(
             f"One row per head: a {origin} number for each of {view.loaded.config.relative_buckets} buckets of offsets "
-            "j − i. Large offsets share a bucket. All layers use the same numbers. Click a row to select a head."
+            "j − i. Large offsets share a bucket. All layers use the same numbers. "
+            f"{gestures.CLICK} a row to select a head."
         )
     with head:
         st.plotly_chart(

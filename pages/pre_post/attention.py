@@ -10,7 +10,7 @@ from encoder.figures.difference import attention_difference
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
 from encoder.measure import stream
 from pages.components import GridEvent, head_grid, plot
-from pages.core import answer, sidebar, token_names
+from pages.core import answer, gestures, sidebar, token_names
 from pages.core.norm_pair import PLACEMENTS, PairTraces
 from pages.core.view import View, state
 from pages.pre_post.export import export_placements
@@ -28,10 +28,10 @@ def attention(view: View, traces: PairTraces) -> None:
         with column:
             grid(view, traces, placement, moved)
     layer, head = (int(place) for place in np.unravel_index(moved.argmax(), moved.shape))
-    st.caption(
+    gestures.caption(
         "Bar under a map: share of its attention that the head places elsewhere in the other encoder, mean over the "
-        f"queries. Largest: L{layer} H{head}, {moved[layer, head]:.0%}. Mean over all heads: {moved.mean():.0%}. Click "
-        "a head to compare it below."
+        f"queries. Largest: L{layer} H{head}, {moved[layer, head]:.0%}. Mean over all heads: {moved.mean():.0%}. "
+        f"{gestures.CLICK} a head to compare it below."
     )
     if (view.layer, view.head) != (layer, head):
         st.button(

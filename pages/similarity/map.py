@@ -70,7 +70,7 @@ def _answer(cells: Cells, selected: tuple[int | None, int | None]) -> str:
             f"Selected: {name} of sentence {'AB'[side]}: **{_signed(value)}** with all of sentence {'BA'[side]}. "
             + (_share(value, total))
         )
-    return f"The largest pairs, A – B: {'; '.join(_largest(cells))}.  \nClick a cell for its pair."
+    return f"The largest pairs, A – B: {'; '.join(_largest(cells))}.  \nSelect a cell for its pair."
 
 
 def _largest(cells: Cells) -> list[str]:

@@ -10,7 +10,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, telling
 from encoder.measure.passage import passage
 from pages.components import lines, text_shade
-from pages.core import links, sidebar, token_names
+from pages.core import gestures, links, sidebar, token_names
 from pages.core.url_state import state
 from pages.core.view import View, ViewParams
 
@@ -76,7 +76,7 @@ def _lines(view: View, choice: telling.Choice) -> None:
         selected_queries=drawn.queries,
         on_event=lambda event: _select(view, event["queries"], event["keys"], choice),
     )
-    st.caption("Click a word on the left to ask for it, or a word on the right to read its weight.")
+    gestures.caption(f"{gestures.CLICK} a word on the left to ask for it, or a word on the right to read its weight.")
 
 
 def _text(view: View, choice: telling.Choice) -> None:
@@ -99,7 +99,7 @@ def _text(view: View, choice: telling.Choice) -> None:
             scale_to_max=True,
             on_event=lambda event: _select(view, [found.units[unit][0] for unit in event["units"]], [], choice),
         )
-    st.caption("Click a word to see what it attends to.")
+    gestures.caption(f"{gestures.CLICK} a word to see what it attends to.")
 
 
 def _select(view: View, queries: list[int], keys: list[int], choice: telling.Choice) -> None:
