@@ -27,25 +27,6 @@ NAMED = 3
 CELL = (ViewParams.layer, ViewParams.head, ViewParams.i, ViewParams.j)
 HINT = "Select a cell to read its weight, or a token’s name to read its row or column."
 
-STYLE = """
-[data-testid="stLayoutWrapper"]:has(> .st-key-answer) {
-  position: sticky; top: 4.25rem; z-index: 4; background: var(--st-background-color, Canvas);
-}
-.st-key-answer-area { gap: 0.4rem; }
-.st-key-answer { gap: 0; min-height: 4.5rem; justify-content: center; }
-.st-key-answer-words { gap: 0.1rem 0.75rem; min-height: 1.9rem; }
-.st-key-answer p { line-height: 1.35; }
-.st-key-answer button { min-height: 1.6rem; padding-block: 0; }
-.st-key-answer button p { font-size: 0.875rem; }
-.st-key-answer-clear button [data-testid="stMarkdownContainer"] {
-  position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%);
-}
-@media (max-width: 640px) {
-  .st-key-answer { min-height: 6.4rem; }
-  [data-testid="stLayoutWrapper"]:has(> .st-key-answer) { top: 3.75rem; }
-}
-"""
-
 
 def area() -> DeltaGenerator:
     """A container for the line and its maps. One on a page."""

@@ -6,14 +6,6 @@ import streamlit as st
 
 from encoder.explain.latex import Formula, for_theme
 
-#: KaTeX boxes extend beyond their element: Streamlit would cut a fraction at the top and draw a scroll bar for a table.
-#: On a phone, matrices with four columns fit only at the text's size.
-STYLE = """
-.stMain .katex-display > .katex > .katex-html { padding: 0.35em 2px; }
-.stMain .katex-display { margin: 0.5em 0; }
-@media (max-width: 640px) { .stMain .katex-display > .katex { font-size: 1em; } }
-"""
-
 
 def number(value: float, digits: int = 3) -> str:
     """A number in a sentence, with a minus sign instead of a hyphen; in powers of ten where it would read 0."""

@@ -14,14 +14,11 @@ from streamlit.navigation.page import StreamlitPage
 from encoder.errors import EncoderError, OutOfMemory
 from pages.components.kept_text import kept_text
 from pages.core import (  # noqa: F401 - head_measures, outcomes and selection register values that several pages share
-    answer,
     cache,
     edited,
+    first_paint,
     first_view,
     foreground,
-    formulas,
-    gestures,
-    glossary,
     head_measures,
     long_text,
     mobile_bar,
@@ -37,19 +34,6 @@ from pages.core.url_state import FRONT, OF_ANY_PAGE, state
 from pages.core.view import View, ViewParams, model_key, padded
 
 _VIEW, _TITLE = "_current_view", "_current_title"
-
-#: Streamlit's wide layout leaves 5 rem on each side; a projector's 1280 pixels are for the maps.
-STYLE = """
-.stMainBlockContainer { padding: 4.25rem 2rem 3rem; }
-@media (max-width: 640px) { .stMainBlockContainer { padding: 4.25rem 0.75rem 3rem; } }
-[data-testid="stSidebarHeader"] { height: 2.5rem; }
-[data-testid="stPageLink"] * { white-space: normal; }
-.st-key-view-norm button { padding-inline: 0.2rem; }
-.stApp [data-testid="stBaseButton-primary"]:enabled, .stApp .stMultiSelect [role="row"] {
-  color: light-dark(#fff, #121217);
-}
-.stMain h1 { padding: 0.5rem 0 0.25rem; line-height: 1.2; }
-"""
 
 
 def is_former_front() -> bool:
@@ -78,8 +62,7 @@ def run(
     address belongs to another page; beside: draws what accompanies every page and gives the page its place; False: the
     page is not drawn now.
     """
-    parts = (mobile_bar, formulas, gestures, glossary, answer)
-    st.html(f"<style>{STYLE}{''.join(part.STYLE for part in parts)}</style>")
+    first_paint.draw()
     st.session_state[_TITLE] = title
     st.session_state.pop(_VIEW, None)
     state.begin()

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-STYLE = """
-.enc-finger { display: none; }
-@media (hover: none) { .enc-mouse { display: none; } .enc-finger { display: inline; } }
-"""
 # Private-use characters mark the two wordings, so that all other text of a hint can be escaped.
 _MARKS = {"\ue000": '<span class="enc-mouse">', "\ue001": '</span><span class="enc-finger">', "\ue002": "</span>"}
 

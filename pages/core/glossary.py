@@ -13,11 +13,6 @@ from pages.core.glossary_terms import GROUPS, TERMS, Term
 #: More links than this in an opening would hide what it says.
 MOST_LINKS = 3
 
-#: A link to the glossary looks like its sentence: only the dots under it say that a definition exists.
-STYLE = """
-.stApp .stMarkdown a[href^="glossary?"] { color: inherit; text-decoration: underline dotted;
-  text-underline-offset: 0.2em; }
-"""
 
 #: Names, formulas, code, links and coloured words are left as they are.
 _PROTECTED = re.compile(r"(\*\*.+?\*\*|`[^`]*`|\$[^$]*\$|!?\[[^\]]*\]\([^)]*\)|:\w+\[[^\]]*\])", re.DOTALL)

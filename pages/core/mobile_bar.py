@@ -12,18 +12,6 @@ import streamlit as st
 
 from encoder.javascript import joined
 
-#: Streamlit closes the sidebar up to this width by itself.
-STYLE = """
-.enc-bar { display: flex; gap: 0.75rem; align-items: center; border-radius: 0.5rem; padding: 0.4rem 0.6rem;
-  border: 1px solid color-mix(in srgb, currentColor 25%, transparent); }
-.enc-bar span { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; display: -webkit-box;
-  -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow-wrap: anywhere; }
-.enc-bar button { flex: none; padding: 0.3rem 0.7rem; border-radius: 0.5rem; color: inherit;
-  border: 1px solid color-mix(in srgb, currentColor 35%, transparent); background: transparent;
-  font: inherit; cursor: pointer; }
-@media (min-width: 769px) { .stElementContainer:has(.enc-bar) { display: none; } }
-"""
-
 #: In a block: another run of the page may execute it again.
 SCRIPT = "{" + joined(Path(__file__).with_suffix(".js")) + "}"
 

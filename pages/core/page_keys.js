@@ -26,7 +26,7 @@ export function listenToPresenter() {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || at.closest?.(FIELDS)) return;
     const presenting = new URL(location.href).searchParams.get("present") === "1";
     if (event.key === "f" || event.key === "F" || (event.key === "Escape" && presenting)) {
-      if (!event.repeat) document.querySelector(".st-key-present button")?.click();
+      if (!event.repeat) document.querySelector(".st-key-present button, .st-key-leave-presentation button")?.click();
     } else if (presenting && ["PageUp", "PageDown"].includes(event.key)) {
       const names = [...document.querySelectorAll(".enc-pages a")];
       const here = names.findIndex((name) => name.ariaCurrent === "page");

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from pages.core import left_out
 from pages.core.params import Param, flag
 from pages.core.view import ViewParams, state
 
@@ -42,7 +43,7 @@ def before_sidebar(page: StreamlitPage) -> Callable[[], None]:
         st.session_state[_NORM] = norm
     on_page = page.url_path == PAGE
     if on_page:
-        _twins(arrives=last != PAGE)
+        _twins(arrives=last != PAGE, named=left_out.asked()[1] if last is None else frozenset())
         if norm != "both":
             state.put(ViewParams.norm, "both")
         return lambda: None
@@ -54,14 +55,19 @@ def before_sidebar(page: StreamlitPage) -> Callable[[], None]:
     return lambda: None
 
 
-def _twins(*, arrives: bool) -> None:
-    """On arrival, the twins take MiniLM's place; later, MiniLM is the visitor's own choice."""
+def _twins(*, arrives: bool, named: frozenset[str]) -> None:
+    """On arrival, the twins take MiniLM's place; later, MiniLM is the visitor's own choice.
+
+    named: what the link says that opened the page; it stays.
+    """
     is_default = state.newest(ViewParams.model) == ViewParams.model.default
     if not arrives:
         state.put(PlacementParams.untrained_norm, is_default)
     elif is_default and not state.newest(PlacementParams.untrained_norm):
         st.session_state[_BEFORE] = {param.name: state.newest(param) for param in _REPLACED}
         for param in _REPLACED:
+            if param is not ViewParams.model and param.name in named:
+                continue
             state.put(param, TWIN if param is ViewParams.model else param.default)
 
 

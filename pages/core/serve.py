@@ -6,6 +6,7 @@ It changes these things in Streamlit 1.67:
   pages/ for its older kind of multipage app until the first visit, and a first visitor who opens a link to a page reads
   "Page not found".
 - Streamlit's own scripts are sent compressed (gzip_static.py). The list of its middleware is private.
+- The page that a browser loads first has the app's style (first_paint.py).
 - Components that refresh themselves have a channel of their own (channel.py), and members of a room hear of its changes
   (rooms/events.py).
 - Foreign hosts and origins are refused, every answer has security headers (guard.py), and uploads are limited
@@ -46,11 +47,14 @@ _streamlit_middleware = starlette_app.create_streamlit_middleware
 
 
 def _middleware() -> list[Any]:
-    """Streamlit's own, after the guard and after what needs no session and no second compression."""
+    """Streamlit's own, after the guard and after what needs no session and no second compression.
+
+    The first page comes last: Streamlit compresses it.
+    """
     from starlette.middleware import Middleware
 
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as Streamlit does for each run of the app
-    from pages.core import mobile_bar
+    from pages.core import first_paint, mobile_bar
     from pages.core.channel import Channel
     from pages.core.guard import Guard, Policy, inline_scripts
     from pages.core.gzip_static import GzipStatic
@@ -62,7 +66,8 @@ def _middleware() -> list[Any]:
     folder = Path(file_util.get_static_dir())
     policy = Policy.of(os.environ, config.get_option("server.address"))
     # Every script inside a page, as it is there: the browser runs no other.
-    scripts = [*inline_scripts((folder / "index.html").read_text(encoding="utf-8")), mobile_bar.SCRIPT]
+    scripts = inline_scripts((folder / "index.html").read_text(encoding="utf-8"))
+    scripts += [first_paint.SCRIPT, mobile_bar.SCRIPT]
     own = [
         Middleware(Guard, policy=policy, scripts=scripts, base_url=base_url),
         Middleware(GzipStatic, folder=folder, base_url=base_url),
@@ -70,7 +75,7 @@ def _middleware() -> list[Any]:
         Middleware(RoomEvents, current_store=current_store, base_url=base_url),
         Middleware(Uploads, kept=kept_by_streamlit, base_url=base_url),
     ]
-    return [*own, *_streamlit_middleware()]
+    return [*own, *_streamlit_middleware(), Middleware(first_paint.FirstPaint, folder=folder)]
 
 
 def _leave(code: object) -> NoReturn:

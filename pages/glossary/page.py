@@ -9,13 +9,9 @@ from pages.core.links import link, next_page
 from pages.core.url_state import state
 from pages.glossary.params import Params
 
-#: A definition and the link to its page belong together.
-STYLE = '[class*="st-key-term-"] { gap: 0.125rem; }'
-
 
 def main() -> None:
     heading()
-    st.html(f"<style>{STYLE}</style>")
     st.markdown(
         "You see the terms of these pages, each with a definition.  \n"
         "Look for a dotted line under a word: on every page, such a word links to its definition here.  \n"

@@ -19,12 +19,6 @@ BUTTONS = 48
 LISTED = 24
 _ASKED_OF = "_asked_of"
 
-STYLE = """
-.st-key-heads-ask [data-testid="stButtonGroup"] button { min-height: 1.6rem; padding: 0 0.45rem; }
-.st-key-heads-ask [data-testid="stButtonGroup"] > div { gap: 0.2rem; }
-.st-key-heads-ask [data-testid="stButtonGroup"] p { font-size: 0.85rem; }
-"""
-
 
 def strip(view: View) -> None:
     """The words of the text; a click on one asks for it."""

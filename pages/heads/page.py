@@ -14,7 +14,6 @@ from pages.core.url_state import state
 from pages.heads import answer, ask, grid, options, padding, pins, prefetch, summary
 from pages.heads.export import export_head
 from pages.heads.head_maps import single
-from pages.heads.layout import STYLE
 from pages.heads.lines import draw_lines
 from pages.heads.map import draw_map
 from pages.heads.params import VIEWS, Params
@@ -22,7 +21,6 @@ from pages.heads.text import draw_text
 
 view = current_view()
 
-st.html(f"<style>{STYLE}{ask.STYLE}</style>")
 with st.container(key="heads-page"), st.container(key="heads-body"):
     grid_side = st.container(key="heads-grid")
     head_side = st.container(key="heads-head")

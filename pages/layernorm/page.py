@@ -24,8 +24,6 @@ LOOK_FOR = {
     "one": "Look at the components far from the mean: they raise the standard deviation that divides all of them.",
     "others": "Look for bars far above the dotted line, and compare what three norms do to the same vectors.",
 }
-#: Fixed height: another token or a late formula script must not move the page below.
-STYLE = ".st-key-norm-derivation { min-height: 39rem; }"
 
 view = current_view()
 trace, config = view.trace, view.loaded.config
@@ -33,7 +31,6 @@ statistics = view.derived("norm statistics", norms.statistics)
 
 
 def main() -> None:
-    st.html(f"<style>{STYLE}</style>")
     heading()
     opening = st.container()
     part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")

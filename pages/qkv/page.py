@@ -29,19 +29,12 @@ VECTORS: dict[str, tuple[str, str, Param[int | None]]] = {
     "v": ("Values", "the weights average the values", ViewParams.j),
 }
 
-#: Fixed heights: another pair or a late formula script must not move the page below.
-STYLE = """
-.st-key-pair-sentence { min-height: 6.5rem; }
-.st-key-derivation { min-height: 51rem; }
-@media (max-width: 640px) { .st-key-pair-sentence { min-height: 12rem; } }
-"""
 
 view = current_view()
 trace, config, labels = view.trace, view.loaded.config, view.trace.labels
 
 
 def main() -> None:
-    st.html(f"<style>{STYLE}</style>")
     heading()
     opening(
         f"In **L{view.layer} H{view.head}**, each token has three vectors of {config.d_head} numbers: a "

@@ -171,7 +171,7 @@ def limits() -> None:
             f"It has room for all texts, up to {WIDTH} numbers each.",
         ),
     )
-    part.markdown("\n".join(["| | at most | why |", "|:--|--:|:--|", *(f"| {' | '.join(row)} |" for row in rows)]))
+    part.markdown("\n".join(["| what | at most | why |", "|:--|--:|:--|", *(f"| {' | '.join(row)} |" for row in rows)]))
     part.markdown(
         "Texts and vectors are in the server's memory, for your session alone. They are never written to a disk, "
         "and are gone when you close the page. On a shared server the limits are lower."

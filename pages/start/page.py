@@ -10,21 +10,10 @@ from pages.core.url_state import state
 from pages.core.view import EXAMPLES, ViewParams
 from pages.start import picture, ways
 
-#: The picture's place keeps its height while the model is loaded.
-STYLE = """
-.st-key-start-picture { min-height: 26rem; }
-.st-key-start-ways { gap: 0.6rem; }
-.st-key-start-ways .stVerticalBlock { gap: 0.4rem; }
-.st-key-start-ways h2 { font-size: 1.05rem; padding: 0 0 0.25rem; }
-.st-key-start-ways .stElementContainer:has(h2) { min-height: 1.6rem; flex: none; }
-.st-key-start-ways [data-testid="stPageLink-NavLink"] { padding: 0.1rem 0.25rem; min-height: 1.5rem; }
-.st-key-start-ways summary { padding: 0.2rem 0.6rem; min-height: 0; }
-"""
 _EXAMPLE = "start-example"
 
 
 def main() -> None:
-    st.html(f"<style>{STYLE}</style>")
     frame.heading()
     opening(
         "Type a sentence: a real encoder, all-MiniLM-L6-v2 with 6 layers of 12 heads, runs on it, and every number on "

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import Server, check_width, collect_complaints, open_page, settle
+from tests.conftest import Server, collect_complaints, open_page, settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -147,19 +147,6 @@ def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
     page.go_back()
     wait_for_query(page, "text", "first words")
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("first words")
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)], ids=["projector", "phone"])
-def test_nothing_is_wider_than_the_screen(visit: Callable[..., Page], width: int, height: int, dark: bool) -> None:
-    page = visit("/heads", width=width, height=height, dark=dark)
-    page.locator(MAP).first.wait_for()
-    check_width(page)
-    for selector in (GRID, MAP):
-        box = page.locator(selector).first.bounding_box()
-        assert box is not None
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
 
 
 #: Names of pages in addresses up to 0.1 -> their titles now.

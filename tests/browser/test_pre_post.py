@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import check_width, open_page, settle
+from tests.conftest import open_page, settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -114,21 +114,3 @@ def test_a_switch_of_the_placement_fades_the_old_map(visit: Callable[..., Page],
     assert page.evaluate("() => window.fades") == fades
     page.locator('[data-testid="stImage"] img').first.wait_for()
     assert all(page.evaluate("() => [...document.querySelectorAll('.stMain img')].map((one) => one.naturalWidth > 0)"))
-
-
-PAGES = (
-    "/pre_post?model=twin-pre",
-    "/pre_post?model=twin-pre&sides=stream",
-    "/training",
-    "/masked_words?model=twin-pre&text=a+[MASK]",
-    "/gradients?grad_width=32&grad_depths=2,4&grad_seeds=1",
-)
-
-
-@pytest.mark.parametrize("path", PAGES)
-@pytest.mark.parametrize("screen", [(1280, 720, False), (390, 844, True)], ids=["projector", "phone"])
-def test_everything_fits(visit: Callable[..., Page], path: str, screen: tuple[int, int, bool]) -> None:
-    width, height, dark = screen
-    page = visit(path, width=width, height=height, dark=dark)
-    page.get_by_role("heading", level=2).first.wait_for(timeout=PATIENCE)
-    check_width(page)

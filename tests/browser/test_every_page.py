@@ -1,0 +1,122 @@
+"""Every page in Chromium, on a projector and on a phone in the dark: nothing is cut, axe-core finds no violation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from benchmarks.serving import addresses
+from encoder.explain import STEPS
+from tests.conftest import settle, wait_until_none
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+SENTENCE = "text=Antidisestablishmentarianism+was+too+much+for+the+animal."
+#: Parts of pages that another address opens.
+PARTS = [
+    *(f"/forward_pass?step={step.key}&i=3&j=2&text=The+cat+sat+on+the+mat" for step in STEPS[1:]),
+    "/architecture?says=parameters&layer=2",
+    "/architecture?show=cost",
+    "/pre_post?model=twin-pre&sides=stream",
+    "/qkv?layer=3&head=7&i=2&j=5&" + SENTENCE,
+    "/layernorm?at=layers.0.ffn_norm&i=0&norm_part=one&" + SENTENCE,
+    "/positions?model=scratch&positions=rotary&i=2&j=5&" + SENTENCE,
+    "/positions?model=scratch&positions=sinusoidal&" + SENTENCE,
+]
+
+#: Everything to read: prose, captions, headings, tables in the text, formulas.
+TEXTS = ", ".join(
+    f".stMain {selector}"
+    for selector in (
+        '[data-testid="stMarkdownContainer"]',
+        '[data-testid="stHeading"]',
+        '[data-testid="stCaptionContainer"]',
+        "table",
+        ".katex-display",
+        ".katex-display > .katex > .katex-html",
+    )
+)
+#: Elements that are wider than their container, and formulas that their own box cuts. What only a screen reader shows
+#: is one pixel wide.
+CUT = """selector => {
+  const wide = [...document.querySelectorAll(selector)]
+    .filter(one => getComputedStyle(one).display !== "inline" && one.clientWidth > 1)
+    .filter(one => one.scrollWidth > one.clientWidth)
+    .map(one => `${one.textContent.slice(0, 60)}: ${one.scrollWidth} > ${one.clientWidth}`);
+  const cut = [...document.querySelectorAll(".stMain .katex-display")].filter(formula => {
+    const box = formula.getBoundingClientRect(), base = formula.querySelector(".base").getBoundingClientRect();
+    return formula.scrollHeight > formula.clientHeight || base.top < box.top + 3 || base.bottom > box.bottom - 3;
+  }).map(formula => `${formula.textContent.slice(0, 60)}: cut above or below`);
+  const errors = [...document.querySelectorAll(".katex-error")].map(one => `${one.textContent}: no formula`);
+  const main = document.querySelector(".stMain");
+  const page = main.scrollWidth > innerWidth ? [`the page: ${main.scrollWidth} > ${innerWidth}`] : [];
+  return [...wide, ...cut, ...errors, ...page];
+}"""
+#: Whether all formulas are typeset and all plots drawn at the current width.
+DRAWN = """() => {
+  const rows = [...document.querySelectorAll('.stMain [data-testid="stMarkdownContainer"]')];
+  return document.fonts.status === "loaded" && !rows.some(row => /\\$\\$|\\\\begin/.test(row.innerText ?? ""))
+    && [...document.querySelectorAll(".stMain .js-plotly-plot")].every(plot => plot.querySelector(".main-svg"));
+}"""
+#: [height of the formulas, height reserved for them] of every derivation, in pixels: other numbers must not move the
+#: page below.
+KEPT = """() => [...document.querySelectorAll('[class*="derivation"]')].map(room => {
+  const [first, last] = [room.firstElementChild, room.lastElementChild].map(one => one.getBoundingClientRect());
+  return [last.bottom - first.top, parseFloat(getComputedStyle(room).minHeight)];
+})"""
+
+#: All of axe's rules but those of WCAG's level AAA, whose contrast of 7 no theme of Streamlit has.
+ALL = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice", "experimental"]
+#: (rule, part of the element) of Streamlit's own markup that cannot be changed from here, and does no harm.
+EXCEPT = {
+    # Code gets the keyboard's focus so that its long lines can be scrolled: another rule demands just that.
+    ("focus-order-semantics", 'data-testid="stCode"'),
+}
+#: Opens the closed parts, which are drawn when they open.
+OPEN_ALL = """() => [...document.querySelectorAll(".stMain details:not([open]) > summary")]
+  .forEach((summary) => summary.click())"""
+#: What still changes its look: half a colour has half a contrast.
+IN_TRANSITION = """() => document.getAnimations().filter((one) => one instanceof CSSTransition)
+  .map((one) => one.transitionProperty)"""
+
+
+def cut(page: Page) -> None:
+    """Wait until nothing is cut."""
+    settle(page)
+    page.wait_for_function(DRAWN)
+    wait_until_none(page, CUT, TEXTS)
+
+
+def violations(page: Page, rules: dict[str, Any]) -> list[str]:
+    """What axe finds on a page: rule, element, and the first message about it."""
+    wait_until_none(page, IN_TRANSITION)
+    found = Axe().run(page, options={"runOnly": rules, "resultTypes": ["violations"]}).response["violations"]
+    return [
+        f"{rule['id']}: {node['html'][:200]}\n    {node['target']}\n    {node['failureSummary']}"
+        for rule in found
+        for node in rule["nodes"]
+        if not any(rule["id"] == name and part in node["html"] for name, part in EXCEPT)
+    ]
+
+
+@pytest.mark.parametrize("path", [*addresses().values(), *PARTS])
+def test_it_fits_and_everybody_can_read_it(visit: Callable[..., Page], path: str) -> None:
+    page = visit(path, width=1280, height=720)
+    page.locator(".stMain h1").wait_for()
+    cut(page)
+    assert all(needed <= kept for needed, kept in page.evaluate(KEPT))
+    page.evaluate(OPEN_ALL)
+    settle(page)
+    found = violations(page, {"type": "tag", "values": ALL})
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function("getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
+    cut(page)
+    found += violations(page, {"type": "rule", "values": ["color-contrast"]})
+    assert not found, "\n".join(found)
