@@ -21,7 +21,8 @@ def bar(text: str, pair: str | None) -> None:
     shown = text.strip() or "No text yet"
     shown = shown[:200] + (f" ⏐ {pair.strip()[:100]}" if pair else "")
     line = f'<span dir="auto">{html.escape(shown)}</span><button type="button">Change</button>'
-    st.html(f'<div class="enc-bar">{line}</div><script>{SCRIPT}</script>', unsafe_allow_javascript=True)
+    with st.container(key="mobile-bar"):
+        st.html(f'<div class="enc-bar">{line}</div><script>{SCRIPT}</script>', unsafe_allow_javascript=True)
 
 
 def script() -> None:

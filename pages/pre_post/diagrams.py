@@ -26,7 +26,9 @@ def diagrams(n_layers: int) -> None:
     """Both placements side by side. n_layers: of the two encoders."""
     theme = "dark" if st.context.theme.type == "dark" else "light"
     ink, ground = (st.get_option(f"theme.{theme}.{name}") for name in ("textColor", "backgroundColor"))
-    for column, (placement, draw) in zip(st.columns(2, gap="medium"), DRAW.items(), strict=True):
+    with st.container(key="norm-diagrams"):
+        columns = st.columns(2, gap="medium")
+    for column, (placement, draw) in zip(columns, DRAW.items(), strict=True):
         with column:
             said = f"{PLACEMENT_NAMES[placement]}: {FORMULAS[placement]}. {ORDER[placement]}"
             st.image(svg(draw(n_layers), ink).replace(GROUND, ground), width="stretch", alt=said)

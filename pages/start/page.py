@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.core import frame, links, sidebar
 from pages.core.glossary import opening
+from pages.core.lazy import expander
 from pages.core.url_state import state
 from pages.core.view import EXAMPLES, ViewParams
 from pages.start import picture, ways
@@ -66,10 +67,13 @@ def teachers() -> None:
             with st.expander(lesson.question):
                 links.link(lesson.way.folder, lesson.way.label, values=lesson.way.values)
                 st.markdown(f"**Expected observation.** {lesson.observation}\n\n**Answer.** {lesson.answer}")
-        with st.expander("Serve a class"):
-            st.markdown("One machine serves all: start the app with this line and give out the address that it prints.")
-            st.code(ways.CLASSROOM, language="bash", wrap_lines=True)
-            st.markdown("A link holds a whole view. Nobody sees what others type.")
+        part = expander("Serve a class", "start-class")
+        if part is not None:
+            part.markdown(
+                "One machine serves all: start the app with this line and give out the address that it prints."
+            )
+            part.code(ways.CLASSROOM, language="bash", wrap_lines=True)
+            part.markdown("A link holds a whole view. Nobody sees what others type.")
 
 
 def researchers() -> None:
@@ -77,12 +81,13 @@ def researchers() -> None:
         st.header("I research", anchor=False)
         for way in ways.RESEARCH:
             links.link(way.folder, way.label, values=way.values)
-        with st.expander("Long texts, export, Python"):
-            st.markdown(
+        part = expander("Long texts, export, Python", "start-python")
+        if part is not None:
+            part.markdown(
                 "A text of any length: paste it. A longer text than the model takes is read in sliding windows. "
                 "“Export and share”, at the end of each page, has CSV, Parquet, a report and these lines:"
             )
-            st.code(ways.PYTHON, language="python", wrap_lines=True)
+            part.code(ways.PYTHON, language="python", wrap_lines=True)
 
 
 main()
