@@ -6,6 +6,7 @@ All imports count: those inside functions and those for type checkers, too.
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import re
 import subprocess
@@ -61,10 +62,12 @@ def each(paths: list[Path]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("path", [pytest.param(path, id=path.as_posix()) for path in paths])
 
 
+@functools.cache
 def tree(path: Path) -> ast.Module:
     return ast.parse((ROOT / path).read_text(encoding="utf-8"), filename=str(path))
 
 
+@functools.cache
 def imports(path: Path) -> set[str]:
     """What the file imports, anywhere in it."""
     return imported(tree(path), path.parent.parts)
