@@ -9,7 +9,7 @@ from encoder.measure import ranking
 from encoder.measure import rollout as measure
 from encoder.measure.ranking import Weights
 from pages.components import plot
-from pages.core import answer, formulas, sidebar, token_names, token_rows
+from pages.core import answer, formulas, map_window, sidebar, token_names, token_rows
 from pages.core.url_state import controlled
 from pages.core.view import MapParams, View, ViewParams, state
 
@@ -73,6 +73,7 @@ def _map(view: View) -> go.Figure:
             height=300,
             fill=True,
             selected=(view.i, view.j),
+            zoom=map_window.zoom_of(trace.labels[part], trace.labels),
             on_event=sidebar.select_from,
         )
     with right:

@@ -36,6 +36,7 @@ def _map(view: View) -> None:
             alt=f"Attention map of layer {view.layer}, head {view.head}.",
             height=380,
             selected=(view.i, view.j),
+            zoom=map_window.zoom_of(trace.labels, trace.labels),
             on_event=sidebar.select_from,
         )
 

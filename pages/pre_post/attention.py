@@ -10,8 +10,9 @@ from encoder.figures.difference import attention_difference
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
 from encoder.measure import stream
 from pages.components import GridEvent, head_grid, plot
-from pages.core import answer, gestures, sidebar, token_names
+from pages.core import answer, gestures, map_window, sidebar, token_names
 from pages.core.norm_pair import PLACEMENTS, PairTraces
+from pages.core.params import Param, ZoomWindow
 from pages.core.view import View, state
 from pages.pre_post.export import export_placements
 from pages.pre_post.params import Params
@@ -80,7 +81,9 @@ def one_head(view: View, traces: PairTraces, moved: float) -> None:
             return
         large, beside = st.columns([3, 2], gap="medium")
         with large:
-            one_map(view, traces, found, shown, key="map-switched")
+            labels = traces.trace(shown).labels
+            zoom = map_window.zoom_of(labels, labels) if found.block == 1 else None
+            one_map(view, traces, found, shown, key="map-switched", zoom=zoom)
         with beside:
             difference_map(view, traces, found)
 
@@ -116,7 +119,15 @@ def side_by_side(view: View, traces: PairTraces, found: stream.MapDifference) ->
         difference_map(view, traces, found)
 
 
-def one_map(view: View, traces: PairTraces, found: stream.MapDifference, placement: str, *, key: str) -> None:
+def one_map(
+    view: View,
+    traces: PairTraces,
+    found: stream.MapDifference,
+    placement: str,
+    *,
+    key: str,
+    zoom: Param[ZoomWindow | None] | None = None,
+) -> None:
     """The selected head in one placement, with the weight of the selected pair below it."""
     labels = traces.trace(placement).labels
     name(placement)
@@ -125,7 +136,7 @@ def one_map(view: View, traces: PairTraces, found: stream.MapDifference, placeme
         figures.attention_heatmap(
             weights, labels, colours=view.colours, selected=(view.i, view.j), block=found.block
         ),
-        key=key, height=400, fade=placement, on_event=lambda event: sidebar.select_from(event, found.block),
+        key=key, height=400, fade=placement, zoom=zoom, on_event=lambda event: sidebar.select_from(event, found.block),
         alt=f"Attention map of L{view.layer} H{view.head} in {PLACEMENT_NAMES[placement]}.",
     )  # fmt: skip
     row, column = pair(view, found)
