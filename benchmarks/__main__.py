@@ -17,7 +17,7 @@ from benchmarks.memory import ROOT
 from benchmarks.report import Figure
 from encoder.cli import malloc_settings
 
-PARTS = ("engine", "similarity", "browser", "load")
+PARTS = ("engine", "similarity", "search", "browser", "load")
 MINILM_LENGTHS, ROTARY_LENGTHS = (16, 64, 128, 256, 512), (2048, 8192)
 QUICK_LENGTHS, QUICK_LONG = (16, 64, 128), (2048,)
 
@@ -64,6 +64,11 @@ def part(name: str, options: argparse.Namespace) -> Iterator[Figure]:
 
         tokens, rounds = (12, 2) if options.quick else (24, 3)
         return similarity.run(tokens=tokens, rounds=rounds, clock=options.clock)
+    if name == "search":
+        from benchmarks import search
+
+        texts, rounds = (200, 3) if options.quick else (2_000, 5)
+        return search.run(texts=texts, rounds=rounds, clock=options.clock)
     if name == "browser":
         from benchmarks import browser
 
@@ -83,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--long", nargs="*", type=_length(8192), help="T for the random rotary encoder, up to 8192")
     found.add_argument(
         "--clock", choices=("wall", "cpu"), default="wall",
-        help="for engine and similarity: wall time, or on a shared machine the time of its threads",
+        help="for engine, similarity and search: wall time, or on a shared machine the time of its threads",
     )  # fmt: skip
     found.add_argument("--json", type=Path, default=report.RESULTS / "latest.json", metavar="FILE")
     return found

@@ -14,7 +14,7 @@ import torch
 
 import encoder
 from benchmarks import __main__ as command
-from benchmarks import browser, engine, load, memory, report, rivals, similarity, subjects, timing
+from benchmarks import browser, engine, load, memory, report, rivals, search, similarity, subjects, timing
 from benchmarks.protocol import Run, Template
 from benchmarks.report import Figure
 from tests.conftest import ROOT
@@ -217,3 +217,11 @@ def test_a_length_that_no_model_takes_is_wrong_usage(capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit, match="2"):
         command.main(["--lengths", "9000"])
     assert "8 to 512" in capsys.readouterr().err
+
+
+def test_both_sides_of_the_search_part_give_the_same_vectors():
+    from encoder.search import embed
+
+    texts = ["A kitten sleeps in a basket.", "Rain", "The orchestra tuned their instruments before the concert."]
+    theirs = search.reference().encode(texts)
+    np.testing.assert_allclose(embed(encoder.load("minilm", device="cpu"), texts).vectors, theirs, atol=1e-5)

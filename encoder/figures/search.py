@@ -9,6 +9,9 @@ from encoder.figures import colours as colour
 from encoder.figures.axes import margin, neutral_layout, plain_axis, shown_label
 from encoder.figures.traces import LEGEND
 
+#: From so many texts on, points are small and let others show through.
+CROWD = 300
+
 
 def text_plane(points: object, texts: Sequence[str], shares: Sequence[float], nearest: Sequence[int] = ()) -> go.Figure:
     """points [N, 2]; texts [N]; shares [2]: of the variance along each axis; nearest: the texts that are found.
@@ -20,9 +23,10 @@ def text_plane(points: object, texts: Sequence[str], shares: Sequence[float], ne
         raise ValueError(f"points {list(at.shape)} for {len(texts)} texts: [N, 2] is needed.")
     found = np.zeros(len(at), dtype=bool)
     found[list(nearest)] = True
+    crowded = len(at) > CROWD
     figure = go.Figure(layout=neutral_layout(margin=margin(30), legend=LEGEND))
     for name, chosen, shade, size in (
-        ("other texts", ~found, colour.NEUTRAL, 7),
+        ("other texts", ~found, colour.faded(colour.NEUTRAL, 0.5) if crowded else colour.NEUTRAL, 4 if crowded else 7),
         ("nearest to the query", found, colour.EMPHASIS, 11),
     ):
         figure.add_scatter(

@@ -9,6 +9,7 @@ cross-encoder, and `index` is for large collections.
 """
 
 from encoder.search.collection import (
+    BATCH,
     Collection,
     embed,
     embed_gradually,
@@ -22,7 +23,7 @@ from encoder.search.reading import FORMATS, Limits, Reading, read_texts
 from encoder.search.rerank import TOP, Reranked, check_cross_encoder, iter_rerank, rerank
 
 __all__ = [
-    "FORMATS", "TOP", "WORTH_IT", "Collection", "Index", "Limits", "Reading", "Reranked", "check_cross_encoder",
-    "embed", "embed_gradually", "from_files", "is_installed", "iter_index", "iter_rerank", "nearest", "read_texts",
-    "rerank", "to_parquet", "to_safetensors",
+    "BATCH", "FORMATS", "TOP", "WORTH_IT", "Collection", "Index", "Limits", "Reading", "Reranked",
+    "check_cross_encoder", "embed", "embed_gradually", "from_files", "is_installed", "iter_index", "iter_rerank",
+    "nearest", "read_texts", "rerank", "to_parquet", "to_safetensors",
 ]  # fmt: skip

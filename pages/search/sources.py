@@ -162,7 +162,7 @@ def limits() -> None:
         return
     here = limits_here()
     rows = (
-        ("Texts", f"{here.texts:,}", "All vectors are in memory, and all texts on a map."),
+        ("Texts", f"{here.texts:,}", "All texts and vectors are in memory."),
         ("Characters of a text", f"{here.characters:,}", "A sentence vector has room for few sentences."),
         ("Bytes of a file of texts", f"{here.file_bytes:,}", "A file is read as a whole, in memory."),
         (
