@@ -192,6 +192,7 @@ def window_spans(key: ModelKey, text: str, pair: str | None = None) -> tuple[Win
         return WindowSpan(window.tokens, window.characters, window.slides, n_kept)
 
     def make() -> tuple[WindowSpan, ...]:
+        limits.of_text(text, pair)
         return tuple(span(window) for window in model(key).windows(text, pair, stride=_stride(key, text, pair)))
 
     return _STORE.get(name, make, lambda found: 500 * len(found))

@@ -1,0 +1,148 @@
+"""Turns and limits: a short computation never waits for a long one, and nobody takes the whole server."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import ExitStack
+
+import pytest
+
+import encoder
+from encoder.config import EncoderConfig
+from encoder.errors import EncoderError
+from encoder.pauses import pause, pausing
+from pages.core import foreground, limits, model_access
+from pages.core.turns import Turns
+from tests.pages.apps import sentences, visit
+
+LARGE = EncoderConfig(vocab_size=30_522, d_model=768, n_layers=24, n_heads=16, d_ffn=3072, max_positions=8192)
+
+
+def running(turns: Turns, *, long: bool, until: threading.Event) -> threading.Thread:
+    """A thread that takes a turn and keeps it until an event."""
+    began = threading.Event()
+
+    def work() -> None:
+        with turns.turn(long=long):
+            began.set()
+            until.wait(20)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.began = began  # type: ignore[attr-defined]
+    return thread
+
+
+def test_a_short_computation_never_waits_for_long_ones():
+    turns, end = Turns(), threading.Event()
+    long = [running(turns, long=True, until=end) for _ in range(3)]
+    deadline = time.monotonic() + 20
+    while not any(one.began.is_set() for one in long) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    began = time.monotonic()
+    with turns.turn():
+        assert time.monotonic() - began < 5
+    deadline = time.monotonic() + 20
+    while turns.n_long < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert turns.n_long == 3
+    assert sum(one.began.is_set() for one in long) == 1, "one long computation at a time"
+    end.set()
+    for one in long:
+        one.join(20)
+    assert turns.n_long == 0
+
+
+def test_a_turn_inside_a_turn_waits_for_nobody():
+    turns = Turns(at_once=1)
+    with turns.turn(long=True), turns.turn(), turns.turn(long=True):
+        assert turns.n_long == 1
+
+
+def test_an_error_gives_the_turn_back():
+    turns = Turns(at_once=1)
+    with pytest.raises(ZeroDivisionError), turns.turn(long=True):
+        _ = 1 // 0
+    with turns.turn(long=True):
+        pass
+
+
+def test_a_pass_pauses_after_each_layer_and_a_map_after_each_chunk():
+    model = encoder.load("twin-pre", device="cpu")
+    seen = []
+    with pausing(lambda: seen.append(1)):
+        trace = model.trace("the cat")
+        assert len(seen) == trace.config.n_layers
+        trace.thumbnails()
+    assert len(seen) == 2 * trace.config.n_layers
+    pause()
+    assert len(seen) == 2 * trace.config.n_layers, "outside, nobody is asked"
+
+
+def test_a_pass_can_be_ended_between_two_layers():
+    class Enough(BaseException):
+        pass
+
+    def end() -> None:
+        raise Enough
+
+    model = encoder.load("twin-pre", device="cpu")
+    with pytest.raises(Enough), pausing(end):
+        model.trace("the cat")
+    assert model.trace("the cat").finite
+
+
+def test_a_long_computation_gives_way_while_another_page_is_drawn():
+    turns = Turns()
+    with ExitStack() as pages:
+        pages.enter_context(foreground.drawing())  # its own
+        with turns.turn(long=True):
+            began = time.monotonic()
+            pause()
+            alone = time.monotonic() - began
+            pages.enter_context(foreground.drawing())
+            began = time.monotonic()
+            pause()
+            assert time.monotonic() - began > alone
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_estimates_are_near_what_is_measured():
+    model = encoder.load("twin-pre", device="cpu")
+    trace = model.trace("the cat sat " * 100)
+    kept = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in trace.values.values()}
+    estimated = limits.trace_bytes(model.config, trace.n_tokens, 4)
+    assert 0.7 * sum(kept.values()) < estimated < 2 * sum(kept.values())
+    assert limits.n_parameters(model.config) == pytest.approx(model.n_parameters, rel=0.02)
+
+
+def test_a_shared_server_refuses_what_would_starve_others(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(model_access, "for_one_person", lambda: False)
+    with pytest.raises(EncoderError, match="limit of this shared server"):
+        limits.of_model(LARGE, 4)
+    with pytest.raises(EncoderError, match="MB"):
+        limits.of_trace(LARGE, 2_600, 4, "cpu")
+    limits.of_trace(LARGE.replace(n_layers=2), 512, 4, "cpu")
+    monkeypatch.setenv(limits.WORK.variable, "10")
+    with pytest.raises(EncoderError, match="operations"):
+        limits.of_trace(LARGE.replace(n_layers=2), 512, 4, "cpu")
+    monkeypatch.setenv(limits.MODEL.variable, "100000")
+    limits.of_model(LARGE, 4)
+
+
+def test_ones_own_machine_does_what_its_memory_allows(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(model_access, "for_one_person", lambda: True)
+    monkeypatch.setattr(limits, "free_memory", lambda device: 2_000_000_000)
+    limits.of_model(LARGE, 4)
+    with pytest.raises(EncoderError, match="memory that is free"):
+        limits.of_trace(LARGE, 8_000, 4, "cpu")
+
+
+def test_the_page_says_what_to_do():
+    app = visit("heads", model="scratch", layers="24", heads="16", width="768", ffn="3072")
+    assert "fewer layers" in sentences(app)
+    assert not app.exception
+    assert "characters" in sentences(visit("heads", text="word " * 100_000))
