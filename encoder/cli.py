@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from encoder import __version__
 from encoder.app_location import find_app
+from encoder.doctor_command import add_doctor
 from encoder.lesson_command import add_lesson
 from encoder.similarity_command import add_similarity
 from encoder.trace_command import CommandError, add_trace
@@ -32,7 +33,8 @@ PORTS_TRIED = 100
 MODELS_ROOT = "ENCODERSCOPE_MODELS_ROOT"
 LESSONS_ROOT = "ENCODERSCOPE_LESSONS_ROOT"
 ROOMS = "ENCODERSCOPE_ROOMS"
-#: As in pages/core/guard.py.
+#: As in pages/core/log.py and pages/core/guard.py.
+LOG = "ENCODERSCOPE_LOG"
 HOSTS, FRAMES = "ENCODERSCOPE_HOSTS", "ENCODERSCOPE_FRAME_ANCESTORS"
 SHARED = "ENCODERSCOPE_SHARED"
 #: glibc keeps 128 MB of freed memory, and all blocks below 32 MB, for a process's next use. By default it returns a
@@ -88,6 +90,8 @@ def start_app(options: argparse.Namespace) -> int:
         environment[ROOMS] = options.rooms
     if not is_loopback(options.host):
         environment[SHARED] = "1"
+    if options.log is not None:
+        environment[LOG] = options.log
     if options.allow_host:
         environment[HOSTS] = ",".join(options.allow_host)
     if options.embed_in:
@@ -243,6 +247,11 @@ def _add_app(subparsers: Subparsers) -> None:
         help="where rooms of classes are kept: memory (the default, for one process), off, or redis://HOST:PORT/DB",
     )
     app.add_argument(
+        "--log",
+        choices=("plain", "json"),
+        help="the server's log: plain (the default; silent while all is well), or json, one object a line",
+    )
+    app.add_argument(
         "--allow-host",
         action="append",
         default=[],
@@ -273,7 +282,13 @@ def _port(text: str) -> int:
     return int(text)
 
 
-COMMANDS = {"app": _add_app, "trace": add_trace, "similarity": add_similarity, "lesson": add_lesson}
+COMMANDS = {
+    "app": _add_app,
+    "trace": add_trace,
+    "similarity": add_similarity,
+    "lesson": add_lesson,
+    "doctor": add_doctor,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

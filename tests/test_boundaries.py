@@ -36,7 +36,7 @@ ENGINE = [
     {"export"},
     {"trace_command"},
     {"app_location", "similarity_command"},
-    {"lesson_command"},
+    {"doctor_command", "lesson_command"},
     {"cli"},
 ]
 ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}

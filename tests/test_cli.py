@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -185,3 +186,36 @@ def test_a_signal_stops_the_server_quietly(number: signal.Signals, tmp_path: Pat
     assert "Traceback" not in text
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+def test_the_doctor_finds_what_is_missing(tmp_path: Path, capsys):
+    (tmp_path / "broken").mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code = cli.main(["doctor", "--json", "--port", str(port), "--models-root", str(tmp_path)])
+    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
+    assert code == 1
+    assert found["broken"]["state"] == "missing"
+    assert found["port"]["state"] == "note"
+    assert found["twin-pre"]["state"] == found["torch"]["state"] == found["app"]["state"] == "ok"
+
+
+def test_the_log_as_lines_of_json(monkeypatch: pytest.MonkeyPatch):
+    import logging
+
+    from pages.core import log
+
+    record = logging.LogRecord("x", logging.WARNING, "f", 1, "a %s\nb", ("line",), None)
+    record.fields = {"seconds": 2.5}
+    line = log.JsonLines().format(record)
+    assert "\n" not in line
+    assert json.loads(line) | {"time": ""} == {
+        "time": "", "level": "warning", "logger": "x", "message": "a line\nb", "seconds": 2.5,
+    }  # fmt: skip
+    said: list[str] = []
+    monkeypatch.setattr(logging.getLogger("encoderscope"), "info", lambda *_, **__: said.append("said"))
+    log.event("model loaded", seconds=1.0)
+    assert not said
+    monkeypatch.setenv(log.LOG, "json")
+    log.event("model loaded", seconds=1.0)
+    assert said

@@ -10,6 +10,7 @@ import dataclasses
 import gc
 import os
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +25,7 @@ from encoder.edits import Edit
 from encoder.text import TextWindow
 from encoder.tokenizer import Tokenizer
 from encoder.trace import Trace
-from pages.core import limits, model_access
+from pages.core import limits, log, model_access
 from pages.core.byte_cache import ByteCache
 from pages.core.markdown import screen_name
 from pages.core.sizes import model_bytes, trace_bytes, value_bytes
@@ -88,6 +89,7 @@ def _model_keys(name: Hashable) -> Iterator[ModelKey]:
 
 
 def _loaded(key: ModelKey) -> encoder.TextEncoder:
+    began = time.monotonic()
     if key.norm != "trained":
         return model(dataclasses.replace(key, norm="trained")).with_norm_placement(key.norm)
     if key.scratch is not None:
@@ -100,6 +102,7 @@ def _loaded(key: ModelKey) -> encoder.TextEncoder:
     else:
         with _BUILDING:
             made = _of_source(key)
+    log.event("model loaded", model=made.name, megabytes=model_bytes(made) // 10**6, seconds=time.monotonic() - began)
     # Streamlit collects garbage after each run; frozen objects are not searched again.
     gc.collect()
     gc.freeze()

@@ -43,6 +43,7 @@ from streamlit.web.server.starlette import starlette_app, starlette_websocket  #
 
 with contextlib.suppress(StreamlitAPIException):  # no page is no navigation, which does not matter here
     st.navigation([])
+ROOT = Path(__file__).resolve().parents[2]
 _streamlit_middleware = starlette_app.create_streamlit_middleware
 
 
@@ -53,7 +54,7 @@ def _middleware() -> list[Any]:
     """
     from starlette.middleware import Middleware
 
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as Streamlit does for each run of the app
+    sys.path.insert(0, str(ROOT))  # as Streamlit does for each run of the app
     from pages.core import first_paint, mobile_bar
     from pages.core.channel import Channel
     from pages.core.guard import Guard, Policy, inline_scripts
@@ -92,6 +93,10 @@ starlette_app.create_streamlit_middleware = _middleware
 starlette_websocket.is_url_from_allowed_origins = lambda url: True
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    from pages.core import log
+
+    log.begin()
     try:
         _leave(main(prog_name="streamlit"))
     except SystemExit as end:

@@ -16,7 +16,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from encoder.pauses import pausing
-from pages.core import foreground
+from pages.core import foreground, log
 
 #: Floating-point operations of a long computation: about a second of two cores.
 LONG_FLOPS = 100_000_000_000
@@ -25,6 +25,8 @@ AT_ONCE, LONG_AT_ONCE = 2, 1
 #: it runs beside the others: slow, but never stuck.
 GIVE_WAY, PATIENCE = 0.25, 120.0
 _STEP = 0.02
+#: Seconds of a computation, its queue included, that the log names.
+SLOW = 2.0
 
 
 class Turns:
@@ -52,7 +54,9 @@ class Turns:
         if getattr(self._mine, "has", False):
             yield
             return
+        came = time.monotonic()
         self._begin(long)
+        began = time.monotonic()
         self._mine.has = True
         try:
             if long:
@@ -65,6 +69,8 @@ class Turns:
             with self._changed:
                 self._running[long] -= 1
                 self._changed.notify_all()
+            if (seconds := time.monotonic() - came) > SLOW:
+                log.event("slow computation", long=long, waited=began - came, seconds=seconds)
 
     def _begin(self, long: bool) -> None:
         place = object()
