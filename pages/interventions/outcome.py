@@ -9,6 +9,7 @@ from encoder.causal import Outcome
 from encoder.trace import Trace
 from pages.core import prediction
 from pages.core.formulas import number
+from pages.core.markdown import plain
 from pages.core.outcomes import unit
 from pages.core.view import View
 
@@ -22,4 +23,4 @@ def show(view: View, edited: Trace | None, outcome: Outcome) -> None:
             st.metric("After", number(after[0]), width="content")
             st.metric("Difference", number(after[0] - before), width="content")
     prediction.draw(view, edited)
-    st.caption(f"{unit(outcome)}." if after else f"{unit(outcome)}. Add an edit to see what it changes.")
+    st.caption(f"{plain(unit(outcome))}." if after else f"{plain(unit(outcome))}. Add an edit to see what it changes.")

@@ -13,7 +13,7 @@ from encoder.probe import Task
 from pages.core import opened_head, prediction
 from pages.core.export import file_name
 from pages.core.lazy import expander
-from pages.core.markdown import say_error
+from pages.core.markdown import plain, say_error
 from pages.core.view import View
 from pages.probes import work
 from pages.probes.params import VIEWS
@@ -51,6 +51,8 @@ def opened(view: View) -> None:
     model = opened_head.model_of(view)
     if model.classifier is not None:
         st.header("Your sentence, classified", anchor=False)
+        if opened_head.name():
+            st.caption(f"Head: {plain(opened_head.name())}")
         prediction.draw(view)
         if opened_head.name():
             st.button("Close this head", icon=":material/close:", key="probes:close", on_click=opened_head.drop)

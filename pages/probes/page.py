@@ -17,7 +17,7 @@ from pages.core.formulas import number
 from pages.core.frame import current_view, heading
 from pages.core.lazy import expander
 from pages.core.links import next_page
-from pages.core.markdown import say_error
+from pages.core.markdown import plain, say_error
 from pages.core.view import View, state
 from pages.probes import controls, head, work
 from pages.probes.params import VIEWS, Params
@@ -97,8 +97,8 @@ LIMITS = """
 - Selectivity is accuracy minus control accuracy. A high accuracy with a low selectivity may be memory of words.
 - For a task whose label belongs to a whole text, the control label depends on the text's first word.
 - The interval treats texts as independent and the folds as fixed. Small differences between layers mean little.
-- The twins were trained on WordNet's text, without these labels. MiniLM was not trained on them either, as far as its
-  authors' list of training data says.
+- The twins were trained on WordNet's text, without these labels. The list of MiniLM's training
+  data does not name WordNet.
 - All probes have the same penalty (L2). Another one moves all curves.
 """
 
@@ -145,7 +145,7 @@ def _answer(task: Task, name: tuple[Subject, str], found: Curve, layer: int) -> 
     recall = {label: float(score.right[targets == place].mean()) for place, label in enumerate(score.classes)}
     order = sorted(recall, key=lambda label: -recall[label])
     ends = order if len(order) <= 6 else [*order[:3], *order[-3:]]
-    shown = [f"{label} {recall[label]:.0%}" for label in ends]
+    shown = [f"{plain(label)} {recall[label]:.0%}" for label in ends]
     if len(order) > 6:
         shown.insert(3, "…")
     answer.draw(

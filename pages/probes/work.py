@@ -20,7 +20,7 @@ _KEPT = "probes:kept"
 #: Up to so many texts, one model is probed without being asked.
 AT_ONCE = 700
 #: Results that a session keeps, and among them the vectors of texts, which are large.
-MOST_KEPT, MOST_FEATURES = 24, 2
+MOST_KEPT, MOST_FEATURES = 24, 1
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _features(
     found = kept((key, name))
     if found is None:
         found = yield from _told(probe.iter_extract(model, task), lambda share: said(0.3 * share, "reads the texts"))
-        keep((key, name), found)
+        keep((key, name), found, shared=is_bundled(task))
     return found
 
 

@@ -12,7 +12,7 @@ from encoder.search import Collection
 from pages.core import cache, links, long_work, model_access
 from pages.core.formulas import number
 from pages.core.lazy import expander
-from pages.core.markdown import plain
+from pages.core.markdown import plain, say_error
 from pages.core.view import View, ViewParams, state
 from pages.search.params import Params
 
@@ -40,7 +40,7 @@ def draw(view: View, found: Collection, query: str, hits: list[tuple[int, float]
         try:
             _table(view, found, query, hits, name)
         except EncoderError as error:
-            st.error(plain(str(error)), icon=":material/error:")
+            say_error(error)
 
 
 def _table(view: View, found: Collection, query: str, hits: list[tuple[int, float]], name: str) -> None:

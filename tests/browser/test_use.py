@@ -47,3 +47,26 @@ def test_a_cell_is_clicked_and_long_work_is_cancelled(visit: Callable[..., Page]
             break
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     settle(page)
+
+
+def test_a_file_is_probed_and_a_point_is_clicked(visit: Callable[..., Page]) -> None:
+    page = visit("/probes?probe_task=file&probe_views=mean", width=390, height=844, dark=True)
+    rows = [
+        "text,label",
+        "no label",
+        *(f"a film that is {word} {n},{word}" for n in range(12) for word in ("good", "bad")),
+    ]
+    content = {"name": "films.csv", "mimeType": "text/csv", "buffer": "\n".join(rows).encode()}
+    page.locator('input[type="file"]').first.set_input_files(content)
+    expect(page.get_by_text("Left out: 1.")).to_be_visible()
+    expect(page.get_by_text("Texts: 24. Classes: 2.")).to_be_visible()
+    point = page.locator(".scatterlayer .trace").first.locator("path.point").nth(2)
+    point.scroll_into_view_if_needed()
+    settle(page)
+    box = point.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    wait_for_query(page, "probe_layer", "2")
+    expect(page.get_by_text(re.compile("^Selected: Mean, before L2"))).to_be_visible()
+    check_width(page)
+    settle(page)
