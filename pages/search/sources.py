@@ -11,7 +11,7 @@ import streamlit as st
 from encoder import probe, search
 from encoder.errors import EncoderError
 from encoder.search import Collection, Index, Limits
-from pages.core import cache, long_work, model_access, uploads
+from pages.core import cache, long_work, model_access
 from pages.core.lazy import expander
 from pages.core.markdown import plain
 from pages.core.turns import TURNS
@@ -32,7 +32,7 @@ def limits_here() -> Limits:
 
 def vector_bytes() -> int:
     """The limit of a file of vectors."""
-    return min(limits_here().texts * WIDTH * 4 + HEADER, uploads.OF_SESSION)
+    return min(limits_here().texts * WIDTH * 4 + HEADER, st.get_option("server.maxUploadSize") * 10**6)
 
 
 #: Up to so many texts are embedded without being asked.
@@ -168,7 +168,7 @@ def limits() -> None:
         (
             "Bytes of a file of vectors",
             f"{vector_bytes():,}",
-            "A session keeps so many bytes of files.",
+            "The server takes no larger file.",
         ),
     )
     part.markdown("\n".join(["| what | at most | why |", "|:--|--:|:--|", *(f"| {' | '.join(row)} |" for row in rows)]))
