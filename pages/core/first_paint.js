@@ -1,17 +1,21 @@
-// Shows the page when it has its heading, the names of the pages and the widgets that are being loaded: until then it
-// would move. At the latest after three seconds.
+// Shows the page when it has its heading, the names of the pages, and no widget or formula that is still being loaded:
+// until then it would move. At the latest after three seconds.
 const LATEST_MS = 3000;
 const started = performance.now();
 const root = document.documentElement;
-// Before its first run the state is "notRunning", too.
-const isDone = () =>
-  document.querySelector('[data-test-script-state="notRunning"] .stMain [data-testid="stElementContainer"]');
-const isPlaced = () =>
-  document.querySelector(".stMain h1") && document.querySelector(".enc-pages") &&
-  !document.querySelector('[data-testid="stSkeleton"], [data-testid="stAppSkeleton"]');
+const has = (selector) => document.querySelector(selector) !== null;
+
+function isPlaced() {
+  if (has('[data-testid="stSkeleton"], [data-testid="stAppSkeleton"]')) return false;
+  // A formula is text between $$ until the script that sets it arrives.
+  if (document.querySelector(".stMain")?.textContent.includes("$$")) return false;
+  // A page that failed has no heading. Before the first run the state is "notRunning", too.
+  const hasEnded = has('[data-test-script-state="notRunning"] .stMain [data-testid="stElementContainer"]');
+  return hasEnded || (has(".stMain h1") && has(".enc-pages"));
+}
 
 function check() {
-  if (!isPlaced() && !isDone() && performance.now() - started < LATEST_MS) return;
+  if (!isPlaced() && performance.now() - started < LATEST_MS) return;
   delete root.dataset.unplaced;
   watch.disconnect();
 }
