@@ -2,7 +2,7 @@
 
 Every function has a generator beside it ("iter_...") that yields `Progress` after each chunk of runs. An effect is the
 edited outcome minus the unedited one. It holds for this text and this outcome; effects of several heads do not add up,
-since later layers can compensate (McGrath et al. 2023).
+since later layers can compensate (McGrath et al. 2023 measure this in a decoder).
 
 Shapes: L layers, H heads, T tokens.
 """
@@ -143,7 +143,8 @@ def patch(
 
     [L, T]: "residual", the residual stream that enters layer l at token t; "attention_out", "ffn_out": what the
     sublayer adds there. [L, H]: "head", z of the head at all tokens. Raises EncoderError for texts of other lengths.
-    Source: Meng et al. 2022 ("causal tracing"); Heimersheim and Nanda 2024 on what it does and does not show.
+    Meng et al. 2022 ("causal tracing") corrupt the text with noise; here it is another text. Heimersheim and Nanda 2024
+    say what patching does and does not show.
     """
     return _last(iter_patch(model, clean, corrupted, outcome, where))
 
@@ -179,8 +180,8 @@ def knock_out(
 ) -> Tensor:
     """[L, T]: the effect of hiding token t from one query, for all heads of `window` layers around layer l.
 
-    At the first and last layers the window is cut. Attention knockout, Geva et al. 2023; they study decoders, with
-    windows of 5 to 9 of 28 to 48 layers.
+    At the first and last layers the window is cut. Attention knockout, Geva et al. 2023, who study decoders of many more
+    layers.
     """
     return _last(iter_knock_out(model, text, query, outcome, window))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 from playwright.sync_api import expect
@@ -20,7 +20,8 @@ pytestmark = pytest.mark.browser
 BANK = "She sat on the bank of the river and thought about her money in the bank."
 SCREENS = [(1366, 768), (1280, 720), (390, 844)]
 MAP = '.st-key-answer-area [aria-roledescription="heat map"] .nsewdrag'
-RANKED = re.compile(r"\(\d+(st|nd|rd|th) of \d+\)")
+ALIGNED = BANK.replace("river", "lake")
+RANKED = re.compile(r"\(\d+(st|nd|rd|th) of [\d,]+( in size)?\)")
 
 #: Remembers where the last click was, and how far the page was scrolled then.
 REMEMBER = """() => addEventListener("click", event => {
@@ -45,8 +46,12 @@ HIDDEN = """() => {
 
 @pytest.mark.parametrize(
     "path",
-    ["heads", "compare", "qkv", "beyond_weights", "beyond_weights?beyond=rollout", "head_types", "pre_post"],
-)
+    [
+        "heads", "compare", "qkv", "beyond_weights", "beyond_weights?beyond=rollout", "head_types", "pre_post",
+        f"patching?patch_with={quote(ALIGNED)}", "feed_forward",
+    ],
+    ids=lambda path: path.partition("=")[0],
+)  # fmt: skip
 def test_a_click_is_answered_in_the_window(visit: Callable[..., Page], path: str) -> None:
     path, _, more = path.partition("?")
     page = visit(f"/{path}?{urlencode({'text': BANK, 'layer': 2, 'head': 9})}&{more}")

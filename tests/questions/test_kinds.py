@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import encoder
+from encoder.edits import AblateHead
 from encoder.measure import norm_weighted
 from pages.core.cache import ModelKey
 from pages.core.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
@@ -186,6 +187,7 @@ def test_a_poll(look: Look) -> None:
         {"causal_weight": {"query": "it", "key": "animal"}},
         {"norm_weighted": {"query": "it", "key": "animal"}},
         "stream_growth",
+        "missed",
         {"softmax": {"scores": [2, 1], "at": 0}},
         {"norm_std": {"token": "it", "norm": "layers.1.ffn_norm", "side": "before"}},
         {"norm_mean": {"token": "it", "norm": "layers.1.ffn_norm", "side": "after"}},
@@ -208,7 +210,7 @@ def test_every_quantity_is_a_number(quantity: object, look: Look) -> None:
 
 def test_every_kind_and_quantity_is_tested() -> None:
     assert set(KINDS) == {"token", "head", "number", "order", "true or false", "draw", "sentence", "choice"}
-    assert len(QUANTITIES) == 21
+    assert len(QUANTITIES) == 22
 
 
 def test_quantities_against_the_trace(look: Look, trace: encoder.Trace) -> None:
@@ -223,6 +225,9 @@ def test_quantities_against_the_trace(look: Look, trace: encoder.Trace) -> None:
     causal = float(row[2] / row[: i + 1].sum())
     assert value({"causal_weight": {"query": "it", "key": "animal"}}) == pytest.approx(causal, abs=1e-6)
     assert value({"causal_weight": {"query": "it", "key": "tired"}}) == 0
+    off = look.loaded.trace(look.text, edits=[AblateHead(4, 9)])
+    vectors = [look.loaded.pool(one.output[None], one.mask[None])[0] for one in (trace, off)]
+    assert value("missed") == pytest.approx(1 - float(vectors[0] @ vectors[1]), abs=1e-5)
     shares = norm_weighted.norm_weighted_shares(trace, 4, 9)
     assert value({"norm_weighted": {"query": "it", "key": "animal"}}) == pytest.approx(float(shares[i, 2]), abs=1e-6)
     x = trace.norms["layers.1.ffn_norm"].input[i].double()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from encoder import causal
 from encoder.errors import EncoderError
 from encoder.explain import cost as costs
 from encoder.measure import heads, norm_weighted, norms, stream, tokens
@@ -181,6 +182,14 @@ def _head_measure(look: Look, name: str) -> float:
         raise QuestionError(f"No head measure “{name}”: choose {', '.join(known)}.")
     found = look.derived(("question", "head measures"), heads.head_measures)
     return float(found[name][look.layer, look.head])
+
+
+@_quantity(r"1 - \cos(s, s_{\mathrm{without\ the\ head}})", per_head=True)
+def _missed(look: Look) -> float:
+    effects = look.derived(
+        ("question", "effects"), lambda trace: causal.ablate_each_head(look.loaded, trace).cpu().numpy()
+    )
+    return -float(effects[look.layer, look.head])
 
 
 @_quantity()
