@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import streamlit as st
 
 from encoder import causal
 from encoder.causal import Outcome
 from encoder.edits import AblateHead
 from encoder.figures.effects import effect_map
 from pages.components import on_click, plot
-from pages.core import sidebar
+from pages.core import answer, sidebar
 from pages.core.edited import Recipe
 from pages.core.effects import measured
 from pages.core.formulas import number
@@ -28,15 +27,27 @@ def draw(view: View, outcome: Outcome, recipe: Recipe) -> np.ndarray | None:
     effects = _effects(view, outcome)
     if effects is None:
         return None
+    with answer.area():
+        _answer(view, effects)
+        _map(view, effects, recipe)
+    state.segmented(Params.click, "A click on a head", CLICKS)
+    return effects
+
+
+def _answer(view: View, effects: np.ndarray) -> None:
+    """The effect of the open head with its rank, and the largest effect."""
+    here, sizes = float(effects[view.layer, view.head]), np.abs(effects)
+    rank = 1 + int((sizes > abs(here)).sum())
     layer, head = largest(effects)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.markdown(
-            f"**Effect of each head** when it is off alone  \n"
-            f"Largest: **L{layer} H{head}**, {number(float(effects[layer, head]))}. "
-            f"Median size: {number(float(np.median(np.abs(effects))))}.",
-            width="content",
-        )
-        state.segmented(Params.click, "A click on a head", CLICKS)
+    answer.draw(
+        f"**L{view.layer} H{view.head}** off alone: effect **{number(here)}** ({answer.ordinal(rank)} of "
+        f"{effects.size:,} in size).",
+        f"Largest: **L{layer} H{head}**, {number(float(effects[layer, head]))}. Median size: "
+        f"{number(float(np.median(sizes)))}.",
+    )
+
+
+def _map(view: View, effects: np.ndarray, recipe: Recipe) -> None:
     off = [(step.edit.layer, step.edit.head) for step in recipe if step.on and isinstance(step.edit, AblateHead)]
     inside = [head for head in off if head[0] < effects.shape[0] and head[1] < effects.shape[1]]
     plot(
@@ -46,7 +57,6 @@ def draw(view: View, outcome: Outcome, recipe: Recipe) -> np.ndarray | None:
         height=max(260, 130 + 34 * effects.shape[0]),
         on_event=on_click(cell=_clicked),
     )
-    return effects
 
 
 def largest(effects: np.ndarray) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from pages.core.view import View
 def show(view: View, edited: Trace | None, outcome: Outcome) -> None:
     """The outcome before and after the edits, with the difference. Raises EncoderError where it does not fit."""
     before, *after = causal.outcomes_of(view.loaded, view.trace, [] if edited is None else [edited], outcome)
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         st.metric("Before", number(before), width="content")
         if after:
             st.metric("After", number(after[0]), width="content")
