@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,6 +17,7 @@ from benchmarks import memory, report, subjects, timing
 from benchmarks.report import Figure
 from benchmarks.subjects import ModelPair
 from encoder.causal import ablate_each_head
+from encoder.config import EncoderConfig
 from encoder.measure.heads import survey
 
 #: Eager attention keeps layers x heads x T^2 numbers, 19 GB at 8192 tokens, so it runs only up to this length.
@@ -113,15 +117,21 @@ def effects_of_heads(seconds: float, clock: str) -> Iterator[Figure]:
     ids = subjects.ids(found).expand(n_heads, -1).contiguous()
     calls = {
         "effects": lambda: ablate_each_head(pair.ours, found),
-        "plain": torch.no_grad()(lambda: pair.ours.encoder(ids)),
+        f"plain forward of {n_heads} sentences": torch.no_grad()(lambda: pair.ours.encoder(ids)),
+        "a loop of forward hooks on transformers": lambda: hooks_loop(pair, ids[:1]),
     }
+    targets = {f"plain forward of {n_heads} sentences": 1.5, "TransformerLens' loop of run_with_hooks": 1 / 3}
+    with contextlib.suppress(ImportError):
+        lens = transformer_lens()
+        calls["TransformerLens' loop of run_with_hooks"] = lambda: lens_loop(lens, pair.ours.config, ids[:1])
     measured = timing.in_turn(calls, seconds=seconds, clock=clock)
-    ratio = timing.ratio(measured["effects"], measured["plain"])
     raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
-    yield Figure(
-        "engine", f"effects of {n_heads} heads", f"plain forward of {n_heads} sentences", ratio.value, tokens=16,
-        target=1.5, low=ratio.low, high=ratio.high, raw=raw,
-    )  # fmt: skip
+    for name in list(calls)[1:]:
+        ratio = timing.ratio(measured["effects"], measured[name])
+        yield Figure(
+            "engine", f"effects of {n_heads} heads", name, ratio.value, tokens=16, target=targets.get(name),
+            low=ratio.low, high=ratio.high, raw=raw,
+        )  # fmt: skip
     peak = memory.peak_resident(
         "import encoder\nfrom benchmarks import subjects\nfrom encoder.causal import ablate_each_head\n"
         "model = encoder.load('minilm', device='cpu')\nablate_each_head(model, subjects.sentence(model, 512))"
@@ -130,6 +140,40 @@ def effects_of_heads(seconds: float, clock: str) -> Iterator[Figure]:
         "engine", f"resident memory of a process: effects of {n_heads} heads", "", peak / 1e9, tokens=512, unit="GB",
         target=1.0,
     )  # fmt: skip
+
+
+@torch.no_grad()
+def hooks_loop(pair: ModelPair, ids: torch.Tensor) -> None:
+    """One run for each head that is off, by a forward hook on transformers' model. ids [1, T]."""
+    config = pair.ours.config
+
+    def off(head: int) -> Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]:
+        def change(_: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+            z = given[0].clone()
+            z[..., head * config.d_head : (head + 1) * config.d_head] = 0
+            return (z, *given[1:])
+
+        return change
+
+    for layer, head in itertools.product(range(config.n_layers), range(config.n_heads)):
+        hook = pair.eager.encoder.layer[layer].attention.output.register_forward_pre_hook(off(head))
+        try:
+            pair.eager(input_ids=ids)
+        finally:
+            hook.remove()
+
+
+@torch.no_grad()
+def lens_loop(lens: Any, config: EncoderConfig, ids: torch.Tensor) -> None:
+    """The same with TransformerLens."""
+
+    def off(z: torch.Tensor, hook: Any, head: int) -> torch.Tensor:
+        z = z.clone()
+        z[:, :, head] = 0
+        return z
+
+    for layer, head in itertools.product(range(config.n_layers), range(config.n_heads)):
+        lens.run_with_hooks(ids, fwd_hooks=[(f"blocks.{layer}.attn.hook_z", partial(off, head=head))])
 
 
 def against_transformer_lens(lengths: tuple[int, ...], seconds: float, clock: str) -> Iterator[Figure]:

@@ -180,8 +180,8 @@ def knock_out(
 ) -> Tensor:
     """[L, T]: the effect of hiding token t from one query, for all heads of `window` layers around layer l.
 
-    At the first and last layers the window is cut. Attention knockout, Geva et al. 2023, who study decoders of many more
-    layers.
+    At the first and last layers the window is cut. Attention knockout, Geva et al. 2023, who study decoders with many
+    more layers.
     """
     return _last(iter_knock_out(model, text, query, outcome, window))
 
