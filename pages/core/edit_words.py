@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from encoder import edits
 from encoder.edits import Edit
-from pages.core import token_names
+from pages.core import markdown, token_names
 
 POINTS = {
     "z": "z (what a head passes on)",
@@ -100,5 +100,6 @@ def _token(labels: Sequence[str], place: int) -> str:
 
 
 def _short(text: object) -> str:
+    """The beginning of a text, inside Markdown."""
     words = str(text)
-    return words if len(words) <= 30 else f"{words[:29]}…"
+    return markdown.plain(words if len(words) <= 30 else f"{words[:29]}…")

@@ -16,6 +16,7 @@ from encoder.measure import tokens
 from pages.components import on_click, plot
 from pages.core import cache, outcomes, token_names, token_rows
 from pages.core.formulas import number
+from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.core.view import View, ViewParams
 
@@ -80,6 +81,6 @@ def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
     at = np.unravel_index(int(np.abs(found).argmax()), found.shape)
     st.markdown(
         f"Largest change: **{number(float(found[at]))}**, in L{at[1]} without its {('attention', 'FFN')[at[0]]}. "
-        f"Outcome: {outcomes.unit(outcome)}."
+        f"Outcome: {plain(outcomes.unit(outcome))}."
     )
     return found, figure

@@ -31,7 +31,7 @@ def draw(view: View, pair: Pair, where: Where, at: Place, ends: tuple[float, flo
     with st.container(horizontal=True, gap="large"):
         for name, one in (("Your sentence", ends[0]), ("One vector replaced", value), ("The other", ends[1])):
             st.metric(name, number(one), width="content")
-    st.caption(f"{unit(pair.outcome)}.")
+    st.caption(f"{plain(unit(pair.outcome))}.")
     if view.loaded.mlm_head is not None and view.loaded.tokenizer.mask_token in pair.plain.tokens:
         _words(view, pair, patched)
     moved = causal.displacement(pair.plain, patched)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import encoder
-from encoder.edits import AblateHead, SetWeight
+from encoder.edits import AblateHead, Replace, SetWeight
 from pages.core import edited
 from pages.core.edited import Step
 from pages.core.formulas import number
@@ -85,3 +85,10 @@ def test_an_edit_of_the_same_cell_takes_its_place(monkeypatch) -> None:
     assert [step.edit for step in kept["edits"]] == [
         SetWeight(2, 9, 3, 5, 1.0), SetWeight(2, 9, 3, 6, 1.0), AblateHead(0, 1),
     ]  # fmt: skip
+
+
+def test_a_text_in_an_edit_is_no_markdown() -> None:
+    foreign = Replace("v", "![x](https://example.org/a.png)")
+    app = visit("heads", text="cat", edits=edited.format_recipe((Step(foreign),)))
+    assert not app.exception
+    assert "![x](" not in "\n".join(box.value for box in app.markdown)
