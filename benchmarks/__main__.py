@@ -17,7 +17,7 @@ from benchmarks.memory import ROOT
 from benchmarks.report import Figure
 from encoder.cli import malloc_settings
 
-PARTS = ("engine", "similarity", "search", "browser", "load")
+PARTS = ("engine", "similarity", "search", "browser", "load", "rooms")
 MINILM_LENGTHS, ROTARY_LENGTHS = (16, 64, 128, 256, 512), (2048, 8192)
 QUICK_LENGTHS, QUICK_LONG = (16, 64, 128), (2048,)
 
@@ -74,6 +74,10 @@ def part(name: str, options: argparse.Namespace) -> Iterator[Figure]:
 
         repeats, rounds = (3, 1) if options.quick else (7, 3)
         return browser.run(lengths=lengths, long=long, repeats=repeats, rounds=rounds)
+    if name == "rooms":
+        from benchmarks import rooms
+
+        return rooms.run(followers=6, many=0, changes=4) if options.quick else rooms.run()
     from benchmarks import load
 
     return load.run(visitors=5, thinking=2.0, actions=3) if options.quick else load.run()

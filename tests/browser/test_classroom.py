@@ -1,0 +1,88 @@
+"""One lesson in a room: a teacher and two students in Chromium, from the code to the result of a question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_main_flow import query, type_sentence
+from tests.conftest import check_width, open_page, settle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+TEXT = "The keys to the cabinet are old."
+
+
+def press(page: Page, name: str) -> None:
+    page.locator(".enc-room").get_by_role("button", name=name, exact=True).click()
+
+
+def sees(page: Page, name: str, value: str) -> None:
+    """Wait until the page's address has this value."""
+    page.wait_for_function("([name, value]) => new URL(location).searchParams.get(name) === value", arg=[name, value])
+
+
+def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page]) -> None:
+    teacher = visit("/classroom")
+    teacher.get_by_role("button", name="Open a room").click()
+    teacher.wait_for_url(re.compile(r"room=\w{6}"))
+    code = query(teacher)["room"]
+    expect(teacher.locator(".enc-invite img")).to_be_visible()
+
+    by_link = visit(f"/classroom?room={code}", width=390, height=844)
+    by_code = visit("/classroom")
+    by_code.get_by_role("textbox", name="Code").fill(f"{code[:3].lower()} {code[3:]}")
+    by_code.get_by_role("button", name="Join", exact=True).click()
+    for student in (by_link, by_code):
+        expect(student.locator(".enc-room-words")).to_contain_text("following")
+    expect(teacher.locator(".enc-room-counts")).to_contain_text("2 here · 2 follow")
+
+    open_page(teacher, "Attention heads")
+    settle(teacher)
+    type_sentence(teacher, TEXT)
+    for student in (by_link, by_code):
+        sees(student, "text", TEXT)
+        expect(student.locator('[aria-roledescription="heat map"]')).to_have_count(1)
+    check_width(by_link)
+    line = by_link.locator(".enc-room").bounding_box()
+    assert line
+    assert line["y"] + line["height"] == pytest.approx(844, abs=1)
+
+    settle(by_code)
+    type_sentence(by_code, "My own way.")
+    expect(by_code.get_by_role("button", name="Return to class")).to_be_visible()
+    expect(teacher.locator(".enc-room-counts")).to_contain_text("2 here · 1 follow")
+    press(teacher, "Freeze")
+    sees(by_code, "text", TEXT)
+    expect(by_code.locator(".enc-room-words")).to_contain_text("frozen")
+    press(teacher, "Spotlight")
+    by_link.wait_for_function("document.documentElement.classList.contains('enc-spotlight')")
+
+    settle(teacher)
+    press(teacher, "Ask")
+    teacher.get_by_role("button", name="Ask the class").click()
+    for student, word in ((by_link, "keys"), (by_code, "cabinet")):
+        question = student.locator(".st-key-room-question")
+        question.get_by_text(word, exact=True).click()
+        question.get_by_role("button", name="Answer", exact=True).click()
+        expect(student.get_by_text("Your answer is sent.")).to_be_visible()
+        expect(student.locator('[aria-roledescription="heat map"]')).to_have_count(0)
+    expect(teacher.locator(".enc-room-counts")).to_contain_text("2 answers")
+    teacher.get_by_role("button", name="Show the result").click()
+    for page in (teacher, by_link, by_code):
+        expect(page.locator(".enc-answers tr")).to_have_count(2)
+        expect(page.locator('[aria-roledescription="heat map"]')).to_have_count(1)
+
+    by_code.reload()  # the tab knows who it was
+    expect(by_code.locator(".enc-room-words")).to_contain_text("following")
+    sees(by_code, "text", TEXT)
+    expect(teacher.locator(".enc-room-counts")).to_contain_text("2 here · 2 follow")
+    for page in (teacher, by_link, by_code):
+        settle(page)
