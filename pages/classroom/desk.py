@@ -179,9 +179,9 @@ def present(members: Mapping[str, Member]) -> Iterator[Member]:
 
 
 def _controls(now: Room) -> None:
-    st.pills(
+    st.multiselect(
         "Hide from the class", list(hidden.CONTROLS), format_func=lambda name: hidden.CONTROLS[name][0],
-        selection_mode="multi", default=list(now.hidden), key=f"desk:hidden:{now.version}", on_change=_hide,
+        default=list(now.hidden), key=f"desk:hidden:{now.version}", on_change=_hide, placeholder="Nothing is hidden",
         args=(f"desk:hidden:{now.version}",),
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):

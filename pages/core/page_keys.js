@@ -18,8 +18,8 @@ export function listenToBar() {
 
 const FIELDS = 'input, textarea, select, [contenteditable="true"], [role="textbox"], [role="combobox"]';
 
-// F opens and leaves presentation mode, Esc leaves it; there, PageUp and PageDown open the other pages, as the remote of
-// a presenter does.
+// F opens and leaves presentation mode, Esc leaves it; there, PageUp and PageDown, which the remote of a presenter sends,
+// turn the steps of an open lesson, and otherwise open the other pages.
 export function listenToPresenter() {
   document.addEventListener("keydown", (event) => {
     const at = event.composedPath()[0];
@@ -28,9 +28,11 @@ export function listenToPresenter() {
     if (event.key === "f" || event.key === "F" || (event.key === "Escape" && presenting)) {
       if (!event.repeat) document.querySelector(".st-key-present button, .st-key-leave-presentation button")?.click();
     } else if (presenting && ["PageUp", "PageDown"].includes(event.key)) {
+      const lesson = document.querySelector(".st-key-lesson-panel");
       const names = [...document.querySelectorAll(".enc-pages a")];
       const here = names.findIndex((name) => name.ariaCurrent === "page");
-      names[here + (event.key === "PageUp" ? -1 : 1)]?.click();
+      if (lesson) lesson.querySelector(`.st-key-lesson-${event.key === "PageUp" ? "back" : "next"} button`)?.click();
+      else names[here + (event.key === "PageUp" ? -1 : 1)]?.click();
     } else return;
     event.preventDefault();
   });

@@ -7,6 +7,8 @@ import streamlit as st
 from pages.core.url_state import state
 from pages.core.view import ViewParams
 
+LEAVE_HELP = "Esc leaves; PageUp and PageDown turn a lesson's steps, or open the other pages"
+
 
 def draw() -> None:
     """The button that opens and leaves the mode; presentation.css follows its key."""
@@ -14,6 +16,6 @@ def draw() -> None:
     st.button(
         "Leave" if presenting else "Present", key="leave-presentation" if presenting else "present", type="tertiary",
         icon=":material/close_fullscreen:" if presenting else ":material/slideshow:",
-        help="Esc leaves; PageUp and PageDown open the other pages" if presenting else "Presentation mode: press F",
+        help=LEAVE_HELP if presenting else "Presentation mode: press F",
         on_click=state.put, args=(ViewParams.present, not presenting),
     )  # fmt: skip

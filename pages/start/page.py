@@ -62,18 +62,18 @@ def newcomers() -> None:
 
 def teachers() -> None:
     with st.container(border=True):
-        st.header("I teach: four lessons", anchor=False)
+        st.header("I teach", anchor=False)
+        links.link("lessons", "**Lessons** Ten, with questions: predict, compute, see why")
+        links.link("classroom", "**Classroom** A room that follows you, with a code and live answers")
         for lesson in ways.LESSONS.values():
             with st.expander(lesson.question):
                 links.link(lesson.way.folder, lesson.way.label, values=lesson.way.values)
                 st.markdown(f"**Expected observation.** {lesson.observation}\n\n**Answer.** {lesson.answer}")
         part = expander("Serve a class", "start-class")
         if part is not None:
-            part.markdown(
-                "One machine serves all: start the app with this line and give out the address that it prints."
-            )
+            part.markdown("One machine serves all: start the app with this line, then open a room.")
             part.code(ways.CLASSROOM, language="bash", wrap_lines=True)
-            part.markdown("A link holds a whole view. Nobody sees what others type.")
+            part.markdown("A link holds a whole view. Without a room, nobody sees what others type.")
 
 
 def researchers() -> None:

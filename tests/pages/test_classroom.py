@@ -155,7 +155,7 @@ def test_what_is_told_to_a_room_stays_within_it(school: School) -> None:
     assert school.room(code) == before, "the desk is the teacher's own"
     teacher.click("desk:timer")
     assert teacher.line["timer"] > 170
-    teacher.run(lambda: teacher.app.button_group[0].set_value(["model"]).run())
+    teacher.run(lambda: teacher.app.multiselect[0].set_value(["model"]).run())
     student = school.student(code).news()
     assert ".st-key-view-model" in student.html()
     assert ".st-key-view-model" not in teacher.open("heads").html()
@@ -326,6 +326,8 @@ def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
     student.news()
     student.click(f"{key}:give")  # the choice is still there
     assert [*school.store.answers(code, asked.question.id).values()] == ["1"]
+    assert teacher.news().values()["text"] == "Typed meanwhile."
+    assert school.room(code).view["text"] == "Typed meanwhile."
 
 
 def test_rooms_can_be_switched_off(school: School) -> None:

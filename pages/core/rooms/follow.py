@@ -139,8 +139,9 @@ def publish(view: Mapping[str, str]) -> None:
         return _with_question(end_question(new))
 
     now = session.room()
-    if now is not None and dict(now.view) != dict(view):
-        session.teach(edit)
+    if now is not None and dict(now.view) != dict(view) and not session.teach(edit):
+        st.session_state[_SHOWN] = {}  # the next run tries again
+        return
     st.session_state[_SEEN] = dict(view)
 
 

@@ -194,11 +194,11 @@ def follow(follows: bool, page: str = "") -> None:
         say(str(error))
 
 
-def teach(edit: Callable[[Room], Room]) -> None:
-    """Change the room as its teacher; does nothing for anybody else. Errors become a sentence."""
+def teach(edit: Callable[[Room], Room]) -> bool:
+    """Change the room as its teacher, and nobody else; whether it is changed. Errors become a sentence."""
     own = seat()
     if own is None or not own.teaches:
-        return
+        return False
 
     def checked(found: Room) -> Room:
         if not found.is_taught_with(own.key):
@@ -211,6 +211,9 @@ def teach(edit: Callable[[Room], Room]) -> None:
         leave(str(error))
     except RoomError as error:
         say(str(error))
+    else:
+        return True
+    return False
 
 
 def close() -> None:
