@@ -214,7 +214,7 @@ def browser_figures(students: int, changes: int) -> Iterator[Figure]:
 
         teacher = visit("/classroom")
         teacher.get_by_role("button", name="Open a room").click()
-        teacher.wait_for_function("new URL(location).searchParams.get('room')")
+        teacher.wait_for_function("() => new URL(location).searchParams.get('room')")
         code = teacher.evaluate("new URL(location).searchParams.get('room')")
         class_ = [visit(f"/classroom?room={code}", *((390, 844) if k % 2 else (1280, 720))) for k in range(students)]
         teacher.get_by_role("navigation", name="Pages").get_by_role("link", name="Attention heads", exact=True).click()

@@ -8,7 +8,7 @@ import streamlit as st
 
 #: Name in a room -> title, and what of the page it is.
 CONTROLS = {
-    "text": ("Sentence", ".st-key-view-text, .st-key-view-pair, .st-key-example, .enc-bar"),
+    "text": ("Sentence", ".st-key-view-text, .st-key-view-pair, .st-key-example, .st-key-mobile-bar"),
     "model": ("Model", ".st-key-view-model, .st-key-view-source, .st-key-view-run"),
     "norms": ("Norm placement", ".st-key-view-norm"),
     "place": ("Layer and head", ".st-key-view-layer, .st-key-view-head"),

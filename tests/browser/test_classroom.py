@@ -63,7 +63,7 @@ def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page])
     sees(by_code, "text", TEXT)
     expect(by_code.locator(".enc-room-words")).to_contain_text("frozen")
     press(teacher, "Spotlight")
-    by_link.wait_for_function("document.documentElement.classList.contains('enc-spotlight')")
+    by_link.wait_for_function("() => document.documentElement.classList.contains('enc-spotlight')")
 
     settle(teacher)
     press(teacher, "Ask")
