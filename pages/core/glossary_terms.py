@@ -248,6 +248,30 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "explain its use in post-norm by large gradients near the output at initialisation.",
             "training",
         ),
+        Term(
+            "classification head",
+            "A classification head turns vectors of the encoder into a score for each class. It classifies a whole "
+            "text or tags each token.",
+            "probes", words=("classification heads",),
+        ),
+        Term(
+            "probe",
+            "A probe is a small classifier, trained on vectors of a model that stays as it is. Its accuracy shows "
+            "whether a label can be read off the vectors, not whether the model uses it.",
+            "probes", words=("probes",), source="Belinkov 2022",
+        ),
+        Term(
+            "control task",
+            "A control task gives each word a random label, so a probe can only learn it by heart. Accuracy minus "
+            "control accuracy is the selectivity of a probe.",
+            "probes", words=("selectivity",), source="Hewitt and Liang 2019",
+        ),
+        Term(
+            "cross-encoder",
+            "A cross-encoder reads two texts together and gives the pair one score. A bi-encoder makes one vector of "
+            "each text, so its vectors serve every later query.",
+            "search", words=("cross-encoders",), source="Reimers and Gurevych 2019",
+        ),
     ),
 }  # fmt: skip
 TERMS = tuple(term for terms in GROUPS.values() for term in terms)

@@ -15,6 +15,7 @@ from pages.core import answer
 from pages.core.export import export_panel, title
 from pages.core.formulas import number
 from pages.core.frame import current_view, heading
+from pages.core.glossary import opening
 from pages.core.lazy import expander
 from pages.core.links import next_page
 from pages.core.markdown import plain, say_error
@@ -28,7 +29,7 @@ Curves = dict[tuple[Subject, str], Curve]
 
 def main(view: View) -> None:
     heading()
-    st.markdown(
+    opening(
         "You see how well a linear classifier, a probe, reads a label off the vectors of each layer.  \n"
         "Look for the layer where the accuracy is largest, and for a solid curve far above its dotted one.  \n"
         "A label that a probe can read is in the vectors. That does not show that the model uses it."
