@@ -108,5 +108,7 @@ def _select(view: View, queries: list[int], keys: list[int], choice: telling.Cho
         sidebar.select(choice.query, keys[-1])
         sidebar.open_head(choice.layer, choice.head)
         return
-    sidebar.select(queries[-1] if queries else None, None)
+    # A click on the word that the page chose clears nothing: the visitor chooses it, too.
+    chosen = choice.query if view.i is None else None
+    sidebar.select(queries[-1] if queries else chosen, None)
     state.put(ViewParams.more_queries, [])
