@@ -151,7 +151,7 @@ def main() -> None:
         st.switch_page(f"pages/{later}/page.py")
     st.set_page_config(page_title=f"{room.name} · Encoderscope")
     bar(SECTIONS, room.folder, ROOMS[0].folder, sidebar=bool(room.uses))
-    main_area = st.container()
+    main_area, in_room = st.container(), None
     try:
         with main_area, st.spinner("Starting the engine …", show_time=False):
             from pages.core import frame
@@ -170,9 +170,10 @@ def main() -> None:
             page, main_area, title=room.title, uses=room.uses, pads=room.pads, edits=room.edits, front=front,
             beside=partial(in_room.beside, beside),
         )  # fmt: skip
-        in_room.after()
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence
         _say(error, room.folder)
+    if in_room is not None:
+        in_room.after()
 
 
 def _say(error: Exception, page: str) -> None:

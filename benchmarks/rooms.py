@@ -218,6 +218,12 @@ def browser_figures(students: int, changes: int) -> Iterator[Figure]:
         code = teacher.evaluate("new URL(location).searchParams.get('room')")
         class_ = [visit(f"/classroom?room={code}", *((390, 844) if k % 2 else (1280, 720))) for k in range(students)]
         teacher.get_by_role("navigation", name="Pages").get_by_role("link", name="Attention heads", exact=True).click()
+        text = words(16, seed=499)  # the first change also loads the page's scripts
+        _type(teacher, text)
+        for page in class_:
+            _wait_for(page, "text", text)
+            page.locator('[aria-roledescription="heat map"]').first.wait_for()
+        teacher.wait_for_timeout(3000)
         reached: list[float] = []
         for number in range(changes):
             text = words(16, seed=500 + number)

@@ -38,6 +38,8 @@ class InRoom:
             yield True
             return
         with self._question:
+            if session.seat() is None and (said := session.said()):
+                st.info(said, icon=":material/group_off:")
             is_open = question_box.draw()
         with lesson() as is_shown:
             yield is_shown and is_open

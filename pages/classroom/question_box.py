@@ -10,6 +10,7 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from pages.classroom import asking, results
+from pages.components.row_sketch import row_sketch
 from pages.core.lessons.library import look_of
 from pages.core.markdown import plain, say_error
 from pages.core.questions import Look, Question, controls, read_question
@@ -19,6 +20,8 @@ from pages.core.rooms.session import Seat
 
 #: Whether the teacher writes a question on this page.
 ASKING = "_room_asking"
+#: This student's answers as JSON, by question.
+_ANSWERS = "_room_answers"
 
 
 def draw() -> bool:
@@ -72,8 +75,10 @@ def _question(own: Seat, now: Room, asked: Asked) -> None:
 
 
 def _students(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None) -> None:
-    kept = st.session_state.setdefault("_room_answers", {})
-    given, key = kept.get(asked.id), f"room:{asked.id}"
+    kept, key = st.session_state.setdefault(_ANSWERS, {}), f"room:{asked.id}"
+    if asked.id not in kept:  # a reload: the answer is in the room
+        kept[asked.id] = session.store().answers(now.code, asked.id).get(own.member)
+    given = kept[asked.id]
     if asked.revealed:
         st.markdown(f"**{plain(question.ask)}**")
         left, right = st.columns(2, gap="large")
@@ -84,19 +89,25 @@ def _students(own: Seat, now: Room, asked: Asked, question: Question, look: Look
                 results.truth(question, look)
         with right:
             results.draw(now, asked, question, look)
+    elif given is None and question.kind == "draw":
+        assert look is not None
+        st.markdown(f"**{plain(question.ask)}**")
+        row_sketch(
+            controls.names(look), key=key, question=question.ask, button="Answer", on_answer=partial(_give, asked.id)
+        )
     elif given is None:
         controls.ask(question, look, key, partial(_give, asked.id))
     else:
         st.markdown(f"**{plain(question.ask)}**")
         st.markdown("Your answer is sent. The teacher shows the result.")
-        st.button("Change my answer", key=f"{key}:again", on_click=kept.pop, args=(asked.id,))
+        st.button("Change my answer", key=f"{key}:again", on_click=kept.update, args=({asked.id: None},))
 
 
 def _give(question: str, value: object) -> None:
     """Send an answer; it is kept here only if the store took it. For callbacks."""
     text = json.dumps(value)
     if session.answer(question, text):
-        st.session_state.setdefault("_room_answers", {})[question] = text
+        st.session_state.setdefault(_ANSWERS, {})[question] = text
 
 
 def teachers_buttons(asked: Asked) -> None:

@@ -7,7 +7,7 @@ const FULL = 100; // steps of a slider
 class SketchView {
   constructor(parent) {
     this.rows = make("div", { class: "enc-sketch-rows" });
-    this.button = make("button", { type: "button", class: "enc-save" }, "Compare with the model");
+    this.button = make("button", { type: "button", class: "enc-save" });
     this.status = make("span", { role: "status" });
     this.root = make("div", { class: "enc-root enc-sketch" }, this.rows, this.button, this.status);
     this.button.addEventListener("click", () => this.answer());
@@ -17,6 +17,7 @@ class SketchView {
   update(component) {
     this.component = component;
     const { header, arrays } = unpack(component.data);
+    this.button.textContent = header.button;
     const changed = JSON.stringify([header.labels, header.question]);
     if (changed !== this.changed) {
       this.changed = changed;

@@ -21,6 +21,7 @@ def row_sketch(
     drawn: Sequence[float] | None = None,
     truth: Sequence[float] | None = None,
     on_answer: Callable[[list[float]], None] | None = None,
+    button: str = "Compare with the model",
 ) -> None:
     """Draws a slider for each of T tokens, for pointer, finger and keyboard alike.
 
@@ -30,6 +31,7 @@ def row_sketch(
         question: another question gets fresh sliders.
         drawn: T weights that were drawn before, or None.
         truth: T weights of the model, which end the drawing, or None.
+        button: the text of the button that ends the drawing.
         on_answer: called with T weights that sum to 1, before the page runs.
     """
     arrays = {
@@ -40,7 +42,7 @@ def row_sketch(
     count = len(labels)
     _render(
         key=key,
-        data=wire.pack({"labels": [str(label) for label in labels], "question": question}, arrays),
+        data=wire.pack({"labels": [str(label) for label in labels], "question": question, "button": button}, arrays),
         on_answer_change=lambda: events.tell(key, "answer", lambda value: _weights(value, count), on_answer),
     )
 

@@ -196,6 +196,7 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
         student.click(f"{key}:give")
         assert not student.app.success
     assert sorted(school.store.answers(code, question.id).values()) == ["2", "8"]
+    ada = Person(school, "heads", room=code).tell(event="greet", kept={"member": ada.line["member"]})
     teacher.run().click("room:reveal")
     assert "data-right" in teacher.html()
     ada.news()
@@ -296,7 +297,8 @@ def test_a_closed_room_ends_for_everybody(school: School) -> None:
     teacher.open("heads").type(TEXT)
     student = school.student(code).news()
     school.store.close(code)
-    assert not student.news().line
+    assert not student.run().line
+    assert code in sentences(student.app)
     assert student.values()["text"] == TEXT
     assert "room" not in student.values()
     assert not teacher.news().line
