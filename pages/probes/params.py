@@ -18,7 +18,7 @@ class Params:
     """The task, the views whose curves are drawn, more models, and the selected probe."""
 
     task: Param[str] = choice("word_pos", TASKS, url="probe_task")
-    views: Param[list[str]] = several(["token", "mean"], VIEWS, url="probe_views")
+    views: Param[list[str]] = several(["token", "mean", "cls"], VIEWS, url="probe_views")
     beside: Param[list[str]] = several([], BESIDE, url="probe_models")
     view: Param[str] = choice("token", VIEWS, url="probe_view")
     layer: Param[int | None] = whole_number(None, url="probe_layer")
