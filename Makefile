@@ -12,13 +12,14 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c const
 DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench twins clean
+.PHONY: help run test lint bench fuzz twins clean
 
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
 	@echo "make test   install, with a Chromium if none is found, then lint and test"
 	@echo "make lint   check rules, formatting and types of the code, and the words of its sentences"
 	@echo "make bench  the benchmark: a table and JSON; less of it with ARGS=\"--quick --only engine\""
+	@echo "make fuzz   hostile checkpoints, texts, addresses and messages for ten minutes; ARGS=\"--seed 1\""
 	@echo "make twins  train the two bundled models again (about two hours on two cores)"
 	@echo "make clean  remove what was built; $(VENV) stays (remove it by hand)"
 
@@ -68,6 +69,9 @@ test: lint
 bench: $(VENV)/installed-bench
 	$(BIN)/python tests/ensure_chromium.py
 	$(BIN)/python -m benchmarks $(ARGS)
+
+fuzz: $(VENV)/installed-test
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(ARGS)
 
 twins: $(VENV)/installed
 	$(BIN)/python -m encoder.twins

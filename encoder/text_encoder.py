@@ -101,6 +101,12 @@ class TextEncoder(NamedEncoder):
                     f"The tokenizer of {self.name} gives {token!r} the id {token_id}, but its encoder has vectors for "
                     f"0 to {size - 1} only: leave the word out, or use the checkpoint's own tokenizer."
                 )
+        n_segments = self.config.n_segments
+        if n_segments > 1 and max(sentence.segments) >= n_segments:  # a table of one row serves every segment
+            raise TextError(
+                f"The tokenizer of {self.name} gives a token the segment {max(sentence.segments)}, but its encoder has "
+                f"0 to {n_segments - 1}: use the checkpoint's own tokenizer."
+            )
         return sentence
 
     # --- traces -------------------------------------------------------------------------------------------------------

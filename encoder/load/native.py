@@ -198,6 +198,9 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
     pooling = fields.get("pooling", "mean")
     if not isinstance(pooling, str) or pooling not in POOLINGS:
         raise LoadError(f"config.json has an unknown pooling={quoted(pooling)}: choose one of {', '.join(POOLINGS)}.")
+    most = fields.get("max_embed_tokens")
+    if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
+        raise LoadError(f"config.json has max_embed_tokens={quoted(most)}: give a whole number from 1 on, or null.")
     return TextEncoder(
         name=str(fields.get("name") or folder.resolve().name),
         encoder=encoder,
@@ -205,7 +208,7 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
         pooling=pooling,
         dense=dense,
         normalise=bool(fields.get("normalise", False)),
-        max_embed_tokens=fields.get("max_embed_tokens"),
+        max_embed_tokens=most,
         mlm_head=head,
         classifier=classifier,
     )

@@ -1,0 +1,66 @@
+"""`python -m tests.fuzz [--cases 10000] [--seconds 600] [--seed 0]`: what is found is printed with its seed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.fuzz import addresses, checkpoints, messages, texts
+from tests.fuzz.checkpoints import Found
+
+#: Share of the time of each kind.
+SHARES = {"checkpoints": 0.55, "texts": 0.15, "addresses": 0.2, "messages": 0.1}
+
+
+def main() -> int:
+    """Run every kind until its share of the time or of the cases is used; 1 if something was found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--cases", type=int, default=10_000, help="cases in all (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=600.0, help="seconds in all (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed (default: %(default)s)")
+    parser.add_argument("--only", choices=list(SHARES), help="one kind alone")
+    options = parser.parse_args()
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    import torch
+    import transformers
+
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity(50)
+    transformers.logging.disable_progress_bar()
+    found: list[str] = []
+    with tempfile.TemporaryDirectory() as place:
+        originals = checkpoints.write_originals(Path(place))
+        with messages.server() as live:
+            kinds = {
+                "checkpoints": lambda seed: checkpoints.case(originals, seed),
+                "texts": texts.case,
+                "addresses": addresses.case,
+                "messages": live.case,
+            }
+            for kind, case in kinds.items():
+                if options.only not in (None, kind):
+                    continue
+                share = 1.0 if options.only else SHARES[kind]
+                deadline = time.monotonic() + share * options.seconds
+                outcomes: Counter[str] = Counter()
+                for number in range(round(share * options.cases)):
+                    if time.monotonic() > deadline:
+                        break
+                    try:
+                        outcomes[case(options.seed + number)] += 1
+                    except Found as error:
+                        outcomes["found"] += 1
+                        found.append(f"{kind}: {error}")
+                        print(found[-1][:1_000], flush=True)
+                print(f"{kind}: {sum(outcomes.values()):,} cases: {dict(outcomes)}", flush=True)
+    print(f"found: {len(found)}")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

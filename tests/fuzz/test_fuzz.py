@@ -1,0 +1,34 @@
+"""A share of `make fuzz` in every test run: some hundred cases with the same seeds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz import addresses, checkpoints, texts
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_mutated_checkpoints(part: int, originals: dict[str, Path]):
+    outcomes = [checkpoints.case(originals, seed, compare=part == 0) for seed in range(100 * part, 100 * part + 100)]
+    assert {"refused", "loaded"} == set(outcomes)
+
+
+def test_texts():
+    assert "traced" in {texts.case(seed) for seed in range(150)}
+
+
+def test_addresses():
+    assert "a page" in {addresses.case(seed) for seed in range(8)}
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    import transformers
+
+    transformers.logging.set_verbosity(50)
+    transformers.logging.disable_progress_bar()
+    return checkpoints.write_originals(tmp_path_factory.mktemp("originals"))
