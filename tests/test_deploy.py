@@ -1,0 +1,72 @@
+"""The container file, the unit and the documents of the operator name options, files and variables that exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from encoder import cli
+from pages.components import assets
+from pages.core import limits
+from tests.conftest import ROOT
+
+DEPLOY = ROOT / "deploy"
+DOCUMENT = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+
+
+def options_of(words: list[str]) -> None:
+    """Parse the words of a command line; an option that does not exist ends with SystemExit."""
+    cli.build_parser().parse_args(["app", *words])
+
+
+def test_the_container_runs_without_rights_on_options_that_exist():
+    text = (DEPLOY / "Containerfile").read_text()
+    command = next(line for line in text.splitlines() if line.startswith("CMD ["))
+    words = re.findall(r'"([^"]+)"', command)
+    assert words[0].endswith("/encoderscope")
+    options_of(words[1:])
+    assert re.search(r"^USER 10001", text, re.MULTILINE)
+    assert "HEALTHCHECK" in text
+    assert text.count("\nFROM ") + text.startswith("FROM ") == 2, "what builds is not in the image"
+    assert ":latest" not in text
+
+
+def test_the_service_starts_with_options_that_exist():
+    text = (DEPLOY / "encoderscope.service").read_text()
+    command = next(line for line in text.splitlines() if line.startswith("ExecStart="))
+    options_of(shlex.split(command.removeprefix("ExecStart="))[1:])
+    assert "DynamicUser=yes" in text
+
+
+def test_every_variable_of_the_document_is_read_somewhere():
+    sources = "".join(
+        path.read_text(encoding="utf-8") for path in [*ROOT.glob("encoder/**/*.py"), *ROOT.glob("pages/**/*.py")]
+    )
+    for name in set(re.findall(r"ENCODERSCOPE_[A-Z_]+", DOCUMENT)):
+        assert name in sources, name
+    for option in set(re.findall(r"`encoderscope(?: doctor| app)? (--[a-z-]+)", DOCUMENT)):
+        assert f'"{option}"' in sources, option
+
+
+def test_the_document_has_the_limits_as_they_are():
+    for limit in limits.TABLE:
+        row = next(line for line in DOCUMENT.splitlines() if f"`{limit.variable}`" in line)
+        assert f"{limit.usual:,} {limit.unit}" in row
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+def test_the_install_script_is_valid_shell():
+    assert subprocess.run(["sh", "-n", str(DEPLOY / "install.sh")], check=False).returncode == 0
+
+
+def test_an_installation_that_is_not_writable_has_every_script_before(tmp_path: Path):
+    written = {path.name for path in assets.write_everything(tmp_path)}
+    for path in assets.HERE.glob("*.py"):
+        for name in re.findall(r'component\("(\w+)"\)', path.read_text(encoding="utf-8")):
+            assert any(re.fullmatch(rf"{name}-[0-9a-f]{{16}}\.js", one) for one in written), name
+    assert any(name.startswith("plotly-") for name in written)
