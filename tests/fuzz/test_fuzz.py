@@ -12,7 +12,7 @@ from tests.fuzz import addresses, checkpoints, texts
 
 @pytest.mark.parametrize("part", range(4))
 def test_mutated_checkpoints(part: int, originals: dict[str, Path]):
-    outcomes = [checkpoints.case(originals, seed, compare=part == 0) for seed in range(100 * part, 100 * part + 100)]
+    outcomes = [checkpoints.case(originals, seed, compare=part == 0) for seed in range(200 * part, 200 * part + 200)]
     assert {"refused", "loaded"} == set(outcomes)
 
 
@@ -21,7 +21,7 @@ def test_texts():
 
 
 def test_addresses():
-    assert "a page" in {addresses.case(seed) for seed in range(8)}
+    assert "a page" in {addresses.case(seed) for seed in range(3)}
 
 
 @pytest.fixture(scope="module")
