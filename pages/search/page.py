@@ -69,13 +69,13 @@ def show(view: View, found: Collection) -> None:
 def hit(query: str, text: str, rank: int, cosine: float) -> None:
     """One text and its cosine; a button opens the similarity of query and text."""
     brief = text if len(text) <= BRIEF else text[:BRIEF] + " …"
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"{rank}. **{number(cosine)}** {plain(brief)}", width="stretch")
-        if links.exists("similarity"):
-            st.button(
-                "Why alike?", icon=":material/join_inner:", key=f"search:why:{rank}", type="tertiary",
-                on_click=explain, args=(query, text),
-            )  # fmt: skip
+    words, way = st.columns([4, 1], vertical_alignment="center")
+    words.markdown(f"{rank}. **{number(cosine)}** {plain(brief)}")
+    if links.exists("similarity"):
+        way.button(
+            "Why alike?", icon=":material/join_inner:", key=f"search:why:{rank}", type="tertiary",
+            on_click=explain, args=(query, text),
+        )  # fmt: skip
 
 
 def explain(query: str, text: str) -> None:

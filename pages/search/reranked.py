@@ -76,15 +76,12 @@ def _table(view: View, found: Collection, query: str, hits: list[tuple[int, floa
 def _hit(query: str, text: str, rank: int, hit: search.Reranked, name: str) -> None:
     brief = text if len(text) <= BRIEF else text[:BRIEF] + " …"
     arrow = "↑" if hit.before > rank else "↓" if hit.before < rank else "="
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(
-            f"{rank}. {arrow} was {hit.before}, score **{number(hit.score, 2)}** {plain(brief)}", width="stretch"
-        )
-        st.button(
-            "Attention", icon=":material/grid_view:", key=f"search:cross:{rank}", type="tertiary",
-            help="The attention of the cross-encoder across query and text", on_click=_attention,
-            args=(query, text, name),
-        )  # fmt: skip
+    words, way = st.columns([6, 1], vertical_alignment="center")
+    words.markdown(f"{rank}. {arrow} was {hit.before}, score **{number(hit.score, 2)}** {plain(brief)}")
+    way.button(
+        "Attention", icon=":material/grid_view:", key=f"search:cross:{rank}", type="tertiary",
+        help="The attention of the cross-encoder across query and text", on_click=_attention, args=(query, text, name),
+    )  # fmt: skip
 
 
 def _attention(query: str, text: str, name: str) -> None:

@@ -132,3 +132,14 @@ def test_without_usearch_an_index_is_a_sentence(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(search.index, "is_installed", lambda: False)
     with pytest.raises(EncoderError, match="pip install"):
         next(search.iter_index(collection))
+
+
+def test_the_plane_of_many_texts_is_that_of_all_components():
+    draw = np.random.default_rng(0)
+    vectors = draw.normal(size=(2_400, 6)).astype(np.float32) * np.array([3, 2, 1, 1, 1, 1], dtype=np.float32)
+    found = search.Collection(tuple(map(str, range(len(vectors)))), vectors, "any")
+    points, shares = found.plane()
+    centred = vectors - vectors.mean(axis=0, dtype=np.float64)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(np.abs(points), np.abs(left[:, :2] * sizes[:2]), atol=1e-4)
+    np.testing.assert_allclose(shares, sizes[:2] ** 2 / (sizes**2).sum(), atol=1e-6)
