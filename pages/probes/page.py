@@ -98,6 +98,7 @@ LIMITS = """
 - Selectivity is accuracy minus control accuracy. A high accuracy with a low selectivity may be memory of words.
 - For a task whose label belongs to a whole text, the control label depends on the text's first word.
 - The interval treats texts as independent and the folds as fixed. Small differences between layers mean little.
+- The best layer is chosen after the fact, so its accuracy is a little too high.
 - The twins were trained on WordNet's text, without these labels. The list of MiniLM's training
   data does not name WordNet.
 - All probes have the same penalty (L2). Another one moves all curves.
