@@ -182,8 +182,8 @@ async def lecture(
         await asyncio.to_thread(
             store.change, room.code, lambda found, number=number: dataclasses.replace(found, view=_view(number))
         )
-        await asyncio.sleep(PAUSE)
-    for _ in range(100):
+        await asyncio.sleep(max(PAUSE, followers / 10))  # the next change waits until this one has reached everybody
+    for _ in range(1200):
         if len(reached) == followers * changes:
             break
         await asyncio.sleep(0.1)
