@@ -87,6 +87,18 @@ def test_a_server_behind_a_proxy_is_marked_by_hand(started, monkeypatch: pytest.
     assert "--server.enableWebsocketCompression=true" in command
 
 
+def test_rooms_are_kept_where_the_operator_says(started, monkeypatch: pytest.MonkeyPatch, capsys):
+    for place in ("off", "redis://127.0.0.1:6379/0"):
+        assert cli.main(["--rooms", place]) == 7
+        assert started[-1][1][cli.ROOMS] == place
+    for wrong, without in (("mysql://here", ""), ("redis://127.0.0.1", "redis")):
+        monkeypatch.setattr(cli, "find_spec", lambda name, without=without: None if name == without else object())
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["--rooms", wrong])
+        assert ended.value.code == 2
+    assert "encoderscope[classroom]" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("host", ["localhost", "app.localhost", "127.0.0.1", "127.0.1.1", "::1", "[::1]"])
 def test_addresses_that_admit_this_machine_alone(host: str):
     assert cli.is_loopback(host)
