@@ -93,6 +93,9 @@ def choose() -> Given | Collection | None:
     )
     if texts is None or vectors is None:
         return None
+    for file, most in ((texts, megabytes * 10**6), (vectors, vector_bytes())):
+        if file.size > most:  # the widgets' limits hold in the browser alone
+            raise EncoderError(f"{file.name} has {file.size:,} bytes, and at most {most:,} are read: split it.")
     found = search.from_files(texts.getvalue(), vectors.getvalue())
     if len(found) > limits.texts:
         raise EncoderError(f"This collection has {len(found):,} texts, and the limit is {limits.texts:,}: split it.")
