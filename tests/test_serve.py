@@ -65,6 +65,7 @@ async def open_a_page(port: int) -> None:
     await connection.send(message.SerializeToString())
     while b"computing" not in await connection.recv():
         pass
+    await connection.close()  # the script goes on without its visitor
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX knows them")
