@@ -16,8 +16,8 @@ from pages.core import answer, formulas, map_window, sidebar, token_names
 from pages.core.view import RANGE_HELP, RANGES, MapParams, View, state
 
 RULE = (
-    r"\alpha_{ij}\,\lVert f(x_j)\rVert,\qquad f(x) = (x\,W^V + b^V)\,W^O,\qquad "
-    r"\sum_j \alpha_{ij}\, f(x_j) = \text{what the head adds to token } i"
+    r"\begin{gathered}\alpha_{ij}\,\lVert f(x_j) \rVert,\qquad f(x) = (x W_V + b_V)\, W_O \\"
+    r"\sum_j \alpha_{ij}\, f(x_j) = \text{output of the head at } i\end{gathered}"
 )
 TITLES = {
     "attention": "Attention",

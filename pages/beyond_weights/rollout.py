@@ -13,7 +13,10 @@ from pages.core import answer, formulas, map_window, sidebar, token_names, token
 from pages.core.url_state import controlled
 from pages.core.view import MapParams, View, ViewParams, state
 
-RULE = r"\hat A_l = \tfrac{1}{2}\big(\bar A_l + I\big),\qquad R_l = \hat A_l\, R_{l-1},\qquad R_{-1} = I"
+RULE = (
+    r"\begin{gathered}\hat A_l = \tfrac{1}{2}\big(\bar A_l + I\big) \\"
+    r"R_l = \hat A_l\, R_{l-1},\qquad R_{-1} = I\end{gathered}"
+)
 
 
 def show(view: View) -> dict[str, go.Figure]:
