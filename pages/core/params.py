@@ -95,11 +95,11 @@ def choice(default: str, options: Iterable[str], *, url: str = "", shown: str = 
 
 
 def several(default: list[str], options: Iterable[str], *, url: str = "") -> Param[list[str]]:
-    """One or more of several words with commas between them, in the order of `options`."""
+    """Some of several words with commas between them, in the order of `options`; none only where that is the default."""
     known = tuple(options)
 
     def parse(text: str) -> list[str]:
-        asked = text.split(",")
+        asked = text.split(",") if text or default else []
         if not set(asked) <= set(known):
             raise ValueError(f"choose among {', '.join(known)}")
         return [option for option in known if option in asked]
