@@ -95,7 +95,7 @@ def choice(default: str, options: Iterable[str], *, url: str = "", shown: str = 
 
 
 def several(default: list[str], options: Iterable[str], *, url: str = "") -> Param[list[str]]:
-    """Some of several words with commas between them, in the order of `options`; none only where that is the default."""
+    """Some of several words with commas between them, in the order of `options`; none only if that is the default."""
     known = tuple(options)
 
     def parse(text: str) -> list[str]:
