@@ -13,16 +13,6 @@ from pages.classroom.strip import spaced
 from pages.core.rooms import Room
 from pages.core.rooms.session import DESK
 
-STYLE = """
-.enc-invite { text-align: center; }
-.enc-invite img { width: min(100%, 24rem, 34vh); background: #fff; border-radius: 0.4rem; }
-.enc-invite b { display: block; font-size: clamp(2rem, 4.5vw, 4.5rem); letter-spacing: 0.08em; line-height: 1.2;
-  font-variant-numeric: tabular-nums; }
-.enc-invite span { display: block; font-size: clamp(1rem, 1.6vw, 1.75rem); overflow-wrap: anywhere; }
-.enc-invite-large { display: flex; flex-wrap: wrap; gap: 1rem 3rem; align-items: center; justify-content: center; }
-.enc-invite-large img { width: min(100%, calc(100vh - 15rem)); }
-.enc-invite-large b { font-size: clamp(2.5rem, 7vw, 9rem); }
-"""
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -69,7 +59,7 @@ def draw(now: Room, *, large: bool) -> None:
     style = "enc-invite enc-invite-large" if large else "enc-invite"
     picture = qr(f"{scheme()}://{place}?room={now.code}")
     written = f"<p><b>{spaced(now.code)}</b><span>{html.escape(place)}</span></p>"
-    st.html(f"<style>{STYLE}</style><div class='{style}'>{picture}{written}</div>")
+    st.html(f"<div class='{style}'>{picture}{written}</div>")
     if not picture:
         st.caption("For a QR code, the operator installs `pip install 'encoderscope[classroom]'`.")
     if is_loopback(urlsplit(f"//{place}").hostname or ""):

@@ -24,17 +24,6 @@ from pages.core.rooms import Asked, Member, Room, RoomError, session
 
 #: Bars of a histogram; further answers are one bar together.
 BARS = 12
-STYLE = """
-.enc-answers { border-collapse: collapse; width: 100%; font-size: 0.9375rem; }
-.enc-answers th { text-align: left; font-weight: 400; padding: 0.15rem 0.6rem 0.15rem 0; max-width: 18rem;
-  overflow-wrap: anywhere; }
-.enc-answers td { padding: 0.15rem 0; }
-.enc-answers td:first-of-type { text-align: right; padding-right: 0.5rem; font-variant-numeric: tabular-nums; }
-.enc-answers td:last-of-type { width: 60%; }
-.enc-answers i { display: block; height: 1rem; border-radius: 0.2rem; background: #8b87a0; min-width: 2px; }
-.enc-answers tr[data-right] i { background: var(--st-green-color, #1c8047); }
-.enc-answers tr[data-right] th { font-weight: 600; }
-"""
 
 
 @dataclass(frozen=True)
@@ -126,7 +115,7 @@ def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None
             truth=model or mean,
         )  # fmt: skip
     if found:
-        st.html(f"<style>{STYLE}</style>{table(found, show_right=asked.revealed)}")
+        st.html(table(found, show_right=asked.revealed))
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,6 @@ from pages.core.view import View
 #: Classes that are listed, the most probable first.
 SHOWN = 5
 
-STYLE = """
-.enc-entities { line-height: 2.1; overflow-wrap: anywhere; }
-.enc-entities mark { color: inherit; background: transparent; border-bottom: 3px solid; padding: 0 0.1em; }
-.enc-entities mark small { font-size: 0.72em; margin-inline-start: 0.35em; opacity: 0.85; }
-"""
-
 
 def draw(view: View, edited: Trace | None = None) -> None:
     """The prediction for the view's text; with an edited run, before and after. Nothing for a model without a head."""
@@ -85,6 +79,6 @@ def _entities(model: TextEncoder, trace: Trace, caption: str) -> None:
             )
             last = one.end
         parts.append(html.escape(text[last:]))
-        st.html(f'<style>{STYLE}</style><p class="enc-entities" dir="auto">{"".join(parts)}</p>')
+        st.html(f'<p class="enc-entities" dir="auto">{"".join(parts)}</p>')
     said = "" if found else "No entity: every word is tagged O."
     st.caption(" ".join(filter(None, (caption, said))) or "Underlined: words with a tag, and its probability.")

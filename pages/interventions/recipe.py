@@ -16,9 +16,6 @@ from pages.core.lazy import popover
 from pages.core.url_state import controlled, state
 from pages.core.view import View
 
-#: The first edit must not move the map below, where the pointer is.
-STYLE = "<style>.st-key-recipe { min-height: 4.6rem; }</style>"
-
 
 @dataclass(frozen=True)
 class Form:
@@ -89,7 +86,6 @@ def toggle_head(layer: int, head: int) -> None:
 
 def draw_recipe(view: View, recipe: Recipe) -> None:
     """The chips, the form and the button that takes all edits back."""
-    st.html(STYLE)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="recipe"):
         for index, step in enumerate(recipe):
             _chip(view, recipe, index, step)
