@@ -13,6 +13,8 @@ from tests.browser.test_main_flow import MAP
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.browser
+
 DRAWN = "/heads?lesson=03-one-weight-by-hand&lesson_step=6&layer=0&head=2"
 
 

@@ -69,7 +69,7 @@ BAD = {
     "an unknown setting": (lambda data: settings(data, surprise=1), "surprise"),
     "a word for a number": (lambda data: settings(data, steps="many"), "steps"),
     "out of bounds": (lambda data: settings(data, n_layers=99), "n_layers=99"),
-    "a giant": (lambda data: settings(data, d_ffn=10**9), "its settings say"),
+    "a giant": (lambda data: settings(data, d_ffn=10**9), "d_ffn=1000000000"),
     "another width": (lambda data: settings(data, d_model=12), "its settings say"),
     "a tensor less": (
         lambda data: save({k: v for k, v in load(data).items() if k != "head.bias"}, json_about(data)), "lacks tensor",
