@@ -84,7 +84,8 @@ def _settings(about: dict[str, str], name: str) -> tuple[TaskSettings, int]:
             raise ValueError(f"{wrong[0]!r} has no valid value" if wrong else f"step {step} is negative")
         return TaskSettings(**fields), step
     except (EncoderError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LoadError(f"The settings in {name} are not valid: {str(error).rstrip('.')}. Save the run again.") from error
+        why = str(error).rstrip(".")
+        raise LoadError(f"The settings in {name} are not valid: {why}. Save the run again.") from error
 
 
 def _same_kind(value: object, default: object) -> bool:
