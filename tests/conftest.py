@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import socket
@@ -21,7 +22,7 @@ from tests import ensure_chromium
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported, as in the app
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 # No test depends on the speed of the machine, and the same examples are tried in every run.
 settings.register_profile("same", deadline=None, derandomize=True, database=None)
@@ -156,22 +157,31 @@ def browser(chromium: str) -> Iterator[Browser]:
         running.close()
 
 
+@pytest.fixture(scope="module")
+def contexts(browser: Browser) -> dict[str, list[BrowserContext]]:
+    """Contexts that no test uses now, by their options: the next visitor finds the app's scripts in their cache."""
+    return {}
+
+
 @pytest.fixture
-def visit(browser: Browser, app: Server) -> Iterator[Callable[..., Page]]:
+def visit(browser: Browser, app: Server, contexts: dict[str, list[BrowserContext]]) -> Iterator[Callable[..., Page]]:
     """`page = visit("/?layer=3", width=390, height=844, dark=True)`: a page of a fresh visitor, settled.
 
     The test fails if there is a warning or an error in the browser's console, a line in the server's log, or a
     request to another machine.
     """
     complaints: list[str] = []
-    contexts = []
+    used: list[tuple[str, BrowserContext]] = []
     before = len(app.log())
 
     def open_page(path: str = "/", *, width: int = 1280, height: int = 720, dark: bool = False, **options) -> Page:
         scheme = "dark" if dark else "light"
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **options)
+        options |= {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
+        key = json.dumps(options, sort_keys=True)
+        free = contexts.get(key)
+        context = free.pop() if free else browser.new_context(**options)
         context.set_default_timeout(PATIENCE)
-        contexts.append(context)
+        used.append((key, context))
         page = context.new_page()
         collect_complaints(page, app.url, complaints)
         page.goto(app.url + path)
@@ -179,11 +189,21 @@ def visit(browser: Browser, app: Server) -> Iterator[Callable[..., Page]]:
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for key, context in used:
+        leave(context)
+        contexts.setdefault(key, []).append(context)
     written = app.log()[before:]
     assert not complaints, "\n".join(complaints)
     assert not written, f"the server's log:\n{written}"
+
+
+def leave(context: BrowserContext) -> None:
+    """Close the pages of a visitor and forget what they stored."""
+    for page in context.pages:
+        page.evaluate("() => localStorage.clear()")
+        page.close()
+    context.clear_cookies()
+    context.clear_permissions()
 
 
 def collect_complaints(page: Page, server: str, complaints: list[str]) -> None:
