@@ -1,4 +1,4 @@
-"""The classification head of a checkpoint, by its family's table. A head that cannot be read becomes a sentence."""
+"""The classification head of a checkpoint, by its family's table. For a head with faults, a sentence says why."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ Shapes: N texts.
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import PurePath
 
 import numpy as np
 
+from encoder.csv_rows import csv_rows, is_utf8
 from encoder.errors import EncoderError
 
 #: Names of the two columns, the first that a file has; without any, the first two columns are text and label.
@@ -85,20 +85,13 @@ def read_task(data: bytes, name: str, *, most: int = 10_000, characters: int = 2
     suffix = PurePath(name).suffix.lower()
     if suffix not in (".csv", ".tsv"):
         raise EncoderError(f"{name} has no known format: choose a file that ends in .csv or .tsv.")
-    content = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
-    reader = csv.reader(io.StringIO(content, newline=""), delimiter="\t" if suffix == ".tsv" else ",", strict=True)
     columns: tuple[int, int, int | None] = (0, 1, None)
     rows: dict[str, tuple[str, tuple[int, int]]] = {}
     problems: list[str] = []
     is_first = True
-    while True:
-        line = f"Line {reader.line_num + 1:,}"  # where the row begins: a quote that is never closed ends with the file
-        try:
-            row = next(reader)
-        except StopIteration:
-            break
-        except csv.Error as error:
-            problems.append(f"{line}: {error}.")
+    for line, row in csv_rows(data, "\t" if suffix == ".tsv" else ","):
+        if isinstance(row, csv.Error):
+            problems.append(f"{line}: {row}.")
             continue
         header = _header(row) if is_first else None
         is_first = False
@@ -145,7 +138,7 @@ def _row(row: list[str], columns: tuple[int, int, int | None], characters: int) 
     if len(row) <= max(wanted):
         raise ValueError(f"it has {len(row)} columns, and {max(wanted) + 1} are needed")
     cells = [row[place].strip() for place in wanted]
-    if any("\udc80" <= character <= "\udcff" for cell in cells for character in cell):
+    if not all(map(is_utf8, cells)):
         raise ValueError("not UTF-8")
     text, label, *word = cells
     if not text or not label:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from encoder.csv_rows import csv_rows, is_utf8
 from encoder.errors import EncoderError
 
 FORMATS = (".txt", ".csv", ".parquet")
@@ -86,18 +87,10 @@ def _decoded(line: bytes) -> str:
 
 def _csv_rows(data: bytes) -> Iterator[tuple[str, str]]:
     """Rows of a CSV file. The first row is a header if it names one of COLUMNS."""
-    # "surrogateescape" keeps a byte that is not UTF-8, so only its own row is left out.
-    content = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     column, first = 0, True
-    while True:
-        line = f"Line {reader.line_num + 1:,}"  # where the row begins: a quote that is never closed ends with the file
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield line, Problem(f"not CSV, {error}")
+    for line, row in csv_rows(data):
+        if isinstance(row, csv.Error):
+            yield line, Problem(f"not CSV, {row}")
             continue
         if first and (named := _named_column(row)) is not None:
             column, first = named, False
@@ -116,7 +109,7 @@ def _cell(row: Sequence[str], column: int) -> str:
     if column >= len(row):
         return Problem(f"it has {len(row)} columns, and the text is in column {column + 1}")
     text = row[column]
-    return Problem("not UTF-8") if any("\udc80" <= character <= "\udcff" for character in text) else text
+    return text if is_utf8(text) else Problem("not UTF-8")
 
 
 def _parquet_rows(data: bytes) -> Iterator[tuple[str, str]]:

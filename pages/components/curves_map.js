@@ -4,7 +4,7 @@ import { fit } from "./shared.js";
 
 const TITLE = 18;
 
-// Where the map lies on its canvas: { left, top, side, gap }, gap: room of the labels.
+// The place of the map on its canvas: { left, top, side, gap }, gap: room of the labels.
 function square(canvas, size) {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight - TITLE];
   const gap = Math.min(width, height) / (size + 1) >= 9 ? 14 : 2;

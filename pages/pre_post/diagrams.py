@@ -44,7 +44,7 @@ def svg(parts: str, ink: str) -> str:
 
 
 def _pre(n_layers: int) -> str:
-    """LayerNorm and sublayer lie on the branch; the final LayerNorm lies on the stream."""
+    """LayerNorm and sublayer are on the branch; the final LayerNorm is on the stream."""
     return "".join(
         [
             _stream((6, 396), (474, WIDTH - 10)),
@@ -65,7 +65,7 @@ def _pre(n_layers: int) -> str:
 
 
 def _post(n_layers: int) -> str:
-    """Only the sublayer lies on the branch; each LayerNorm lies on the stream."""
+    """Only the sublayer is on the branch; each LayerNorm is on the stream."""
     return "".join(
         [
             _stream((6, 166), (244, 398), (476, WIDTH - 10)),

@@ -73,7 +73,7 @@ KEPT = """() => [...document.querySelectorAll('[class*="derivation"]')].map(room
 
 #: All of axe's rules but those of WCAG's level AAA, whose contrast of 7 no theme of Streamlit has.
 ALL = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice", "experimental"]
-#: (rule, part of the element) of Streamlit's own markup that cannot be changed from here, and does no harm.
+#: (rule, part of the element) of Streamlit's own markup: we have no way to change it, and it does no harm.
 EXCEPT = {
     # Code gets the keyboard's focus so that its long lines can be scrolled: another rule demands just that.
     ("focus-order-semantics", 'data-testid="stCode"'),

@@ -489,7 +489,7 @@ def test_errors_say_what_is_wrong(call, said: str):
 
 @pytest.mark.parametrize(("parts", "block", "at"), [((3, 5), 1, (2.5, 4.5)), ((4, None), 2, (1.5, None))])
 def test_a_line_divides_a_pair_of_sentences(parts: tuple, block: int, at: tuple) -> None:
-    """The line lies on the border of two cells, on axes that count blocks, too."""
+    """The line is on the border of two cells, also where the axes count blocks."""
     labels = [f"t{k}" for k in range(8 * block)]
     figure = figures.attention_spec(np.full((8, 8), 0.125), labels, block=block, parts=parts)
     lines = [shape for shape in figure["layout"]["shapes"] if shape["type"] == "line"]

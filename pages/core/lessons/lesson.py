@@ -52,7 +52,7 @@ FIELDS: dict[str, type] = {"title": str, "minutes": int, "level": str, "goals": 
 
 
 class LessonError(EncoderError):
-    """A lesson file that cannot be used. line: counted from 1."""
+    """A fault in a lesson file. line: counted from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"Line {line}: {reason}")

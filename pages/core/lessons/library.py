@@ -23,14 +23,14 @@ LESSONS = 200
 
 @dataclass(frozen=True)
 class Broken:
-    """A lesson file that cannot be used, and why."""
+    """A lesson file with a fault, and what it is."""
 
     name: str
     reason: str
 
 
 def lessons() -> tuple[list[Lesson], list[Broken]]:
-    """All lessons in the order of their file names, the shipped ones first; and the files that cannot be used."""
+    """All lessons in the order of their file names, the shipped ones first; and the files with faults."""
     good: list[Lesson] = []
     broken: list[Broken] = []
     for path in _files():

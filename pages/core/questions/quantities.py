@@ -23,7 +23,7 @@ from pages.core.cache import TracedText
 
 
 class QuestionError(EncoderError):
-    """A question or an answer that cannot be used: what is wrong, and what to write instead."""
+    """A fault in a question or an answer: what is wrong, and what to write instead."""
 
 
 @dataclass(frozen=True)
