@@ -60,7 +60,7 @@ lint: $(VENV)/installed-test
 
 test: lint
 	$(BIN)/python tests/ensure_chromium.py
-	$(BIN)/python -m tests.ensure_redis
+	$(BIN)/python -m tests.ensure_servers
 	@status=0; \
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile || status=1; \
 	OMP_NUM_THREADS=1 $(BIN)/python tests/run_browser_tests.py $(WORKERS) || status=1; \

@@ -51,7 +51,7 @@ def redis_server() -> Iterator[str]:
     """A Redis or Valkey server without a file; gives its address. Raises FileNotFoundError if there is none."""
     program = shutil.which("redis-server") or shutil.which("valkey-server")
     if program is None:
-        raise FileNotFoundError("no redis-server found: `python -m tests.ensure_redis` installs one")
+        raise FileNotFoundError("no redis-server found: `python -m tests.ensure_servers` installs one")
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:

@@ -7,10 +7,7 @@ Ctrl-C, SIGTERM and the exit code are the server's, and no second interpreter st
 from __future__ import annotations
 
 import argparse
-import errno
-import ipaddress
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,14 +19,14 @@ from encoder import __version__
 from encoder.app_location import find_app
 from encoder.doctor_command import add_doctor
 from encoder.lesson_command import add_lesson
+from encoder.listening import DEFAULT_PORT, announcement, choose_port, is_loopback
+from encoder.serve_command import add_serve_options, serve
 from encoder.similarity_command import add_similarity
 from encoder.trace_command import CommandError, add_trace
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-DEFAULT_PORT = 8501
-PORTS_TRIED = 100
 MODELS_ROOT = "ENCODERSCOPE_MODELS_ROOT"
 LESSONS_ROOT = "ENCODERSCOPE_LESSONS_ROOT"
 ROOMS = "ENCODERSCOPE_ROOMS"
@@ -37,6 +34,8 @@ ROOMS = "ENCODERSCOPE_ROOMS"
 LOG = "ENCODERSCOPE_LOG"
 HOSTS, FRAMES = "ENCODERSCOPE_HOSTS", "ENCODERSCOPE_FRAME_ANCESTORS"
 SHARED = "ENCODERSCOPE_SHARED"
+#: The address that a front listens on, as in pages/classroom/invite.py.
+FRONT = "ENCODERSCOPE_FRONT"
 #: glibc keeps 128 MB of freed memory, and all blocks below 32 MB, for a process's next use. By default it returns a
 #: freed trace to the system, and the next trace fetches it again page by page (10 % more time at 512 tokens).
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(128 << 20), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
@@ -78,7 +77,32 @@ def build_parser() -> argparse.ArgumentParser:
 
 def start_app(options: argparse.Namespace) -> int:
     """Start the app and open it in the browser; Ctrl-C stops it."""
-    app = find_app()
+    environment = server_environment(options)
+    if not is_loopback(options.host):
+        environment[SHARED] = "1"
+    shared = environment.get(SHARED) == "1"  # set by hand if a proxy on this machine serves others
+    port = choose_port(options.host, options.port)
+    print(announcement(options.host, port), flush=True)
+    command = streamlit_command(find_app(), options.host, port, browser=not options.no_browser, shared=shared)
+    return _hand_over(command, environment)
+
+
+def start_workers(options: argparse.Namespace) -> int:
+    """Start several processes of the app with a front and a store of rooms; Ctrl-C or SIGTERM stops all."""
+    app, environment = find_app(), server_environment(options)
+    if environment.get(ROOMS) == "memory" and options.workers > 1:
+        raise CommandError("rooms in memory belong to one process: give redis://HOST:PORT/DB, or leave --rooms out.")
+    environment[SHARED] = "1"
+    environment[FRONT] = options.host
+
+    def command(port: int) -> list[str]:
+        return streamlit_command(app, "127.0.0.1", port, browser=False, shared=True)
+
+    return serve(options, command, environment, rooms=ROOMS)
+
+
+def server_environment(options: argparse.Namespace) -> dict[str, str]:
+    """The environment of a server with these options. Raises CommandError for a folder that is missing."""
     environment = dict(os.environ)
     environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in pages/core/serve.py
     environment |= malloc_settings(environment)
@@ -88,19 +112,13 @@ def start_app(options: argparse.Namespace) -> int:
         environment[LESSONS_ROOT] = _existing_folder(options.lessons_root, "--lessons-root", "lessons")
     if options.rooms is not None:
         environment[ROOMS] = options.rooms
-    if not is_loopback(options.host):
-        environment[SHARED] = "1"
     if options.log is not None:
         environment[LOG] = options.log
     if options.allow_host:
         environment[HOSTS] = ",".join(options.allow_host)
     if options.embed_in:
         environment[FRAMES] = " ".join(["'self'", *options.embed_in])
-    shared = environment.get(SHARED) == "1"  # set by hand if a proxy on this machine serves others
-    port = choose_port(options.host, options.port)
-    print(_announcement(options.host, port), flush=True)
-    command = streamlit_command(app, options.host, port, browser=not options.no_browser, shared=shared)
-    return _hand_over(command, environment)
+    return environment
 
 
 def malloc_settings(environment: Mapping[str, str]) -> dict[str, str]:
@@ -130,62 +148,6 @@ def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared:
     serve = app.parent / "pages" / "core" / "serve.py"
     streamlit = [str(serve)] if serve.is_file() else ["-m", "streamlit"]
     return [sys.executable, "-P", *streamlit, "run", str(app), *flags]
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach `host`; among names, only localhost is certain."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
-def choose_port(host: str, wanted: int | None) -> int:
-    """The port to listen on: `wanted`, or without one the first free from 8501.
-
-    Raises:
-        CommandError: `wanted` is taken, no port is free, or this machine does not have the address `host`.
-    """
-    candidates = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED) if wanted is None else [wanted]
-    for port in candidates:
-        if _can_listen(host, port):
-            return port
-    if wanted is None:
-        raise CommandError(f"ports {candidates[0]} to {candidates[-1]} are taken. Choose another with --port.")
-    raise CommandError(f"port {wanted} is taken or not allowed. Choose another with --port, or leave --port out.")
-
-
-def _can_listen(host: str, port: int) -> bool:
-    host = host.strip("[]")
-    try:
-        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
-    except OSError as error:
-        if error.errno in (errno.EADDRINUSE, errno.EACCES, errno.EPERM):
-            return False
-        reason = error.strerror or error
-        raise CommandError(
-            f"cannot listen on {host}: {reason}. Use localhost, 0.0.0.0 or an address of this machine."
-        ) from None
-    return True
-
-
-def _announcement(host: str, port: int) -> str:
-    bare = host.strip("[]")
-    if bare in ("0.0.0.0", "::"):
-        addresses = ["localhost", *_network_address()]
-    else:
-        addresses = [f"[{bare}]" if ":" in bare else bare]
-    return f"Encoderscope: {'  '.join(f'http://{address}:{port}' for address in addresses)}  (Ctrl-C stops it)"
-
-
-def _network_address() -> list[str]:
-    """The address of this machine for others on the network, if there is a network."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # RFC 5737's example network: picks a route and sends nothing
-        except OSError:
-            return []
-        return [probe.getsockname()[0]]
 
 
 def _existing_folder(folder: Path, option: str, content: str) -> str:
@@ -228,6 +190,29 @@ def _add_app(subparsers: Subparsers) -> None:
         help=f"port to listen on (default: the first free one from {DEFAULT_PORT})",
     )
     app.add_argument("--no-browser", action="store_true", help="print the address and open no browser window")
+    _add_server_options(app)
+    app.set_defaults(run=start_app)
+
+
+def _add_serve(subparsers: Subparsers) -> None:
+    command = subparsers.add_parser(
+        "serve",
+        help="serve the app to many: several processes, a front, and a store of rooms",
+        description="Serve the app to many: several processes behind nginx, with Redis or Valkey for the rooms of "
+        "classes. Ctrl-C stops all of them. For this machine alone, `app` is enough.",
+    )
+    command.add_argument(
+        "--host", default="0.0.0.0", metavar="ADDRESS", help="address to listen on (default: %(default)s, all networks)"
+    )
+    command.add_argument(
+        "--port", type=_port, default=DEFAULT_PORT, metavar="N", help="port to listen on (default: %(default)s)"
+    )
+    add_serve_options(command)
+    _add_server_options(command)
+    command.set_defaults(run=start_workers)
+
+
+def _add_server_options(app: argparse.ArgumentParser) -> None:
     app.add_argument(
         "--models-root",
         type=Path,
@@ -265,13 +250,12 @@ def _add_app(subparsers: Subparsers) -> None:
         metavar="ORIGIN",
         help="a site that may embed the app in a frame (https://moodle.school.example); again for further ones",
     )
-    app.set_defaults(run=start_app)
 
 
 def _rooms(text: str) -> str:
-    if text not in ("memory", "off") and not text.startswith(("redis://", "rediss://")):
+    if text not in ("memory", "off") and not text.startswith(("redis://", "rediss://", "unix://")):
         raise argparse.ArgumentTypeError(f"{text!r} is not memory, off or an address like redis://localhost:6379/0")
-    if text.startswith("redis") and find_spec("redis") is None:
+    if text.startswith(("redis", "unix")) and find_spec("redis") is None:
         raise argparse.ArgumentTypeError("rooms in Redis need redis-py: pip install 'encoderscope[classroom]'")
     return text
 
@@ -284,6 +268,7 @@ def _port(text: str) -> int:
 
 COMMANDS = {
     "app": _add_app,
+    "serve": _add_serve,
     "trace": add_trace,
     "similarity": add_similarity,
     "lesson": add_lesson,

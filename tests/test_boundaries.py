@@ -36,8 +36,8 @@ ENGINE = [
     {"twins"},
     {"export"},
     {"trace_command"},
-    {"app_location", "similarity_command"},
-    {"doctor_command", "lesson_command"},
+    {"app_location", "listening", "nginx_front", "similarity_command"},
+    {"doctor_command", "lesson_command", "serve_command"},
     {"cli"},
 ]
 ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}

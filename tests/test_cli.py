@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from encoder import cli
+from encoder import cli, listening
 from tests.conftest import ROOT, Server, free_port
 
 
@@ -116,9 +116,9 @@ def test_a_taken_port_is_refused_or_passed_over(started, capsys, monkeypatch: py
         assert f"port {taken} is taken" in capsys.readouterr().err
         assert not started
 
-        monkeypatch.setattr(cli, "DEFAULT_PORT", taken)
+        monkeypatch.setattr(listening, "DEFAULT_PORT", taken)
         assert cli.choose_port("127.0.0.1", None) > taken
-        monkeypatch.setattr(cli, "PORTS_TRIED", 1)
+        monkeypatch.setattr(listening, "PORTS_TRIED", 1)
         with pytest.raises(cli.CommandError, match=f"{taken} to {taken} are taken"):
             cli.choose_port("127.0.0.1", None)
 

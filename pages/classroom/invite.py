@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import ipaddress
+import os
 import socket
 from urllib.parse import urlsplit
 
@@ -13,7 +14,8 @@ from pages.classroom.strip import spaced
 from pages.core.rooms import Room
 from pages.core.rooms.session import DESK
 
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+#: The address that a front listens on which was started by encoder/cli.py.
+FRONT = "ENCODERSCOPE_FRONT"
 
 
 def address() -> str:
@@ -42,7 +44,7 @@ def is_loopback(host: str) -> bool:
 
 def network_address() -> str:
     """This machine's address in the network, "" if the server answers this machine alone or there is no network."""
-    listens = str(st.get_option("server.address") or "")
+    listens = os.environ.get(FRONT) or str(st.get_option("server.address") or "")
     if listens not in ("", "0.0.0.0", "::"):
         return ""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

@@ -43,8 +43,9 @@ class RoomStrip {
     document.documentElement.classList.toggle("enc-spotlight", header.spotlight);
     this.words.textContent = header.words;
     this.buttons.replaceChildren(...header.buttons.map((button) => this.button(button)));
-    if (header.asks) this.greet();
-    else if (header.member || header.key) {
+    if (header.asks) return this.greet();
+    this.greeted = null; // a later session, after a long sleep or in another process, asks again
+    if (header.member || header.key) {
       keep(header.code, header.member ? { member: header.member } : { key: header.key });
       const place = `_rooms/${header.code}?${new URLSearchParams({
         member: header.member,
@@ -65,7 +66,7 @@ class RoomStrip {
     return made;
   }
 
-  // Once for each room: what this browser kept of it.
+  // What this browser kept of the room, once for each session that asks.
   greet() {
     if (this.greeted === this.room.code) return;
     this.greeted = this.room.code;

@@ -12,7 +12,7 @@ import pytest
 
 from pages.core.rooms import MemoryStore, RoomStore
 from pages.core.rooms.redis_store import RedisStore
-from tests import ensure_redis
+from tests import ensure_servers
 
 
 class RedisServer:
@@ -59,9 +59,9 @@ class RedisServer:
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    program = ensure_redis.find()
+    program = ensure_servers.find()
     if program is None:
-        pytest.skip("no Redis server found; `python -m tests.ensure_redis` installs one")
+        pytest.skip("no Redis server found; `python -m tests.ensure_servers` installs one")
     server = RedisServer(program, tmp_path_factory.mktemp("redis"))
     server.start()
     yield server

@@ -8,7 +8,7 @@ from functools import cache
 from pages.core.rooms.room import Asked, Member, Room, ask, new_room, new_secret, read_code
 from pages.core.rooms.store import MemoryStore, Pulse, RoomError, RoomGone, RoomStore, StoreUnavailable
 
-#: "memory" (one process), "off", or redis://HOST:PORT/DB: where this server keeps rooms.
+#: "memory" (one process), "off", or redis://HOST:PORT/DB (unix://PATH for a socket): where this server keeps rooms.
 ROOMS = "ENCODERSCOPE_ROOMS"
 
 
@@ -23,7 +23,7 @@ def current_store() -> RoomStore | None:
         return None
     if place == "memory":
         return MemoryStore()
-    if not place.startswith(("redis://", "rediss://")):
+    if not place.startswith(("redis://", "rediss://", "unix://")):
         raise RoomError(f"--rooms takes memory, off, or an address like redis://localhost:6379/0, not {place!r}.")
     try:
         from pages.core.rooms.redis_store import RedisStore
