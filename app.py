@@ -5,10 +5,10 @@ The first paint needs Streamlit alone: the engine (torch) is imported after the 
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
-from dataclasses import dataclass
+import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -16,48 +16,11 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from pages.core import links
-from pages.core.navigation import bar
+from pages.core.navigation import ICON, Room, bar, kept_pages, nothing
 from pages.core.rooms import follow
 
 HERE = Path(__file__).parent
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; pages/core/serve.py says why
-
-st.set_page_config(
-    page_title="Encoderscope",
-    page_icon=str(HERE / "pages/core/icon.png"),  # a Material icon would be fetched from another server
-    layout="wide",
-    initial_sidebar_state="auto",
-    menu_items={"About": "**Encoderscope**: see what a transformer encoder does with a sentence."},
-)
-
-
-@dataclass(frozen=True)
-class Room:
-    """One page: a folder of pages/ with a page.py and, if it has values in the address, a params.py.
-
-    short: its name in the navigation, if it differs from the title; uses: the parts of the sidebar that it needs, of
-    "text", "model", "layer" and "head" (none: the page has no sidebar); pads: whether it shows a text padded as in a
-    batch; edits: whether it shows the edited run, None: it draws the edits itself; former: the name that it had in
-    addresses before.
-    """
-
-    folder: str
-    title: str
-    icon: str
-    help: str
-    short: str = ""
-    uses: tuple[str, ...] = ("text", "model", "layer", "head")
-    pads: bool = False
-    edits: bool | None = False
-    former: str = ""
-
-    @property
-    def name(self) -> str:
-        return self.short or self.title
-
-    @property
-    def script(self) -> str:
-        return f"pages/{self.folder}/page.py"
 
 
 NO_HEAD = ("text", "model")
@@ -113,8 +76,8 @@ ROOMS = [room for rooms in SECTIONS.values() for room in rooms]
 FORMER = {room.former: room for room in ROOMS if room.former}
 
 
-def navigation() -> dict[str, list[StreamlitPage]]:
-    """The pages by section; a former address is a hidden page of its own."""
+def pages() -> dict[str, list[StreamlitPage]]:
+    """The pages by section; a former address is a hidden page of its own, and `main` opens the page that it means."""
     found = {
         section: [
             st.Page(
@@ -130,19 +93,22 @@ def navigation() -> dict[str, list[StreamlitPage]]:
         for section, rooms in SECTIONS.items()
     }
     found[""] += [
-        st.Page(_moved, title=room.title, url_path=name, visibility="hidden") for name, room in FORMER.items()
+        st.Page(nothing, title=room.title, url_path=name, visibility="hidden") for name, room in FORMER.items()
     ]
     return found
 
 
-def _moved() -> None:
-    """A former address; `main` opens the page that it means."""
-
-
 def main() -> None:
     """Draw the frame, then run the page that the address names."""
+    st.set_page_config(
+        page_title="Encoderscope",
+        page_icon=ICON,  # before the navigation: otherwise the browser asks another server for the page's icon
+        layout="wide",
+        initial_sidebar_state="auto",
+        menu_items={"About": "**Encoderscope**: see what a transformer encoder does with a sentence."},
+    )
     # Streamlit's own list shows in the sidebar of narrow screens; wide ones have a bar above the page.
-    page = st.navigation(navigation(), position="sidebar", expanded=True)
+    page = st.navigation(kept_pages(pages), position="sidebar", expanded=True)
     if page.url_path in FORMER:
         st.switch_page(FORMER[page.url_path].script, query_params=st.query_params.to_dict())
     room = next((room for room in ROOMS if room.folder == page.url_path), ROOMS[0])
@@ -153,11 +119,12 @@ def main() -> None:
     bar(SECTIONS, room.folder, ROOMS[0].folder, sidebar=bool(room.uses))
     main_area, in_room = st.container(), None
     try:
-        with main_area, st.spinner("Starting the engine …", show_time=False):
+        # The spinner starts a thread, so it is left out where nothing is waited for.
+        is_there = "pages.core.frame" in sys.modules
+        with main_area, nullcontext() if is_there else st.spinner("Starting the engine …", show_time=False):
             from pages.core import frame
 
-            for path in sorted(HERE.glob("pages/*/params.py")):
-                importlib.import_module(f"pages.{path.parent.name}.params")
+            frame.import_params()
         from pages.classroom.in_room import InRoom
         from pages.lessons.beside import beside
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+import functools
+import importlib
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
+import encoder
 from encoder.errors import EncoderError, OutOfMemory
 from pages.components.kept_text import kept_text
 from pages.core import (  # noqa: F401 - head_measures, outcomes and selection register values that several pages share
@@ -20,6 +24,7 @@ from pages.core import (  # noqa: F401 - head_measures, outcomes and selection r
     first_view,
     foreground,
     head_measures,
+    limits,
     long_text,
     mobile_bar,
     outcomes,
@@ -34,6 +39,15 @@ from pages.core.url_state import FRONT, OF_ANY_PAGE, state
 from pages.core.view import View, ViewParams, model_key, padded
 
 _VIEW, _TITLE = "_current_view", "_current_title"
+#: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
+QUICK_FLOPS = 10**10
+
+
+@functools.cache
+def import_params() -> None:
+    """Register the values of all pages: their params.py, once."""
+    for path in sorted(Path(__file__).parents[1].glob("*/params.py")):
+        importlib.import_module(f"pages.{path.parent.name}.params")
 
 
 def is_former_front() -> bool:
@@ -66,10 +80,10 @@ def run(
     st.session_state[_TITLE] = title
     st.session_state.pop(_VIEW, None)
     state.begin()
-    go_on = placement_toggle.before_sidebar(page)
-    with area:
-        presentation.draw()
     try:
+        go_on = placement_toggle.before_sidebar(page)
+        with area:
+            presentation.draw()
         save, missing = state.kept(), state.missing()
         with area:
             if save or missing:
@@ -90,6 +104,7 @@ def run(
     finally:
         # However the page ended, the address names the view and nothing typed is lost.
         state.end(front=front)
+        cache.collect_garbage()
 
 
 def _nothing() -> None:
@@ -139,7 +154,7 @@ def current_view() -> View:
     """The View of this run; a page without a sidebar loads the model here. Raises EncoderError if that fails."""
     if _VIEW not in st.session_state:
         key = model_key()
-        with st.spinner("Loading the model …", show_time=False):
+        with _spinner("Loading the model …", quick=cache.is_loaded(key)):
             cache.model(key)
         st.session_state[_VIEW] = sidebar.current_view(key)
     return st.session_state[_VIEW]
@@ -164,11 +179,12 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
                 heading()
                 st.info("Type a folder or a Hub id in the sidebar to open a model.", icon=":material/folder_open:")
             return None
-        with area, st.spinner("Loading the model …", show_time=False):
-            key = model_key()
+        key = model_key()
+        with area, _spinner("Loading the model …", quick=cache.is_loaded(key)):
             model = cache.model(key)
+        quick = _is_quick(model)
         if state.newest(ViewParams.long) == "cut":  # a window has tokens of its own
-            with area, st.spinner("Running the encoder …", show_time=False):
+            with area, _spinner("Running the encoder …", quick=quick):
                 first_view.choose(key)
         with places.norm:
             sidebar.norm_controls(key)
@@ -177,7 +193,7 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         with places.windows:
             key = long_text.controls(key, model)
         view = sidebar.current_view(key)
-        with area, st.spinner("Running the encoder …", show_time=False):
+        with area, _spinner("Running the encoder …", quick=quick):
             view = padded(view) if pads else view
             n_tokens = view.trace.n_tokens
         # A selected padding token stays selected while padding is hidden.
@@ -197,6 +213,19 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         return None
 
 
+def _spinner(text: str, *, quick: bool) -> AbstractContextManager[None]:
+    """A line that says what is waited for. quick: nothing is, so no thread is started that would draw the line."""
+    return contextlib.nullcontext() if quick else st.spinner(text, show_time=False)
+
+
+def _is_quick(model: encoder.TextEncoder) -> bool:
+    """Whether the pass of the text ends before a spinner would be drawn: a token covers a byte or more."""
+    texts = state.newest(ViewParams.text), state.newest(ViewParams.pair)
+    n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts) + 8  # special tokens
+    n_tokens = max(min(n_bytes, model.config.max_tokens), state.newest(ViewParams.pad) or 0)
+    return limits.flops(model.config, n_tokens) < QUICK_FLOPS
+
+
 def _link_notes() -> None:
     """The values of the link that could not be used, in one box."""
     if state.notes():
@@ -208,7 +237,7 @@ def _notes(area: DeltaGenerator, view: View) -> None:
     with area:
         _link_notes()
         if view.trace.source is not None and view.trace.source.cut:
-            _long_text_note(view)
+            long_text.note(view)
         if not view.text.strip() and view.pair is None:
             st.info("The text is empty, so you see the special tokens only. Type a sentence in the sidebar.")
         if view.model.scratch is not None:
@@ -230,50 +259,3 @@ def _not_finite(area: DeltaGenerator, view: View) -> None:
             "weights are broken, or training diverged. Choose another model in the sidebar.",
             icon=":material/error:",
         )
-
-
-def _long_text_note(view: View) -> None:
-    """Which part of a text that is longer than the model takes is shown."""
-    source, most = view.trace.source, view.loaded.config.max_tokens
-    assert source is not None
-    if view.model.window is None:
-        shown = (
-            f"the first {len(source):,}" if view.pair is None else f"{len(source):,}, the longer sentence is cut first"
-        )
-        st.warning(
-            f"This text has {source.n_full:,} tokens; {view.loaded.name} takes {most:,}. Shown: {shown}. To see the "
-            "rest, choose sliding windows in the sidebar.",
-            icon=":material/content_cut:",
-        )
-        return
-    spans = cache.window_spans(view.model, view.text, view.pair)
-    here = spans[min(view.model.window, len(spans) - 1)]
-    first, end = here.tokens
-    st.info(
-        f"{_slid_text(view, here, spans[-1].tokens[1])} Shown: window {view.model.window} of 0 to {len(spans) - 1}, "
-        f"tokens {first:,} to {end - 1:,}. The model reads each window by itself: no token attends outside it, and "
-        f"positions start at 0. {_overlap(spans)}",
-        icon=":material/view_carousel:",
-    )
-
-
-def _slid_text(view: View, here: cache.WindowSpan, n_slid: int) -> str:
-    """How long the text is that the windows slide over, and what they keep of a second one."""
-    source, most = view.trace.source, view.loaded.config.max_tokens
-    if view.pair is None:
-        return f"This text has {n_slid:,} tokens without special tokens; {view.loaded.name} takes {most:,}."
-    # Each window has special tokens of its own, so they are left out of the count.
-    n_kept = source.n_full - sum(source.special) - n_slid
-    sides = ("first", "second")
-    kept = "whole" if here.n_kept == n_kept else f"the first {here.n_kept:,} of its {n_kept:,} tokens"
-    return (
-        f"The {sides[here.slides]} sentence has {n_slid:,} tokens without special tokens; {view.loaded.name} takes "
-        f"{most:,} for both. Each window keeps the {sides[1 - here.slides]} sentence: {kept}."
-    )
-
-
-def _overlap(spans: Sequence[cache.WindowSpan]) -> str:
-    """How many tokens two windows share."""
-    first, second = (span.tokens for span in spans[:2])
-    shared = first[1] - second[0]
-    return f"Windows overlap by {shared:,} of {first[1]:,} tokens." if shared else "Windows do not overlap."

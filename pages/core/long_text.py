@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -10,7 +11,7 @@ import encoder
 from pages.core import cache
 from pages.core.markdown import plain
 from pages.core.url_state import state
-from pages.core.view import ViewParams
+from pages.core.view import View, ViewParams
 
 #: The most windows that hold one token, at the smallest stride.
 MOST_SEEN = 20
@@ -68,3 +69,50 @@ def _ends(text: str, length: int = 24) -> str:
     if len(text) <= 2 * length + 5:
         return f"“{text}”"
     return f"“{text[:length].rsplit(' ', 1)[0]} … {text[-length:].split(' ', 1)[-1]}”"
+
+
+def note(view: View) -> None:
+    """Which part of a text that is longer than the model takes is shown."""
+    source, most = view.trace.source, view.loaded.config.max_tokens
+    assert source is not None
+    if view.model.window is None:
+        shown = (
+            f"the first {len(source):,}" if view.pair is None else f"{len(source):,}, the longer sentence is cut first"
+        )
+        st.warning(
+            f"This text has {source.n_full:,} tokens; {view.loaded.name} takes {most:,}. Shown: {shown}. To see the "
+            "rest, choose sliding windows in the sidebar.",
+            icon=":material/content_cut:",
+        )
+        return
+    spans = cache.window_spans(view.model, view.text, view.pair)
+    here = spans[min(view.model.window, len(spans) - 1)]
+    first, end = here.tokens
+    st.info(
+        f"{_slid_text(view, here, spans[-1].tokens[1])} Shown: window {view.model.window} of 0 to {len(spans) - 1}, "
+        f"tokens {first:,} to {end - 1:,}. The model reads each window by itself: no token attends outside it, and "
+        f"positions start at 0. {_overlap(spans)}",
+        icon=":material/view_carousel:",
+    )
+
+
+def _slid_text(view: View, here: cache.WindowSpan, n_slid: int) -> str:
+    """How long the text is that the windows slide over, and what they keep of a second one."""
+    source, most = view.trace.source, view.loaded.config.max_tokens
+    if view.pair is None:
+        return f"This text has {n_slid:,} tokens without special tokens; {view.loaded.name} takes {most:,}."
+    # Each window has special tokens of its own, so they are left out of the count.
+    n_kept = source.n_full - sum(source.special) - n_slid
+    sides = ("first", "second")
+    kept = "whole" if here.n_kept == n_kept else f"the first {here.n_kept:,} of its {n_kept:,} tokens"
+    return (
+        f"The {sides[here.slides]} sentence has {n_slid:,} tokens without special tokens; {view.loaded.name} takes "
+        f"{most:,} for both. Each window keeps the {sides[1 - here.slides]} sentence: {kept}."
+    )
+
+
+def _overlap(spans: Sequence[cache.WindowSpan]) -> str:
+    """How many tokens two windows share."""
+    first, second = (span.tokens for span in spans[:2])
+    shared = first[1] - second[0]
+    return f"Windows overlap by {shared:,} of {first[1]:,} tokens." if shared else "Windows do not overlap."

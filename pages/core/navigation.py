@@ -6,29 +6,77 @@ Streamlit's link of the same page, which keeps the session (page_keys.js).
 
 from __future__ import annotations
 
+import base64
+import copy
 import html
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+#: The page's icon as an address with its content. Streamlit would read a file and compress it again in each run, and
+#: fetch a Material icon from another server.
+ICON = "data:image/png;base64," + base64.b64encode((Path(__file__).parent / "icon.png").read_bytes()).decode()
 
 
-class Named(Protocol):
-    """What the bar needs to know of a page."""
+@dataclass(frozen=True)
+class Room:
+    """One page: a folder of pages/ with a page.py and, if it has values in the address, a params.py.
+
+    short: its name in the navigation, if it differs from the title; uses: the parts of the sidebar that it needs, of
+    "text", "model", "layer" and "head" (none: the page has no sidebar); pads: whether it shows a text padded as in a
+    batch; edits: whether it shows the edited run, None: it draws the edits itself; former: the name that it had in
+    addresses before.
+    """
 
     folder: str
+    title: str
+    icon: str
     help: str
+    short: str = ""
+    uses: tuple[str, ...] = ("text", "model", "layer", "head")
+    pads: bool = False
+    edits: bool | None = False
+    former: str = ""
 
     @property
     def name(self) -> str:
-        """Its short name."""
+        return self.short or self.title
+
+    @property
+    def script(self) -> str:
+        return f"pages/{self.folder}/page.py"
 
 
-def bar(sections: Mapping[str, Iterable[Named]], here: str, front: str, *, sidebar: bool) -> None:
+def nothing() -> None:
+    """A page without content."""
+
+
+def kept_pages(make: Callable[[], dict[str, list[StreamlitPage]]]) -> dict[str, list[StreamlitPage]]:
+    """The pages by section, made once: each asks the file system for its script. Copies, since a run changes them."""
+    if not _PAGES:
+        _PAGES.update(make())
+    return {section: [copy.copy(page) for page in pages] for section, pages in _PAGES.items()}
+
+
+_PAGES: dict[str, list[StreamlitPage]] = {}
+
+
+def bar(sections: Mapping[str, Iterable[Room]], here: str, front: str, *, sidebar: bool) -> None:
     """Draw the bar. here: the folder of the open page, and whether it has a sidebar; front: that of the page at "/"."""
     base = "".join(f"/{part}" for part in str(st.get_option("server.baseUrlPath") or "").split("/") if part)
+    listed = tuple((section, tuple(rooms)) for section, rooms in sections.items())
+    with st.container(key="page-names"):
+        st.html(_bar(listed, here, front, sidebar, base))
+
+
+@cache
+def _bar(sections: tuple[tuple[str, tuple[Room, ...]], ...], here: str, front: str, sidebar: bool, base: str) -> str:
     parts = []
-    for section, rooms in sections.items():
+    for section, rooms in sections:
         links = []
         for room in rooms:
             address = f"{base}/" if room.folder == front else f"{base}/{room.folder}"
@@ -37,6 +85,5 @@ def bar(sections: Mapping[str, Iterable[Named]], here: str, front: str, *, sideb
             links.append(f'<a href="{address}" title="{tip}"{current}>{html.escape(room.name)}</a>')
         label = f"<b>{html.escape(section)}</b>" if section else "<b></b>"
         parts.append(f"<div>{label}{''.join(links)}</div>")
-    with st.container(key="page-names"):
-        style = "enc-pages" if sidebar else "enc-pages enc-alone"
-        st.html(f'<nav class="{style}" aria-label="Pages">{"".join(parts)}</nav>')
+    style = "enc-pages" if sidebar else "enc-pages enc-alone"
+    return f'<nav class="{style}" aria-label="Pages">{"".join(parts)}</nav>'

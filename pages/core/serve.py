@@ -5,6 +5,7 @@ It changes these things in Streamlit 1.67:
 - `st.navigation` outside a session says that the app has its own navigation. Otherwise Streamlit takes the folder
   pages/ for its older kind of multipage app until the first visit, and a first visitor who opens a link to a page reads
   "Page not found".
+- Messages of a run are sent in groups (delivery.py).
 - Streamlit's own scripts are sent compressed (gzip_static.py). The list of its middleware is private.
 - The page that a browser loads first has the app's style (first_paint.py).
 - Components that refresh themselves have a channel of their own (channel.py), and members of a room hear of its changes
@@ -94,9 +95,10 @@ starlette_websocket.is_url_from_allowed_origins = lambda url: True
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
-    from pages.core import log
+    from pages.core import delivery, log
 
     log.begin()
+    delivery.begin()
     try:
         _leave(main(prog_name="streamlit"))
     except SystemExit as end:

@@ -7,8 +7,9 @@ written after the last. An invalid value gets a note and its default, and a page
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -16,8 +17,10 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.core import kept_texts, left_out
+from pages.core.controlled import controlled as controlled  # other modules find it here
 from pages.core.kept_texts import KEPT
 from pages.core.params import Param, declared
+from pages.core.stale import Unconfirmed
 
 P, T = TypeVar("P"), TypeVar("T")
 
@@ -32,20 +35,28 @@ OF_ANY_PAGE = frozenset({"present", "room"})
 _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
 #: Whether a run is between `begin` and `end`; whether a callback changed a value since the last run.
 _RUNNING, _TOUCHED = "_view_running", "_view_touched"
-#: Values set from code that the browser has not confirmed yet: name -> _Unconfirmed.
+#: Values set from code that the browser has not confirmed yet.
 _UNCONFIRMED = "_view_unconfirmed"
 #: Name -> digest of texts that only the browser may have; whether it did not have one of them.
 _MISSING, _LOST = "_view_missing", "_view_lost"
 #: Name of a value -> the page whose widget drew it last.
 _DRAWN_ON = "_view_drawn_on"
+_PREFIX = "view:"  # of a widget's key; then comes the name
 
 
-@dataclass
-class _Unconfirmed:
-    """Older contents of a widget that the browser may still send; whether a run since the change reached its end."""
+class _Run(threading.local):
+    """What a run asks for hundreds of times: Streamlit takes 10 us to find a value of the session.
 
-    old: list[Any]
-    drawn: bool = False
+    values: of the session; contents: of the widgets. Both by name; None outside of `begin` and `end`, as in callbacks.
+    """
+
+    values: dict[str, Any] | None = None
+    contents: dict[str, Any] | None = None
+
+
+@cache
+def _declared(owner: type) -> dict[str, Param[Any]]:
+    return declared(owner)
 
 
 def touch() -> None:
@@ -59,6 +70,7 @@ class UrlState:
     def __init__(self) -> None:
         self.params: dict[str, Param[Any]] = {}
         self._owners: dict[str, str] = {}
+        self._run = _Run()
 
     def register(self, owner: type[P]) -> type[P]:
         """Register the Params of a dataclass: a decorator. Raises ValueError if another class uses a name already."""
@@ -71,7 +83,7 @@ class UrlState:
 
     def read(self, owner: type[P]) -> P:
         """The newest values of this session as an object of a registered dataclass."""
-        return owner(**{name: self.newest(param) for name, param in declared(owner).items()})
+        return owner(**{name: self.newest(param) for name, param in _declared(owner).items()})
 
     def begin(self) -> None:
         """Read the URL, before any widget is drawn: on the first run, and after Back or Forward."""
@@ -84,53 +96,37 @@ class UrlState:
                 "Paste the text into the field."
             )
         first_run = not values
-        self._ignore_stale_widgets(values)
+        contents, query = _contents(), st.query_params.to_dict()
+        self._run.values, self._run.contents = values, contents
+        touched = st.session_state.get(_TOUCHED, False)
+        for name in self._unconfirmed().stale(contents, values, touched=touched):
+            st.session_state[_key(name)] = contents[name] = values[name]
         # After a click or a keystroke the browser may still show the address before the last change.
-        read_url = first_run or not self._interacted(values)
+        read_url = first_run or not self._interacted(values, contents)
         # An address without values comes with a change of pages, too, and then means nothing.
-        if first_run or (read_url and st.query_params):
-            left_out.remember_asked(st.query_params)
+        if first_run or (read_url and query):
+            left_out.remember_asked(query)
         st.session_state[_RUNNING] = True
         for name, param in self.params.items():
-            raw = st.query_params.get(name)
             if name not in values:
                 values[name] = param.default
             if not read_url:
                 continue
-            kept = st.query_params.get(KEPT + name)
+            raw, kept = query.get(name), query.get(KEPT + name)
             if raw is not None and raw != written.get(name):
                 self._adopt(param, raw)
             elif raw is None and kept is not None:
                 self._adopt_kept(param, kept)
-            elif raw is None and (name in written or KEPT + name in written) and st.query_params:
+            elif raw is None and (name in written or KEPT + name in written) and query:
                 self.put(param, param.default)  # Back led to a link without this value
-        unknown = (
-            sorted(set(st.query_params) - set(self.params) - {"embed", "embed_options", FRONT}) if first_run else []
-        )
-        for name in unknown:
+        known = {*self.params, "embed", "embed_options", FRONT}
+        for name in sorted(set(query) - known) if first_run else ():
             self.note(f"Unknown value in the link: {name!r}. It is ignored.")
 
-    def _ignore_stale_widgets(self, values: dict[str, Any]) -> None:
-        """Stale browser events must not undo a newer click.
-
-        With each event the browser sends the contents of all its widgets. If a second event arrives before the run
-        after the first has drawn them, it still sends the old contents, which would undo the first one's choice.
-        """
-        touched = st.session_state.get(_TOUCHED, False)
-        unconfirmed = st.session_state.setdefault(_UNCONFIRMED, {})
-        for name, entry in list(unconfirmed.items()):
-            content = st.session_state.get(_key(name), values[name])
-            if content != values[name] and content in entry.old and (touched or not entry.drawn):
-                st.session_state[_key(name)] = values[name]
-            elif entry.drawn or content != values[name]:
-                del unconfirmed[name]
-
-    def _interacted(self, values: dict[str, Any]) -> bool:
+    def _interacted(self, values: dict[str, Any], contents: dict[str, Any]) -> bool:
         """Whether a widget or a callback caused this run, not the address."""
         by_callback = st.session_state.pop(_TOUCHED, False)
-        return by_callback or any(
-            _key(name) in st.session_state and st.session_state[_key(name)] != value for name, value in values.items()
-        )
+        return by_callback or any(contents.get(name, value) != value for name, value in values.items())
 
     def _adopt(self, param: Param, raw: str) -> None:
         try:
@@ -148,6 +144,10 @@ class UrlState:
         elif self.get(param) != text:
             self.put(param, text)
 
+    @staticmethod
+    def _unconfirmed() -> Unconfirmed:
+        return st.session_state.setdefault(_UNCONFIRMED, Unconfirmed())
+
     def missing(self) -> dict[str, str]:
         """Name -> digest of texts in the address that the session does not have."""
         return dict(st.session_state.get(_MISSING, {}))
@@ -164,7 +164,8 @@ class UrlState:
 
     def kept(self) -> dict[str, str]:
         """Digest -> text of the values of this run that are too long for the address."""
-        texts = [param.format(self.newest(param)) for param in self.params.values()]
+        found = [(self.params[name], value) for name, value in self.newest_of_all().items() if name in self.params]
+        texts = [param.format(value) for param, value in found if not isinstance(value, (bool, int, float, type(None)))]
         # A character takes 12 signs of the address at most.
         long = [text for text in texts if 12 * len(text) > LONGEST_IN_URL and len(quote(text)) > LONGEST_IN_URL]
         return {kept_texts.digest(text): text for text in long}
@@ -194,27 +195,39 @@ class UrlState:
             st.query_params.from_dict(wanted)
         st.session_state[_WRITTEN] = wanted
         st.session_state[_RUNNING] = False
-        for entry in st.session_state.get(_UNCONFIRMED, {}).values():
-            entry.drawn = True
+        self._run.values = self._run.contents = None
+        self._unconfirmed().drawn()
 
     def get(self, param: Param[T]) -> T:
         """Value of a Param in this session."""
-        return st.session_state[_VALUES][param.name]
+        return self._values()[param.name]
+
+    def _values(self) -> dict[str, Any]:
+        values = self._run.values
+        return st.session_state[_VALUES] if values is None else values
 
     def newest(self, param: Param[Any]) -> Any:
         """Value of a Param whose widget is drawn later in this run: the widget's content is newer."""
-        return st.session_state.get(self.key(param), self.get(param))
+        name, contents = param.name, self._run.contents
+        if contents is None:
+            return st.session_state.get(_key(name), self._values()[name])
+        return contents[name] if name in contents else self._values()[name]
 
     def put(self, param: Param[Any], value: Any) -> None:
         """Set a value from code: before its widget is drawn in this run, or in a callback."""
         name = param.name
-        unconfirmed = st.session_state.setdefault(_UNCONFIRMED, {})
-        older = unconfirmed[name].old[-7:] if name in unconfirmed else []
-        unconfirmed[name] = _Unconfirmed([*older, st.session_state.get(_key(name), value)])
-        st.session_state[_VALUES][name] = value
+        self._unconfirmed().remember(name, st.session_state.get(_key(name), value))
+        self._values()[name] = value
         st.session_state[_key(name)] = value
+        if self._run.contents is not None:
+            self._run.contents[name] = value
         if not st.session_state.get(_RUNNING):
             st.session_state[_TOUCHED] = True
+
+    def newest_of_all(self) -> dict[str, Any]:
+        """The newest value of each Param, by name."""
+        contents = self._run.contents
+        return self._values() | (_contents() if contents is None else contents)
 
     def put_named(self, **values: Any) -> None:
         """Set values of another page by their names in the address, before that page opens."""
@@ -238,7 +251,9 @@ class UrlState:
             st.session_state[key] = st.session_state[key]
         drawn_on[name] = page
         value = widget(*args, key=key, **kwargs)
-        st.session_state[_VALUES][name] = value
+        self._values()[name] = value
+        if self._run.contents is not None:
+            self._run.contents[name] = value
         return value
 
     def segmented(self, param: Param[T], label: str, options: Mapping[T, str] | Iterable[T], **more: Any) -> T:
@@ -272,24 +287,13 @@ class UrlState:
 
 
 def _key(name: str) -> str:
-    return f"view:{name}"
+    return _PREFIX + name
 
 
-def controlled(
-    widget: Callable[..., Any],
-    label: str,
-    *args: Any,
-    key: str,
-    value: Any,
-    take: Callable[[Any], None],
-    **options: Any,
-) -> Any:
-    """Draw a widget that shows `value`; a new choice goes to `take` before the next run.
-
-    For values that several widgets show, or that a widget shows in another unit.
-    """
-    st.session_state[key] = value
-    return widget(label, *args, key=key, on_change=lambda: take(st.session_state[key]), **options)
+def _contents() -> dict[str, Any]:
+    """The contents of all widgets that show Params, by name."""
+    found = st.session_state.to_dict()
+    return {key.removeprefix(_PREFIX): content for key, content in found.items() if key.startswith(_PREFIX)}
 
 
 #: The state of the app, in which core and pages register their values.

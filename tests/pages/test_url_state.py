@@ -136,11 +136,15 @@ class Address(dict):
         self.update(values)
 
 
+class Session(Address):
+    """The session's state."""
+
+
 class Browser:
     """A session of one value, `layer`, whose widget's content arrives with each event, as Streamlit has it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.session: dict[str, object] = {}
+        self.session = Session()
         fake = SimpleNamespace(session_state=self.session, query_params=Address())
         monkeypatch.setattr(url_state, "st", fake)
         self.state = url_state.UrlState()

@@ -31,9 +31,9 @@ _LEFT, STALE = "_room_left", 3.0
 
 def shown(page: str) -> dict[str, str]:
     """The view of this session: the page and all values that differ from their defaults."""
-    view = {"page": page}
+    view, newest = {"page": page}, state.newest_of_all()
     for name, param in state.params.items():
-        value = state.newest(param)
+        value = newest.get(name, param.default)
         if name not in OWN and value is not None and value != param.default:
             view[name] = param.format(value)
     return view
@@ -41,6 +41,7 @@ def shown(page: str) -> dict[str, str]:
 
 def apply(view: Mapping[str, str], page: str | None) -> None:
     """Take a view, before the page is chosen or in a callback. page: where this session is; None: it stays there."""
+    newest = state.newest_of_all()
     for name, param in state.params.items():
         if name in OWN:
             continue
@@ -48,7 +49,7 @@ def apply(view: Mapping[str, str], page: str | None) -> None:
             value = param.parse(view[name]) if name in view else param.default
         except ValueError:  # of another version of the app
             value = param.default
-        if state.newest(param) != value:
+        if newest.get(name) != value:
             state.put(param, value)
     left_out.remember_asked({*view, "layer"})  # head and token are chosen: the app chooses no others
     st.session_state[_SEEN] = dict(view)
