@@ -4,6 +4,7 @@ import { gestures, listenToFinger } from "./finger.js";
 import { drawLines, drawSquares, KEY, levelsOf, QUERY, saveLines } from "./lines_picture.js";
 import { saveButtons } from "./picture.js";
 import { Drawing, everyFrame, luminance, mounted, readTheme, rgb } from "./shared.js";
+import { listenToSpot, pointAt } from "./spot.js";
 
 const TITLES = ["attends from", "", "attends to"];
 const TAPS_HELP = "Tap a token to select it, long press to add one.";
@@ -33,6 +34,7 @@ class LinesView extends Drawing {
       this.listen(element, "click", (event) => this.onClick(side, event));
       listenToFinger(this, element, { hold: (touch) => this.onClick(side, { ...touch, shiftKey: true }) });
     });
+    listenToSpot(this, (spot) => this.rows?.[spot?.side]?.[spot.token]);
     this.listenToKeys(body);
     this.listen(body, "blur", () => this.move(null));
   }
@@ -193,6 +195,7 @@ class LinesView extends Drawing {
   move(at) {
     if (String(at) === String(this.at)) return;
     this.at = at;
+    pointAt(this, at && { side: at[0], token: at[1] });
     this.paintSoon();
   }
 

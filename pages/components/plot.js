@@ -21,8 +21,9 @@ class PlotView extends Drawing {
     const host = make("div", { class: "enc-focus" });
     const cursorBox = make("div", { class: "enc-cursor", hidden: "" });
     const chip = make("div", { class: "enc-chip", "aria-hidden": "true", hidden: "" });
-    super(parent, "This chart", "enc-plot", host, cursorBox, chip);
-    Object.assign(this, { host, cursorBox, chip });
+    const spotBox = make("div", { class: "enc-cursor", hidden: "" });
+    super(parent, "This chart", "enc-plot", host, cursorBox, spotBox, chip);
+    Object.assign(this, { host, cursorBox, spotBox, chip });
     this.arrays = {};
     this.cursor = null; // { map, row, column }: the cell that the arrow keys are on
     this.point = null; // { trace, point, x, y }: the point that they are on, in a figure without maps

@@ -39,12 +39,28 @@ export function placeCursor(plot) {
   const map = plot.maps[plot.cursor.map];
   plot.cursor.row = Math.min(plot.cursor.row, map.rows - 1);
   plot.cursor.column = Math.min(plot.cursor.column, map.columns - 1);
-  const across = pixelsOf(plot.host._fullLayout[map.x], map.across.edges, plot.cursor.column);
-  const down = pixelsOf(plot.host._fullLayout[map.y], map.down.edges, plot.cursor.row);
+  placeBox(plot, plot.cursorBox, map, plot.cursor.row, plot.cursor.column);
+}
+
+// Puts a frame over a cell; outside the zoom window it stays hidden.
+function placeBox(plot, box, map, row, column) {
+  const across = pixelsOf(plot.host._fullLayout[map.x], map.across.edges, column);
+  const down = pixelsOf(plot.host._fullLayout[map.y], map.down.edges, row);
   if (!across || !down) return;
   const [left, width, top, height] = [...across, ...down].map((length) => `${length}px`);
-  Object.assign(plot.cursorBox.style, { left, width, top, height });
-  plot.cursorBox.hidden = false;
+  Object.assign(box.style, { left, width, top, height });
+  box.hidden = false;
+}
+
+// The frame of a teacher's long hover, put over its cell; see spot.js.
+export function placeSpot(plot, spot) {
+  plot.spotBox.hidden = true;
+  const map = spot && plot.host._fullLayout && plot.maps?.find((one) => one.number === spot.trace);
+  if (!map) return null;
+  const [row, column] = [indexOf(map.down.edges, spot.i), indexOf(map.across.edges, spot.j)];
+  if (row === null || column === null) return null;
+  placeBox(plot, plot.spotBox, map, row, column);
+  return plot.spotBox;
 }
 
 // [start, length] of a cell along an axis, at least 6 pixels long; null outside the zoom window.

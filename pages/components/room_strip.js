@@ -1,6 +1,7 @@
 // The line of a room: who follows, what is left of the timer, and buttons. It hears of the room's changes and asks Python
 // for another run only for a version that Python has not read.
 import { make } from "../../encoder/export/drawing.js";
+import { appUrl } from "./address.js";
 import { keep, kept } from "./room_kept.js";
 import { roomNews } from "./room_news.js";
 import { eventId, mounted, unpack } from "./shared.js";
@@ -30,6 +31,8 @@ class RoomStrip {
     parent.append(line);
     this.hear = (news) => this.take(news);
     roomNews().listeners.add(this.hear);
+    this.point = ({ detail }) => this.sendSpot(detail);
+    window.addEventListener("enc-dwell", this.point);
     this.ticking = setInterval(() => this.tick(), 100);
   }
 
@@ -41,6 +44,7 @@ class RoomStrip {
     if (this.root.matches(":popover-open") === header.hidden) this.root.togglePopover(!header.hidden);
     document.documentElement.classList.toggle("enc-in-room", !header.hidden);
     document.documentElement.classList.toggle("enc-spotlight", header.spotlight);
+    document.documentElement.classList.toggle("enc-points", Boolean(header.points && header.key));
     this.words.textContent = header.words;
     this.buttons.replaceChildren(...header.buttons.map((button) => this.button(button)));
     if (header.asks) return this.greet();
@@ -80,6 +84,7 @@ class RoomStrip {
 
   take(news) {
     this.news = news.lost ? { ...this.news, lost: true } : news;
+    this.showSpot();
     this.say();
     this.catchUp();
   }
@@ -98,6 +103,21 @@ class RoomStrip {
     this.asked = version ?? "closed";
     this.askedAt = now;
     this.send({ event: "news" });
+  }
+
+  // What the teacher's pointer rests on: sent and shown without a run.
+  sendSpot(spot) {
+    const { key, points, code } = this.room ?? {};
+    if (!key || !points) return;
+    fetch(appUrl(`_rooms/${code}/spot`), { method: "POST", body: JSON.stringify({ key, spot }) }).catch(() => {});
+  }
+
+  showSpot() {
+    const spot = this.room?.points && this.news?.spot || null;
+    const text = JSON.stringify(spot);
+    if (text === this.spot) return;
+    this.spot = text;
+    window.dispatchEvent(new CustomEvent("enc-spot", { detail: spot }));
   }
 
   say() {
@@ -127,7 +147,8 @@ class RoomStrip {
   destroy() {
     clearInterval(this.ticking);
     roomNews().leave(this.hear);
-    document.documentElement.classList.remove("enc-in-room", "enc-spotlight");
+    window.removeEventListener("enc-dwell", this.point);
+    document.documentElement.classList.remove("enc-in-room", "enc-spotlight", "enc-points");
     this.root.remove();
   }
 }

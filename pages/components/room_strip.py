@@ -36,7 +36,8 @@ def room_strip(
     Args:
         room: `code`, `version` (what this run has read), `member` and `key` (which the browser keeps), `desk` (listen
             to the counts), `words` (of the line), `note` (what is wrong, or ""), `timer` (seconds that are left, or
-            None), `spotlight`, `asks` (the browser says what it kept of this room), `hidden` (no line).
+            None), `spotlight`, `points` (long hovers are sent and shown), `asks` (the browser says what it kept of this
+            room), `hidden` (no line).
         buttons: at the end of the line.
         key: the widget's key.
         on_event: gets each event before the page runs.

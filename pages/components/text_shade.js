@@ -3,6 +3,7 @@ import { legendStart, legendWeight, make, shadeStrength, threeDigits } from "../
 import { gestures, listenToFinger } from "./finger.js";
 import { saveButtons } from "./picture.js";
 import { Drawing, everyFrame, luminance, mounted, readTheme, rgb } from "./shared.js";
+import { listenToSpot, pointAt } from "./spot.js";
 import { saveText } from "./text_picture.js";
 
 const TAPS_HELP = "Tap a word to select it, long press to add one.";
@@ -29,6 +30,7 @@ class TextView extends Drawing {
     this.listen(body, "click", (event) => this.onClick(event));
     listenToFinger(this, body, { hold: (touch) => this.onClick({ ...touch, shiftKey: true }) });
     this.listenToSize(this.root, () => this.header && this.fitFont());
+    listenToSpot(this, (spot) => this.units?.[spot?.unit]);
     this.listenToKeys(body);
     this.listen(body, "blur", () => this.leave());
   }
@@ -186,6 +188,7 @@ class TextView extends Drawing {
     const unit = this.unitAt(event);
     if (unit !== this.hovered) {
       this.hovered = unit;
+      pointAt(this, unit === null ? null : { unit });
       this.shadeSoon();
     }
     if (unit === null) this.tip.hide();
@@ -194,6 +197,7 @@ class TextView extends Drawing {
 
   leave() {
     this.hovered = null;
+    pointAt(this, null);
     this.tip.hide();
     this.shadeSoon();
   }

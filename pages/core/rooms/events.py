@@ -1,4 +1,4 @@
-"""Tells browsers that their room changed: one stream of server-sent events each, and no content but two numbers.
+"""Tells browsers that their room changed: one stream of server-sent events each, with little more than numbers.
 
 The stores are asked ten times a second for each room that somebody listens to in this process, however many listen. The
 same loop works for every store, and after a store was away.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -26,6 +28,9 @@ POLL, SIGN, ALIVE = 0.1, 10.0, 5.0
 RETRY_MS = 1000
 #: Streams of one room in one process: each member may have two tabs.
 STREAMS = 2 * MEMBERS
+#: What a teacher's long hover may name, and its bytes; seconds for which it is shown.
+SPOT_PLACE, SPOT_NUMBERS = re.compile(r"st-key-[\w:-]{1,80}"), ("trace", "i", "j", "side", "token", "unit")
+SPOT_BYTES, SPOT_SECONDS = 600, 8.0
 #: Unknown codes that one address may try: so many at once, and so many more a minute. A class shares an address.
 MISSES = 60
 
@@ -70,7 +75,7 @@ class _Watch:
         self.task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        signed, counted, desk_news = -SIGN, None, "{}"
+        signed, counted, desk_counts = -SIGN, None, dict[str, int]()
         while self.is_open:
             try:
                 pulse = await asyncio.to_thread(self.store.pulse, self.code)
@@ -80,8 +85,9 @@ class _Watch:
                 if not self.desks:
                     counted = None
                 elif pulse != counted:
-                    desk_news, counted = await asyncio.to_thread(self._count, pulse), pulse
-                self._say(json.dumps({"version": pulse.version}), desk_news)
+                    desk_counts, counted = await asyncio.to_thread(self._count, pulse), pulse
+                spot = _live(pulse.spot)
+                self._say(_with(spot, {"version": pulse.version}), _with(spot, desk_counts))
             except RoomGone:
                 self.is_open = False
                 self._wake()
@@ -89,14 +95,14 @@ class _Watch:
                 self._say('{"away":true}', '{"away":true}')
             await asyncio.sleep(POLL)
 
-    def _count(self, pulse: Pulse) -> str:
+    def _count(self, pulse: Pulse) -> dict[str, int]:
         """What the teacher's desk hears: how many are here, follow, and have answered."""
         room, now = self.store.find(self.code), time.time()
         here = [one for one in self.store.members(self.code).values() if one.is_present(now)]
         asked = room.question if room else None
         answers = len(self.store.answers(self.code, asked.id)) if asked else 0
         counts = {"here": len(here), "follow": sum(one.follows for one in here), "answers": answers}
-        return json.dumps(pulse._asdict() | counts)
+        return {"version": pulse.version, "activity": pulse.activity, **counts}
 
     def _say(self, news: str, desk_news: str) -> None:
         if (news, desk_news) != (self.news, self.desk_news):
@@ -133,8 +139,32 @@ class _Watch:
             self.members += Counter()  # forgets who has no stream left
 
 
+def read_spot(said: object) -> str:
+    """What a teacher's pointer rests on, as the store keeps it: JSON; "" for nothing. Raises ValueError."""
+    if said is None:
+        return ""
+    if not isinstance(said, dict) or not SPOT_PLACE.fullmatch(str(said.get("place"))):
+        raise ValueError("no spot")
+    numbers = {name: said[name] for name in SPOT_NUMBERS if name in said}
+    if not all(isinstance(value, int) and 0 <= value < 1_000_000 for value in numbers.values()):
+        raise ValueError("no spot")
+    return json.dumps({"spot": {"place": said["place"], **numbers}, "until": time.time() + SPOT_SECONDS})
+
+
+def _live(kept: str) -> dict[str, Any]:
+    """A spot that is still shown, for the news; empty without one."""
+    found = json.loads(kept) if kept else {"until": 0.0}
+    return {"spot": found["spot"]} if found["until"] > time.time() else {}
+
+
+def _with(spot: dict[str, Any], numbers: dict[str, int]) -> str:
+    return json.dumps(numbers | spot)
+
+
 class RoomEvents:
     """ASGI middleware: GET /_rooms/CODE?member=ID&desk=1 is answered with a stream; all else goes to `app`.
+
+    POST /_rooms/CODE/spot, with the teacher's key, says what her pointer rests on.
 
     current_store: gives the store of this process, or None where rooms are switched off; base_url: the path that the
     app lies under. An event has the room's version; on the teacher's desk also how many are here, follow and answered.
@@ -151,18 +181,21 @@ class RoomEvents:
         if scope["type"] != "http" or not scope["path"].startswith(self._prefix):
             await self._app(scope, receive, send)
             return
-        response = await self._answer(Request(scope))
+        response = await self._answer(Request(scope, receive))
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
         store = self._current_store()
-        code = read_code(request.url.path.removeprefix(self._prefix))
-        if request.method != "GET" or store is None or not code:
+        typed, _, rest = request.url.path.removeprefix(self._prefix).partition("/")
+        code, points = read_code(typed), request.method == "POST" and rest == "spot"
+        if store is None or not code or not (points or (request.method == "GET" and not rest)):
             return Response(status_code=404)
         address = request.client.host if request.client else ""
         if not MISSED.allows(address):
             return Response("Too many unknown codes: wait a minute.", status_code=429)
         try:
+            if points:
+                return await self._take_spot(store, code, request)
             if code not in self._watches and await asyncio.to_thread(store.find, code) is None:
                 MISSED.note(address)
                 return Response(status_code=204)  # a browser does not try again
@@ -179,6 +212,24 @@ class RoomEvents:
             media_type="text/event-stream",
             headers={"cache-control": "no-store", "x-accel-buffering": "no"},
         )
+
+    async def _take_spot(self, store: RoomStore, code: str, request: Request) -> Response:
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > SPOT_BYTES:
+                return Response(status_code=413)
+        try:
+            said = json.loads(body)
+            key, spot = str(said["key"]), read_spot(said["spot"])
+        except (ValueError, KeyError, TypeError):
+            return Response(status_code=400)
+        room = await asyncio.to_thread(store.find, code)
+        if room is None or not room.is_taught_with(key):
+            MISSED.note(request.client.host if request.client else "")
+            return Response(status_code=403)
+        await asyncio.to_thread(store.point, code, spot)
+        return Response(status_code=204)
 
     async def _counted(self, watch: _Watch, member: str, is_desk: bool) -> AsyncIterator[str]:
         try:

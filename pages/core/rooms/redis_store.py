@@ -32,9 +32,9 @@ TIMEOUT, TRIES = 2.0, 2
 class RedisStore:
     """Rooms under `encoderscope:{CODE}:*`, each key with the room's end as its expiry.
 
-    `room` is a hash of the room's JSON and its version; `activity` a counter; `members` a hash id -> JSON; `seen` a
-    hash id -> seconds; `answers:QUESTION` a hash member -> answer. A change that depends on the room watches it, and is
-    tried again if somebody else was faster.
+    `room` is a hash of the room's JSON, its version and its spot; `activity` a counter; `members` a hash id -> JSON;
+    `seen` a hash id -> seconds; `answers:QUESTION` a hash member -> answer. A change that depends on the room watches
+    it, and is tried again if somebody else was faster.
     """
 
     def __init__(self, url: str) -> None:
@@ -73,12 +73,12 @@ class RedisStore:
         """See RoomStore."""
         with _available():
             pipe = self._redis.pipeline(transaction=False)
-            pipe.hget(_key(code, "room"), "version")
+            pipe.hmget(_key(code, "room"), "version", "spot")
             pipe.get(_key(code, "activity"))
-            version, activity = pipe.execute()
+            (version, spot), activity = pipe.execute()
         if version is None:
             raise gone(code)
-        return Pulse(int(version), int(activity or 0))
+        return Pulse(int(version), int(activity or 0), spot or "")
 
     def change(self, code: str, edit: Callable[[Room], Room]) -> Room:
         """See RoomStore."""
@@ -90,6 +90,16 @@ class RedisStore:
             return room
 
         return self._transaction(write, _key(code, "room"))
+
+    def point(self, code: str, spot: str) -> None:
+        """See RoomStore."""
+
+        def write(pipe: Pipeline) -> None:
+            _room(pipe, code)
+            pipe.multi()
+            pipe.hset(_key(code, "room"), "spot", spot)
+
+        self._transaction(write, _key(code, "room"))
 
     def close(self, code: str) -> None:
         """See RoomStore."""

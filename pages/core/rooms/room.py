@@ -46,8 +46,9 @@ class Room:
 
     key_hash: SHA-256 of the teacher's key; opened: seconds since 1970; view: page and values, as in a link; frozen:
     nobody may leave the teacher's view; hidden: controls that members do not see; spotlight: whether the selection
-    pulses; recalled: how often the teacher called everybody back; named: whether members give a nickname; timer: when
-    it ends, in seconds since 1970, 0 for none; past: the questions before, the newest last; asked: how many so far.
+    pulses; points: whether what the teacher's pointer rests on pulses; recalled: how often the teacher called everybody
+    back; named: whether members give a nickname; timer: when it ends, in seconds since 1970, 0 for none; past: the
+    questions before, the newest last; asked: how many so far.
     """
 
     code: str
@@ -58,6 +59,7 @@ class Room:
     frozen: bool = False
     hidden: tuple[str, ...] = ()
     spotlight: bool = False
+    points: bool = True
     recalled: int = 0
     named: bool = False
     timer: float = 0.0

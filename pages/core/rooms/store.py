@@ -29,10 +29,11 @@ class StoreUnavailable(RoomError):
 
 
 class Pulse(NamedTuple):
-    """Two counters that say cheaply whether anything changed: the room, and its members and answers."""
+    """What says cheaply whether anything changed: counters of the room, and of its members and answers; the spot."""
 
     version: int
     activity: int
+    spot: str = ""
 
 
 class RoomStore(Protocol):
@@ -52,6 +53,9 @@ class RoomStore(Protocol):
 
     def change(self, code: str, edit: Callable[[Room], Room]) -> Room:
         """Replace a room by `edit(room)` with the next version. `edit` has no side effects: it may run twice."""
+
+    def point(self, code: str, spot: str) -> None:
+        """Keep what the teacher's pointer rests on; the room gets no new version."""
 
     def close(self, code: str) -> None:
         """Forget a room with its members and answers."""
@@ -78,6 +82,7 @@ class _Kept:
 
     room: Room
     activity: int = 0
+    spot: str = ""
     members: dict[str, Member] = field(default_factory=dict)
     answers: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -117,7 +122,7 @@ class MemoryStore:
         """See RoomStore."""
         with self._lock:
             kept = self._kept(code)
-            return Pulse(kept.room.version, kept.activity)
+            return Pulse(kept.room.version, kept.activity, kept.spot)
 
     def change(self, code: str, edit: Callable[[Room], Room]) -> Room:
         """See RoomStore."""
@@ -125,6 +130,11 @@ class MemoryStore:
             kept = self._kept(code)
             kept.room = changed(kept.room, edit)
             return kept.room
+
+    def point(self, code: str, spot: str) -> None:
+        """See RoomStore."""
+        with self._lock:
+            self._kept(code).spot = spot
 
     def close(self, code: str) -> None:
         """See RoomStore."""
