@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import socket
 import subprocess
 import time
@@ -211,10 +210,7 @@ def collect_complaints(page: Page, server: str, complaints: list[str]) -> None:
     allowed = (server, server.replace("http", "ws", 1), "data:", "blob:")
 
     def console(message) -> None:
-        # At a page's own address Streamlit's client looks for the server below it first: two answers of 404.
-        if re.search(r"/\w+/_stcore/(health|host-config)$", message.location.get("url", "")):
-            return
-        if message.type in ("error", "warning"):
+        if message.type in ("error", "warning", "trace"):  # Plotly warns by console.trace
             complaints.append(f"console {message.type}: {message.text}")
 
     def request(made) -> None:

@@ -33,9 +33,10 @@ LOG_DECADES = 4
 SQUARE_UP_TO = 40
 #: Above this many tokens a cell is a few pixels wide: a thin frame does not hide its neighbours.
 THIN_ABOVE = 100
-#: Added to both axes so that cells are squares at the upper left.
+#: Added to both axes so that cells are squares at the lower left: if the labels' axis moved with the cells' size, the
+#: margin for the labels would change the size again.
 SQUARE_ACROSS = {"constrain": "domain", "constraintoward": "left"}
-SQUARE_DOWN = {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "top"}
+SQUARE_DOWN = {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain", "constraintoward": "bottom"}
 
 Scale = Literal["fixed", "head"] | float
 #: One selected token, several, or none.

@@ -3,21 +3,24 @@ import { axisKey, cut } from "./figure.js";
 
 const MOST_LABELS = 32; // tick labels take longer to draw than the cells
 const LABEL_PITCH = 14; // pixels between two tick labels
+const CATEGORY_PITCH = 15.6; // of Plotly's own choice, for type of 12 pixels
 
-// What an axis of the layout says of its labels. With `labelalias` Plotly chooses the positions itself.
+// What an axis of the layout says of its labels. With `labelalias` Plotly chooses the positions itself; we choose how
+// many. Plotly's own number depends on the margins, which depend on the labels: both could alternate without end.
 export function tickLabels(plot, name) {
   const axis = plot.figure.layout[name];
   const labels = plot.labels[name];
   const longest = plot.width < 500 ? 10 : 16;
+  const drawn = plot.host._fullLayout?.[name];
+  const length = drawn?._length || (name[0] === "x" ? plot.width : plot.header.height) * 0.75;
   if (axis.labelalias) {
-    return { labelalias: Object.fromEntries([...labels].map(([value, label]) => [value, cut(label, longest)])) };
+    const labelalias = Object.fromEntries([...labels].map(([value, label]) => [value, cut(label, longest)]));
+    return { labelalias, nticks: Math.max(2, Math.floor(length / (CATEGORY_PITCH * plot.theme.scale))) };
   }
   if (axis.tickmode && axis.tickmode !== "array") return {};
-  const drawn = plot.host._fullLayout?.[name];
   const all = [...labels.keys()];
   const [low, high] = drawn?.range ? [...drawn.range].sort((a, b) => a - b) : [-Infinity, Infinity];
   const inWindow = all.filter((position) => position >= low && position <= high);
-  const length = drawn?._length || (name[0] === "x" ? plot.width : plot.header.height) * 0.75;
   const most = Math.max(2, Math.min(MOST_LABELS, Math.floor(length / (LABEL_PITCH * plot.theme.scale))));
   let step = 1;
   while (inWindow.length / step > most) step *= 2;
@@ -29,7 +32,10 @@ export function tickLabels(plot, name) {
 export async function fitLabels(plot) {
   const change = {};
   for (const name of Object.keys(plot.labels)) {
-    const { tickvals, ticktext } = tickLabels(plot, name);
+    const { tickvals, ticktext, nticks } = tickLabels(plot, name);
+    const [low, high] = plot.host._fullLayout[name].range;
+    const step = (count) => Math.ceil(Math.abs(high - low) / count); // a label for every so many tokens
+    if (nticks && step(nticks) !== step(plot.host.layout[name].nticks)) change[`${name}.nticks`] = nticks;
     if (!tickvals || String(tickvals) === String(Array.from(plot.host.layout[name].tickvals ?? []))) continue;
     change[`${name}.tickvals`] = tickvals;
     change[`${name}.ticktext`] = ticktext;

@@ -1,3 +1,10 @@
+// Where the server is. Streamlit's client would look below the page's own address first, and ask for settings that are
+// always the same, before it connects.
+window.__streamlit = {
+  BACKEND_BASE_URL: new URL(".", location.href).href,
+  HOST_CONFIG: { allowedOrigins: [location.origin], useExternalAuthToken: false },
+};
+
 // Shows the page when it has its heading, the names of the pages, and no widget or formula that is still being loaded:
 // until then it would move. At the latest after three seconds.
 const LATEST_MS = 3000;
