@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlparse
 
 import pytest
 from hypothesis import settings
@@ -240,6 +241,21 @@ SETTLED = """() => {
 def settle(page: Page, timeout: float = PATIENCE) -> None:
     """Wait until the page's script has ended and all is drawn."""
     page.wait_for_function(SETTLED, timeout=timeout)
+
+
+def query(page: Page) -> dict[str, str]:
+    """The values in the page's address."""
+    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
+
+
+def wait_for_query(page: Page, **values: str | None) -> None:
+    """Wait until the address holds these values, None: not at all, and the page has settled."""
+    page.wait_for_function(
+        """values => Object.entries(values)
+             .every(([name, value]) => new URL(location).searchParams.get(name) === value)""",
+        arg=values,
+    )
+    settle(page)
 
 
 def wait_until_none(page: Page, script: str, arg: object = None) -> None:

@@ -1,5 +1,6 @@
 // All heads of a model as small maps on one canvas: layers down, heads across, or in a sorted order.
 import { make, threeDigits } from "../../encoder/export/drawing.js";
+import { fadeOut, fadingPicture, showsOther } from "./fade.js";
 import { gestures, listenToFinger } from "./finger.js";
 import { cellAt, cellCorner, drawGrid, gridLayout, measureColour, saveGrid } from "./grid_picture.js";
 import { saveButtons } from "./picture.js";
@@ -62,7 +63,9 @@ class GridView extends Drawing {
     if (this.focused !== null && selectedElsewhere) this.focused = this.indexOf(this.selected);
     this.canvas.setAttribute("aria-label", `${header.alt} ${gestures(TAPS_HELP, KEYS_HELP)}`);
     this.fillLegend();
+    const picture = showsOther(this) && !isSame ? fadingPicture(this.canvas) : null;
     this.paint();
+    fadeOut(this.scroller, picture);
   }
 
   // ---- What a cell shows ----

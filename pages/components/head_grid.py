@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import assets, events, wire
+from . import assets, events, fade, wire
 from .events import GridEvent
 from .store import store
 
@@ -70,6 +70,7 @@ def head_grid(
         "heads": columns,
         "selected": None if selected is None else [int(selected[0]), int(selected[1])],
         "heard": events.heard(key),
+        "shows": fade.shown(None),
         "order": None if order is None else [[rows.index(layer), columns.index(head)] for layer, head in order],
         "pinned": [[int(layer), int(head)] for layer, head in pinned],
         "badges": dict(badges or {}),

@@ -3,7 +3,7 @@ import { make } from "../../encoder/export/drawing.js";
 import { axisKey, colourRange, labelsOf, mapsOf, namesOf, nest, revive } from "./figure.js";
 import { gestures } from "./finger.js";
 import { moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
-import { fadeOut, fadingPicture } from "./plot_fade.js";
+import { fadeOut, fadingPicture, showsOther } from "./fade.js";
 import { fitLabels, hideCovered } from "./plot_labels.js";
 import { fitColourBar, placeModeBar, plotLayout, roomForBars, withType } from "./plot_layout.js";
 import { listenToPlotly, listenToPointer } from "./plot_pointer.js";
@@ -120,13 +120,14 @@ class PlotView extends Drawing {
       this.revision = layout.uirevision;
       this.host.style.height = "";
       this.config ??= plotlyConfig(this.plotly.Icons, (format) => this.save(format));
-      const [before, room] = [fadingPicture(this), roomForBars(this)];
+      const drawn = this.host.querySelector(".svg-container");
+      const [before, room] = [showsOther(this) ? fadingPicture(drawn) : null, roomForBars(this)];
       await this.plotly[isNew ? "newPlot" : "react"](this.host, this.traces(room), layout, this.config);
       if (this.gone) return;
       if (roomForBars(this) < room) {
         await this.plotly.react(this.host, this.traces(roomForBars(this)), plotLayout(this), this.config);
       }
-      fadeOut(this, before);
+      fadeOut(this.root, before);
       if (isNew) listenToPlotly(this);
       await fitLabels(this);
       if (placeModeBar(this)) {

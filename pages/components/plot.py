@@ -15,7 +15,7 @@ import plotly.io as pio
 from pages.core import url_state
 from pages.core.params import Param
 
-from . import assets, events, wire
+from . import assets, events, fade, wire
 from .events import PlotEvent, ZoomWindow
 
 _render = assets.component("plot")
@@ -31,7 +31,7 @@ def plot(
     height: int,
     fill: bool = False,
     reserve: int = 48,
-    fade: str | None = None,
+    shows: str | None = None,
     prefetched: Mapping[str, Any] | None = None,
     selected: tuple[Positions, Positions] | None = None,
     zoom: Param[ZoomWindow | None] | None = None,
@@ -55,8 +55,8 @@ def plot(
         fill: the map is as wide as its column and high enough for square cells, but at least `height` and at most the
             window's room below it.
         reserve: pixels that stay free below such a map.
-        fade: where this text is another one than before, the old picture fades over the new one (not with reduced
-            motion). None: it never does.
+        shows: where this text is another one than before, the old picture fades over the new one (not with reduced
+            motion). None: the model's placement of the norms.
         prefetched: maps of all heads. When you open a head in a `head_grid`, its map replaces the figure's first map
             before Python answers. "grid": the grid's key; "heard": the newest of its events that this figure knows of;
             "maps": label of a `store` of "maps", float32 [L, H, R, C]; "scaleToMax": the colours run to the map's
@@ -71,7 +71,7 @@ def plot(
         "alt": alt, "height": int(height), "name": key, "plotly": assets.plotly_js_url(),
         "window": plot_window(key, zoom), "zoomHeard": events.zoom_heard(events.state(key).get("relayout")),
         "zoomLinked": zoom is not None,
-        "fill": fill, "reserve": int(reserve), "fade": fade,
+        "fill": fill, "reserve": int(reserve), "shows": fade.shown(shows),
         "prefetched": None if prefetched is None else dict(prefetched),
     }  # fmt: skip
     _render(

@@ -16,6 +16,7 @@ from streamlit.navigation.page import StreamlitPage
 
 import encoder
 from encoder.errors import EncoderError, OutOfMemory
+from pages.components import fade
 from pages.components.kept_text import kept_text
 from pages.core import (  # noqa: F401 - head_measures, outcomes and selection register values that several pages share
     cache,
@@ -183,6 +184,7 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         with area, _spinner("Loading the model …", quick=cache.is_loaded(key)):
             model = cache.model(key)
         quick = _is_quick(model)
+        fade.remember(model.config.norm_placement)
         if state.newest(ViewParams.long) == "cut":  # a window has tokens of its own
             with area, _spinner("Running the encoder …", quick=quick):
                 first_view.choose(key)

@@ -40,7 +40,6 @@ def draw_map(view: View, head: Map, key: str = "map") -> None:
         height=320,
         fill=True,
         reserve=24 + 23 * math.ceil(len(caption) / 62),
-        fade=view.loaded.config.norm_placement,
         prefetched=prefetch.offered(view, head),
         selected=(head.queries, head.keys),
         zoom=zoom,

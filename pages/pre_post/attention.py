@@ -136,7 +136,7 @@ def one_map(
         figures.attention_heatmap(
             weights, labels, colours=view.colours, selected=(view.i, view.j), block=found.block
         ),
-        key=key, height=400, fade=placement, zoom=zoom, on_event=lambda event: sidebar.select_from(event, found.block),
+        key=key, height=400, shows=placement, zoom=zoom, on_event=lambda event: sidebar.select_from(event, found.block),
         alt=f"Attention map of L{view.layer} H{view.head} in {PLACEMENT_NAMES[placement]}.",
     )  # fmt: skip
     row, column = pair(view, found)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_main_flow import query, type_sentence
-from tests.conftest import check_width, open_page, settle
+from tests.browser.test_main_flow import type_sentence
+from tests.conftest import check_width, open_page, query, settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

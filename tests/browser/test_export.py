@@ -17,8 +17,8 @@ from encoder import export
 from encoder.export import python_code, report
 from encoder.export.lines_picture import FAINTEST
 from encoder.measure import align
-from tests.browser.test_main_flow import LABELS, MAP, query
-from tests.conftest import collect_complaints, settle
+from tests.browser.test_main_flow import LABELS, MAP
+from tests.conftest import collect_complaints, query, settle
 from tests.test_report import HOSTILE
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlencode, urlparse
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import encoder
-from tests.conftest import check_width, settle, wait_until_none
+from tests.conftest import check_width, settle, wait_for_query, wait_until_none
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -28,23 +28,9 @@ TEXT = '[aria-roledescription="text shaded by attention"]'
 DRAWN = {"map": f"{MAP} .heatmaplayer image", "lines": f"{LINES} .enc-lines-token", "text": ".enc-text-unit"}
 
 
-def query(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
-
-
-def wait_for(page: Page, **values: str | None) -> None:
-    """Wait until the address holds these values; None: not at all."""
-    page.wait_for_function(
-        """values => Object.entries(values)
-             .every(([name, value]) => new URL(location).searchParams.get(name) === value)""",
-        arg=values,
-    )
-    settle(page)
-
-
 def show(page: Page, view: str) -> None:
     page.locator(".st-key-heads-head").get_by_role("radio", name=view.title()).click()
-    wait_for(page, view=None if view == "map" else view)
+    wait_for_query(page, view=None if view == "map" else view)
     page.locator(DRAWN[view]).first.wait_for()
 
 
@@ -60,15 +46,15 @@ def wait_selected(page: Page, units: list[int]) -> None:
 def test_three_views_have_one_selection(visit: Callable[..., Page]) -> None:
     page = visit(f"/?{urlencode({'text': CAT, 'layer': 1, 'head': 8, 'view': 'lines'})}")
     page.locator(".enc-lines-from .enc-lines-token").nth(2).click()
-    wait_for(page, i="2")
+    wait_for_query(page, i="2")
     page.locator(".enc-lines-from .enc-lines-token").nth(5).click(modifiers=["Shift"])
-    wait_for(page, i="2", hold="5")
+    wait_for_query(page, i="2", hold="5")
     page.locator(".enc-lines-from .enc-selected").nth(1).wait_for()
 
     show(page, "text")
     wait_selected(page, [2, 5])  # the second "the", and not the first
     page.locator(".enc-text-unit").nth(3).click(modifiers=["Shift"])
-    wait_for(page, i="2", hold="3,5")
+    wait_for_query(page, i="2", hold="3,5")
     page.get_by_text("weights of 3 tokens, summed").wait_for()
 
     show(page, "map")
@@ -78,12 +64,12 @@ def test_three_views_have_one_selection(visit: Callable[..., Page]) -> None:
     assert box is not None
     side = 8
     area.click(position={"x": box["width"] * 1.5 / side, "y": box["height"] * 6.5 / side}, modifiers=["Shift"])
-    wait_for(page, i="2", hold="3,5,6", j="1")
+    wait_for_query(page, i="2", hold="3,5,6", j="1")
     area.click(position={"x": box["width"] * 3.5 / side, "y": box["height"] * 4.5 / side})
-    wait_for(page, i="4", hold=None, j="3")
+    wait_for_query(page, i="4", hold=None, j="3")
     page.locator(MAP).focus()
     page.keyboard.press("Escape")
-    wait_for(page, i=None, j=None)
+    wait_for_query(page, i=None, j=None)
 
 
 def test_the_keyboard_alone_opens_a_head_pins_it_and_selects_words(visit: Callable[..., Page]) -> None:
@@ -92,20 +78,20 @@ def test_the_keyboard_alone_opens_a_head_pins_it_and_selects_words(visit: Callab
     page.locator(GRID).focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):  # the first key shows where the focus is
         page.keyboard.press(key)
-    wait_for(page, layer="1", head="3")
+    wait_for_query(page, layer="1", head="3")
     page.get_by_role("heading", name="L1 H3").wait_for()
     page.locator(GRID).focus()
     page.keyboard.press("p")
-    wait_for(page, pins="1.3")
+    wait_for_query(page, pins="1.3")
     page.locator(".st-key-heads-pins-1").wait_for()
     page.locator(".st-key-heads-below .heatmaplayer image").wait_for()
     page.locator(TEXT).focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Enter"):
         page.keyboard.press(key)
-    wait_for(page, i="2")
+    wait_for_query(page, i="2")
     wait_selected(page, [2])
     page.keyboard.press("Escape")
-    wait_for(page, i=None)
+    wait_for_query(page, i=None)
 
 
 def test_another_head_does_not_send_the_small_maps_again(visit: Callable[..., Page]) -> None:
@@ -121,17 +107,17 @@ def test_another_head_does_not_send_the_small_maps_again(visit: Callable[..., Pa
     page.locator(GRID).focus()
     for key in ("ArrowRight", "ArrowRight", "Enter"):
         page.keyboard.press(key)
-    wait_for(page, head="3")
+    wait_for_query(page, head="3")
     page.get_by_role("heading", name="L0 H3").wait_for()
     assert 64 * 64 * 4 < sum(came) < small_maps / 3  # the large map, and not the small ones
 
     # The arrow keys start from the head that was chosen in the sidebar.
     page.get_by_role("spinbutton", name="Layer").press("ArrowUp")
-    wait_for(page, layer="1", head="3")
+    wait_for_query(page, layer="1", head="3")
     page.locator(GRID).focus()
     for key in ("ArrowRight", "Enter"):
         page.keyboard.press(key)
-    wait_for(page, layer="1", head="4")
+    wait_for_query(page, layer="1", head="4")
 
 
 def sentence(n_tokens: int) -> str:
@@ -226,18 +212,18 @@ def test_a_padded_text(visit: Callable[..., Page]) -> None:
     length = page.get_by_role("spinbutton", name="Pad to length")
     length.fill("14")
     length.press("Enter")
-    wait_for(page, pad="14")
+    wait_for_query(page, pad="14")
     expect(tokens).to_have_count(8)  # padding is hidden
     switch = page.locator(".st-key-view-padding label").first
     switch.click()
-    wait_for(page, pad="14", padding="1")
+    wait_for_query(page, pad="14", padding="1")
     expect(tokens).to_have_count(14)
     tokens.nth(12).click()
-    wait_for(page, i="12", padding="1")
+    wait_for_query(page, i="12", padding="1")
     words = page.locator(".st-key-heads-words")
     expect(words).to_contain_text("[PAD] (12)")
     switch.click()
-    wait_for(page, i="12", padding=None)
+    wait_for_query(page, i="12", padding=None)
     expect(tokens).to_have_count(8)
     expect(words).not_to_contain_text("[PAD] (12)")  # still selected, and hidden
     expect(page.get_by_role("button", name="Clear selection")).to_be_visible()

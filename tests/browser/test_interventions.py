@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_main_flow import query, wait_for_query
-from tests.conftest import check_width, open_page, settle
+from tests.conftest import check_width, open_page, query, settle, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -36,14 +35,14 @@ def test_a_weight_is_cut_and_the_head_with_the_largest_effect_is_two_clicks_away
     page = visit("/heads?text=The+cat+sat+on+the+mat.&layer=2&head=9&i=3&j=5")
     page.get_by_role("button", name="Cut or set").click()
     page.get_by_role("button", name="Cut this weight").click()
-    wait_for_query(page, "edits", "weight_l2_h9_q3_k5_x0.0")
+    wait_for_query(page, edits="weight_l2_h9_q3_k5_x0.0")
     page.get_by_role("button", name="Take all back").click()
     expect(page.get_by_role("button", name="Take all back")).to_have_count(0)
     open_page(page, "Interventions")
     page.get_by_text("Largest:").wait_for()
     before = page.evaluate(CELL, [5, 11]) if page.wait_for_function(CELL, arg=[5, 11]) else None
     click_cell(page, 5, 11)
-    wait_for_query(page, "edits", "ablate_l5_h11")
+    wait_for_query(page, edits="ablate_l5_h11")
     assert query(page)["layer"] == "5"
     expect(page.get_by_test_id("stMetric")).to_have_count(3)
     assert page.evaluate(CELL, [5, 11]) == before, "the first edit moves the map"

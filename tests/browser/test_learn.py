@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlparse
 
 import pytest
 from playwright.sync_api import expect
@@ -15,7 +14,7 @@ import encoder
 from encoder import explain
 from encoder.explain import STEPS as ALL_STEPS
 from encoder.figures.numbers import three_digits
-from tests.conftest import check_width, settle
+from tests.conftest import check_width, query, settle, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -29,17 +28,6 @@ STEPS = [step.key for step in ALL_STEPS]
 def question(key: str) -> str:
     """The heading of a step."""
     return next(step.question for step in ALL_STEPS if step.key == key)
-
-
-def query(page: Page) -> dict[str, str]:
-    """The values in the page's address."""
-    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
-
-
-def wait_for_query(page: Page, name: str, value: str) -> None:
-    """Wait until the address says name=value, and the page with it."""
-    page.wait_for_function("([name, value]) => new URL(location).searchParams.get(name) === value", arg=[name, value])
-    settle(page)
 
 
 def cell(plot: Locator, row: float, column: float, rows: int, columns: int) -> None:
@@ -87,7 +75,7 @@ def wait_for_formula(page: Page, part: str) -> None:
 def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., Page]) -> None:
     page = visit("/?text=The+cat+sat+on+the+mat&layer=1&head=8")
     cell(page.locator(MAP).first, 2, 3, 8, 8)
-    wait_for_query(page, "j", "3")
+    wait_for_query(page, j="3")
     said = page.locator(".st-key-answer p").first
     expect(said).to_contain_text(re.compile(r"attends to .+: \d"))
     weight = re.search(r": (\d\.\d+)", said.inner_text())
@@ -104,25 +92,25 @@ def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., 
     stops.append((page.url, seen(page)))
 
     page.locator(".st-key-to-scores button").click()
-    wait_for_query(page, "step", "scores")
+    wait_for_query(page, step="scores")
     stops.append((page.url, seen(page)))
 
     page.locator(".st-key-to-q button").click()
-    wait_for_query(page, "step", "qkv")
+    wait_for_query(page, step="qkv")
     stops.append((page.url, seen(page)))
 
     matrix = page.get_by_role("application", name=re.compile("^W_Q of head 8"))
     cell(matrix, 200, 20, 384, 32)
-    wait_for_query(page, "component", "20")
+    wait_for_query(page, component="20")
     expect(page.get_by_text(f"column 20 as row {8 * 32 + 20}")).to_be_visible()
     wait_for_formula(page, "q_{2,20}")
     stops.append((page.url, seen(page)))
 
     page.locator(".st-key-back button").click()
-    wait_for_query(page, "step", "scores")
+    wait_for_query(page, step="scores")
     page.go_back()
     page.get_by_text(question("qkv")).wait_for()  # the address is there before the page
-    wait_for_query(page, "step", "qkv")
+    wait_for_query(page, step="qkv")
     assert seen(page) == stops[-1][1]
 
     for url, there in stops:
@@ -133,17 +121,17 @@ def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., 
 def test_a_key_and_a_value_have_their_way_too(visit: Callable[..., Page]) -> None:
     page = visit("/forward_pass?step=mixing&text=The+cat+sat&layer=2&head=3&i=2&j=3")
     page.locator(".st-key-to-v button").click()
-    wait_for_query(page, "vector", "v")
+    wait_for_query(page, vector="v")
     wait_for_formula(page, "v_{3,0}")
     page.get_by_role("radio", name="key").click()
-    wait_for_query(page, "vector", "k")
+    wait_for_query(page, vector="k")
     wait_for_formula(page, "k_{3,0}")
 
 
 def test_the_check_shows_both_values(visit: Callable[..., Page]) -> None:
     page = visit("/forward_pass?step=scores&text=The+cat+sat&layer=2&head=3&i=2&j=3")
     page.get_by_text("Check this number").click()
-    wait_for_query(page, "check", "1")
+    wait_for_query(page, check="1")
     said = page.get_by_text(re.compile("^Shown")).inner_text()
     found = re.findall(r"-?\d+\.\d+", said)
     assert float(found[0]) == pytest.approx(float(found[1]), rel=1e-4)
@@ -157,7 +145,7 @@ def test_a_click_on_a_block_opens_it(visit: Callable[..., Page]) -> None:
     bars.first.wait_for()
     page.get_by_role("heading", name="Softmax in layer 1", exact=True).wait_for()
     click_at(page, bars.nth(8), 0.1)  # its left end: all of a block is clicked, not its middle
-    wait_for_query(page, "block", "q")
+    wait_for_query(page, block="q")
     expect(page.get_by_role("heading", name="Queries in layer 1")).to_be_visible()
     opened = page.url
     click_at(page, bars.nth(7), 0.5)
@@ -185,7 +173,7 @@ def test_moving_the_norms_changes_the_drawing(visit: Callable[..., Page]) -> Non
     diagram.locator(".bars .point").first.wait_for()
     before = diagram.get_attribute("aria-label") or ""
     page.get_by_role("radio", name="Pre-norm").click()
-    wait_for_query(page, "norm", "pre")
+    wait_for_query(page, norm="pre")
     after = diagram.get_attribute("aria-label") or ""
     assert "Add, Norm, FFN up-projection" in before
     assert "Norm, Queries, Keys, Values" in after

@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlparse
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import Server, collect_complaints, open_page, settle
+from tests.conftest import Server, collect_complaints, open_page, query, settle, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -24,22 +23,11 @@ LABELS = "() => [...document.querySelectorAll('.enc-tip:popover-open')].map(labe
 MAP = '[aria-roledescription="heat map"]'
 
 
-def query(page: Page) -> dict[str, str]:
-    """The values in the page's address."""
-    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
-
-
-def wait_for_query(page: Page, name: str, value: str) -> None:
-    """Wait until the address says name=value."""
-    page.wait_for_function("([name, value]) => new URL(location).searchParams.get(name) === value", arg=[name, value])
-    settle(page)
-
-
 def type_sentence(page: Page, text: str) -> None:
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     field.fill(text)
     field.press("Enter")
-    wait_for_query(page, "text", text)
+    wait_for_query(page, text=text)
 
 
 def shown(page: Page) -> dict[str, str]:
@@ -84,7 +72,7 @@ def test_type_open_a_head_select_a_cell_and_send_the_link(visit: Callable[..., P
     point_at(page, 2, 6, side, "cat attends to mat:")
     page.mouse.down()
     page.mouse.up()
-    wait_for_query(page, "j", "6")
+    wait_for_query(page, j="6")
     assert query(page)["i"] == "2"
     here = shown(page)
     assert re.search(r"cat.* attends to mat.* \d\.\d+", here["words"])
@@ -98,7 +86,7 @@ def test_the_keyboard_alone_opens_a_head_and_selects_a_cell(visit: Callable[...,
     page.locator(GRID).focus()
     for key in ("ArrowDown", "ArrowDown", "Enter"):  # the first key shows where the focus is
         page.keyboard.press(key)
-    wait_for_query(page, "layer", "1")
+    wait_for_query(page, layer="1")
     page.locator(f'{MAP}[aria-label*="layer 1, head 2:"]').first.wait_for()
     page.locator(MAP).first.focus()
     for _ in range(2):
@@ -137,7 +125,7 @@ def test_on_a_phone_the_sentence_is_above_the_page_and_a_tap_opens_its_field(vis
     field.fill("four five")
     field.press("Shift+Enter")
     field.press("Enter")
-    wait_for_query(page, "text", "four five\n")
+    wait_for_query(page, text="four five\n")
 
 
 def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
@@ -145,7 +133,7 @@ def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
     type_sentence(page, "first words")
     type_sentence(page, "second words")
     page.go_back()
-    wait_for_query(page, "text", "first words")
+    wait_for_query(page, text="first words")
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("first words")
 
 

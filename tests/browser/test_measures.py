@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_main_flow import query, wait_for_query
-from tests.conftest import check_width, settle
+from tests.conftest import check_width, query, settle, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -47,13 +46,13 @@ def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page
     box = table.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 16, box["y"] + 36 + 35 * 4.5)  # the box in front of the fifth row
-    wait_for_query(page, "head", "4")
+    wait_for_query(page, head="4")
     page.get_by_role("heading", name="L0 H4").wait_for()
 
     page.get_by_text("Head similarity", exact=True).click()
-    wait_for_query(page, "find", "map")
+    wait_for_query(page, find="map")
     click_point(page, "heads as points", 0, 12 + 8)
-    wait_for_query(page, "layer", "1")
+    wait_for_query(page, layer="1")
     assert query(page)["head"] == "8"
     page.get_by_text("Next-token head").wait_for()
     page.get_by_role("button", name="Thresholds").click()  # first opened several runs after the page came
@@ -69,17 +68,17 @@ def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page
 def test_layers_tokens_queries_and_keys_are_chosen_by_a_click(visit: Callable[..., Page]) -> None:
     page = visit(f"/beyond_weights?text={TEXT}", dark=True)
     click_point(page, "Three curves", 0, 4)
-    wait_for_query(page, "layer", "4")
+    wait_for_query(page, layer="4")
     page.get_by_role("heading", name="Layer 4, all heads").wait_for()
     click_point(page, "Two bars for each token", 0, 0, bar=True)
-    wait_for_query(page, "j", "0")
+    wait_for_query(page, j="0")
 
     page.get_by_text("Q-K space", exact=True).click()
-    wait_for_query(page, "beyond", "plane")
+    wait_for_query(page, beyond="plane")
     click_point(page, "Queries and keys of layer 4", 1, 3)
-    wait_for_query(page, "i", "3")
+    wait_for_query(page, i="3")
     click_point(page, "Queries and keys of layer 4", 2, 2)
-    wait_for_query(page, "j", "2")
+    wait_for_query(page, j="2")
     check_width(page)
 
 

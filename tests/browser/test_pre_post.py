@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import open_page, settle
+from tests.conftest import open_page, settle, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -92,7 +92,7 @@ def test_a_word_is_hidden_by_a_click(visit: Callable[..., Page]) -> None:
     expect(page.locator(".stPlotlyChart")).to_have_count(2, timeout=PATIENCE)
 
 
-#: Counts the old pictures that a plot lays over its new one.
+#: Counts the old pictures that plots and grids lay over their new ones.
 COUNT_FADES = """() => {
   window.fades = 0;
   new MutationObserver((changes) => changes.forEach((change) => change.addedNodes.forEach((node) => {
@@ -114,3 +114,10 @@ def test_a_switch_of_the_placement_fades_the_old_map(visit: Callable[..., Page],
     assert page.evaluate("() => window.fades") == fades
     page.locator('[data-testid="stImage"] img').first.wait_for()
     assert all(page.evaluate("() => [...document.querySelectorAll('.stMain img')].map((one) => one.naturalWidth > 0)"))
+    page.goto(page.url.partition("/pre_post")[0] + "/heads?text=the+cat+sat+on+the+mat")
+    settle(page)
+    page.evaluate(COUNT_FADES)
+    page.get_by_role("radio", name="Pre-norm", exact=True).click()
+    wait_for_query(page, norm="pre")
+    settle(page)
+    assert page.evaluate("() => window.fades") == 2 * fades  # the grid and the map

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlparse
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import open_page, settle
+from tests.conftest import open_page, query, settle, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -34,16 +33,6 @@ TYPE = """() => {
 }"""
 
 
-def query(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
-
-
-def wait_for(page: Page, name: str, value: str | None) -> None:
-    script = "([name, value]) => new URL(location).searchParams.get(name) === value"
-    page.wait_for_function(script, arg=[name, value])
-    settle(page)
-
-
 def test_a_new_visitor_finds_an_answer_its_numbers_and_a_training_run(visit: Callable[..., Page]) -> None:
     page = visit("/", width=1366, height=768)
     expect(page).to_have_title(re.compile("^Start"))
@@ -51,10 +40,10 @@ def test_a_new_visitor_finds_an_answer_its_numbers_and_a_training_run(visit: Cal
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     field.fill(BANK)
     field.press("Enter")
-    wait_for(page, "text", BANK)
+    wait_for_query(page, text=BANK)
 
     page.locator(".enc-lines-from .enc-lines-token", has_text="bank").click()  # action 1: what she asks for
-    wait_for(page, "i", "5")
+    wait_for_query(page, i="5")
     answer = page.locator(".stMain p", has_text=re.compile(r"bank.* attends to .+: \d"))
     expect(answer).to_be_in_viewport()
     page.get_by_role("button", name="How this weight is computed").click()  # 1 more: the numbers
@@ -64,7 +53,7 @@ def test_a_new_visitor_finds_an_answer_its_numbers_and_a_training_run(visit: Cal
     assert query(page)["text"] == BANK
 
     page.get_by_role("radio", name="Pre-norm", exact=True).click()  # 1: the other norm placement
-    wait_for(page, "norm", "pre")
+    wait_for_query(page, norm="pre")
 
     open_page(page, "Training")  # 1
     page.get_by_role("heading", level=1).wait_for()
@@ -82,10 +71,10 @@ def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Pag
     field.press("f")  # while typing, it is a letter
     assert "present" not in query(page)
     field.press("Enter")
-    wait_for(page, "text", "one two threef")
+    wait_for_query(page, text="one two threef")
     page.locator("h1").first.click()
     page.keyboard.press("f")
-    wait_for(page, "present", "1")
+    wait_for_query(page, present="1")
     for part in ("stSidebar", "stHeader"):
         expect(page.get_by_test_id(part)).to_be_hidden()
     page.wait_for_function(f"() => !({TYPE})().length")
@@ -97,7 +86,7 @@ def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Pag
     page.get_by_role("heading", level=1, name="Attention heads").wait_for()
     settle(page)
     page.keyboard.press("Escape")
-    wait_for(page, "present", None)
+    wait_for_query(page, present=None)
     expect(page.get_by_test_id("stSidebar")).to_be_visible()
 
 

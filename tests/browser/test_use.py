@@ -11,8 +11,7 @@ import pytest
 from playwright.sync_api import TimeoutError, expect
 
 from tests.browser.test_export import select_cell
-from tests.browser.test_main_flow import wait_for_query
-from tests.conftest import check_width, settle
+from tests.conftest import check_width, settle, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -27,8 +26,8 @@ def test_a_cell_is_clicked_and_long_work_is_cancelled(visit: Callable[..., Page]
     page = visit(f"/similarity?text={A}&similar_to={B}&path_steps=8", width=1366, height=768)
     page.get_by_role("columnheader", name="The check").wait_for()
     select_cell(page, 0, 2, 2, 8)
-    wait_for_query(page, "token_a", "2")
-    wait_for_query(page, "token_b", "2")
+    wait_for_query(page, token_a="2")
+    wait_for_query(page, token_b="2")
     answer = page.get_by_text(re.compile("^Selected: cat – kitten"))
     expect(answer).to_be_in_viewport()
     expect(answer).to_contain_text("Rank: 1 of 64")
@@ -66,7 +65,7 @@ def test_a_file_is_probed_and_a_point_is_clicked(visit: Callable[..., Page]) -> 
     box = point.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    wait_for_query(page, "probe_layer", "2")
+    wait_for_query(page, probe_layer="2")
     expect(page.get_by_text(re.compile("^Selected: Mean, before L2"))).to_be_visible()
     check_width(page)
     settle(page)

@@ -1,0 +1,17 @@
+"""When a drawing fades over its former picture: the model's placement of the norms is another one."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+_PLACEMENT = "_drawn_norm_placement"
+
+
+def remember(placement: str) -> None:
+    """The placement of the norms in the model whose numbers this session's drawings show from now on."""
+    st.session_state[_PLACEMENT] = placement
+
+
+def shown(picture: str | None) -> str | None:
+    """What a drawing shows. picture: what its page says; None: the placement, or None where no model is open."""
+    return picture or st.session_state.get(_PLACEMENT)
