@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 
-def csv_rows(data: bytes, delimiter: str = ",") -> Iterator[tuple[str, list[str] | csv.Error]]:
+def csv_rows(data: bytes | Iterable[str], delimiter: str = ",") -> Iterator[tuple[str, list[str] | csv.Error]]:
     """Yield "Line 7" with the cells of its row, or with the error.
 
-    A byte that is not UTF-8 becomes a lone surrogate, so that only its own row is left out.
+    data: the bytes, or the lines of a file opened with `newline=""` and `errors="surrogateescape"`: a byte that is not
+    UTF-8 becomes a lone surrogate, so that only its own row is left out.
     """
-    content = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
-    reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
+    if isinstance(data, bytes):
+        data = io.StringIO(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"), newline="")
+    reader = csv.reader(data, delimiter=delimiter, strict=True)
     while True:
         line = f"Line {reader.line_num + 1:,}"  # where the row begins: a quote that is never closed ends with the file
         try:

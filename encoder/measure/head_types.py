@@ -6,8 +6,11 @@ corpus of Wikipedia segments and Voita et al. (2019) over a test set of translat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from encoder.measure.heads import HeadMeasures
 
@@ -105,6 +108,18 @@ def find(measures: HeadMeasures, thresholds: Thresholds = Thresholds()) -> tuple
     return tuple(
         tuple(_of_head(measures, thresholds, layer, head) for head in range(n_heads)) for layer in range(n_layers)
     )
+
+
+def holds(values: Mapping[str, np.ndarray], thresholds: Thresholds = Thresholds()) -> dict[str, np.ndarray]:
+    """Head type -> whether it holds, for arrays of measures of any one shape; NaN passes no threshold."""
+    found = {}
+    for head_type in HEAD_TYPES:
+        passed = np.False_
+        for measure, field, reached in head_type.rules:
+            threshold = float(getattr(thresholds, field))
+            passed = passed | ((values[measure] >= threshold) if reached else (values[measure] > threshold))
+        found[head_type.name] = np.asarray(passed)
+    return found
 
 
 def badges(measures: HeadMeasures, thresholds: Thresholds = Thresholds()) -> tuple[tuple[str, ...], ...]:

@@ -194,7 +194,7 @@ class _Layer:
         real = self._around.n_real
         largest, top, product, above = self._rows
         counts = self._around.counts[:real]
-        entropy = _entropy(largest, top, product, self._n_tokens)
+        entropy = row_entropy(largest, top, product, self._n_tokens)
         best = self._offsets >= largest
         best &= best.sum(0) == 1  # a maximum shared among these counts for none
         on = self._offsets.clamp_(min=0.0)
@@ -206,7 +206,7 @@ class _Layer:
         return dict(zip(sums, together, strict=True))
 
 
-def _entropy(largest: Tensor, top: Tensor, product: Tensor, n_tokens: int) -> Tensor:
+def row_entropy(largest: Tensor, top: Tensor, product: Tensor, n_tokens: int) -> Tensor:
     """[H, R] each -> [H, R], nats: -sum a ln a = logsumexp(s) - sum a s, as ln a = s - logsumexp(s).
 
     largest: max a; top: max s; product: sum a s. The logsumexp comes from the largest entry, where a = exp(s -

@@ -76,14 +76,14 @@ def head_similarity(
         some = rows[start : start + at_once]
         chosen = slice(some.start, some[-1] + 1, step)
         attention = torch.cat([trace.layer_attention(layer, chosen)[..., :n_real] for layer in range(n_layers)])
-        total += _divergence_sums(attention.flatten(1)).cpu().double().numpy()  # [N, R x T] -> [N, N]
+        total += divergence_sums(attention.flatten(1)).cpu().double().numpy()  # [N, R x T] -> [N, N]
         if progress is not None:
             progress((start + len(some)) / len(rows))
     divergence = (total / len(rows)).clip(0.0, math.log(2))
     return HeadSimilarity(divergence, n_heads, len(rows), n_real)
 
 
-def _divergence_sums(attention: Tensor) -> Tensor:
+def divergence_sums(attention: Tensor) -> Tensor:
     """attention [N, M], M the numbers of some rows -> [N, N]: sums of the rows' divergences."""
     own = _entropies(attention)  # [N]
     out = attention.new_zeros(len(attention), len(attention))

@@ -37,11 +37,12 @@ def is_content(trace: Trace) -> tuple[bool, ...]:
 def is_punctuation(trace: Trace) -> tuple[bool, ...]:
     """[T]: True for content tokens made of nothing but punctuation (Unicode categories P*)."""
     return tuple(
-        content and _is_punctuation(token) for token, content in zip(trace.tokens, is_content(trace), strict=True)
+        content and is_mark(token) for token, content in zip(trace.tokens, is_content(trace), strict=True)
     )
 
 
-def _is_punctuation(token: str) -> bool:
+def is_mark(token: str) -> bool:
+    """Whether a token of the vocabulary is made of nothing but punctuation."""
     for mark in PIECE_MARKS:
         token = token.removeprefix(mark)
     return bool(token) and all(unicodedata.category(character).startswith("P") for character in token)

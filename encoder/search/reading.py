@@ -92,7 +92,7 @@ def _csv_rows(data: bytes) -> Iterator[tuple[str, str]]:
         if isinstance(row, csv.Error):
             yield line, Problem(f"not CSV, {row}")
             continue
-        if first and (named := _named_column(row)) is not None:
+        if first and (named := named_column(row)) is not None:
             column, first = named, False
             continue
         first = False
@@ -100,7 +100,8 @@ def _csv_rows(data: bytes) -> Iterator[tuple[str, str]]:
             yield line, _cell(row, column)
 
 
-def _named_column(header: Sequence[str]) -> int | None:
+def named_column(header: Sequence[str]) -> int | None:
+    """The place of the first of COLUMNS in a header, or None."""
     names = [name.strip().lower() for name in header]
     return next((names.index(name) for name in COLUMNS if name in names), None)
 
@@ -129,9 +130,9 @@ def parquet_values(data: bytes) -> Iterator[str | None]:
     try:
         file = pq.ParquetFile(io.BytesIO(data))
         names = file.schema_arrow.names
-        named = _named_column(names)
-        place = named if named is not None else next((n for n in range(len(names)) if _is_text(file, n)), None)
-        if place is None or not _is_text(file, place) or len(names) != file.metadata.num_columns:
+        named = named_column(names)
+        place = named if named is not None else next((n for n in range(len(names)) if is_text(file, n)), None)
+        if place is None or not is_text(file, place) or len(names) != file.metadata.num_columns:
             raise EncoderError(f"No column of this Parquet file holds texts: name one “{COLUMNS[0]}”.")
         groups = (file.metadata.row_group(group).column(place) for group in range(file.num_row_groups))
         if sum(group.total_uncompressed_size for group in groups) > MOST_UNPACKED:
@@ -150,7 +151,8 @@ def parquet_values(data: bytes) -> Iterator[str | None]:
         raise EncoderError(f"This Parquet file is damaged: {str(error)[:100]}. Save it again.") from None
 
 
-def _is_text(file: Any, place: int) -> bool:
+def is_text(file: Any, place: int) -> bool:
+    """Whether a column of an open Parquet file holds texts."""
     import pyarrow as pa
 
     kind = file.schema_arrow.types[place]

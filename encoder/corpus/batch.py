@@ -1,0 +1,163 @@
+"""One batch of texts of the same number of tokens -> numbers of each text.
+
+Texts of one length need no padding, so each number is that of the text alone, but for rounding.
+
+Shapes: B texts, M measures, L layers, H heads, N = L x H heads, T tokens, D d_model, O offsets, G key tokens, S numbers
+of the residual stream and the norms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from encoder.corpus.exact_sums import fits
+from encoder.corpus.groups import KEY_MEASURES, Groups
+from encoder.corpus.plan import MEASURES
+from encoder.corpus.watcher import N_OFFSETS, Watcher, offset_places
+from encoder.device import explain_out_of_memory
+from encoder.hooks import visiting
+from encoder.measure.similarity import divergence_sums
+from encoder.text import Tokenized
+from encoder.text_encoder import TextEncoder
+
+#: Tokens of a batch, about. Larger batches are no faster on a CPU, and smaller ones are slower.
+MOST_TOKENS = 1024
+#: Numbers that the comparison of all heads on one text takes, as in `encoder.measure.similarity`.
+MOST_SIMILARITY_NUMBERS = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class BatchNumbers:
+    """Numbers of B texts, float64.
+
+    measures [B, M, L, H], NaN where a text has nothing to measure; profile [B, L, H, O]: sums of weights by offset;
+    pairs [O]: pairs of tokens at each offset; key_tokens [B, L, H, G]: weight on them, mean over queries, NaN for a
+    text without the token; norms [B, S]; similarity: text -> divergence of all pairs of heads [N, N]; vectors: layer
+    number -> float16 [b, T, D] of the sampled texts; behaviour: uint8 [b, T, L, H, 5] of them; usable bool [B]: every
+    number is finite and fits into a sum.
+    """
+
+    measures: np.ndarray
+    profile: np.ndarray
+    pairs: np.ndarray
+    key_tokens: np.ndarray
+    norms: np.ndarray
+    similarity: dict[int, np.ndarray]
+    vectors: dict[int, np.ndarray]
+    behaviour: np.ndarray | None
+    usable: np.ndarray
+
+
+def batches(lengths: Sequence[int], most_tokens: int = MOST_TOKENS) -> Iterator[list[int]]:
+    """Places of texts in batches of one length each, the shortest first."""
+    by_length: dict[int, list[int]] = {}
+    for place, length in enumerate(lengths):
+        by_length.setdefault(length, []).append(place)
+    for length, places in sorted(by_length.items()):
+        at_once = max(1, most_tokens // length)
+        n_batches = math.ceil(len(places) / at_once)
+        step = math.ceil(len(places) / n_batches)  # batches of equal size: a short last one costs more than its share
+        yield from (places[start : start + step] for start in range(0, len(places), step))
+
+
+def norm_names(model: TextEncoder) -> tuple[str, ...]:
+    """The S names of `BatchNumbers.norms`: "length/0", ..., "norm_std/final_norm"; see encoder.measure.stream."""
+    sentence = model.tokenize("a")
+    return tuple(_watched(model, [sentence], (), 1.0, (), (), {}).norms)
+
+
+def measure_batch(
+    model: TextEncoder,
+    sentences: Sequence[Tokenized],
+    key_tokens: Sequence[str],
+    *,
+    strong: float,
+    vectors: tuple[int, ...] = (),
+    vectors_of: tuple[int, ...] = (),
+    similarity_of: tuple[int, ...] = (),
+) -> BatchNumbers:
+    """Run texts of one length and measure them. vectors: layer numbers; vectors_of, similarity_of: places of texts."""
+    n_tokens, n = len(sentences[0]), model.config.n_layers * model.config.n_heads
+    work = (n * (n - 1) // 2 + 4 * n) * n_tokens * n_tokens
+    step = max(1, math.ceil(work / MOST_SIMILARITY_NUMBERS))
+    watcher = _watched(
+        model, sentences, key_tokens, strong, vectors, vectors_of, dict.fromkeys(similarity_of, step)
+    )
+    groups = watcher.groups
+    measures = _means(watcher, groups)
+    received = _stacked(watcher.received) / n_tokens  # [B, L, H, G]
+    present = groups.keys[..., len(KEY_MEASURES) :].any(1).cpu().numpy()  # [B, G]
+    norms = np.stack([value.mean(-1).cpu().numpy() for value in watcher.norms.values()], -1)
+    profile = _stacked(watcher.profile)
+    finite = [fits(np.nan_to_num(profile, nan=np.inf)), fits(received), fits(norms)]
+    finite += [fits(measures) | (np.isnan(measures) & _may_lack(groups))]
+    usable = np.logical_and.reduce([one.reshape(len(sentences), -1).all(-1) for one in finite])
+    return BatchNumbers(
+        measures=measures,
+        profile=profile,
+        pairs=torch.bincount(offset_places(n_tokens, slice(0, n_tokens)).flatten(), minlength=N_OFFSETS).numpy(),
+        key_tokens=np.where(present[:, None, None], received, np.nan),
+        norms=norms,
+        similarity={text: _divergence([layer[text] for layer in watcher.maps]) for text in similarity_of},
+        vectors={number: kept.numpy() for number, kept in watcher.kept.items()},
+        behaviour=torch.stack(watcher.behaviour, 1).permute(0, 3, 1, 2, 4).numpy() if vectors_of else None,
+        usable=usable,
+    )
+
+
+def _watched(
+    model: TextEncoder,
+    sentences: Sequence[Tokenized],
+    key_tokens: Sequence[str],
+    strong: float,
+    vectors: tuple[int, ...],
+    vectors_of: tuple[int, ...],
+    maps_of: dict[int, int],
+) -> Watcher:
+    batch = model.tokenizer.batch(sentences, model.device)
+    groups = Groups(sentences, key_tokens, model.device)
+    watcher = Watcher(model, groups, strong=strong, vectors=vectors, vectors_of=vectors_of, maps_of=maps_of)
+    with explain_out_of_memory(model.device, batch.ids.numel()), torch.no_grad(), visiting(watcher):
+        model.encoder(batch.ids, None, batch.segments)
+    return watcher
+
+
+def _stacked(layers: list[Tensor]) -> np.ndarray:
+    """[L] of [B, H, ...] -> float64 [B, L, H, ...]."""
+    found: np.ndarray = torch.stack(layers, 1).cpu().double().numpy()
+    return found
+
+
+def _means(watcher: Watcher, groups: Groups) -> np.ndarray:
+    """[B, M, L, H]: sums over queries -> means, as in encoder.measure.definitions."""
+    n = groups.n_tokens
+    same_token, own_word = groups.n_alike.cpu().numpy()[:, :, None, None]  # [B, 1, 1]
+    over = {"same_token": same_token, "own_word": own_word, "strong": n * n}
+    over |= dict.fromkeys(("previous", "next", "top_previous", "top_next"), n - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = {name: _stacked(layers) / over.get(name, n) for name, layers in watcher.measures.items()}
+        means["relative_entropy"] = means["entropy"] / (math.log(n) if n > 1 else math.nan)
+    return np.stack([means[name] for name in MEASURES], 1)
+
+
+def _may_lack(groups: Groups) -> np.ndarray:
+    """bool [B, M, 1, 1]: where a text has nothing to measure, such as no token that occurs again."""
+    same_token, own_word = groups.n_alike.cpu().numpy() == 0
+    alone = np.full(groups.n_texts, groups.n_tokens == 1)
+    lacking = {"same_token": same_token, "own_word": own_word}
+    lacking |= dict.fromkeys(("previous", "next", "top_previous", "top_next", "relative_entropy"), alone)
+    none = np.zeros(groups.n_texts, dtype=bool)
+    return np.stack([lacking.get(name, none) for name in MEASURES], 1)[:, :, None, None]
+
+
+def _divergence(maps: list[Tensor]) -> np.ndarray:
+    """[L] of [H, R, T] -> [N, N]: Jensen-Shannon divergence of every two heads in nats, mean over the rows."""
+    attention = torch.cat(maps)  # [N, R, T]
+    found = divergence_sums(attention.flatten(1)).cpu().double().numpy() / attention.shape[1]
+    return np.asarray(found.clip(0.0, math.log(2)))

@@ -1,0 +1,93 @@
+"""What a build computes: its settings, the labels of the texts, and which texts are samples. The same for all workers.
+
+Blocks are runs of `block_texts` texts in the order of the file. What is computed for a block depends on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from encoder.measure.definitions import HEAD_MEASURES
+from encoder.measure.heads import STRONG
+
+MEASURES = tuple(definition.name for definition in HEAD_MEASURES)
+#: Different values of a label column, at most.
+MOST_LABELS = 100
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a build.
+
+    max_tokens: where a text is cut, None: what the model takes; strong: the threshold of the measure `strong`;
+    block_texts: texts of a block; examples: strongest texts of each head and measure; replicates, seed: of the
+    bootstrap; similarity_texts: texts on which all heads are compared, evenly spaced; vector_layers: whose tokens'
+    vectors are kept (0: the embeddings, N: after N layers, all of them: the output); vector_texts: of how many texts.
+    """
+
+    max_tokens: int | None = None
+    strong: float = STRONG
+    block_texts: int = 500
+    examples: int = 8
+    replicates: int = 200
+    seed: int = 0
+    similarity_texts: int = 500
+    vector_layers: tuple[int, ...] = ()
+    vector_texts: int = 5_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Settings, the number of texts, and each label column's values in the order of their names."""
+
+    settings: Settings
+    n_texts: int
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks; the last one may be short."""
+        return -(-self.n_texts // self.settings.block_texts)
+
+    def compares_heads(self, index: int) -> bool:
+        """Whether all heads are compared on a text. index: its place among the texts, from 0."""
+        return is_sampled(index, self.n_texts, self.settings.similarity_texts)
+
+    def keeps_vectors(self, index: int) -> bool:
+        """Whether the vectors of a text's tokens are kept."""
+        layers = self.settings.vector_layers
+        return bool(layers) and is_sampled(index, self.n_texts, self.settings.vector_texts)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of texts. first: the index of the first one; labels: column -> a value or None for each text."""
+
+    number: int
+    first: int
+    texts: tuple[str, ...]
+    labels: Mapping[str, tuple[str | None, ...]]
+
+
+def is_sampled(index: int, n_texts: int, wanted: int) -> bool:
+    """Whether text `index` is among `wanted` evenly spaced ones."""
+    return (index + 1) * wanted // n_texts > index * wanted // n_texts if wanted < n_texts else True
+
+
+def bins(max_tokens: int) -> np.ndarray:
+    """[M, BINS + 1]: edges of each measure's histogram. Shares and normalised entropy: 0 to 1; nats: 0 to ln
+    max_tokens; tokens: 0 to max_tokens, finer for short distances."""
+    share = np.linspace(0, 1, BINS + 1)
+    edges = {
+        "share": share,
+        "nats": share * np.log(max(2, max_tokens)),
+        "tokens": np.expm1(share * np.log1p(max_tokens)),
+    }
+    return np.stack([edges[definition.unit] for definition in HEAD_MEASURES])
+
+
+#: Bars of a histogram.
+BINS = 50
