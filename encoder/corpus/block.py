@@ -91,11 +91,11 @@ class _Collected:
         self._measures.append(numbers.measures[usable])
         self._norms.append(numbers.norms[usable])
         self._add_sums(numbers, usable)
-        for at, place in enumerate(kept):
-            if numbers.usable[place] and numbers.behaviour is not None:
-                self._behaviour[places[place]] = numbers.behaviour[at]
+        for row, at in enumerate(kept):
+            if numbers.usable[at] and numbers.behaviour is not None:
+                self._behaviour[places[at]] = numbers.behaviour[row]
                 for number, vectors in numbers.vectors.items():
-                    self._vectors[number][places[place]] = vectors[at]
+                    self._vectors[number][places[at]] = vectors[row]
 
     def _add_sums(self, numbers: BatchNumbers, usable: np.ndarray) -> None:
         keys = numbers.key_tokens[usable].transpose(0, 3, 1, 2)  # [B, G, L, H]
@@ -126,6 +126,7 @@ class _Collected:
         known = np.nan_to_num(values)
         total, square = fixed(known), fixed(known**2)  # [2, B, M, L, H]
         sums = {
+            "blocks": np.arange(self._plan.n_blocks) == self._block.number,
             "texts": np.array(len(texts)),
             "tokens": lengths.sum(),
             "cut": np.array(sum(sentence.cut for sentence in sentences)),

@@ -23,7 +23,8 @@ class Totals:
     """sums: name -> int64 array, added; top: the strongest examples; failed: text -> why, the first MOST_NAMED.
 
     The sums, [2, ...] where they are fixed-point (`exact_sums`):
-    texts, tokens, cut, failed []; lengths [most tokens + 1]: texts by their number of tokens;
+    blocks [blocks]: 1 for each that is counted; texts, tokens, cut, failed [];
+    lengths [most tokens + 1]: texts by their number of tokens;
     n [M], sum, square [2, M, L, H], histogram [M, bins, L, H]: of each measure over texts;
     type [types, L, H]: texts in which a head has a type;
     boot_texts [R], boot_n [R, M], boot_sum [R, M, L, H], boot_type [R, types, L, H]: with the weights of `bootstrap`;
@@ -46,8 +47,8 @@ class Totals:
         """As safetensors."""
         from safetensors.numpy import save
 
-        arrays = {f"sums/{name}": np.ascontiguousarray(array) for name, array in self.sums.items()}
-        arrays |= {f"top/{name}": np.ascontiguousarray(array) for name, array in vars(self.top).items()}
+        arrays = {f"sums/{name}": np.array(array, order="C") for name, array in self.sums.items()}
+        arrays |= {f"top/{name}": np.array(array, order="C") for name, array in vars(self.top).items()}
         content: bytes = save(arrays, {"failed": json.dumps(self.failed)})
         return content
 

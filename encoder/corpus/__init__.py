@@ -1,0 +1,23 @@
+"""Heads over a whole corpus: every measure of every head, with intervals, examples and labels; an atlas on the disk.
+
+    from pathlib import Path
+    from encoder import corpus
+    for progress in corpus.build(model, corpus.Source("reviews.csv", labels=("stars",)), Path("atlas")):
+        print(progress.done, "of", progress.n_texts)
+    atlas = corpus.open_atlas(Path("atlas"))
+    atlas.array("previous"), atlas.array("previous", "se")    # [L, H] each
+    atlas.examples(2, 5, "previous")
+
+`rows` reads texts, `watcher` and `batch` measure texts of one length, `block` sums them, `totals` and `exact_sums` add
+blocks in any order, `staging` keeps a build that was ended, `tables` writes the atlas, `atlas` reads it.
+"""
+
+from encoder.corpus.atlas import Atlas, Example, open_atlas
+from encoder.corpus.build import Progress, build, in_process, model_about
+from encoder.corpus.plan import Settings
+from encoder.corpus.rows import BUNDLED, FORMATS, Source
+
+__all__ = [
+    "BUNDLED", "FORMATS", "Atlas", "Example", "Progress", "Settings", "Source", "build", "in_process", "model_about",
+    "open_atlas",
+]  # fmt: skip

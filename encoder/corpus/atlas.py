@@ -1,0 +1,299 @@
+"""Open an atlas and ask it. Tables are read when they are asked for, and only the columns and rows that are needed.
+
+pyarrow answers the queries: Streamlit brings it anyway, the tables of heads have a few thousand rows, and the large ones
+(texts, tokens) are read by row group. DuckDB would add 20 MB to every installation and answer the same questions.
+
+Shapes: M measures, L layers, H heads, N = L x H, D d_model, O offsets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from encoder.corpus.staging import LABEL, TEXTS
+from encoder.corpus.tables import FORMAT, MANIFEST, VERSION
+from encoder.errors import AtlasError, quoted
+from encoder.measure import head_types
+from encoder.measure.head_types import Finding, Thresholds
+from encoder.measure.heads import HeadMeasures
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A larger manifest is refused unread.
+MOST_MANIFEST = 50_000_000
+
+
+@dataclass(frozen=True)
+class Example:
+    """A text in which a measure of a head is strong. text: its index; n_tokens: its length."""
+
+    value: float
+    text: int
+    n_tokens: int
+    sentence: str
+
+
+def open_atlas(folder: Path) -> Atlas:
+    """Open the atlas in a folder; only its manifest is read.
+
+    Raises AtlasError for a folder without an atlas, a damaged one, another format, and one of a newer version.
+    """
+    path = folder / MANIFEST
+    try:
+        if path.stat().st_size > MOST_MANIFEST:
+            raise AtlasError(f"{folder.name} is no atlas: its {MANIFEST} is too large.")
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise AtlasError(
+            f"{folder} is no atlas, since it has no {MANIFEST}: build one with encoderscope corpus build."
+        ) from None
+    except (ValueError, RecursionError):
+        raise AtlasError(f"The {MANIFEST} of {folder.name} is damaged: build the atlas again.") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise AtlasError(f"{folder.name} is no atlas of Encoderscope: choose the folder that corpus build has made.")
+    version = manifest.get("version")
+    if not isinstance(version, int) or version < 1:
+        raise AtlasError(f"The {MANIFEST} of {folder.name} is damaged: build the atlas again.")
+    if version > VERSION:
+        raise AtlasError(
+            f"{folder.name} has the format {version}, and this version of Encoderscope reads up to {VERSION}: update "
+            "it, or build the atlas again."
+        )
+    atlas = Atlas(folder, manifest)
+    atlas.check_files()
+    return atlas
+
+
+class Atlas:
+    """Measures of all heads over a corpus. docs/atlas.md describes the files."""
+
+    def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        try:
+            model, count = manifest["model"], manifest["count"]
+            self.model_name, self.model_sha256 = str(model["name"]), str(model["sha256"])
+            self.n_layers, self.n_heads = int(model["n_layers"]), int(model["n_heads"])
+            self.n_texts, self.n_tokens = int(count["texts"]), int(count["tokens"])
+            self.measures = tuple(map(str, manifest["measures"]))
+            self.labels = {str(name): tuple(map(str, values)) for name, values in manifest["labels"].items()}
+            self.vector_layers = tuple(map(int, manifest["settings"]["vector_layers"]))
+            self._files = {str(name): (int(file["bytes"]), str(file["sha256"])) for name, file in manifest["files"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise AtlasError(f"The {MANIFEST} of {folder.name} is damaged: build the atlas again.") from None
+        if any(name.startswith(("/", "\\")) or ".." in name.split("/") for name in self._files):
+            raise AtlasError(f"The {MANIFEST} of {folder.name} names files outside of it: build the atlas again.")
+
+    def __repr__(self) -> str:
+        return (
+            f"<Atlas of {self.model_name}: {self.n_texts:,} texts, {self.n_tokens:,} tokens, {self.n_layers} layers x "
+            f"{self.n_heads} heads>"
+        )
+
+    # --- files --------------------------------------------------------------------------------------------------------
+
+    def check_files(self) -> None:
+        """Raise AtlasError for a file that is missing or has another size. `verify` reads them all."""
+        for name, (size, _) in self._files.items():
+            path = self.folder / name
+            if not path.is_file() or path.stat().st_size != size:
+                raise AtlasError(f"{name} of {self.folder.name} is missing or damaged: copy or build the atlas again.")
+
+    def verify(self) -> None:
+        """Raise AtlasError where the content of a file is not what was written."""
+        for name, (_, sha256) in self._files.items():
+            with open(self.folder / name, "rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                    raise AtlasError(f"{name} of {self.folder.name} was changed: copy or build the atlas again.")
+
+    def table(
+        self, name: str, columns: Sequence[str] | None = None, filters: Sequence[tuple[str, str, Any]] | None = None
+    ) -> pd.DataFrame:
+        """A table: "heads", "profile", ...; filters: (column, operator, value), all of which hold.
+
+        Raises AtlasError for a table that is not there, or damaged.
+        """
+        return self._arrow(f"{name}.parquet", columns, filters).to_pandas()
+
+    def _arrow(self, name: str, columns: Sequence[str] | None = None, filters: Any = None) -> Any:
+        if name not in self._files:
+            raise AtlasError(f"This atlas has no {quoted(name)}: it has {', '.join(self._tables())}.")
+        import pyarrow.parquet as pq
+
+        return self._read(name, lambda path: pq.read_table(path, columns=columns, filters=filters))
+
+    def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
+        import pyarrow as pa
+        from safetensors import SafetensorError
+
+        try:
+            return read(self.folder / name)
+        except (pa.ArrowException, SafetensorError, OSError, KeyError) as error:
+            raise AtlasError(
+                f"{name} of {self.folder.name} is damaged ({quoted(str(error))}): copy or build the atlas again."
+            ) from None
+
+    def _tables(self) -> list[str]:
+        return [name.removesuffix(".parquet") for name in self._files if "/" not in name]
+
+    # --- heads --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _heads(self) -> Mapping[str, np.ndarray]:
+        table = self._arrow("heads.parquet")
+        shape = (len(self.measures), self.n_layers, self.n_heads)
+        try:
+            return {name: table.column(name).to_numpy().reshape(shape) for name in ("n", "mean", "std", "se", "low", "high")}
+        except (KeyError, ValueError):
+            raise AtlasError(f"heads.parquet of {self.folder.name} is damaged: build the atlas again.") from None
+
+    def array(self, measure: str, statistic: str = "mean") -> np.ndarray:
+        """float64 [L, H]: a measure over the texts. statistic: "mean", "std", "se" (std / sqrt(n)), "low" and "high"
+        (95 % bootstrap interval of the mean), "n" (texts)."""
+        if measure not in self.measures:
+            raise AtlasError(f"This atlas has no measure {measure!r}: choose one of {', '.join(self.measures)}.")
+        if statistic not in self._heads:
+            raise AtlasError(f"There is no statistic {statistic!r}: choose one of {', '.join(self._heads)}.")
+        found: np.ndarray = self._heads[statistic][self.measures.index(measure)]
+        return found
+
+    @cached_property
+    def head_measures(self) -> HeadMeasures:
+        """The means over texts, in the form that a trace's measures have; n_tokens: the mean length, rounded."""
+        values = {name: self.array(name) for name in self.measures}
+        mean_length = round(self.n_tokens / self.n_texts)
+        strong = float(self.manifest["settings"]["strong"])
+        return HeadMeasures(MappingProxyType(values), mean_length, mean_length, "all", strong)
+
+    def head_types(self, thresholds: Thresholds = Thresholds()) -> tuple[tuple[tuple[Finding, ...], ...], ...]:
+        """[L][H]: the types of each head by its means over the corpus."""
+        return head_types.find(self.head_measures, thresholds)
+
+    def types(self) -> pd.DataFrame:
+        """type, layer, head; by_mean: the corpus mean passes the default thresholds; support: in this share of the
+        bootstrap's replicates; share: of the texts in which the head has the type by that text alone; low, high: 95 %
+        interval of the share."""
+        return self.table("types")
+
+    def histogram(self, measure: str, layer: int, head: int) -> pd.DataFrame:
+        """lower, upper, count: texts by the measure of one head; empty bins are left out."""
+        return self.table("histograms", ["lower", "upper", "count"], [("measure", "=", measure), *_at(layer, head)])
+
+    def profile(self, layer: int, head: int) -> pd.DataFrame:
+        """offset (j - i), mean weight of a pair at it, share of all attention, pairs. The first and the last offset:
+        all that are farther."""
+        return self.table("profile", ["offset", "mean", "share", "pairs"], _at(layer, head))
+
+    def key_tokens(self, layer: int, head: int) -> pd.DataFrame:
+        """token, n (texts with it), mean (weight on all its occurrences, mean over queries, then texts), std, se."""
+        return self.table("key_tokens", ["token", "n", "mean", "std", "se"], _at(layer, head))
+
+    def by_label(self, label: str, measure: str) -> pd.DataFrame:
+        """value, layer, head, n, mean, std, se of a measure, for each value of a label column."""
+        if label not in self.labels:
+            known = ", ".join(self.labels) or "none"
+            raise AtlasError(f"This atlas has no labels {label!r}: it has {known}.")
+        columns = ["value", "layer", "head", "n", "mean", "std", "se"]
+        return self.table("labels", columns, [("label", "=", label), ("measure", "=", measure)])
+
+    @cached_property
+    def divergence(self) -> np.ndarray:
+        """float64 [N, N]: Jensen-Shannon divergence of all pairs of heads in nats, mean over the compared texts."""
+        n = self.n_layers * self.n_heads
+        found: np.ndarray = self._arrow("similarity.parquet", ["divergence"]).column(0).to_numpy().reshape(n, n)
+        return found
+
+    def most_similar(self, layer: int, head: int, k: int = 5) -> list[tuple[int, int, float]]:
+        """The k heads of the smallest divergence from this one: (layer, head, divergence), the smallest first."""
+        own = layer * self.n_heads + head
+        order = [int(other) for other in np.argsort(self.divergence[own], kind="stable") if other != own]
+        return [(*divmod(other, self.n_heads), float(self.divergence[own, other])) for other in order[:k]]
+
+    def examples(self, layer: int, head: int, measure: str) -> list[Example]:
+        """The texts in which the measure of a head is largest, the strongest first."""
+        rows = self.table("examples", None, [("measure", "=", measure), *_at(layer, head)]).sort_values("rank")
+        texts = self.texts(rows["text"].tolist())
+        return [
+            Example(float(row.value), int(row.text), int(row.n_tokens), texts[int(row.text)])
+            for row in rows.itertuples()
+        ]
+
+    def norms(self) -> pd.DataFrame:
+        """quantity, place, n, mean, std, se: the residual stream and the norms, as in encoder.measure.stream."""
+        return self.table("norms")
+
+    # --- texts and tokens ---------------------------------------------------------------------------------------------
+
+    def texts(self, indices: Sequence[int]) -> dict[int, str]:
+        """Index -> text; only the row groups that have them are read."""
+        return {index: str(row["text"]) for index, row in self.rows(indices).items()}
+
+    def rows(self, indices: Sequence[int]) -> dict[int, dict[str, Any]]:
+        """Index -> row (its number in the file), text, and a value for each label column."""
+        import pyarrow.parquet as pq
+
+        def read(path: Path) -> dict[int, dict[str, Any]]:
+            found = {}
+            with pq.ParquetFile(path) as file:
+                size = int(self.manifest["settings"]["block_texts"])
+                for group in sorted({index // size for index in indices if 0 <= index < file.metadata.num_rows}):
+                    table = file.read_row_group(group)
+                    wanted = sorted({index % size for index in indices if index // size == group})
+                    for at, row in zip(wanted, table.take(wanted).to_pylist(), strict=True):
+                        found[group * size + at] = {name.removeprefix(LABEL): value for name, value in row.items()}
+            return found
+
+        found: dict[int, dict[str, Any]] = self._read(TEXTS, read)
+        return found
+
+    def parts(self) -> list[str]:
+        """Names of the parts of the tokens' tables and vectors, in the order of the texts."""
+        return sorted(name[len("tokens/") : -len(".parquet")] for name in self._files if name.startswith("tokens/"))
+
+    def tokens(self, part: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """text, position, token, special, start, end of each token of a part; row n has the n-th vector."""
+        return self._arrow(f"tokens/{part}.parquet", columns).to_pandas()
+
+    def vectors(self, part: str, layer: int) -> np.ndarray:
+        """float16 [tokens, D]: vectors of a part. layer: 0 the embeddings, N after N layers, n_layers the output."""
+        if layer not in self.vector_layers:
+            known = ", ".join(map(str, self.vector_layers)) or "none"
+            raise AtlasError(f"This atlas has no vectors of layer {layer}: it has {known}.")
+        return self._tensor(part, f"layer.{layer}")
+
+    def behaviour(self, part: str) -> np.ndarray:
+        """uint8 [tokens, L, H, 5]: weight of each token on the previous token, itself, the next one, the opening token
+        and separators, in units of 1/255."""
+        return self._tensor(part, "behaviour")
+
+    def iter_vectors(self, layer: int) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
+        """(tokens, vectors) of each part."""
+        for part in self.parts():
+            yield self.tokens(part), self.vectors(part, layer)
+
+    def _tensor(self, part: str, name: str) -> np.ndarray:
+        from safetensors import safe_open
+
+        def read(path: Path) -> np.ndarray:
+            with safe_open(path, framework="numpy") as file:
+                found: np.ndarray = file.get_tensor(name)
+                return found
+
+        if f"vectors/{part}.safetensors" not in self._files:
+            raise AtlasError(f"This atlas has no part {part!r} of vectors.")
+        found: np.ndarray = self._read(f"vectors/{part}.safetensors", read)
+        return found
+
+
+def _at(layer: int, head: int) -> list[tuple[str, str, Any]]:
+    return [("layer", "=", layer), ("head", "=", head)]

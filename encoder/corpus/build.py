@@ -1,0 +1,153 @@
+"""Build an atlas: every text once through the model, in blocks, with checkpoints.
+
+    from encoder import corpus
+    for progress in corpus.build(model, corpus.Source("texts.csv"), Path("atlas")): print(progress)
+    atlas = corpus.open_atlas(Path("atlas"))
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from encoder.corpus.batch import norm_names
+from encoder.corpus.block import BlockResult, survey_block
+from encoder.corpus.exact_sums import MOST_TEXTS
+from encoder.corpus.groups import key_tokens
+from encoder.corpus.plan import Block, Plan, Settings
+from encoder.corpus.rows import Source
+from encoder.corpus.staging import Staging, write_whole
+from encoder.corpus.tables import write_tables
+from encoder.corpus.totals import Totals
+from encoder.errors import AtlasError, EncoderError
+from encoder.text_encoder import TextEncoder
+
+#: Runs blocks in any order. Yields each result once; whole numbers between them: texts done of a block under way.
+Runner = Callable[[TextEncoder, Plan, Iterator[Block]], Iterator[int | BlockResult]]
+
+#: Texts of a block, at most: the bootstrap's products are exact up to there.
+MOST_BLOCK_TEXTS = 4096
+
+
+@dataclass(frozen=True)
+class Progress:
+    """done of n_texts texts, before of which an earlier run has done; n_broken: rows that were left out; finished."""
+
+    done: int
+    n_texts: int
+    before: int
+    n_broken: int
+    finished: bool = False
+
+
+def in_process(model: TextEncoder, plan: Plan, blocks: Iterator[Block]) -> Iterator[int | BlockResult]:
+    """The runner of this process alone."""
+    for block in blocks:
+        yield (yield from survey_block(model, block, plan))
+
+
+def build(
+    model: TextEncoder,
+    source: Source,
+    out: Path,
+    settings: Settings = Settings(),
+    *,
+    run: Runner = in_process,
+    seconds: float = 30.0,
+    replace: bool = False,
+) -> Iterator[Progress]:
+    """Build the atlas `out`, or go on with a build that was ended; yields its progress.
+
+    The same model, texts and settings give the same files, whatever the runner and however often a build was ended;
+    torch rounds sums by its number of threads, so that must be the same, too. seconds: between two checkpoints;
+    replace: remove an atlas that is there. Raises AtlasError where an atlas or another build is there, and EncoderError
+    for texts and settings that do not fit.
+    """
+    _check(model, settings)
+    source.check()
+    if out.exists() and not replace:
+        raise AtlasError(f"{out} exists: choose another name, or replace it with --replace.")
+    about = {"model": model_about(model), "source": source.about()}
+    staging = Staging(out.with_name(f"{out.name}.partial"), about, source, settings)
+    try:
+        yield from _measured(model, staging, run, seconds)
+        totals = staging.checkpoint()
+        assert totals is not None
+        if not int(totals.sums["texts"]):
+            text, why = next(iter(totals.failed.items()))
+            raise EncoderError(f"No text can be measured. Text {text + 1:,}: {why}")
+        write_tables(staging, totals, about, model, norm_names(model), key_tokens(model))
+        staging.publish(out)
+        n_texts = staging.plan.n_texts
+        yield Progress(n_texts, n_texts, 0, staging.n_broken, finished=True)
+    finally:
+        staging.close()
+
+
+def _measured(model: TextEncoder, staging: Staging, run: Runner, seconds: float) -> Iterator[Progress]:
+    """Run the blocks that are not done yet. At the end the checkpoint has them all."""
+    plan, totals = staging.plan, staging.checkpoint()
+    waiting = [number for number in range(plan.n_blocks) if totals is None or not totals.sums["blocks"][number]]
+    before = done = 0 if totals is None else int(totals.sums["texts"] + totals.sums["failed"])
+    yield Progress(done, plan.n_texts, before, staging.n_broken)
+    saved = time.monotonic()
+    for result in run(model, plan, staging.blocks(waiting)):
+        if isinstance(result, int):
+            yield Progress(done + result, plan.n_texts, before, staging.n_broken)
+            continue
+        if totals is not None and totals.sums["blocks"][result.number]:
+            continue  # a worker that was lost may have finished its block after all
+        for name, content in result.files.items():
+            write_whole(staging.folder / name, content)
+        if totals is None:
+            totals = result.totals
+        else:
+            totals.merge(result.totals)
+        done = int(totals.sums["texts"] + totals.sums["failed"])
+        if time.monotonic() - saved >= seconds:
+            staging.save(totals)
+            saved = time.monotonic()
+        yield Progress(done, plan.n_texts, before, staging.n_broken)
+    if totals is None or not totals.sums["blocks"].all():
+        raise EncoderError("Some blocks gave no result: run the same command again, and it goes on with them.")
+    staging.save(totals)
+
+
+def _check(model: TextEncoder, settings: Settings) -> None:
+    last = model.config.n_layers
+    for number in settings.vector_layers:
+        if not 0 <= number <= last:
+            raise EncoderError(f"No vectors of layer {number} in this model: choose 0 (the embeddings) to {last}.")
+    bounds = {
+        "block_texts": (1, MOST_BLOCK_TEXTS), "examples": (1, 100), "replicates": (20, 2_000), "vector_texts": (1, MOST_TEXTS),
+        "similarity_texts": (0, MOST_TEXTS), "seed": (0, 2**63 - 1), "strong": (0, 1),
+    }  # fmt: skip
+    for name, (low, high) in bounds.items():
+        if not low <= getattr(settings, name) <= high:
+            raise EncoderError(f"{name}={getattr(settings, name)} is out of range: choose {low:,} to {high:,}.")
+    model.tokenize("a", max_tokens=settings.max_tokens)  # raises TextError if there is no room for a text
+
+
+def model_about(model: TextEncoder) -> dict[str, object]:
+    """The model's name, and a hash of its architecture, tokenizer and weights: equal for equal numbers."""
+    digest = hashlib.sha256(json.dumps(dataclasses.asdict(model.config), sort_keys=True, default=str).encode())
+    digest.update(model.tokenizer.backend.to_str().encode())
+    for name, tensor in sorted(model.encoder.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return {
+        "name": model.name,
+        "sha256": digest.hexdigest(),
+        "n_layers": model.config.n_layers,
+        "n_heads": model.config.n_heads,
+        "d_model": model.config.d_model,
+        "norm_placement": model.config.norm_placement,
+        "max_tokens": model.config.max_tokens,
+    }

@@ -1,0 +1,191 @@
+"""The folder in which a build works until the atlas is whole: the texts in blocks, finished parts, a checkpoint.
+
+It lies beside the atlas, with ".partial" after its name. Every file is written whole or not at all, so a build that is
+killed at any moment goes on from the last checkpoint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from encoder.corpus.exact_sums import MOST_TEXTS
+from encoder.corpus.plan import MOST_LABELS, Block, Plan, Settings
+from encoder.corpus.rows import BrokenRow, Source
+from encoder.corpus.totals import MOST_NAMED, Totals
+from encoder.errors import AtlasError, EncoderError
+
+TEXTS, ABOUT, CHECKPOINT, LOCK, BROKEN = "texts.parquet", "build.json", "checkpoint.safetensors", "lock", "broken.json"
+#: A label column's name in the table of texts begins so.
+LABEL = "label."
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that after an interruption the old or the new one is there, never a part."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(part, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise AtlasError(f"{path} cannot be written: {error.strerror or error}. Choose another folder.") from None
+
+
+class Staging:
+    """The working folder of one build."""
+
+    def __init__(self, folder: Path, about: dict[str, Any], source: Source, settings: Settings) -> None:
+        """about: what the build depends on (hashes of model and texts, settings). A folder of the same build is
+        continued. Raises AtlasError where another build is in the folder, or one that still runs."""
+        self.folder = folder
+        self.about = json.loads(json.dumps(about | {"settings": dataclasses.asdict(settings)}))
+        self._lock: Any = None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise AtlasError(f"{folder} cannot be made: {error.strerror or error}. Choose another folder.") from None
+        self._take_lock()
+        if (folder / ABOUT).exists():
+            staged = self._read_about()
+            if {name: staged.get(name) for name in self.about} != self.about:
+                raise AtlasError(
+                    f"{folder} holds an unfinished build of other texts, another model or other settings: repeat its "
+                    "options, remove the folder, or choose another --out."
+                )
+        else:
+            staged = self.about | self._stage(source, settings)
+            write_whole(folder / ABOUT, json.dumps(staged).encode())
+        labels = {column: tuple(values) for column, values in staged["labels"].items()}
+        self.n_rows, self.n_broken = int(staged["n_rows"]), int(staged["n_broken"])
+        self.plan = Plan(settings, int(staged["n_texts"]), labels)
+
+    def _take_lock(self) -> None:
+        """One build at a time. The system releases the lock when a process ends, even a killed one."""
+        try:
+            import fcntl
+        except ImportError:  # not on Windows
+            return
+        self._lock = open(self.folder / LOCK, "wb")  # noqa: SIM115 (held until the build ends)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.close()
+            raise AtlasError(f"Another build is writing to {self.folder}: wait until it ends, or choose another --out.") from None
+
+    def close(self) -> None:
+        """Let others build here."""
+        if self._lock is not None:
+            self._lock.close()
+
+    def _read_about(self) -> dict[str, Any]:
+        try:
+            found = json.loads((self.folder / ABOUT).read_text(encoding="utf-8"))
+            if isinstance(found, dict):
+                return found
+        except (OSError, ValueError):
+            pass
+        raise AtlasError(f"{self.folder} holds a damaged build: remove the folder and start again.")
+
+    def _stage(self, source: Source, settings: Settings) -> dict[str, Any]:
+        """Copy the texts into a Parquet file with one row group for each block."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        columns = ["row", "text", *(LABEL + label for label in source.labels)]
+        schema = pa.schema([("row", pa.int64()), *((name, pa.string()) for name in columns[1:])])
+        values: list[set[str]] = [set() for _ in source.labels]
+        broken: list[tuple[int, str]] = []
+        n_rows = n_texts = n_broken = 0
+        part = self.folder / f".{TEXTS}.part"
+        with pq.ParquetWriter(part, schema, compression="zstd") as writer:
+            rows: list[tuple[Any, ...]] = []
+
+            def flush() -> None:
+                if rows:
+                    arrays = [pa.array(column, kind.type) for column, kind in zip(zip(*rows), schema)]  # noqa: B905
+                    writer.write_table(pa.table(arrays, schema=schema), row_group_size=settings.block_texts)
+                    rows.clear()
+
+            for row in source.rows():
+                n_rows += 1
+                if isinstance(row, BrokenRow):
+                    n_broken += 1
+                    if len(broken) < MOST_NAMED:
+                        broken.append((row.number, row.why))
+                    continue
+                n_texts += 1
+                rows.append((row.number, row.text, *row.labels))
+                for known, label, name in zip(values, row.labels, source.labels, strict=True):
+                    if label is not None:
+                        known.add(label)
+                    if len(known) > MOST_LABELS:
+                        raise EncoderError(
+                            f"The column {name!r} has more than {MOST_LABELS} different values, too many for labels: "
+                            "leave it out."
+                        )
+                if len(rows) == settings.block_texts:
+                    flush()
+            flush()
+        self._check(source, n_texts, values, broken)
+        write_whole(self.folder / BROKEN, json.dumps(broken).encode())
+        os.replace(part, self.folder / TEXTS)
+        labels = {name: sorted(known) for name, known in zip(source.labels, values, strict=True)}
+        return {"n_rows": n_rows, "n_texts": n_texts, "n_broken": n_broken, "labels": labels}
+
+    def _check(self, source: Source, n_texts: int, values: list[set[str]], broken: list[tuple[int, str]]) -> None:
+        if not n_texts:
+            why = f" Row {broken[0][0]:,}: {broken[0][1]}." if broken else ""
+            raise EncoderError(f"{source.path} holds no text.{why} Choose another file.")
+        if n_texts > MOST_TEXTS:
+            raise EncoderError(f"{source.path} holds {n_texts:,} texts, and the limit is {MOST_TEXTS:,}: split it.")
+        for name, known in zip(source.labels, values, strict=True):
+            if not known:
+                raise EncoderError(f"No row has a value in the column {name!r}: check its name.")
+
+    def broken_rows(self) -> list[tuple[int, str]]:
+        """(number, why) of the first rows that were left out."""
+        return [(int(number), str(why)) for number, why in json.loads((self.folder / BROKEN).read_text())]
+
+    def blocks(self, numbers: list[int]) -> Iterator[Block]:
+        """These blocks, one after the other."""
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.folder / TEXTS) as file:
+            for number in numbers:
+                table = file.read_row_group(number)
+                labels = {name: tuple(table.column(LABEL + name).to_pylist()) for name in self.plan.labels}
+                first = number * self.plan.settings.block_texts
+                yield Block(number, first, tuple(table.column("text").to_pylist()), labels)
+
+    def checkpoint(self) -> Totals | None:
+        """The totals of the blocks that are done, or None."""
+        path = self.folder / CHECKPOINT
+        return Totals.from_bytes(path.read_bytes()) if path.exists() else None
+
+    def save(self, totals: Totals) -> None:
+        """Write a checkpoint."""
+        write_whole(self.folder / CHECKPOINT, totals.to_bytes())
+
+    def publish(self, atlas: Path) -> None:
+        """Make the finished folder the atlas; an older one at this place is removed."""
+        for left in self.folder.rglob(".*.part"):
+            left.unlink()
+        old = atlas.with_name(f".{atlas.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        if atlas.exists():
+            os.replace(atlas, old)
+        os.replace(self.folder, atlas)
+        shutil.rmtree(old, ignore_errors=True)
+        # Only now: a build that is killed before this line goes on with them.
+        for name in (ABOUT, CHECKPOINT, BROKEN, LOCK):
+            (atlas / name).unlink(missing_ok=True)
+        self.close()
