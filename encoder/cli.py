@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from encoder import __version__
 from encoder.app_location import find_app
+from encoder.corpus_command import add_corpus
 from encoder.doctor_command import add_doctor
 from encoder.lesson_command import add_lesson
 from encoder.listening import DEFAULT_PORT, announcement, choose_port, is_loopback
@@ -271,6 +272,7 @@ COMMANDS = {
     "serve": _add_serve,
     "trace": add_trace,
     "similarity": add_similarity,
+    "corpus": add_corpus,
     "lesson": add_lesson,
     "doctor": add_doctor,
 }

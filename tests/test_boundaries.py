@@ -32,11 +32,11 @@ ENGINE = [
     {"image_encoder", "text_encoder"},
     {"classify", "measure"},
     {"causal", "load", "explain", "probe", "search", "similarity"},
-    {"train"},
+    {"corpus", "train"},
     {"twins"},
     {"export"},
     {"trace_command"},
-    {"app_location", "listening", "nginx_front", "similarity_command"},
+    {"app_location", "corpus_command", "listening", "nginx_front", "similarity_command"},
     {"doctor_command", "lesson_command", "serve_command"},
     {"cli"},
 ]

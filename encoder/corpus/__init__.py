@@ -13,7 +13,7 @@ blocks in any order, `staging` keeps a build that was ended, `tables` writes the
 """
 
 from encoder.corpus.atlas import Atlas, Example, open_atlas
-from encoder.corpus.build import Progress, build, in_process, model_about
+from encoder.corpus.building import Progress, build, in_process, model_about
 from encoder.corpus.plan import Settings
 from encoder.corpus.rows import BUNDLED, FORMATS, Source
 

@@ -1,7 +1,7 @@
 """Open an atlas and ask it. Tables are read when they are asked for, and only the columns and rows that are needed.
 
-pyarrow answers the queries: Streamlit brings it anyway, the tables of heads have a few thousand rows, and the large ones
-(texts, tokens) are read by row group. DuckDB would add 20 MB to every installation and answer the same questions.
+pyarrow answers the queries: every installation has it, the tables of heads have a few thousand rows, and large ones
+(texts, tokens) are read by row group. DuckDB would be one more dependency for the same answers.
 
 Shapes: M measures, L layers, H heads, N = L x H, D d_model, O offsets.
 """
@@ -9,7 +9,6 @@ Shapes: M measures, L layers, H heads, N = L x H, D d_model, O offsets.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from encoder.corpus.manifest import MANIFEST, read_manifest
 from encoder.corpus.staging import LABEL, TEXTS
-from encoder.corpus.tables import FORMAT, MANIFEST, VERSION
 from encoder.errors import AtlasError, quoted
 from encoder.measure import head_types
 from encoder.measure.head_types import Finding, Thresholds
@@ -28,9 +27,6 @@ from encoder.measure.heads import HeadMeasures
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: A larger manifest is refused unread.
-MOST_MANIFEST = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -48,28 +44,7 @@ def open_atlas(folder: Path) -> Atlas:
 
     Raises AtlasError for a folder without an atlas, a damaged one, another format, and one of a newer version.
     """
-    path = folder / MANIFEST
-    try:
-        if path.stat().st_size > MOST_MANIFEST:
-            raise AtlasError(f"{folder.name} is no atlas: its {MANIFEST} is too large.")
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise AtlasError(
-            f"{folder} is no atlas, since it has no {MANIFEST}: build one with encoderscope corpus build."
-        ) from None
-    except (ValueError, RecursionError):
-        raise AtlasError(f"The {MANIFEST} of {folder.name} is damaged: build the atlas again.") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise AtlasError(f"{folder.name} is no atlas of Encoderscope: choose the folder that corpus build has made.")
-    version = manifest.get("version")
-    if not isinstance(version, int) or version < 1:
-        raise AtlasError(f"The {MANIFEST} of {folder.name} is damaged: build the atlas again.")
-    if version > VERSION:
-        raise AtlasError(
-            f"{folder.name} has the format {version}, and this version of Encoderscope reads up to {VERSION}: update "
-            "it, or build the atlas again."
-        )
-    atlas = Atlas(folder, manifest)
+    atlas = Atlas(folder, read_manifest(folder))
     atlas.check_files()
     return atlas
 
@@ -88,7 +63,9 @@ class Atlas:
             self.measures = tuple(map(str, manifest["measures"]))
             self.labels = {str(name): tuple(map(str, values)) for name, values in manifest["labels"].items()}
             self.vector_layers = tuple(map(int, manifest["settings"]["vector_layers"]))
-            self._files = {str(name): (int(file["bytes"]), str(file["sha256"])) for name, file in manifest["files"].items()}
+            self._files = {
+                str(name): (int(file["bytes"]), str(file["sha256"])) for name, file in manifest["files"].items()
+            }
         except (KeyError, TypeError, ValueError, AttributeError):
             raise AtlasError(f"The {MANIFEST} of {folder.name} is damaged: build the atlas again.") from None
         if any(name.startswith(("/", "\\")) or ".." in name.split("/") for name in self._files):
@@ -123,7 +100,8 @@ class Atlas:
 
         Raises AtlasError for a table that is not there, or damaged.
         """
-        return self._arrow(f"{name}.parquet", columns, filters).to_pandas()
+        found: pd.DataFrame = self._arrow(f"{name}.parquet", columns, filters).to_pandas()
+        return found
 
     def _arrow(self, name: str, columns: Sequence[str] | None = None, filters: Any = None) -> Any:
         if name not in self._files:
@@ -153,7 +131,9 @@ class Atlas:
         table = self._arrow("heads.parquet")
         shape = (len(self.measures), self.n_layers, self.n_heads)
         try:
-            return {name: table.column(name).to_numpy().reshape(shape) for name in ("n", "mean", "std", "se", "low", "high")}
+            return {
+                name: table.column(name).to_numpy().reshape(shape) for name in ("n", "mean", "std", "se", "low", "high")
+            }
         except (KeyError, ValueError):
             raise AtlasError(f"heads.parquet of {self.folder.name} is damaged: build the atlas again.") from None
 
@@ -175,9 +155,9 @@ class Atlas:
         strong = float(self.manifest["settings"]["strong"])
         return HeadMeasures(MappingProxyType(values), mean_length, mean_length, "all", strong)
 
-    def head_types(self, thresholds: Thresholds = Thresholds()) -> tuple[tuple[tuple[Finding, ...], ...], ...]:
+    def head_types(self, thresholds: Thresholds | None = None) -> tuple[tuple[tuple[Finding, ...], ...], ...]:
         """[L][H]: the types of each head by its means over the corpus."""
-        return head_types.find(self.head_measures, thresholds)
+        return head_types.find(self.head_measures, thresholds or Thresholds())
 
     def types(self) -> pd.DataFrame:
         """type, layer, head; by_mean: the corpus mean passes the default thresholds; support: in this share of the
@@ -221,16 +201,20 @@ class Atlas:
 
     def examples(self, layer: int, head: int, measure: str) -> list[Example]:
         """The texts in which the measure of a head is largest, the strongest first."""
-        rows = self.table("examples", None, [("measure", "=", measure), *_at(layer, head)]).sort_values("rank")
-        texts = self.texts(rows["text"].tolist())
-        return [
-            Example(float(row.value), int(row.text), int(row.n_tokens), texts[int(row.text)])
-            for row in rows.itertuples()
-        ]
+        columns = ["value", "text", "n_tokens"]  # their order in the table is that of their ranks
+        rows = self._arrow("examples.parquet", columns, [("measure", "=", measure), *_at(layer, head)]).to_pylist()
+        texts = self.texts([row["text"] for row in rows])
+        return [Example(row["value"], row["text"], row["n_tokens"], texts[row["text"]]) for row in rows]
 
     def norms(self) -> pd.DataFrame:
         """quantity, place, n, mean, std, se: the residual stream and the norms, as in encoder.measure.stream."""
         return self.table("norms")
+
+    def problems(self) -> list[str]:
+        """A line for each row or text that was left out: "row 5: not UTF-8"."""
+        rows = self._arrow("problems.parquet").to_pylist()
+        places = (f"row {one['row']:,}" if one["row"] is not None else f"text {one['text'] + 1:,}" for one in rows)
+        return [f"{place}: {one['why']}" for place, one in zip(places, rows, strict=True)]
 
     # --- texts and tokens ---------------------------------------------------------------------------------------------
 
@@ -262,7 +246,8 @@ class Atlas:
 
     def tokens(self, part: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """text, position, token, special, start, end of each token of a part; row n has the n-th vector."""
-        return self._arrow(f"tokens/{part}.parquet", columns).to_pandas()
+        found: pd.DataFrame = self._arrow(f"tokens/{part}.parquet", columns).to_pandas()
+        return found
 
     def vectors(self, part: str, layer: int) -> np.ndarray:
         """float16 [tokens, D]: vectors of a part. layer: 0 the embeddings, N after N layers, n_layers the output."""

@@ -86,9 +86,7 @@ def measure_batch(
     n_tokens, n = len(sentences[0]), model.config.n_layers * model.config.n_heads
     work = (n * (n - 1) // 2 + 4 * n) * n_tokens * n_tokens
     step = max(1, math.ceil(work / MOST_SIMILARITY_NUMBERS))
-    watcher = _watched(
-        model, sentences, key_tokens, strong, vectors, vectors_of, dict.fromkeys(similarity_of, step)
-    )
+    watcher = _watched(model, sentences, key_tokens, strong, vectors, vectors_of, dict.fromkeys(similarity_of, step))
     groups = watcher.groups
     measures = _means(watcher, groups)
     received = _stacked(watcher.received) / n_tokens  # [B, L, H, G]

@@ -85,7 +85,7 @@ class _Collected:
             similarity_of=compared,
         )
         usable = np.flatnonzero(numbers.usable)
-        for at in np.flatnonzero(~numbers.usable):
+        for at in np.flatnonzero(~numbers.usable).tolist():
             self.failed[first + places[at]] = "Its attention or its vectors are not finite."
         self._usable += [places[at] for at in usable]
         self._measures.append(numbers.measures[usable])

@@ -26,13 +26,15 @@ def weights(texts: Sequence[int], replicates: int, seed: int) -> np.ndarray:
     for text in texts:
         draw = np.random.Generator(np.random.Philox(key=seed, counter=[0, text, 0, 0]))
         rows.append(draw.poisson(1.0, replicates))
-    return np.stack(rows, axis=1).astype(np.float64)
+    drawn: np.ndarray = np.stack(rows, axis=1).astype(np.float64)
+    return drawn
 
 
 def weighted_sums(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
     """weights [R, B], values [B, ...], NaN counts as 0 -> int64 [R, ...], in units of 2^-BITS."""
     whole = np.rint(np.ldexp(np.nan_to_num(values), BITS)).reshape(len(values), -1)
-    return (weights @ whole).astype(np.int64).reshape(len(weights), *values.shape[1:])
+    sums: np.ndarray = (weights @ whole).astype(np.int64)
+    return sums.reshape(len(weights), *values.shape[1:])
 
 
 def replicate_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -55,7 +55,7 @@ class Groups:
 
     @cached_property
     def n_alike(self) -> Tensor:
-        """[2, B] float64: queries with another token that is the same, or of the same word: |Q'| of the two measures."""
+        """[2, B] float64: queries with another token that is the same, or of the same word: |Q'| of both measures."""
         ordered = self.labels.sort(-1).values
         same = ordered[..., 1:] == ordered[..., :-1]  # neighbours in the order of labels
         none = torch.zeros_like(ordered[..., :1], dtype=torch.bool)
@@ -88,7 +88,10 @@ def _columns(sentence: Tokenized, names: Sequence[str]) -> list[list[bool]]:
     sep = [one and not first for one, first in zip(special, cls, strict=True)]
     marks = [not one and is_mark(token) for token, one in zip(sentence.tokens, special, strict=True)]
     named = [
-        [token == name and (not one if name in MARKS else one) for token, one in zip(sentence.tokens, special, strict=True)]
+        [
+            token == name and (not one if name in MARKS else one)
+            for token, one in zip(sentence.tokens, special, strict=True)
+        ]
         for name in names
     ]
     return [cls, sep, marks, *named]

@@ -54,19 +54,30 @@ class Staging:
         except OSError as error:
             raise AtlasError(f"{folder} cannot be made: {error.strerror or error}. Choose another folder.") from None
         self._take_lock()
-        if (folder / ABOUT).exists():
-            staged = self._read_about()
-            if {name: staged.get(name) for name in self.about} != self.about:
-                raise AtlasError(
-                    f"{folder} holds an unfinished build of other texts, another model or other settings: repeat its "
-                    "options, remove the folder, or choose another --out."
-                )
-        else:
-            staged = self.about | self._stage(source, settings)
-            write_whole(folder / ABOUT, json.dumps(staged).encode())
+        try:
+            staged = self._staged(source, settings)
+        except BaseException:
+            if not (folder / ABOUT).exists():
+                shutil.rmtree(folder, ignore_errors=True)
+            self.close()
+            raise
         labels = {column: tuple(values) for column, values in staged["labels"].items()}
         self.n_rows, self.n_broken = int(staged["n_rows"]), int(staged["n_broken"])
         self.plan = Plan(settings, int(staged["n_texts"]), labels)
+
+    def _staged(self, source: Source, settings: Settings) -> dict[str, Any]:
+        """What is in the folder; the texts are copied to it first if it is new."""
+        if not (self.folder / ABOUT).exists():
+            staged = self.about | self._stage(source, settings)
+            write_whole(self.folder / ABOUT, json.dumps(staged).encode())
+            return staged
+        staged = self._read_about()
+        if {name: staged.get(name) for name in self.about} != self.about:
+            raise AtlasError(
+                f"{self.folder} holds an unfinished build of other texts, another model or other settings: repeat its "
+                "options, remove the folder, or choose another --out."
+            )
+        return staged
 
     def _take_lock(self) -> None:
         """One build at a time. The system releases the lock when a process ends, even a killed one."""
@@ -79,7 +90,9 @@ class Staging:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._lock.close()
-            raise AtlasError(f"Another build is writing to {self.folder}: wait until it ends, or choose another --out.") from None
+            raise AtlasError(
+                f"Another build is writing to {self.folder}: wait until it ends, or choose another --out."
+            ) from None
 
     def close(self) -> None:
         """Let others build here."""

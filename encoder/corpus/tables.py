@@ -15,6 +15,7 @@ import numpy as np
 
 from encoder.corpus import bootstrap
 from encoder.corpus.exact_sums import value
+from encoder.corpus.manifest import FORMAT, MANIFEST, VERSION
 from encoder.corpus.plan import BINS, MEASURES, bins
 from encoder.corpus.staging import TEXTS, Staging, write_whole
 from encoder.corpus.totals import Totals
@@ -22,8 +23,6 @@ from encoder.corpus.watcher import FARTHEST, N_OFFSETS
 from encoder.measure import head_types
 from encoder.text_encoder import TextEncoder
 
-FORMAT, VERSION = "encoderscope atlas", 1
-MANIFEST = "manifest.json"
 TYPES = tuple(one.name for one in head_types.HEAD_TYPES)
 
 Columns = dict[str, Any]
@@ -86,9 +85,8 @@ def _versions() -> dict[str, str]:
 
     from encoder import __version__
 
-    return {
-        "encoderscope": __version__, "torch": torch.__version__, "numpy": np.__version__, "pyarrow": pyarrow.__version__,
-    }  # fmt: skip
+    libraries = {"torch": torch.__version__, "numpy": np.__version__, "pyarrow": pyarrow.__version__}
+    return {"encoderscope": __version__} | libraries
 
 
 def _parquet(columns: Columns) -> bytes:
@@ -154,7 +152,9 @@ def _types(totals: Totals, shape: tuple[int, int]) -> Columns:
     replicates = bootstrap.replicate_means(sums["boot_sum"], sums["boot_n"][:, :, None, None])
     drawn = head_types.holds({name: replicates[:, place] for place, name in enumerate(MEASURES)})
     by_mean = head_types.holds(means)
-    low, high = bootstrap.interval(bootstrap.replicate_means(sums["boot_type"], sums["boot_texts"][:, None, None, None]))
+    low, high = bootstrap.interval(
+        bootstrap.replicate_means(sums["boot_type"], sums["boot_texts"][:, None, None, None])
+    )
     return _places(("type", TYPES), *_by_head(shape)) | {
         "by_mean": np.stack([by_mean[name] for name in TYPES]),
         "support": np.stack([drawn[name].mean(0) for name in TYPES]),
@@ -232,5 +232,8 @@ def _problems(staging: Staging, totals: Totals) -> Columns:
     rows += [(None, text, why) for text, why in totals.failed.items()]
     import pyarrow as pa
 
-    numbers = {"row": pa.array([one[0] for one in rows], pa.int64()), "text": pa.array([one[1] for one in rows], pa.int64())}
+    numbers = {
+        "row": pa.array([one[0] for one in rows], pa.int64()),
+        "text": pa.array([one[1] for one in rows], pa.int64()),
+    }
     return numbers | {"why": pa.array([one[2] for one in rows], pa.string())}

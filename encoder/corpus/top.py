@@ -14,7 +14,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """The K texts of the largest values. value float32, n_tokens int32, text int64, each [K, M, L, H]; text -1: none."""
+    """The K texts of the largest values; value float32, n_tokens, text integers [K, M, L, H]; text -1: none."""
 
     value: np.ndarray
     n_tokens: np.ndarray
@@ -23,9 +23,7 @@ class Top:
     @classmethod
     def empty(cls, *shape: int) -> Top:
         """No example yet; shape: K, M, L, H."""
-        return cls(
-            np.full(shape, -np.inf, np.float32), np.zeros(shape, np.int32), np.full(shape, -1, np.int64)
-        )
+        return cls(np.full(shape, -np.inf, np.float32), np.zeros(shape, np.int32), np.full(shape, -1, np.int64))
 
     @classmethod
     def of_texts(cls, values: np.ndarray, n_tokens: np.ndarray, texts: np.ndarray, k: int) -> Top:

@@ -2,7 +2,8 @@
 
 No map is kept: the memory is that of a forward pass and one chunk. The measures are those of `encoder.measure`.
 
-Shapes: B texts, L layers, H heads, T tokens (queries i, keys j), R query rows of a chunk, D d_model, O offsets, G groups.
+Shapes: B texts, L layers, H heads, T tokens (queries i, keys j), R query rows of a chunk, D d_model, O offsets, G key
+groups.
 """
 
 from __future__ import annotations
@@ -56,9 +57,7 @@ class Watcher:
         self._q = self._stream = self._before = torch.empty(0)
         rows = max(MIN_ROWS, CHUNK_NUMBERS // (groups.n_texts * self._config.n_heads * groups.n_tokens))
         step = math.ceil(groups.n_tokens / math.ceil(groups.n_tokens / rows))
-        self._rows = [
-            slice(start, min(start + step, groups.n_tokens)) for start in range(0, groups.n_tokens, step)
-        ]
+        self._rows = [slice(start, min(start + step, groups.n_tokens)) for start in range(0, groups.n_tokens, step)]
         self._memory = torch.empty(2, groups.n_texts * self._config.n_heads * step * groups.n_tokens, device=device)
         self.measures: dict[str, list[Tensor]] = {}
         self.profile: list[Tensor] = []
@@ -95,7 +94,8 @@ class Watcher:
             self._stream = value
         elif name == "after_ffn":
             assert layer is not None
-            self.norms[f"cosine/{layer}"] = torch.cosine_similarity(self._before.float(), value.float(), dim=-1).double()
+            cosine = torch.cosine_similarity(self._before.float(), value.float(), dim=-1)
+            self.norms[f"cosine/{layer}"] = cosine.double()
             self._layer_begins(layer + 1, value)
         elif name == "output":
             self._keep(self._config.n_layers, value)
@@ -188,7 +188,8 @@ class Watcher:
 
 def _lengths(x: Tensor) -> Tensor:
     """[B, T, D] -> [B, T] float64: norms, never 0."""
-    return x.float().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny).double()
+    lengths: Tensor = x.float().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)
+    return lengths.double()
 
 
 def offset_places(n_tokens: int, rows: slice) -> Tensor:

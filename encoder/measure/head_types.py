@@ -114,11 +114,11 @@ def holds(values: Mapping[str, np.ndarray], thresholds: Thresholds = Thresholds(
     """Head type -> whether it holds, for arrays of measures of any one shape; NaN passes no threshold."""
     found = {}
     for head_type in HEAD_TYPES:
-        passed = np.False_
+        passed = np.asarray(False)
         for measure, field, reached in head_type.rules:
             threshold = float(getattr(thresholds, field))
             passed = passed | ((values[measure] >= threshold) if reached else (values[measure] > threshold))
-        found[head_type.name] = np.asarray(passed)
+        found[head_type.name] = passed
     return found
 
 

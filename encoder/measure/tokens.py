@@ -36,9 +36,7 @@ def is_content(trace: Trace) -> tuple[bool, ...]:
 
 def is_punctuation(trace: Trace) -> tuple[bool, ...]:
     """[T]: True for content tokens made of nothing but punctuation (Unicode categories P*)."""
-    return tuple(
-        content and is_mark(token) for token, content in zip(trace.tokens, is_content(trace), strict=True)
-    )
+    return tuple(content and is_mark(token) for token, content in zip(trace.tokens, is_content(trace), strict=True))
 
 
 def is_mark(token: str) -> bool:

@@ -1,8 +1,8 @@
 """Build an atlas: every text once through the model, in blocks, with checkpoints.
 
-    from encoder import corpus
-    for progress in corpus.build(model, corpus.Source("texts.csv"), Path("atlas")): print(progress)
-    atlas = corpus.open_atlas(Path("atlas"))
+from encoder import corpus
+for progress in corpus.build(model, corpus.Source("texts.csv"), Path("atlas")): print(progress)
+atlas = corpus.open_atlas(Path("atlas"))
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from encoder.corpus.plan import Block, Plan, Settings
 from encoder.corpus.rows import Source
 from encoder.corpus.staging import Staging, write_whole
 from encoder.corpus.tables import write_tables
-from encoder.corpus.totals import Totals
 from encoder.errors import AtlasError, EncoderError
 from encoder.text_encoder import TextEncoder
 
 #: Runs blocks in any order. Yields each result once; whole numbers between them: texts done of a block under way.
 Runner = Callable[[TextEncoder, Plan, Iterator[Block]], Iterator[int | BlockResult]]
 
+DEFAULTS = Settings()
 #: Texts of a block, at most: the bootstrap's products are exact up to there.
 MOST_BLOCK_TEXTS = 4096
 
@@ -57,7 +57,7 @@ def build(
     model: TextEncoder,
     source: Source,
     out: Path,
-    settings: Settings = Settings(),
+    settings: Settings = DEFAULTS,
     *,
     run: Runner = in_process,
     seconds: float = 30.0,
@@ -126,8 +126,8 @@ def _check(model: TextEncoder, settings: Settings) -> None:
         if not 0 <= number <= last:
             raise EncoderError(f"No vectors of layer {number} in this model: choose 0 (the embeddings) to {last}.")
     bounds = {
-        "block_texts": (1, MOST_BLOCK_TEXTS), "examples": (1, 100), "replicates": (20, 2_000), "vector_texts": (1, MOST_TEXTS),
-        "similarity_texts": (0, MOST_TEXTS), "seed": (0, 2**63 - 1), "strong": (0, 1),
+        "block_texts": (1, MOST_BLOCK_TEXTS), "examples": (1, 100), "replicates": (20, 2_000), "strong": (0, 1),
+        "vector_texts": (1, MOST_TEXTS), "similarity_texts": (0, MOST_TEXTS), "seed": (0, 2**63 - 1),
     }  # fmt: skip
     for name, (low, high) in bounds.items():
         if not low <= getattr(settings, name) <= high:

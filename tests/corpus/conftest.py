@@ -1,0 +1,74 @@
+"""A small corpus with labels, and an atlas of it by a tiny random encoder."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from encoder import TextEncoder, corpus
+from tests.engine.conftest import WORDS, make_tiny, minilm, tiny, variant
+
+__all__ = ["make_tiny", "minilm", "variant"]
+
+SETTINGS = corpus.Settings(
+    block_texts=16, examples=3, replicates=40, similarity_texts=9, vector_layers=(0, 3), vector_texts=20
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Models this small are slowed down by more threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def sentences(n: int = 70) -> list[str]:
+    """Texts of 1 to 12 words; some words occur again, some have several pieces."""
+    draw = random.Random(0)
+    words = [word for word in WORDS if not word.startswith("##")] + ["unhappy", "happy"]
+    return [" ".join(draw.choices(words, k=draw.randint(1, 12))) for _ in range(n)]
+
+
+@pytest.fixture(scope="session")
+def texts() -> list[str]:
+    return sentences()
+
+
+@pytest.fixture(scope="session")
+def source(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> corpus.Source:
+    path = tmp_path_factory.mktemp("texts") / "texts.jsonl"
+    kinds = ("one", "two", None)
+    lines = [json.dumps({"text": text, "kind": kinds[place % 3]}) for place, text in enumerate(texts)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return corpus.Source(str(path), labels=("kind",))
+
+
+@pytest.fixture(scope="session")
+def model() -> TextEncoder:
+    return tiny()
+
+
+def built(model: TextEncoder, source: corpus.Source, out: Path, **options) -> corpus.Atlas:
+    """The atlas of a build from beginning to end."""
+    for _ in corpus.build(model, source, out, options.pop("settings", SETTINGS), **options):
+        pass
+    return corpus.open_atlas(out)
+
+
+@pytest.fixture(scope="session")
+def atlas(tmp_path_factory: pytest.TempPathFactory, model: TextEncoder, source: corpus.Source) -> corpus.Atlas:
+    return built(model, source, tmp_path_factory.mktemp("built") / "atlas")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of an atlas."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
