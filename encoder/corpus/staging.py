@@ -47,7 +47,7 @@ class Staging:
         """about: what the build depends on (hashes of model and texts, settings). A folder of the same build is
         continued. Raises AtlasError where another build is in the folder, or one that still runs."""
         self.folder = folder
-        self.about = json.loads(json.dumps(about | {"settings": dataclasses.asdict(settings)}))
+        self.about: dict[str, Any] = json.loads(json.dumps(about | {"settings": dataclasses.asdict(settings)}))
         self._lock: Any = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ class Staging:
         try:
             found = json.loads((self.folder / ABOUT).read_text(encoding="utf-8"))
             if isinstance(found, dict):
-                return found
+                return dict(found)
         except (OSError, ValueError):
             pass
         raise AtlasError(f"{self.folder} holds a damaged build: remove the folder and start again.")
