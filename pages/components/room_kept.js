@@ -16,12 +16,21 @@ export function keep(code, what) {
   const rooms = read(place);
   if (JSON.stringify(rooms[code]) === JSON.stringify(what)) return;
   delete rooms[code];
+  remember(code, what.member ?? "");
   const newest = Object.entries({ ...rooms, [code]: what }).slice(-MOST);
   try {
     place?.setItem(KEPT, JSON.stringify(Object.fromEntries(newest)));
   } catch {
     // no room, or not allowed
   }
+}
+
+// A student's seat is also a cookie: after a reload the server has it before the page has asked. With two seats in one
+// room a browser has no such cookie: each tab knows its own.
+function remember(code, member) {
+  const before = /(?:^|; )encoderscope_seat=([^;]*)/.exec(document.cookie)?.[1] ?? "";
+  const isOther = before.startsWith(`${code}.`) && before !== `${code}.${member}`;
+  document.cookie = `encoderscope_seat=${code}.${isOther ? "" : member}; path=/; max-age=43200; SameSite=Strict`;
 }
 
 function places() {

@@ -8,6 +8,7 @@ import { eventId, mounted, unpack } from "./shared.js";
 
 // A link with the teacher's key; the part after "#" is never sent to a server.
 const TEACHES = "#teach=";
+const SETTLED = 400; // milliseconds
 
 class RoomStrip {
   constructor(parent) {
@@ -29,6 +30,7 @@ class RoomStrip {
     line.setAttribute("aria-label", "Room");
     this.root = line;
     parent.append(line);
+    this.ranAt = -SETTLED;
     this.hear = (news) => this.take(news);
     roomNews().listeners.add(this.hear);
     this.point = ({ detail }) => this.sendSpot(detail);
@@ -89,6 +91,12 @@ class RoomStrip {
     this.catchUp();
   }
 
+  isRunning() {
+    const isSo = document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "running";
+    if (isSo) this.ranAt = performance.now();
+    return isSo;
+  }
+
   // The room has changed since Python read it: ask for a run, again if the request was lost.
   catchUp() {
     const { version, closed } = this.news ?? {};
@@ -98,8 +106,9 @@ class RoomStrip {
     if (app?.dataset.testConnectionState && app.dataset.testConnectionState !== "CONNECTED") return;
     const now = performance.now();
     const isKnown = this.asked === (version ?? "closed");
-    // During a run the browser may not know yet which page it is on: its request would open the page before.
-    if (app?.dataset.testScriptState === "running" || (isKnown && now - this.askedAt < 1500)) return;
+    // During a run the browser may not know yet which page it is on: its request would open the page before. Just after
+    // a run this line may not have heard yet which version it has read.
+    if (this.isRunning() || now - this.ranAt < SETTLED || (isKnown && now - Math.max(this.askedAt, this.ranAt) < 1500)) return;
     this.asked = version ?? "closed";
     this.askedAt = now;
     this.send({ event: "news" });
@@ -130,6 +139,7 @@ class RoomStrip {
   }
 
   tick() {
+    this.isRunning();
     this.catchUp();
     if (this.ends === null || this.ends === undefined) {
       this.clock.textContent = "";

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from streamlit.runtime.context import ContextProxy as Context
 from streamlit.testing.v1 import AppTest
 
 from pages.classroom import desk, results, strip
@@ -251,7 +252,7 @@ def test_a_question_about_the_view_is_computed_from_it(school: School) -> None:
     assert question.truth(look).value[0] == max(question.choices(look), key=lambda at: row[at])
 
 
-def test_a_reload_takes_the_same_seat(school: School) -> None:
+def test_a_reload_takes_the_same_seat(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher, code = school.teacher(named=True)
     teacher.open("heads").type(TEXT)
     student = school.student(code, "Ada").news()
@@ -265,6 +266,12 @@ def test_a_reload_takes_the_same_seat(school: School) -> None:
     stranger = Person(school, "heads", room=code).tell(event="greet", kept={"key": "guess", "member": "../../x"})
     assert "key" not in stranger.line or not stranger.line["key"]
     assert stranger.app.text_input(key="classroom:nickname") is not None
+    assert len(school.store.members(code)) == 1
+    with monkeypatch.context() as kept:  # a cookie spares the question to the browser
+        kept.setattr(Context, "cookies", {session.COOKIE: f"{code}.{member}"})
+        assert Person(school, "heads", room=code).run().values()["text"] == TEXT
+        kept.setattr(Context, "cookies", {session.COOKIE: f"{code}.{'x' * 22}"})
+        assert Person(school, "heads", room=code).line["asks"]
     assert len(school.store.members(code)) == 1
     lost = Person(school, "heads", room="ACD347").tell(event="greet", kept={})
     assert "ACD347" in sentences(lost.app)

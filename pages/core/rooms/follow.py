@@ -15,6 +15,7 @@ import streamlit as st
 from pages.core import left_out, links
 from pages.core.lessons.params import Params as LessonParams
 from pages.core.rooms import session
+from pages.core.rooms.order import ORDER
 from pages.core.rooms.room import Room, ask, end_question
 from pages.core.rooms.session import DESK
 from pages.core.url_state import state
@@ -27,6 +28,8 @@ OWN = frozenset({"room", "colours", "device", "dtype", "present"})
 _SEEN, _SHOWN, _APPLIES, _PAGE, _NEWS = "_room_seen", "_room_shown", "_room_applies", "_room_page", "_room_news"
 #: The page that an applied view left, and when; seconds for which the browser may still ask for it.
 _LEFT, STALE = "_room_left", 3.0
+#: This run's place in the order of the class.
+_PLACE = "_room_place"
 
 
 def shown(page: str) -> dict[str, str]:
@@ -82,6 +85,8 @@ def before(page: str) -> None:
         _tell_place(page)
         return
     if now.view != st.session_state.get(_SEEN) or _is_stale(page):
+        if st.session_state.get(_NEWS) and _PLACE not in st.session_state:
+            st.session_state[_PLACE] = ORDER.enter()
         apply(now.view, page)
 
 
@@ -120,6 +125,8 @@ def _tell_place(page: str) -> None:
 
 def after(page: str) -> None:
     """Publish what the teacher changed, when the page has been drawn."""
+    if (place := st.session_state.pop(_PLACE, None)) is not None:
+        ORDER.leave(place)
     own, now = session.seat(), session.room()
     if own is None or now is None:
         return

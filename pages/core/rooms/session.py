@@ -1,7 +1,7 @@
 """This session's seat in a room: as a student, or as the teacher with the room's key.
 
 A seat is kept by the session; the browser keeps what a new session needs to take it again (room_strip.js): a student's
-secret id for the tab, a teacher's key for the browser.
+secret id for the tab (and the last one in a cookie), a teacher's key for the browser.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from pages.core.url_state import state
 #: The page where a room is opened and joined; for a teacher, the desk.
 DESK = "classroom"
 _SEAT, _ROOM, _SAID, _GREETED, _STALE = "_room_seat", "_room_read", "_room_said", "_room_greeted", "_room_stale"
+#: A student's code and id, as room_kept.js writes them.
+COOKIE = "encoderscope_seat"
 _ID = re.compile(r"[\w-]{16,64}")
 
 
@@ -249,6 +251,25 @@ def awaits_greeting() -> bool:
     """Whether the link names a room, and the browser has not yet said what it kept of it."""
     code = state.get(RoomParams.code)
     return bool(code) and seat() is None and st.session_state.get(_GREETED) != code
+
+
+def take_kept_seat(page: str) -> bool:
+    """Take the seat in the browser's cookie, as after a reload. page: the open one.
+
+    An invitation opens the page Classroom: there a second student of the same browser gets a seat of her own.
+    """
+    if page == DESK or not awaits_greeting():
+        return False
+    code, _, member = str(st.context.cookies.get(COOKIE, "")).partition(".")
+    if code != state.get(RoomParams.code) or not _ID.fullmatch(member):
+        return False
+    try:
+        if member not in store().members(code):
+            return False
+    except RoomError:
+        return False
+    greet({"member": member})
+    return True
 
 
 def greet(kept: Mapping[str, Any]) -> None:
