@@ -46,7 +46,7 @@ SECTIONS = {
              edits=True, former="norms"),
         Room("feed_forward", "Feed-forward", "hub", "The neurons of each layer", uses=("text", "model", "layer")),
         Room("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", "Masked words",
-             uses=NO_HEAD, former="predict"),
+             uses=NO_HEAD, edits=None, former="predict"),
     ],
     "Pre- vs post-norm": [
         Room("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", "Pre- vs post-norm",

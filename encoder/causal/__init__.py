@@ -18,7 +18,16 @@ from encoder.causal.effects import (
     patch,
     word_changes,
 )
-from encoder.causal.outcomes import OUTCOMES, MaskedWord, Outcome, SentenceVector, Similarity, TokenVector, as_outcome
+from encoder.causal.outcomes import (
+    OUTCOMES,
+    MaskedWord,
+    Outcome,
+    SentenceVector,
+    Similarity,
+    TokenVector,
+    as_outcome,
+    likeliest_word,
+)
 from encoder.causal.patching import Where, both_outcomes, carried_share, displacement, patch_edit, patch_request
 from encoder.causal.prune import PruneCurve, iter_prune_curve, prune_curve
 from encoder.causal.tokens import RankCorrelation, TokenEffects, rank_correlation, token_effects
@@ -29,6 +38,6 @@ __all__ = [
     "OUTCOMES", "ClassProbability", "MaskedWord", "Outcome", "Progress", "PruneCurve", "RankCorrelation",
     "SentenceVector", "Similarity", "TokenEffects", "TokenVector", "Where", "ablate_each_head", "as_outcome",
     "both_outcomes", "carried_share", "displacement", "iter_each_head", "iter_effects", "iter_knock_out", "iter_patch",
-    "iter_prune_curve", "knock_out", "leave_out_each_sublayer", "outcomes_of", "patch", "patch_edit",
+    "iter_prune_curve", "knock_out", "leave_out_each_sublayer", "likeliest_word", "outcomes_of", "patch", "patch_edit",
     "patch_request", "prune_curve", "rank_correlation", "token_effects", "word_changes",
 ]  # fmt: skip

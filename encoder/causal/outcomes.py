@@ -19,12 +19,15 @@ from torch.nn.functional import cosine_similarity
 from encoder.errors import EncoderError
 from encoder.text import Tokenized
 from encoder.text_encoder import TextEncoder
+from encoder.trace import Trace
 
 #: Outputs [n, T, D] -> numbers [n].
 Measure = Callable[[Tensor], Tensor]
 WordScale = Literal["log_odds", "probability"]
 #: Rows of logits at a time: a row is as long as the vocabulary.
 ROWS_AT_ONCE = 64
+#: Predicted tokens among which the likeliest word is searched.
+TRIED = 20
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,29 @@ def _one_token(model: TextEncoder, word: str) -> int:
     first = model.tokenize("a", max_tokens=32)
     ids = [one for one, special in zip(sentence.ids, sentence.special, strict=True) if not special]
     rest = ids[sum(not special for special in first.special) :]
+    if not rest:
+        raise EncoderError("The word is empty: type a word that is one token of the vocabulary.")
     if len(rest) != 1:
         raise EncoderError(f"{word!r} is {len(rest)} tokens in this vocabulary: choose a word that is one.")
+    if model.tokenizer.token(rest[0]) == model.tokenizer.unk_token:
+        raise EncoderError(f"{word!r} is not in the vocabulary of {model.name}: choose another word.")
     return rest[0]
+
+
+def likeliest_word(model: TextEncoder, trace: Trace) -> str:
+    """The most probable word at the first mask that can be typed as an outcome's word; "" where there is none.
+
+    A continuation ("##s") or a special token is no such word.
+    """
+    try:
+        (first, *_) = model.predict_masked(trace, k=min(TRIED, model.config.vocab_size))
+    except EncoderError:
+        return ""
+    for token_id in first.ids:
+        word = model.tokenizer.backend.decode([token_id]).strip()
+        try:
+            if word and _one_token(model, word) == token_id:
+                return word
+        except EncoderError:
+            continue
+    return ""

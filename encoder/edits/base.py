@@ -28,6 +28,8 @@ HEAD_POINTS = ("q", "k", "v", "scores", "pattern", "z")
 #: The fields of edits by the kind of their values.
 INDEX = ("layer", "head", "query", "key", "seed")
 INDICES = ("heads", "positions", "components", "keys", "order")
+#: Seeds are below this number.
+SEEDS = 2**31
 #: The largest number that an edit can have: float32 and bfloat16 both end at 3.4e38.
 MAX_NUMBER = 3e38
 
@@ -135,7 +137,10 @@ class Edit:
         """`value` as an int. numpy's integers are fine; True, 1.5 and "0" are mistakes."""
         if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 0:
             raise EncoderError(f"{self._name} has {name}={value!r}: give a whole number from 0 on.")
-        return int(value)
+        index = int(value)
+        if name == "seed" and index >= SEEDS:
+            raise EncoderError(f"{self._name} has seed={index}: choose 0 to {SEEDS - 1}.")
+        return index
 
     def _number(self, value: Any, low: float = -MAX_NUMBER, high: float = MAX_NUMBER) -> float:
         """`value` as a float in this range, rounded to a finite number."""

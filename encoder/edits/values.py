@@ -174,8 +174,6 @@ class Noise(ValueEdit):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._number(self.value, 0.0, MAX_NUMBER)
-        if self.seed >= 2**31:
-            raise EncoderError(f"Noise has seed={self.seed}: choose 0 to {2**31 - 1}.")
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         layer = 0 if site.layer is None else site.layer + 1

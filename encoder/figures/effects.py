@@ -34,7 +34,10 @@ def effect_map(
         shapes=[] if selected is None else [_frame(*selected)],
     )
     for layer, head in switched_off:
-        figure.add_annotation(x=head, y=layer, text="✕", showarrow=False, font={"size": 14, "color": colour.EMPHASIS})
+        figure.add_annotation(
+            x=head, y=layer, text="✕", showarrow=False, font={"size": 12, "color": "#ffffff"},
+            bgcolor=colour.EMPHASIS_LABEL, borderpad=2,
+        )  # fmt: skip
     return figure
 
 

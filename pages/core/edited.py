@@ -1,7 +1,7 @@
 """The edits of this session: in the address of every page, and marked on every page.
 
-The page Interventions makes them. A page that declares `edits` in app.py shows the edited run; the others show the run
-without edits and say so.
+The page Interventions makes them. A page that declares `edits` in app.py shows the edited run, and Masked words does
+where it can; the others show the run without edits and say so.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ Recipe = tuple[Step, ...]
 def parse_recipe(text: str) -> Recipe:
     """Text of the address -> recipe. Raises ValueError with the reason."""
     parts = text.split("~") if text else []
-    found = edits.parse("~".join(part.removeprefix(OFF) for part in parts))
+    try:
+        found = edits.parse("~".join(part.removeprefix(OFF) for part in parts))
+    except EncoderError as error:  # the note about the link ends the sentence
+        raise ValueError(str(error).removesuffix(".")) from None
     return tuple(Step(edit, not part.startswith(OFF)) for edit, part in zip(found, parts, strict=True))
 
 
@@ -91,19 +94,15 @@ def applied(view: View) -> View:
         return view
     changed = dataclasses.replace(view, model=dataclasses.replace(view.model, edits=chosen))
     try:
-        _ = changed.trace
+        if not changed.trace.finite:
+            raise EncoderError("The edited run holds NaN or infinity: use smaller numbers.")
     except OutOfMemory:
         raise
     except EncoderError as error:
-        warn(error)
+        before = "The edits do not fit this text and model, so nothing is edited. "
+        say_error(error, st.warning, icon=":material/tune:", before=before)
         return view
     return changed
-
-
-def warn(error: EncoderError) -> None:
-    """Say that the edits do not fit, so nothing is edited."""
-    before = "The edits do not fit this text and model, so nothing is edited. "
-    say_error(error, st.warning, icon=":material/tune:", before=before)
 
 
 def mark(view: View) -> None:

@@ -25,8 +25,6 @@ UNITS = {
     "sentence": "Cosine to the unedited sentence vector",
     "similarity": "Cosine to the second sentence",
     "token": "Cosine to the unedited output vector",
-    "log_odds": "Log-odds of the word",
-    "probability": "Probability of the word",
 }
 SCALES = {"log_odds": "Log-odds", "probability": "Probability"}
 
@@ -59,13 +57,17 @@ def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
         if kind == "class":
             return _class(view)
         if kind == "word":
-            word = state.bound(st.text_input, own.word, "Word at the first mask", placeholder="he", width=180)
+            likeliest = view.derived("likeliest word", partial(causal.likeliest_word, view.loaded))
+            word = state.bound(
+                st.text_input, own.word, "Word at the first mask", placeholder=likeliest, width=180,
+                help="Empty: the most probable word in the unedited run.",
+            )  # fmt: skip
             minus = state.bound(st.text_input, own.minus, "Minus (optional)", placeholder="she", width=180)
             scale = state.segmented(
                 own.scale, "Scale", SCALES,
                 help="Log-odds: log(p / (1 − p)). With a second word: the difference of both log probabilities.",
             )  # fmt: skip
-            return causal.MaskedWord(word.strip(), minus.strip() or None, scale)  # type: ignore[arg-type]
+            return causal.MaskedWord(word.strip() or likeliest, minus.strip() or None, scale)  # type: ignore[arg-type]
     return causal.SentenceVector()
 
 
@@ -76,7 +78,7 @@ def unit(outcome: Outcome) -> str:
     if not isinstance(outcome, causal.MaskedWord):
         return UNITS[outcome.code]
     if outcome.minus is None:
-        return UNITS[outcome.scale]
+        return f"{SCALES[outcome.scale]} of “{outcome.word}”"
     what = "Log probability" if outcome.scale == "log_odds" else "Probability"
     return f"{what} of “{outcome.word}” minus “{outcome.minus}”"
 

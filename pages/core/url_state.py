@@ -141,8 +141,8 @@ class UrlState:
         text = kept_texts.text_of(digest)
         if text is None:
             st.session_state.setdefault(_MISSING, {})[param.name] = digest
-        elif self.get(param) != text:
-            self.put(param, text)
+        elif param.format(self.get(param)) != text:
+            self._adopt(param, text)
 
     @staticmethod
     def _unconfirmed() -> Unconfirmed:
@@ -157,7 +157,7 @@ class UrlState:
         for name, digest in st.session_state.pop(_MISSING, {}).items():
             text = texts.get(digest)
             if text is not None and kept_texts.digest(text) == digest and name in self.params:
-                self.put(self.params[name], text)
+                self._adopt(self.params[name], text)
             else:
                 st.session_state[_LOST] = True
         touch()

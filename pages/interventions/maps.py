@@ -38,8 +38,9 @@ def draw(view: View, edited: Trace, active: tuple[Edit, ...]) -> None:
                 colorscale=figures.thumbnails_lut(view.colours), dim=dim, on_event=_open,
             )  # fmt: skip
     changed = int((~same).sum())
+    faded = "; the others are faded" if 0 < changed < same.size else ""
     st.caption(
-        f"Attention changes in {changed} of {same.size} heads; the others are faded. "
+        f"Attention changes in {changed} of {same.size} heads{faded}. "
         "A head that is switched off keeps its own attention: its result is discarded. Later layers can change."
     )
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.trace import Trace
-from pages.core import cache, edited, outcomes
+from pages.core import edited, outcomes
 from pages.core.frame import current_view, heading
 from pages.core.links import next_page
 from pages.core.markdown import say_error
@@ -55,14 +55,8 @@ def main() -> None:
 
 def edited_trace() -> Trace | None:
     """The edited run; None without edits, and where they do not fit this text and model."""
-    active = edited.active(steps)
-    if not active:
-        return None
-    try:
-        return cache.trace(view.model, view.text, view.pair, active)
-    except EncoderError as error:
-        edited.warn(error)
-        return None
+    found = edited.applied(view)
+    return found.trace if found.model.edits else None
 
 
 main()

@@ -8,7 +8,7 @@ from encoder.errors import EncoderError
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.words import word_bars
 from encoder.mlm import MaskedPrediction
-from pages.core import cache
+from pages.core import cache, edited
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
@@ -17,7 +17,7 @@ from pages.core.url_state import state
 from pages.masked_words import prediction
 from pages.masked_words.export import export_predictions
 from pages.masked_words.params import LEAST_WORDS, MOST_WORDS, Params
-from pages.masked_words.shown import Shown, shown
+from pages.masked_words.shown import Shown, shown, with_edits
 
 #: More words than this are offered as a list, not as buttons. More masks than this are not drawn.
 MOST_BUTTONS, MOST_MASKS = 40, 8
@@ -30,8 +30,9 @@ Predictions = dict[str, MaskedPrediction]
 
 
 def main() -> None:
+    chosen = with_edits(shown(view, state.read(Params)), view)
+    edited.mark(chosen.view(view))
     heading()
-    chosen = shown(view, state.read(Params))
     mask = plain(chosen.mask)
     opening(
         f"You see the words that the model predicts at **{mask}**, with their probabilities.  \n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from pages.core import cache, norm_pair
+from pages.core import cache, edited, norm_pair
 from pages.core.view import View
 from pages.masked_words import prediction
 from pages.masked_words.params import Params
@@ -28,7 +28,7 @@ class Shown:
     def view(self, view: View) -> View:
         """The view with this sentence, in the sidebar's model if that predicts, otherwise in the first one."""
         first = next(iter(self.keys.values()))
-        key = view.model if view.model in self.keys.values() else first
+        key = next((key for key in self.keys.values() if dataclasses.replace(key, edits=()) == view.model), first)
         return dataclasses.replace(view, model=key, text=self.text, pair=self.pair)
 
 
@@ -43,6 +43,16 @@ def shown(view: View, params: Params) -> Shown:
     if mask in f"{view.text}{view.pair or ''}":
         return Shown(keys, mask, view.text, view.pair, params.hidden)
     return Shown(keys, mask, params.sentence.replace(MASK, mask), None, of_page=True)
+
+
+def with_edits(chosen: Shown, view: View) -> Shown:
+    """The same models with the recipe's edits, where they fit; not for another model or sentence than the sidebar's."""
+    if chosen.of_page or view.loaded.mlm_head is None:
+        return chosen
+    active = edited.applied(chosen.view(view)).model.edits
+    return dataclasses.replace(
+        chosen, keys={name: dataclasses.replace(key, edits=active) for name, key in chosen.keys.items()}
+    )
 
 
 def models(view: View) -> dict[str, cache.ModelKey]:

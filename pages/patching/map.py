@@ -66,9 +66,10 @@ def draw_answer(pair: Pair, where: Where, shares: np.ndarray, at: Place | None) 
     if at is None:
         elsewhere = shares if where == "head" else np.where(_differs(pair), -np.inf, shares)
         at = _largest(shares if not np.isfinite(elsewhere).any() else elsewhere)
+        said = _said(pair, where, shares, at)
         where_else = "" if where == "head" or not np.isfinite(elsewhere).any() else " at a shared token"
         answer.draw(
-            f"Largest{where_else}: {_said(pair, where, shares, at)}.",
+            f"Largest{where_else}: {said[:1].lower()}{said[1:]}.",
             "Select a cell to see the run with that one vector replaced.",
         )
         return

@@ -20,6 +20,7 @@ from encoder.causal import (
     iter_knock_out,
     iter_patch,
     knock_out,
+    likeliest_word,
     patch,
     prune_curve,
     rank_correlation,
@@ -228,6 +229,8 @@ def test_progress_and_closing(monkeypatch: pytest.MonkeyPatch):
         (lambda m: ablate_each_head(tiny(), CLEAN, MaskedWord("cat")), "no masked-word head"),
         (lambda m: ablate_each_head(m, CLEAN, MaskedWord("cat")), r"no \[MASK\]"),
         (lambda m: ablate_each_head(m, "a [MASK]", MaskedWord("unhappy")), "3 tokens"),
+        (lambda m: ablate_each_head(m, "a [MASK]", MaskedWord(" ")), "empty"),
+        (lambda m: ablate_each_head(m, "a [MASK]", MaskedWord("zebra")), "not in the vocabulary"),
         (lambda m: ablate_each_head(m, "a [MASK]", MaskedWord("cat", scale="odds")), "odds"),
         (lambda m: patch(m, CLEAN, "a dog"), "12 and 4 tokens"),
         (lambda m: patch(m, CLEAN, CORRUPTED, where="z"), "residual, attention_out, ffn_out, head"),
@@ -242,6 +245,16 @@ def test_progress_and_closing(monkeypatch: pytest.MonkeyPatch):
 def test_errors(call: Any, wrong: str):
     with pytest.raises(EncoderError, match=wrong):
         call(with_head())
+
+
+def test_the_likeliest_word_is_one_that_can_be_typed():
+    model = with_head()
+    trace = model.trace("a [MASK] sat on the mat")
+    (first,) = model.predict_masked(trace, k=20)
+    words = [word for word in first.tokens if not word.startswith(("##", "["))]
+    assert likeliest_word(model, trace) == words[0]
+    assert likeliest_word(model, model.trace("a cat")) == ""
+    assert likeliest_word(tiny(), trace) == ""
 
 
 def test_an_outcome_by_name():

@@ -188,6 +188,7 @@ def test_eight_threads_with_different_edits():
         (lambda: SetValue("z", float("nan")), "number from"),
         (lambda: Noise("z", -1.0), "0 to"),
         (lambda: Noise("z", 1.0, seed=2**31), "seed"),
+        (lambda: PermutePositions(seed=2**64), "seed"),
         (lambda: Temperature(0.0), "0.001 to"),
         (lambda: SetWeight(0, 0, 0, 0, 1.5), "0 to 1"),
         (lambda: Mean("z", ()), "1 to 64"),

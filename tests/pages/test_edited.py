@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import encoder
-from encoder.edits import AblateHead, Replace, SetWeight
+from encoder.edits import AblateHead, Mean, Replace, SetWeight
 from pages.core import edited
 from pages.core.edited import Step
 from pages.core.formulas import number
@@ -72,6 +72,42 @@ def test_edits_that_do_not_fit_change_nothing() -> None:
     assert "without edits" in written(app)
     app = visit("heads", text=TEXT, edits="nopositions", pad="20")  # of the edited run, padding is left out afterwards
     assert_well(app)
+
+
+def test_an_edit_that_gives_infinity_changes_nothing() -> None:
+    for page in ("heads", "interventions"):
+        app = visit(page, text=TEXT, edits="scale_oafter-ffn_x3e38")
+        assert_well(app)
+        assert "NaN or infinity" in sentences(app)
+        assert "nan" not in [one.value for one in app.metric]
+
+
+def test_an_edit_with_a_long_text_survives_back() -> None:
+    long = edited.format_recipe((Step(Mean("z", ("cat " * 3000,), layer=0)),))
+    app = visit("interventions", text=TEXT, edits=long)
+    assert_well(app)
+    kept = app.query_params["kept_edits"]
+    press(app, "Take all back")
+    assert "kept_edits" not in app.query_params
+    app.query_params["kept_edits"] = kept
+    app.run()
+    assert_well(app)
+    assert [box.value for box in app.checkbox] == [True]
+
+
+def test_masked_words_shows_the_edited_run_of_the_sidebars_model() -> None:
+    text, edit = "the [MASK] of a country", AblateHead(0, 2)
+    shown = visit("masked_words", text=text, model="twin-post", edits="ablate_l0_h2")
+    assert_well(shown)
+    assert "without edits" not in written(shown)
+    for name in ("twin-pre", "twin-post"):
+        model = encoder.load(name, device="cpu")
+        entry = model.predict_masked(model.trace(text, edits=[edit]), 1)[0]
+        assert f"{name}: “{entry.tokens[0]}” {entry.probabilities[0]:.3f}" in written(shown)
+    for others in ({"text": text}, {"text": TEXT, "model": "twin-post"}):  # another model, another sentence
+        shown = visit("masked_words", edits="ablate_l0_h2", **others)
+        assert_well(shown)
+        assert "without edits" in written(shown)
 
 
 def test_an_edit_of_the_same_cell_takes_its_place(monkeypatch) -> None:

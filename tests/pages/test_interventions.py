@@ -97,6 +97,15 @@ def test_outcomes(values: dict[str, str], outcome: causal.Outcome) -> None:
     assert metrics(app) == {"Before": number(before), "After": number(after), "Difference": number(after - before)}
 
 
+def test_without_a_word_the_outcome_is_that_of_the_likeliest_one() -> None:
+    model, text = encoder.load("twin-post", device="cpu"), "The [MASK] sat on the mat."
+    app = visit("interventions", text=text, model="twin-post", outcome="word")
+    assert_well(app)
+    outcome = causal.MaskedWord(causal.likeliest_word(model, model.trace(text)))
+    assert metrics(app) == {"Before": number(causal.outcomes_of(model, model.trace(text), [], outcome)[0])}
+    assert f"“{outcome.word}”" in written(app)
+
+
 def test_an_outcome_that_does_not_fit_says_what_to_do() -> None:
     app = visit("interventions", text=TEXT, outcome="word", outcome_word="cat")
     assert not app.exception
