@@ -149,6 +149,13 @@ def patch(
     return _last(iter_patch(model, clean, corrupted, outcome, where))
 
 
+def knock_out_edits(n_layers: int, layer: int, query: int, key: int, window: int = WINDOW) -> Variant:
+    """The edits that hide a token from one query in `window` layers around a layer; at both ends the window is cut."""
+    first = layer - (window - 1) // 2
+    layers = range(max(0, first), min(n_layers, first + window))
+    return tuple(MaskKeys((key,), layer=one, query=query) for one in layers)
+
+
 def iter_knock_out(
     model: TextEncoder,
     text: Text,
@@ -163,11 +170,9 @@ def iter_knock_out(
         raise EncoderError(f"window={window} is too small: choose 1 layer or more.")
     if not 0 <= query < n_tokens:
         raise EncoderError(f"No query {query} in this text: choose 0 to {n_tokens - 1}.")
-    variants = []
-    for layer in range(n_layers):
-        first = layer - (window - 1) // 2
-        layers = range(max(0, first), min(n_layers, first + window))
-        variants += [tuple(MaskKeys((key,), layer=one, query=query) for one in layers) for key in range(n_tokens)]
+    variants = [
+        knock_out_edits(n_layers, layer, query, key, window) for layer in range(n_layers) for key in range(n_tokens)
+    ]
     yield from iter_effects(model, plain, variants, outcome, (n_layers, n_tokens))
 
 
@@ -180,8 +185,7 @@ def knock_out(
 ) -> Tensor:
     """[L, T]: the effect of hiding token t from one query, for all heads of `window` layers around layer l.
 
-    At the first and last layers the window is cut. Attention knockout, Geva et al. 2023, who study decoders with many
-    more layers.
+    The edits are `knock_out_edits`. Attention knockout, Geva et al. 2023, who study decoders with many more layers.
     """
     return _last(iter_knock_out(model, text, query, outcome, window))
 

@@ -1,4 +1,4 @@
-"""Activation patching as maps. Shapes: L layers downwards, P places to the right (tokens or heads), T tokens."""
+"""Activation patching and attention knockout as maps. Shapes: L layers downwards, P places to the right (tokens or heads), T tokens."""
 
 from __future__ import annotations
 
@@ -39,6 +39,19 @@ def patch_map(
         limit = symmetric_limit(finite) if finite.size else 1.0
     cells = signed_heatmap(values, "signed", limit, hover, "share of the difference")
     return _layer_map(cells, labels, n_layers, n_places, selected)
+
+
+def knock_out_map(effects: object, labels: Sequence[str]) -> go.Figure:
+    """The effect of hiding each token from one query, coloured around 0; NaN, where it is still missing, stays empty.
+
+    effects [L, T]; labels: the tokens. Raises ValueError for shapes or labels that do not fit.
+    """
+    values = as_array(effects, name="effects", ndim=2)
+    finite = values[np.isfinite(values)]
+    limit = symmetric_limit(finite) if finite.size else 1.0
+    hover = "%{x} hidden around layer %{y}: effect %{z:+.4g}"
+    cells = signed_heatmap(values, "signed", limit, hover, "effect of hiding the token")
+    return _layer_map(cells, labels, *values.shape, None)
 
 
 def displacement_map(

@@ -67,7 +67,8 @@ def _of_value(edit: Edit, labels: Sequence[str]) -> str:
     if isinstance(edit, edits.Replace):
         return f"{point} of “{_short(edit.source)}”{where}"
     if isinstance(edit, edits.Mean):
-        return f"mean of {point} over {len(edit.sources)} texts{where}"
+        over = f"“{_short(edit.sources[0])}”" if len(edit.sources) == 1 else f"{len(edit.sources)} texts"
+        return f"mean of {point} over {over}{where}"
     return f"vector added to {point}{where}"
 
 

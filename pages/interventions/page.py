@@ -11,7 +11,7 @@ from pages.core.frame import current_view, heading
 from pages.core.links import next_page
 from pages.core.markdown import say_error
 from pages.core.url_state import state
-from pages.interventions import effects, maps, outcome, predictors, recipe
+from pages.interventions import connections, effects, maps, outcome, predictors, recipe
 from pages.interventions.export import export_effects
 
 view = current_view()
@@ -40,6 +40,8 @@ def main() -> None:
     except EncoderError as error:
         say_error(error, st.info, icon=":material/edit:")
         found = None
+    if found is not None:
+        connections.draw(view, chosen)  # above the grids, which would move its map when an edit is added
     if changed is not None:
         maps.draw(view, changed, active)
     if found is not None:

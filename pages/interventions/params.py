@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pages.core.params import Param, choice
+from pages.core.params import Param, choice, whole_number
 from pages.core.url_state import state
 
 CLICKS = {"switch": "Switches it off", "open": "Opens it"}
@@ -13,6 +13,7 @@ CLICKS = {"switch": "Switches it off", "open": "Opens it"}
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """click: what a click on the map of effects does."""
+    """click: what a click on the map of effects does; query: the token from which others are hidden."""
 
     click: Param[str] = choice("switch", CLICKS, url="effect_click")
+    query: Param[int | None] = whole_number(None, url="knock_out_query")

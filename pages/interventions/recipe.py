@@ -58,6 +58,10 @@ KINDS = {
         "Scale a head", ("layer", "head", "value"),
         lambda form: edits.Scale("z", form.value, layer=form.layer, heads=(form.head,)), (2.0, -10.0, 10.0),
     ),
+    "mean": Kind(
+        "Set a head to its mean over a text", ("layer", "head", "any_text"),
+        lambda form: edits.Mean("z", (form.text,), layer=form.layer, heads=(form.head,)),
+    ),
     "uniform": Kind(
         "Uniform attention in a head", ("layer", "head"), lambda form: edits.UniformAttention(form.layer, form.head)
     ),
@@ -146,10 +150,12 @@ def _form(view: View) -> None:
         query=token("query", "Query token", min(view.i or 1, last)),
         key=token("key", "Key token", min(view.j or 1, last)),
         value=st.number_input("Value", low, high, value, key=f"add:value:{name}") if "value" in kind.fields else value,
-        text=st.text_input("Other text", key="add:text") if "text" in kind.fields else "",
+        text=st.text_input("Other text", key="add:text") if {"text", "any_text"} & {*kind.fields} else "",
     )
     if "text" in kind.fields:
         st.caption(f"It needs the same number of tokens as your text: {view.trace.n_tokens}.")
+    elif "any_text" in kind.fields:
+        st.caption("The head passes on its mean over all tokens of that text, of any length.")
     full = len(state.get(EditParams.recipe)) >= MOST_EDITS
     st.button("Add", type="primary", key="add:go", on_click=_add, args=(kind, form), disabled=full)
 

@@ -20,6 +20,7 @@ from encoder.causal import (
     iter_knock_out,
     iter_patch,
     knock_out,
+    knock_out_edits,
     likeliest_word,
     patch,
     prune_curve,
@@ -179,6 +180,7 @@ def test_knock_out():
     base = model.trace(CLEAN)
     for layer, layers in ((0, (0, 1)), (1, (1, 2)), (2, (2,))):
         edits = [MaskKeys((6,), layer=one, query=3) for one in layers]
+        assert knock_out_edits(L, layer, 3, 6, window=2) == tuple(edits)
         output = model.trace(CLEAN, edits=edits).output[3]
         expected = float(torch.cosine_similarity(output, base.output[3], dim=0)) - 1
         assert float(found[layer, 6]) == pytest.approx(expected, abs=2e-6)

@@ -57,7 +57,7 @@ def test_an_edit_is_added_by_the_form(minilm: encoder.TextEncoder) -> None:
     app.run()
     for kind in recipe.KINDS:
         app.selectbox(key="add:kind").set_value(kind).run()
-        if "text" in recipe.KINDS[kind].fields:
+        if {"text", "any_text"} & {*recipe.KINDS[kind].fields}:
             app.text_input(key="add:text").set_value("A dog ran to the bus.").run()
         app.button(key="add:go").click().run()
         assert_well(app)
@@ -148,6 +148,19 @@ def test_measures_and_export(minilm: encoder.TextEncoder) -> None:
     names: dict = {}
     exec(app.get("code")[-1].value, names)
     assert f"{names['after'] - names['before']:.4f}" == f"{float(names['effects'][5, 11]):.4f}"
+
+
+def test_the_map_of_one_query_is_that_of_the_engine(minilm: encoder.TextEncoder) -> None:
+    app = visit("interventions", text=TEXT, outcome="token", outcome_token="3")
+    app.session_state["lazy:connections"] = True
+    app.run()
+    assert_well(app)
+    assert app.selectbox(key="knock-out:query").value == 3
+    app.selectbox(key="knock-out:query").set_value(2).run()
+    assert app.query_params["knock_out_query"] == "2"
+    found = causal.knock_out(minilm, TEXT, 2, causal.TokenVector(3)).numpy()
+    layer = int(np.unravel_index(np.abs(found).argmax(), found.shape)[0])
+    assert f"around layer {layer}, **{number(float(found[layer].flat[np.abs(found[layer]).argmax()]))}**" in written(app)
 
 
 def test_a_longer_text_is_measured_on_request() -> None:
