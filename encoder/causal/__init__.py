@@ -39,6 +39,6 @@ __all__ = [
     "OUTCOMES", "ClassProbability", "MaskedWord", "Outcome", "Progress", "PruneCurve", "RankCorrelation",
     "SentenceVector", "Similarity", "TokenEffects", "TokenVector", "Where", "ablate_each_head", "as_outcome",
     "both_outcomes", "carried_share", "displacement", "iter_each_head", "iter_effects", "iter_knock_out", "iter_patch",
-    "iter_prune_curve", "knock_out", "knock_out_edits", "leave_out_each_sublayer", "likeliest_word", "outcomes_of", "patch", "patch_edit",
-    "patch_request", "prune_curve", "rank_correlation", "token_effects", "word_changes",
+    "iter_prune_curve", "knock_out", "knock_out_edits", "leave_out_each_sublayer", "likeliest_word", "outcomes_of",
+    "patch", "patch_edit", "patch_request", "prune_curve", "rank_correlation", "token_effects", "word_changes",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from encoder.config import EncoderConfig
 from encoder.edits.base import HEAD_POINTS, Edit, Run, Runner, Site, width
 from encoder.edits.link import MOST_EDITS, format, parse
-from encoder.edits.other_runs import Mean, Replace
+from encoder.edits.other_runs import Mean, Replace, sources
 from encoder.edits.positions import DropPositions, PermutePositions
 from encoder.edits.scores import (
     MAX_SCORE,
@@ -40,7 +40,7 @@ __all__ = [
     "HEAD_POINTS", "MAX_SCORE", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",
     "DropPositions", "Edit", "MaskKeys", "Mean", "Noise", "PermutePositions", "Replace", "Run", "Runner", "Scale",
     "SetScore", "SetValue", "SetWeight", "Site", "Temperature", "UniformAttention", "ValueEdit", "Zero", "ablates",
-    "check_edits", "format", "parse", "width",
+    "check_edits", "format", "parse", "sources", "width",
 ]  # fmt: skip
 
 

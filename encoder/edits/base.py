@@ -74,7 +74,8 @@ class Site:
         last = range(value.shape[-1])
         for axis, given, here in ((3, heads, self.heads), (2, tokens, self.tokens), (1, components, last)):
             if given is not None:
-                inside = torch.tensor([index in given for index in here], dtype=torch.bool, device=value.device)
+                known = frozenset(given)
+                inside = torch.tensor([index in known for index in here], dtype=torch.bool, device=value.device)
                 inside = inside.view(-1, *[1] * (axis - 1))
                 found = inside if found is None else found & inside
         return found

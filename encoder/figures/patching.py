@@ -1,4 +1,7 @@
-"""Activation patching and attention knockout as maps. Shapes: L layers downwards, P places to the right (tokens or heads), T tokens."""
+"""Activation patching and attention knockout as maps.
+
+Shapes: L layers downwards, P places to the right (tokens or heads), T tokens.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,8 @@ def knock_out_map(effects: object, labels: Sequence[str]) -> go.Figure:
     limit = symmetric_limit(finite) if finite.size else 1.0
     hover = "%{x} hidden around layer %{y}: effect %{z:+.4g}"
     cells = signed_heatmap(values, "signed", limit, hover, "effect of hiding the token")
-    return _layer_map(cells, labels, *values.shape, None)
+    n_layers, n_tokens = values.shape
+    return _layer_map(cells, labels, n_layers, n_tokens, None)
 
 
 def displacement_map(

@@ -171,7 +171,8 @@ def trace(
     n_tokens = max(len(sentence), key.pad or 0)
     limits.of_trace(loaded.config, n_tokens, loaded.encoder.dtype.itemsize, key.device)
     # The turn comes before the store's lock of this name, for everyone: nobody who computes waits for one who queues.
-    with TURNS.turn(long=limits.flops(loaded.config, n_tokens) > LONG_FLOPS):
+    work = limits.flops(loaded.config, n_tokens) + limits.of_sources((*key.edits, *edits), loaded.config)
+    with TURNS.turn(long=work > LONG_FLOPS):
         return _kept_with_model(
             key,
             name,

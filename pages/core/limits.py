@@ -4,10 +4,13 @@ only what its memory forces."""
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from encoder import edits
 from encoder.config import EncoderConfig
 from encoder.device import free_memory, pick_device
+from encoder.edits import Edit
 from encoder.errors import EncoderError
 from encoder.explain.cost import cost
 from pages.core import model_access
@@ -36,6 +39,8 @@ TABLE = (MODEL, TRACE, WORK)
 #: Characters of a text on a shared server, and on one's own machine. MiniLM's tokenizer takes 0.7 s for the first, and
 #: cutting it into windows 2 s.
 TEXT, OWN_TEXT = 400_000, 4_000_000
+#: Texts that edits take values from, and their characters in all: each is a forward pass, whose values are kept.
+SOURCES, SOURCE_TEXT = 64, 20_000
 
 
 def of_text(text: str, pair: str | None) -> None:
@@ -46,6 +51,18 @@ def of_text(text: str, pair: str | None) -> None:
         raise EncoderError(
             f"This text has {n_characters:,} characters, and at most {most:,} are shown: use a part of it."
         )
+
+
+def of_sources(chosen: Sequence[Edit], config: EncoderConfig) -> int:
+    """Operations, at most, of the texts that edits take values from. Raises EncoderError for too many of them."""
+    texts = edits.sources(chosen)
+    n_characters = sum(map(len, texts))
+    if len(texts) > SOURCES or n_characters > SOURCE_TEXT:
+        raise EncoderError(
+            f"The edits take values from {len(texts):,} texts with {n_characters:,} characters: use at most {SOURCES} "
+            f"texts with {SOURCE_TEXT:,} characters in all."
+        )
+    return sum(flops(config, min(len(text) + 2, config.max_tokens)) for text in texts)
 
 
 def n_parameters(config: EncoderConfig) -> int:

@@ -11,11 +11,10 @@ from encoder.figures.patching import displacement_map
 from encoder.trace import Trace
 from pages.components import plot
 from pages.core import cache, edited, links, token_rows
-from pages.core.edited import EditParams, Step
 from pages.core.formulas import number
 from pages.core.markdown import plain
 from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.view import View, ViewParams
 from pages.patching.map import Place
 from pages.patching.pair import Pair, unit
 
@@ -46,12 +45,17 @@ def draw(view: View, pair: Pair, where: Where, at: Place, ends: tuple[float, flo
         "How far each vector moves from your sentence’s run, relative to its norm. Attention passes the change to "
         "other tokens in later layers."
     )
-    links.button("interventions", "Open this run in Interventions", "tune", "patching:open", {"edits": _recipe(edit)})
+    if links.exists("interventions"):
+        st.button(
+            "Open this run in Interventions", icon=":material/tune:", key="patching:open", on_click=_open, args=(edit,)
+        )
 
 
-def _recipe(edit: Edit) -> edited.Recipe:
-    """The recipe with this edit, once."""
-    return (*(step for step in state.get(EditParams.recipe) if step.edit != edit), Step(edit))
+def _open(edit: Edit) -> None:
+    """Open the run with this edit in Interventions, without a second sentence, as it is here. For callbacks."""
+    edited.add(edit)
+    state.put(ViewParams.pair, "")
+    links.open_later("interventions")
 
 
 def _words(view: View, pair: Pair, patched: Trace) -> None:

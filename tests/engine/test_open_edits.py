@@ -140,6 +140,14 @@ def test_a_run_is_a_source_like_its_text():
     assert torch.equal(by_text, by_run)
 
 
+def test_an_edited_trace_keeps_of_its_sources_what_the_edits_need():
+    edits = [Mean("z", (OTHER,), layer=1), Replace("pattern", OTHER, layer=2), Replace("embedding", OTHER)]
+    mean, pattern, embedding = tiny().trace(SENTENCE, edits=edits).applied
+    assert set(mean.sources[0].values) == {"layers.1.z"}
+    assert set(pattern.source.values) == {f"layers.2.{name}" for name in "qkv"}
+    assert set(embedding.source.values) == {"embedding"}
+
+
 def test_a_shorter_run_gives_the_positions_that_it_has():
     model = tiny()
     found = model.trace(SENTENCE, edits=[Replace("after_ffn", "the dog", layer=1, positions=(0, 2))])

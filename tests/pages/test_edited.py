@@ -82,6 +82,15 @@ def test_an_edit_that_gives_infinity_changes_nothing() -> None:
         assert "nan" not in [one.value for one in app.metric]
 
 
+def test_a_link_cannot_ask_for_any_number_of_runs() -> None:
+    recipe = tuple(Step(Mean("z", ("cat",) * 60, layer=layer)) for layer in range(2))
+    app = visit("heads", text=TEXT, edits=edited.format_recipe(recipe))
+    assert_well(app)
+    assert "120 texts" in sentences(app)
+    app = visit("heads", text=TEXT, edits=edited.format_recipe((Step(Mean("z", ("cat " * 6000,))),)))
+    assert "24,000 characters" in sentences(app)
+
+
 def test_an_edit_with_a_long_text_survives_back() -> None:
     long = edited.format_recipe((Step(Mean("z", ("cat " * 3000,), layer=0)),))
     app = visit("interventions", text=TEXT, edits=long)

@@ -160,7 +160,9 @@ def test_the_map_of_one_query_is_that_of_the_engine(minilm: encoder.TextEncoder)
     assert app.query_params["knock_out_query"] == "2"
     found = causal.knock_out(minilm, TEXT, 2, causal.TokenVector(3)).numpy()
     layer = int(np.unravel_index(np.abs(found).argmax(), found.shape)[0])
-    assert f"around layer {layer}, **{number(float(found[layer].flat[np.abs(found[layer]).argmax()]))}**" in written(app)
+    assert f"around layer {layer}, **{number(float(found[layer].flat[np.abs(found[layer]).argmax()]))}**" in written(
+        app
+    )
 
 
 def test_a_longer_text_is_measured_on_request() -> None:

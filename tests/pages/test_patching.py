@@ -47,7 +47,9 @@ def test_the_map_and_the_patched_run_are_those_of_the_engine(minilm: encoder.Tex
 
 @pytest.mark.parametrize("where", list(WHERE)[1:])
 def test_other_places(minilm: encoder.TextEncoder, where: str) -> None:
-    app = visit("patching", text=HE, patch_with=SHE, patch_where=where, patch_layer="5", patch_place="5")
+    app = visit(
+        "patching", text=HE, pair="Is that so?", patch_with=SHE, patch_where=where, patch_layer="5", patch_place="5"
+    )
     assert_well(app)
     assert f"**{three_digits(float(shares_of(minilm, where)[5, 5]))}**" in written(app)
     press(app, "Open this run")
@@ -55,6 +57,7 @@ def test_other_places(minilm: encoder.TextEncoder, where: str) -> None:
     (step,) = parse_recipe(app.query_params["edits"])
     assert step.edit == causal.patch_edit(where, SHE, 5, 5)
     assert set(metrics(app)) == {"Before", "After", "Difference"}
+    assert "pair" not in app.query_params
 
 
 def test_sentences_that_do_not_align_say_what_to_do() -> None:
