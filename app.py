@@ -10,16 +10,15 @@ import os
 import sys
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages.core import links
+from pages.core import lean, links
 from pages.core.navigation import ICON, Room, bar, kept_pages, nothing
 from pages.core.rooms import follow
 
-HERE = Path(__file__).parent
+lean.begin()
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; pages/core/serve.py says why
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 import streamlit as st
 
@@ -29,8 +30,11 @@ def linked(text: str, most: int = MOST_LINKS) -> str:
 
     The definition is the link's title, so a pointer over the word shows it. Without a glossary page, `text` itself.
     """
-    if not links.exists("glossary"):
-        return text
+    return _linked(text, most) if links.exists("glossary") else text
+
+
+@lru_cache(1_000)
+def _linked(text: str, most: int) -> str:
     seen: set[str] = set()
     parts = _PROTECTED.split(text)
     parts[::2] = [_WORDS.sub(_linker(seen, most), part) for part in parts[::2]]

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 
 import streamlit as st
 
@@ -55,17 +56,21 @@ def thresholds() -> Thresholds:
 
 def found_types(view: View) -> tuple[tuple[tuple[Finding, ...], ...], ...]:
     """[L][H]: the types of every head by the thresholds in the address, each with the measure that shows it."""
-    return head_types.find(measures(view), thresholds())
+    return _found(measures(view), thresholds())
+
+
+@lru_cache(64)
+def _found(measures: HeadMeasures, thresholds: Thresholds) -> tuple[tuple[tuple[Finding, ...], ...], ...]:
+    return head_types.find(measures, thresholds)
 
 
 def badges(view: View) -> dict[str, str]:
     """ "L0H3" -> the badge of the head's first type, for `head_grid`; heads without one are left out."""
-    shown = head_types.badges(measures(view), thresholds())
     return {
-        f"L{layer}H{head}": badge
-        for layer, of_layer in enumerate(shown)
-        for head, badge in enumerate(of_layer)
-        if badge
+        f"L{layer}H{head}": found[0].head_type.badge
+        for layer, of_layer in enumerate(found_types(view))
+        for head, found in enumerate(of_layer)
+        if found
     }
 
 

@@ -36,6 +36,8 @@ MODEL = Limit("ENCODERSCOPE_MODEL_MB", 600, "MB", "weights of an untrained encod
 TRACE = Limit("ENCODERSCOPE_TRACE_MB", 600, "MB", "memory of one text in a model: vectors of all its layers")
 WORK = Limit("ENCODERSCOPE_TEXT_GFLOP", 3_000, "GFLOP", "work of one text in a model")
 TABLE = (MODEL, TRACE, WORK)
+#: Bytes of a trace that is never refused: to ask the system how much memory is free takes a millisecond.
+ALWAYS = 8_000_000
 #: Characters of a text on a shared server, and on one's own machine. MiniLM's tokenizer takes 0.7 s for the first, and
 #: cutting it into windows 2 s.
 TEXT, OWN_TEXT = 400_000, 4_000_000
@@ -99,10 +101,9 @@ def trace_bytes(config: EncoderConfig, n_tokens: int, n_bytes_each: int) -> int:
 def of_trace(config: EncoderConfig, n_tokens: int, n_bytes_each: int, device: str) -> None:
     """Raise EncoderError for a text that takes too much memory or work in this model."""
     needed = trace_bytes(config, n_tokens, n_bytes_each)
-    most = _most(TRACE)
     if pick_device(device).type != "cpu" and not _shared():
         return  # the device says itself when it is full
-    if needed > most * 1_000_000:
+    if needed > ALWAYS and needed > (most := _most(TRACE)) * 1_000_000:
         raise EncoderError(
             f"{n_tokens:,} tokens take {needed / 1e6:,.0f} MB in this model, and here {most:,} MB are the limit"
             f"{_why()}: use a shorter text or a model with fewer layers."

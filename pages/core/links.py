@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,12 @@ TITLES: dict[str, str] = {}
 
 def exists(folder: str) -> bool:
     """Whether there is such a page."""
-    return (PAGES / folder / "page.py").is_file()
+    return _is_file(PAGES / folder / "page.py")
+
+
+@cache
+def _is_file(path: Path) -> bool:
+    return path.is_file()
 
 
 def title(folder: str) -> str:

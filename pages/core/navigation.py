@@ -11,7 +11,6 @@ import copy
 import html
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import streamlit as st
@@ -67,16 +66,19 @@ _PAGES: dict[str, list[StreamlitPage]] = {}
 
 def bar(sections: Mapping[str, Iterable[Room]], here: str, front: str, *, sidebar: bool) -> None:
     """Draw the bar. here: the folder of the open page, and whether it has a sidebar; front: that of the page at "/"."""
-    base = "".join(f"/{part}" for part in str(st.get_option("server.baseUrlPath") or "").split("/") if part)
-    listed = tuple((section, tuple(rooms)) for section, rooms in sections.items())
+    if (here, sidebar) not in _BARS:
+        _BARS[here, sidebar] = _bar(sections, here, front, sidebar)
     with st.container(key="page-names"):
-        st.html(_bar(listed, here, front, sidebar, base))
+        st.html(_BARS[here, sidebar])
 
 
-@cache
-def _bar(sections: tuple[tuple[str, tuple[Room, ...]], ...], here: str, front: str, sidebar: bool, base: str) -> str:
+_BARS: dict[tuple[str, bool], str] = {}
+
+
+def _bar(sections: Mapping[str, Iterable[Room]], here: str, front: str, sidebar: bool) -> str:
+    base = "".join(f"/{part}" for part in str(st.get_option("server.baseUrlPath") or "").split("/") if part)
     parts = []
-    for section, rooms in sections:
+    for section, rooms in sections.items():
         links = []
         for room in rooms:
             address = f"{base}/" if room.folder == front else f"{base}/{room.folder}"

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.core import kept_texts, left_out
+from pages.core import kept_texts, lean, left_out
 from pages.core.controlled import controlled as controlled  # other modules find it here
 from pages.core.kept_texts import KEPT
 from pages.core.params import Param, declared
@@ -292,8 +292,8 @@ def _key(name: str) -> str:
 
 def _contents() -> dict[str, Any]:
     """The contents of all widgets that show Params, by name."""
-    found = st.session_state.to_dict()
-    return {key.removeprefix(_PREFIX): content for key, content in found.items() if key.startswith(_PREFIX)}
+    found = lean.beginning_with(st.session_state.to_dict(), _PREFIX)
+    return {key.removeprefix(_PREFIX): content for key, content in found.items()}
 
 
 #: The state of the app, in which core and pages register their values.
