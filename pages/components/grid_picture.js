@@ -14,7 +14,8 @@ const LEGEND_WIDTH = 84;
 export function gridLayout(view, width) {
   const { heads, layers, order } = view.header;
   const sorted = Boolean(order);
-  const [gutter, caption, top] = sorted ? [0, 15, 0] : [26, 0, 18];
+  const type = view.theme.scale; // of the labels; larger in presentation mode
+  const [gutter, caption, top] = (sorted ? [0, 15, 0] : [26, 0, 18]).map((pixels) => Math.round(pixels * type));
   const bar = view.arrays.measure ? 6 : 0;
   const room = width - gutter;
   let columns = heads.length;
@@ -28,7 +29,7 @@ export function gridLayout(view, width) {
   const rows = sorted ? Math.ceil(view.cells.length / columns) : layers.length;
   const [stepX, stepY] = [size + gap, size + bar + caption + gap];
   const whole = { width: gutter + columns * stepX + 3, height: top + rows * stepY + 4 };
-  return { sorted, columns, rows, gap, size, bar, caption, gutter, top, stepX, stepY, ...whole };
+  return { sorted, columns, rows, gap, size, bar, caption, gutter, top, stepX, stepY, type, ...whole };
 }
 
 // A similar size at which all blocks of a thumbnail have the same width, if there is one.
@@ -66,14 +67,22 @@ export function drawGrid(view, pen, layout, scale, { hovered = null, focused = n
     const [x, y] = cellCorner(view, layout, k);
     const dim = view.isDim(k);
     if (layout.caption) {
-      write(view, pen, view.nameOf(k), x + layout.size / 2, y - 8, "center", dim ? theme.muted : theme.text);
+      write(
+        view,
+        pen,
+        view.nameOf(k),
+        x + layout.size / 2,
+        y - 8 * layout.type,
+        "center",
+        dim ? theme.muted : theme.text,
+      );
     }
     pen.globalAlpha = dim ? FADED : 1;
     pen.drawImage(canvas, column * blocks, row * blocks, blocks, blocks, x, y, layout.size, layout.size);
     if (view.header.divide) drawDivider(pen, view.header.divide, layout.size, x, y);
     if (layout.bar) drawMeasure(view, pen, layout.size, k, x, y + layout.size + 1);
     pen.globalAlpha = dim ? 0.5 : 1; // a badge stays readable
-    drawBadge(view, pen, layout.size, view.badgeOf(k), x, y);
+    drawBadge(view, pen, layout, view.badgeOf(k), x, y);
     pen.globalAlpha = 1;
   });
   if (hovered !== null) frame(view, pen, layout, hovered, theme.text, 1.5);
@@ -86,20 +95,23 @@ export function drawGrid(view, pen, layout, scale, { hovered = null, focused = n
 function drawLabels(view, pen, layout) {
   if (layout.sorted) return;
   const { text, muted } = view.theme;
-  const narrow = layout.stepX < 26; // "H10" has no room above a map: the number alone, and one H in the corner
-  if (narrow) write(view, pen, "H", layout.gutter - 6, 9, "right", muted);
+  const { type } = layout;
+  const narrow = layout.stepX < 26 * type; // "H10" has no room above a map: the number alone, and one H in the corner
+  const every = Math.ceil(14 * type / layout.stepX); // of the numbers
+  if (narrow) write(view, pen, "H", layout.gutter - 6, layout.top / 2, "right", muted);
   const middle = layout.size / 2 + 2;
   view.header.heads.forEach((head, column) => {
+    if (column % every) return;
     const label = narrow ? String(head) : `H${head}`;
-    write(view, pen, label, layout.gutter + column * layout.stepX + middle, 9, "center", text);
+    write(view, pen, label, layout.gutter + column * layout.stepX + middle, layout.top / 2, "center", text);
   });
   view.header.layers.forEach((layer, row) => {
     write(view, pen, `L${layer}`, layout.gutter - 5, layout.top + row * layout.stepY + middle, "right", text);
   });
 }
 
-function write(view, pen, text, x, y, align, colour, font = `${LABEL_FONT}px`) {
-  pen.font = `${font} ${view.theme.font}`;
+function write(view, pen, text, x, y, align, colour, { size = LABEL_FONT, weight = 400 } = {}) {
+  pen.font = `${weight} ${size * view.theme.scale}px ${view.theme.font}`;
   pen.textAlign = align;
   pen.textBaseline = "middle";
   pen.fillStyle = colour;
@@ -130,31 +142,31 @@ export function measureColour(theme, share) {
   return theme.dark ? `hsl(36 95% ${38 + 30 * share}%)` : `hsl(26 95% ${66 - 28 * share}%)`;
 }
 
-function drawBadge(view, pen, size, badge, x, y) {
+function drawBadge(view, pen, { size, type }, badge, x, y) {
   if (!badge) return;
-  if (size < 40) { // no room for words: a dot shows that there is a badge
+  if (size < 40 * type) { // no room for words: a dot shows that there is a badge
     const radius = Math.max(2, size / 10);
     disc(pen, x + radius + 2, y + radius + 2, radius, "#d6336c");
     return;
   }
-  pen.font = `600 10px ${view.theme.font}`;
+  pen.font = `600 ${10 * type}px ${view.theme.font}`;
   const shown = fit(pen, badge, size - 12);
   pen.fillStyle = "rgba(20,20,24,0.82)";
   pen.beginPath();
-  pen.roundRect(x + 2, y + 2, pen.measureText(shown).width + 8, 14, 4);
+  pen.roundRect(x + 2, y + 2, pen.measureText(shown).width + 8, 14 * type, 4);
   pen.fill();
-  write(view, pen, shown, x + 6, y + 9.5, "left", "#fff", "600 10px");
+  write(view, pen, shown, x + 6, y + 2 + 7.5 * type, "left", "#fff", { size: 10, weight: 600 });
 }
 
 function drawPin(view, pen, layout, k) {
   const [x, y] = cellCorner(view, layout, k);
-  const radius = layout.size < 30 ? 4 : 7;
+  const radius = layout.size < 30 * layout.type ? 4 : 7 * layout.type;
   const [centreX, centreY] = [x + layout.size - radius - 1, y + radius + 1];
   const { primary } = view.theme;
   disc(pen, centreX, centreY, radius, primary);
   if (radius < 6) return;
   const ink = luminance(rgb(primary)) > 0.35 ? "#111" : "#fff";
-  write(view, pen, String(view.pinOf(k)), centreX, centreY + 0.5, "center", ink, "700 10px");
+  write(view, pen, String(view.pinOf(k)), centreX, centreY + 0.5, "center", ink, { size: 10, weight: 700 });
 }
 
 // A disc with a white border.
@@ -180,8 +192,9 @@ function frame(view, pen, layout, k, colour, width, dash = []) {
   pen.setLineDash([]);
 }
 
-// The grid as a file, with its legend and without the marks of pointer and keyboard.
-export function saveGrid(view, kind) {
+// The grid as a file, with its legend and without the marks of pointer and keyboard; its type is never enlarged.
+export function saveGrid(shown, kind) {
+  const view = Object.create(shown, { theme: { value: { ...shown.theme, scale: 1 } } });
   const layout = gridLayout(view, Math.max(view.width, 900));
   const top = view.arrays.measure ? 24 : 0;
   savePicture(kind, view.header.name, layout.width + 4, layout.height + top, view.theme.background, (pen) => {
@@ -196,11 +209,11 @@ export function saveGrid(view, kind) {
 function drawLegend(view, pen) {
   const [low, high] = view.header.measureRange.map(threeDigits);
   const start = `${view.header.measureLabel} ${low}`.trim();
-  write(view, pen, start, 8, 12, "left", view.theme.text, "12px");
+  write(view, pen, start, 8, 12, "left", view.theme.text, { size: 12 });
   const left = 14 + pen.measureText(start).width;
   for (let x = 0; x < LEGEND_WIDTH; x++) {
     pen.fillStyle = measureColour(view.theme, x / (LEGEND_WIDTH - 1));
     pen.fillRect(left + x, 8, 1, 8);
   }
-  write(view, pen, high, left + LEGEND_WIDTH + 6, 12, "left", view.theme.text, "12px");
+  write(view, pen, high, left + LEGEND_WIDTH + 6, 12, "left", view.theme.text, { size: 12 });
 }
