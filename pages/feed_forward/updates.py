@@ -40,7 +40,9 @@ def sizes(view: View, token: int) -> dict[str, go.Figure]:
             first=rows.start,
         )  # fmt: skip
         with column:
-            st.markdown(f"**{title}**: {three_digits(float(values[view.layer].mean()))} on average in L{view.layer}")
+            here, mean = (three_digits(float(one)) for one in (values[view.layer, token], values[view.layer].mean()))
+            shown = token_names.quoted(view.trace.labels, token)
+            st.markdown(f"**{title}** in L{view.layer} at {shown}: **{here}**; mean over tokens: {mean}")
             plot(
                 drawn[title],
                 key=f"updates-{name}",

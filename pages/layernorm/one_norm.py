@@ -8,7 +8,7 @@ from encoder import explain, figures
 from encoder.explain.source import array
 from encoder.measure import norms
 from pages.components import on_click, plot
-from pages.core import formulas
+from pages.core import answer, formulas
 from pages.core.formulas import number
 from pages.core.markdown import plain
 from pages.layernorm.selected import Figures, Selected, select_component
@@ -23,7 +23,8 @@ def one_token(selected: Selected) -> Figures:
     bars = figures.norm_steps(step.input, step.normalised, step.output, selected=component)
     # Narrow screens stack the columns: the picture comes before the formula.
     picture, derivation = st.columns([3, 2], gap="medium")
-    with picture:
+    with picture, answer.area():
+        answer.draw(component_in_words(step, component), "Select a bar for another component.")
         plot(
             bars,
             key="norm-steps",
@@ -31,7 +32,7 @@ def one_token(selected: Selected) -> Figures:
             height=460,
             on_event=on_click(point=select_component),
         )
-        st.caption(f"The formula shows component {component}: click a bar for another. {outliers_in_words(step)}")
+        st.caption(f"The formula shows component {component}. {outliers_in_words(step)}")
     with derivation, st.container(key="norm-derivation"):
         formulas.show_step(step.formula)
         st.markdown(moments_table(selected, step))
@@ -42,6 +43,15 @@ def one_token(selected: Selected) -> Figures:
             height=320,
         )
     return {f"{token_label} {place}": bars}
+
+
+def component_in_words(step: explain.Normalised, component: int) -> str:
+    """One component before LayerNorm, normalised, and after gain and bias."""
+    before, between, after = (float(values[component]) for values in (step.input, step.normalised, step.output))
+    return (
+        f"Component {component}: before **{number(before)}**, normalised **{number(between)}**, "
+        f"output **{number(after)}**."
+    )
 
 
 def moments_table(selected: Selected, step: explain.Normalised) -> str:

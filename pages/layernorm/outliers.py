@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
 from encoder.figures.numbers import three_digits
 from encoder.measure import norms
 from pages.components import on_click, plot
+from pages.core import answer
 from pages.core.formulas import number
 from pages.core.selection import PlaceParams
 from pages.core.url_state import state
@@ -22,6 +26,7 @@ SOURCES = (
     f"This page measures one sentence. Its threshold, {norms.TIMES_CHANCE:g} times what random normal numbers reach, "
     "is a choice of this page. A component counts even if it is large at one token only."
 )
+HINT = "Select a bar or a cell for another component."
 
 
 def outlier_dimensions(selected: Selected) -> Figures:
@@ -31,7 +36,22 @@ def outlier_dimensions(selected: Selected) -> Figures:
     found: norms.OutlierDimensions = selected.view.derived("outlier dimensions", norms.outlier_dimensions)
     here = found.at(selected.norm)
     st.markdown(outliers_in_words(selected, here))
-    at_norm, everywhere = st.columns(2, gap="medium")
+    component = here.order[0] if selected.component is None else selected.component
+    clear = None if selected.component is None else partial(state.put, PlaceParams.component, None)
+    with answer.area():
+        answer.draw(component_in_words(selected, here, component), HINT, clear=clear)
+        at_norm, everywhere = st.columns(2, gap="medium")
+        with at_norm:
+            sizes = sizes_here(selected, here)
+        with everywhere:
+            largest = sizes_everywhere(selected, found)
+    with st.expander("Sources and limits"):
+        st.markdown(SOURCES)
+    return {title: sizes, "The largest components before every LayerNorm": largest}
+
+
+def sizes_here(selected: Selected, here: norms.Extremes) -> go.Figure:
+    """All components before the selected LayerNorm, as bars."""
     sizes = figures.component_sizes(
         here.ratio,
         threshold=norms.TIMES_CHANCE * here.chance,
@@ -39,37 +59,47 @@ def outlier_dimensions(selected: Selected) -> Figures:
         named=here.outliers[:4],
         selected=selected.component,
     )
-    with at_norm:
-        plot(
-            sizes,
-            key="component-sizes",
-            alt=f"Largest |x| of each of {len(here.ratio)} components over all tokens, relative to the median.",
-            height=400,
-            on_event=on_click(point=select_component),
-        )
-        st.caption(
-            f"One bar per component: its largest |x| over all tokens, divided by the median, {number(here.median)}. "
-            f"Dotted line: {here.chance:.1f}, which as many random normal numbers typically reach."
-        )
+    plot(
+        sizes,
+        key="component-sizes",
+        alt=f"Largest |x| of each of {len(here.ratio)} components over all tokens, relative to the median.",
+        height=400,
+        on_event=on_click(point=select_component),
+    )
+    st.caption(
+        f"One bar per component: its largest |x| over all tokens, divided by the median, {number(here.median)}. "
+        f"Dotted line: {here.chance:.1f}, which as many random normal numbers typically reach."
+    )
+    return sizes
+
+
+def sizes_everywhere(selected: Selected, found: norms.OutlierDimensions) -> go.Figure:
+    """The largest components before all LayerNorms, as a map."""
     names, components, ratios = found.across(selected.norm)
     place = (names.index(selected.norm), selected.component)
     largest = figures.outlier_map(ratios, names, components, colours=selected.view.colours, selected=place)
-    with everywhere:
-        plot(
-            largest,
-            key="outlier-map",
-            alt=f"Largest |x| of {len(components)} components before {len(names)} LayerNorms, relative to the median.",
-            height=400,
-            on_event=on_click(
-                row=lambda norm: state.put(Params.at, names[norm]),
-                column=lambda index: state.put(PlaceParams.component, components[index]),
-                clear=lambda: state.put(PlaceParams.component, None),
-            ),
-        )
-        st.caption(leaders_in_words(found))
-    with st.expander("Sources and limits"):
-        st.markdown(SOURCES)
-    return {title: sizes, "The largest components before every LayerNorm": largest}
+    plot(
+        largest,
+        key="outlier-map",
+        alt=f"Largest |x| of {len(components)} components before {len(names)} LayerNorms, relative to the median.",
+        height=400,
+        on_event=on_click(
+            row=lambda norm: state.put(Params.at, names[norm]),
+            column=lambda index: state.put(PlaceParams.component, components[index]),
+            clear=lambda: state.put(PlaceParams.component, None),
+        ),
+    )
+    st.caption(leaders_in_words(found))
+    return largest
+
+
+def component_in_words(selected: Selected, here: norms.Extremes, component: int) -> str:
+    """The size of one component before the selected LayerNorm."""
+    return (
+        f"Component {component} before {selected.label}: largest |x| **{three_digits(here.largest[component])}** at "
+        f"{selected.quoted(here.token[component])}, **{three_digits(here.ratio[component])}** times the median "
+        f"({answer.ordinal(here.order.index(component) + 1)} of {len(here.order):,})."
+    )
 
 
 def outliers_in_words(selected: Selected, here: norms.Extremes) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from encoder import figures
 from encoder.measure import positions
 from pages.components import on_click, plot
-from pages.core import formulas, gestures, token_rows
+from pages.core import formulas, gestures, token_names, token_rows
 from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.core.view import View, ViewParams
@@ -26,9 +27,11 @@ def rotary(view: View, n_positions: int) -> None:
     cos, sin = positions.turns(config, view.layer, n_positions)
     height = token_rows.height(n_positions, pitch=12, most=460)
     angles, curve = st.columns(2, gap="medium")
+    turned = figures.angles(cos, sin)
     with angles:
+        st.markdown(angles_in_words(view, turned))
         plot(
-            figures.rotary_angles(figures.angles(cos, sin), title=f"Angles in layer {view.layer}", selected=view.i),
+            figures.rotary_angles(turned, title=f"Angles in layer {view.layer}", selected=view.i),
             key="angles",
             alt=f"Rotation angle of {cos.shape[1]} pairs of components at {n_positions} positions.",
             height=height,
@@ -56,6 +59,16 @@ def rotary(view: View, n_positions: int) -> None:
             "as query and key differ, as below."
         )
     pair_by_offset(view, min(n_positions, MOST_APART))
+
+
+def angles_in_words(view: View, turned: np.ndarray) -> str:
+    """The first and the last angle of the selected position. turned [N, pairs]: radians, below 2π."""
+    place = view.i or 0
+    first, last = (formulas.number(float(turned[place, pair])) for pair in (0, -1))
+    return (
+        f"Position {place}, {token_names.quoted(view.trace.labels, place)}: pair 0 has angle **{first}**, pair "
+        f"{turned.shape[1] - 1} **{last}** radians (full turns left out)."
+    )
 
 
 def pair_by_offset(view: View, farthest: int) -> None:
@@ -103,6 +116,12 @@ def relative_bias(view: View, farthest: int) -> None:
     st.header("Added to the scores for the offset", anchor=False)
     heads, head = st.columns(2, gap="medium")
     with heads:
+        low, high = int(bias.argmin()), int(bias.argmax())
+        st.markdown(
+            f"Head {view.head}: largest **{formulas.number(float(bias[high]))}** at offset {signed(offsets[high])}; "
+            f"smallest **{formulas.number(float(bias[low]))}** at offset {signed(offsets[low])}; "
+            f"at offset 0 **{formulas.number(float(bias[farthest]))}**."
+        )
         plot(
             figures.head_biases(biases, offsets, selected=view.head),
             key="biases",
@@ -126,10 +145,4 @@ def relative_bias(view: View, farthest: int) -> None:
             height=340,
             key="bias",
             alt="The number that the selected head adds to a score, by the offset j − i.",
-        )
-        low, high = int(bias.argmin()), int(bias.argmax())
-        st.caption(
-            f"Head {view.head}. Largest: {formulas.number(float(bias[high]))} at offset {signed(offsets[high])}. "
-            f"Smallest: {formulas.number(float(bias[low]))} at offset {signed(offsets[low])}. "
-            f"At offset 0: {formulas.number(float(bias[farthest]))}."
         )

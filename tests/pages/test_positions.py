@@ -118,7 +118,7 @@ def test_relative_positions(
     offsets, biases = positions.distance_biases(model.encoder, 5)
     high = int(biases[2].argmax())
     largest, offset = re.escape(number(float(biases[2][high]))), re.escape(number(float(offsets[high]), 0))
-    assert re.search(rf"Head 2\b.* {largest} .*\boffset {offset}", shown)
+    assert re.search(rf"Head 2\b.*\*{largest}\*.*\boffset {offset}", shown)
     assert SAME_ORDER not in shown
 
 
