@@ -145,9 +145,14 @@ def chromium() -> str:
     return path
 
 
-@pytest.fixture(scope="module")
+def scope_of_browsers(fixture_name: str, config: pytest.Config) -> str:
+    """One browser for a run of browser tests alone; else one a module: Playwright's loop runs until it closes."""
+    return "session" if config.option.markexpr == "browser" else "module"
+
+
+@pytest.fixture(scope=scope_of_browsers)
 def browser(chromium: str) -> Iterator[Browser]:
-    """A headless Chromium. For one module only: Playwright's loop runs in this thread until it closes."""
+    """A headless Chromium."""
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=PATIENCE)
@@ -157,7 +162,7 @@ def browser(chromium: str) -> Iterator[Browser]:
         running.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope=scope_of_browsers)
 def contexts(browser: Browser) -> dict[str, list[BrowserContext]]:
     """Contexts that no test uses now, by their options: the next visitor finds the app's scripts in their cache."""
     return {}
@@ -175,14 +180,15 @@ def visit(browser: Browser, app: Server, contexts: dict[str, list[BrowserContext
     before = len(app.log())
 
     def open_page(path: str = "/", *, width: int = 1280, height: int = 720, dark: bool = False, **options) -> Page:
-        scheme = "dark" if dark else "light"
-        options |= {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
+        motion = options.pop("reduced_motion", None)
         key = json.dumps(options, sort_keys=True)
         free = contexts.get(key)
         context = free.pop() if free else browser.new_context(**options)
         context.set_default_timeout(PATIENCE)
         used.append((key, context))
         page = context.new_page()
+        page.set_viewport_size({"width": width, "height": height})  # not the context's: all screens share one
+        page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion=motion)
         collect_complaints(page, app.url, complaints)
         page.goto(app.url + path)
         settle(page)
