@@ -122,15 +122,15 @@ def _use_example() -> None:
 
 
 def _aligns(pair: Pair) -> bool:
-    """Whether both sentences have as many tokens and are not the same; otherwise a box says what to do."""
+    """Whether both sentences have the same number of tokens and differ; otherwise a box says what to do."""
     plain_labels, other_labels = pair.plain.labels, pair.source.labels
     if pair.plain.ids == pair.source.ids:
         said = "Both sentences are the same. Change a word of the other sentence, or choose a pair."
     elif len(plain_labels) != len(other_labels):
         said = (
             f"The sentences do not align: yours has {len(plain_labels)} tokens, the other {len(other_labels)}. A "
-            "vector is replaced by the one at the same position. Change words until both have as many tokens, or "
-            "choose a pair."
+            "vector is replaced by the one at the same position. Change words until both have the same number "
+            "of tokens, or choose a pair."
         )
     else:
         return True
