@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -30,6 +31,15 @@ def build_atlas(options: argparse.Namespace) -> int:
     source = corpus.Source(str(options.texts), options.text, tuple(options.label))
     try:
         source.check()
+        run = corpus.in_process
+        if options.workers is not None or options.ray is not None:
+            workers = options.workers or 2
+            threads = options.threads or max(1, (os.cpu_count() or 1) // workers)
+            device = "cpu" if options.device == "auto" and options.ray is None else options.device
+            run = corpus.Cluster(options.model, workers, threads, device, options.ray)
+            run.check()
+        elif options.threads:
+            set_threads(options.threads)
         model = load_text_model(options)
         settings = corpus.Settings(
             max_tokens=options.max_tokens,
@@ -40,7 +50,7 @@ def build_atlas(options: argparse.Namespace) -> int:
         )
         show = _Shown()
         for progress in corpus.build(
-            model, source, options.out, settings, seconds=options.checkpoint, replace=options.replace
+            model, source, options.out, settings, run=run, seconds=options.checkpoint, replace=options.replace
         ):
             show(progress)
         atlas = corpus.open_atlas(options.out)
@@ -52,6 +62,13 @@ def build_atlas(options: argparse.Namespace) -> int:
         return 130
     print(f"{options.out}: {_summary(atlas)}")
     return 0
+
+
+def set_threads(threads: int) -> None:
+    """Let torch use so many threads in this process."""
+    import torch
+
+    torch.set_num_threads(threads)
 
 
 class _Shown:
@@ -165,6 +182,11 @@ def add_corpus(subparsers: Subparsers) -> None:
     build.add_argument(
         "--vector-texts", type=_number, default=5_000, metavar="N", help="of so many texts (default: %(default)s)"
     )
+    build.add_argument("--workers", type=_positive, metavar="N", help="so many processes, by Ray (extra: corpus)")
+    build.add_argument("--ray", metavar="ADDRESS", help="a running Ray cluster: auto, or HOST:PORT")
+    build.add_argument(
+        "--threads", type=_positive, metavar="N", help="threads of each process (with workers: cores / workers)"
+    )
     build.add_argument("--seed", type=_number, default=0, metavar="N", help="of the bootstrap (default: %(default)s)")
     build.add_argument(
         "--block", type=_number, default=500, metavar="N", help="texts of a block (default: %(default)s)"
@@ -193,6 +215,12 @@ def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
     return int(text)
+
+
+def _positive(text: str) -> int:
+    if not (number := _number(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is too small: give 1 or more")
+    return number
 
 
 def _layers(text: str) -> tuple[int, ...]:

@@ -13,11 +13,13 @@ blocks in any order, `staging` keeps a build that was ended, `tables` writes the
 """
 
 from encoder.corpus.atlas import Atlas, Example, open_atlas
-from encoder.corpus.building import Progress, build, in_process, model_about
+from encoder.corpus.building import Progress, build, in_process
+from encoder.corpus.model_hash import model_about
+from encoder.corpus.on_ray import Cluster
 from encoder.corpus.plan import Settings
 from encoder.corpus.rows import BUNDLED, FORMATS, Source
 
 __all__ = [
-    "BUNDLED", "FORMATS", "Atlas", "Example", "Progress", "Settings", "Source", "build", "in_process", "model_about",
-    "open_atlas",
+    "BUNDLED", "FORMATS", "Atlas", "Cluster", "Example", "Progress", "Settings", "Source", "build", "in_process",
+    "model_about", "open_atlas",
 ]  # fmt: skip

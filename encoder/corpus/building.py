@@ -7,29 +7,26 @@ atlas = corpus.open_atlas(Path("atlas"))
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 from encoder.corpus.batch import norm_names
 from encoder.corpus.block import BlockResult, survey_block
 from encoder.corpus.exact_sums import MOST_TEXTS
 from encoder.corpus.groups import key_tokens
-from encoder.corpus.plan import Block, Plan, Settings
+from encoder.corpus.model_hash import model_about
+from encoder.corpus.plan import Plan, Settings
 from encoder.corpus.rows import Source
-from encoder.corpus.staging import Staging, write_whole
+from encoder.corpus.staging import TEXTS, Staging, read_blocks, write_whole
 from encoder.corpus.tables import write_tables
 from encoder.errors import AtlasError, EncoderError
 from encoder.text_encoder import TextEncoder
 
-#: Runs blocks in any order. Yields each result once; whole numbers between them: texts done of a block under way.
-Runner = Callable[[TextEncoder, Plan, Iterator[Block]], Iterator[int | BlockResult]]
+#: Runs the blocks of these numbers, of the staged texts in a file, in any order. Yields their results; whole numbers
+#: between them: texts done of a block under way.
+Runner = Callable[[TextEncoder, Plan, Path, list[int]], Iterator[int | BlockResult]]
 
 DEFAULTS = Settings()
 #: Texts of a block, at most: the bootstrap's products are exact up to there.
@@ -47,9 +44,9 @@ class Progress:
     finished: bool = False
 
 
-def in_process(model: TextEncoder, plan: Plan, blocks: Iterator[Block]) -> Iterator[int | BlockResult]:
+def in_process(model: TextEncoder, plan: Plan, texts: Path, numbers: list[int]) -> Iterator[int | BlockResult]:
     """The runner of this process alone."""
-    for block in blocks:
+    for block in read_blocks(texts, plan, numbers):
         yield (yield from survey_block(model, block, plan))
 
 
@@ -98,7 +95,7 @@ def _measured(model: TextEncoder, staging: Staging, run: Runner, seconds: float)
     before = done = 0 if totals is None else int(totals.sums["texts"] + totals.sums["failed"])
     yield Progress(done, plan.n_texts, before, staging.n_broken)
     saved = time.monotonic()
-    for result in run(model, plan, staging.blocks(waiting)):
+    for result in [] if not waiting else run(model, plan, staging.folder / TEXTS, waiting):
         if isinstance(result, int):
             yield Progress(done + result, plan.n_texts, before, staging.n_broken)
             continue
@@ -133,21 +130,3 @@ def _check(model: TextEncoder, settings: Settings) -> None:
         if not low <= getattr(settings, name) <= high:
             raise EncoderError(f"{name}={getattr(settings, name)} is out of range: choose {low:,} to {high:,}.")
     model.tokenize("a", max_tokens=settings.max_tokens)  # raises TextError if there is no room for a text
-
-
-def model_about(model: TextEncoder) -> dict[str, object]:
-    """The model's name, and a hash of its architecture, tokenizer and weights: equal for equal numbers."""
-    digest = hashlib.sha256(json.dumps(dataclasses.asdict(model.config), sort_keys=True, default=str).encode())
-    digest.update(model.tokenizer.backend.to_str().encode())
-    for name, tensor in sorted(model.encoder.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
-    return {
-        "name": model.name,
-        "sha256": digest.hexdigest(),
-        "n_layers": model.config.n_layers,
-        "n_heads": model.config.n_heads,
-        "d_model": model.config.d_model,
-        "norm_placement": model.config.norm_placement,
-        "max_tokens": model.config.max_tokens,
-    }

@@ -168,17 +168,6 @@ class Staging:
         """(number, why) of the first rows that were left out."""
         return [(int(number), str(why)) for number, why in json.loads((self.folder / BROKEN).read_text())]
 
-    def blocks(self, numbers: list[int]) -> Iterator[Block]:
-        """These blocks, one after the other."""
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(self.folder / TEXTS) as file:
-            for number in numbers:
-                table = file.read_row_group(number)
-                labels = {name: tuple(table.column(LABEL + name).to_pylist()) for name in self.plan.labels}
-                first = number * self.plan.settings.block_texts
-                yield Block(number, first, tuple(table.column("text").to_pylist()), labels)
-
     def checkpoint(self) -> Totals | None:
         """The totals of the blocks that are done, or None."""
         path = self.folder / CHECKPOINT
@@ -202,3 +191,14 @@ class Staging:
         for name in (ABOUT, CHECKPOINT, BROKEN, LOCK):
             (atlas / name).unlink(missing_ok=True)
         self.close()
+
+
+def read_blocks(texts: Path, plan: Plan, numbers: list[int]) -> Iterator[Block]:
+    """These blocks of the staged texts, one after the other."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(texts) as file:
+        for number in numbers:
+            table = file.read_row_group(number)
+            labels = {name: tuple(table.column(LABEL + name).to_pylist()) for name in plan.labels}
+            yield Block(number, number * plan.settings.block_texts, tuple(table.column("text").to_pylist()), labels)

@@ -41,8 +41,8 @@ def test_means_errors_and_counts_are_those_of_a_plain_loop(atlas, model, texts):
 
 @pytest.mark.parametrize("order", ["backwards", "twice"])
 def test_blocks_may_come_in_any_order_and_twice(atlas, model, source, tmp_path, order):
-    def run(model, plan, blocks):
-        results = [one for one in corpus.in_process(model, plan, blocks) if not isinstance(one, int)]
+    def run(model, plan, texts, numbers):
+        results = [one for one in corpus.in_process(model, plan, texts, numbers) if not isinstance(one, int)]
         yield from reversed(results) if order == "backwards" else [*results[2:], *results]
 
     other = built(model, source, tmp_path / "atlas", run=run)
@@ -56,10 +56,9 @@ def test_a_build_goes_on_where_it_was_ended(atlas, model, source, tmp_path):
     assert not out.exists()
     ran = []
 
-    def run(model, plan, blocks):
-        for block in blocks:
-            ran.append(block.number)
-            yield from corpus.in_process(model, plan, iter([block]))
+    def run(model, plan, texts, numbers):
+        ran.extend(numbers)
+        yield from corpus.in_process(model, plan, texts, numbers)
 
     assert contents(built(model, source, out, run=run).folder) == contents(atlas.folder)
     assert 0 < len(ran) < 5

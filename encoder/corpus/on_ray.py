@@ -1,0 +1,161 @@
+"""Blocks on several processes or machines, by Ray Data: an actor holds the model, and takes one block after another.
+
+Ray (Apache 2.0) is the extra `corpus`. Its actors restart when a process dies, and their blocks run again. A result
+that comes twice is counted once (`building`). Workers need this package and the model under the same name; whether they
+have the same weights is checked. The texts travel from the machine that builds: it has to be a node of the cluster.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from encoder.corpus.block import BlockResult, survey_block
+from encoder.corpus.model_hash import model_about
+from encoder.corpus.plan import Block, Plan
+from encoder.corpus.staging import read_blocks
+from encoder.corpus.totals import Totals
+from encoder.errors import EncoderError, quoted
+from encoder.load import load
+from encoder.text_encoder import TextEncoder
+
+#: Memory for results that wait, where Ray is started here.
+STORE_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where blocks run. model: what `encoder.load` takes; workers: actors, each with the model; threads: of each;
+    address: of a running cluster ("auto", "HOST:PORT"), None: Ray is started on this machine and ended afterwards.
+
+    Calling it runs blocks (`building.Runner`).
+    """
+
+    model: str
+    workers: int = 2
+    threads: int = 1
+    device: str = "cpu"
+    address: str | None = None
+
+    def check(self) -> None:
+        """Raise EncoderError without Ray, and for no worker."""
+        if find_spec("ray") is None:
+            raise EncoderError(
+                'Several workers need Ray: pip install "encoderscope[corpus]". One process needs nothing: leave '
+                "--workers and --ray out."
+            )
+        if self.workers < 1 or self.threads < 1:
+            raise EncoderError("A build needs at least one worker with one thread: give 1 or more.")
+
+    def __call__(self, model: TextEncoder, plan: Plan, texts: Path, numbers: list[int]) -> Iterator[BlockResult]:
+        """Run the blocks `numbers` of the staged texts; results in the order in which they are done."""
+        self.check()
+        ray = _quiet_ray()
+        try:
+            ray.init(**self._init_options())
+        except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+            raise EncoderError(f"There is no Ray at {self.address}: {quoted(str(error))}. Start it first.") from None
+        try:
+            sha256 = str(model_about(model)["sha256"])
+            yield from self._results(ray, (self.model, self.device, self.threads, sha256, plan), texts, numbers)
+        except ray.exceptions.RayError as error:
+            cause = getattr(error, "cause", None)
+            why = str(cause) if isinstance(cause, EncoderError) else quoted(str(error).strip().splitlines()[-1])
+            raise EncoderError(
+                f"A worker cannot go on: {why} Repeat the command to go on from the checkpoint."
+            ) from None
+        finally:
+            ray.shutdown()
+
+    def _init_options(self) -> dict[str, Any]:
+        environment = {"OMP_NUM_THREADS": str(self.threads), "OMP_WAIT_POLICY": "PASSIVE"}
+        options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+        if self.address is not None:
+            return options | {"address": self.address, "runtime_env": {"env_vars": environment}}
+        root = str(Path(__file__).parents[2])  # workers import the same code as this process
+        paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+        return options | {
+            "num_cpus": self.workers,
+            "include_dashboard": False,
+            "object_store_memory": STORE_BYTES,
+            "runtime_env": {"env_vars": environment | {"PYTHONPATH": paths}},
+        }
+
+    def _results(self, ray: Any, setup: tuple[Any, ...], texts: Path, numbers: list[int]) -> Iterator[BlockResult]:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        reader = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, scheduling_strategy=here)(_Reader)
+        blocks = reader.remote(str(texts.absolute()), setup[-1])
+        gpu = {"num_gpus": 1} if self.device == "cuda" else {}
+        rows = ray.data.from_items([{"number": number} for number in numbers], override_num_blocks=len(numbers)).map(
+            _Worker,
+            fn_constructor_args=(*setup, blocks),
+            compute=ray.data.ActorPoolStrategy(size=min(self.workers, len(numbers))),
+            num_cpus=1,
+            **gpu,
+        )
+        for row in rows.iter_rows():
+            files = dict(zip(row["names"], row["contents"], strict=True))
+            yield BlockResult(int(row["number"]), Totals.from_bytes(row["totals"]), files)
+
+
+def _quiet_ray() -> Any:
+    """Ray without its reports to its makers, and without progress bars."""
+    import logging
+
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # its log files have the rest
+    import ray
+    import ray.data
+
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.execution_options.verbose_progress = False
+    return ray
+
+
+class _Reader:
+    """An actor on the building machine: reads blocks of the staged texts."""
+
+    def __init__(self, texts: str, plan: Plan) -> None:
+        self._texts, self._plan = Path(texts), plan
+
+    def block(self, number: int) -> Block:
+        return next(read_blocks(self._texts, self._plan, [number]))
+
+
+class _Worker:
+    """An actor with the model."""
+
+    def __init__(self, model: str, device: str, threads: int, sha256: str, plan: Plan, blocks: Any) -> None:
+        import torch
+
+        torch.set_num_threads(threads)
+        loaded = load(model, device=device)
+        if not isinstance(loaded, TextEncoder) or model_about(loaded)["sha256"] != sha256:
+            raise EncoderError(f"A worker has other weights under the name {model}: install the same model everywhere.")
+        self._model, self._plan, self._blocks = loaded, plan, blocks
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Survey the block row["number"]."""
+        import ray
+
+        work = survey_block(self._model, ray.get(self._blocks.block.remote(int(row["number"]))), self._plan)
+        while True:
+            try:
+                next(work)
+            except StopIteration as end:
+                result: BlockResult = end.value
+                break
+        return {
+            "number": result.number,
+            "totals": result.totals.to_bytes(),
+            "names": list(result.files),
+            "contents": list(result.files.values()),
+        }

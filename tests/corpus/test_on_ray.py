@@ -1,0 +1,94 @@
+"""Blocks on several processes by Ray: killed workers and a killed build change nothing. Needs the extra "corpus"."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+import pytest
+
+import encoder
+from encoder import EncoderError, corpus
+from tests.conftest import ROOT
+from tests.corpus.conftest import built, contents, sentences
+
+PROGRAM = "import sys; from encoder.cli import main; sys.exit(main())"
+
+
+def workers_of(process: subprocess.Popen) -> list[psutil.Process]:
+    """The processes below this one that hold a model."""
+    found = []
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if child.cmdline()[:1] and "_Worker" in child.cmdline()[0]:
+                    found.append(child)
+    return found
+
+
+def wait_for(condition, process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert process.poll() is None, "the build was over too early"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("ray") is None, reason="the extra “corpus” is not installed")
+def test_workers_and_the_build_are_killed_and_the_files_are_the_same(tmp_path: Path):
+    path, out = tmp_path / "texts.txt", tmp_path / "killed"
+    path.write_text("\n".join(sentences(1_600)), encoding="utf-8")
+    options = [
+        "corpus",
+        "build",
+        str(path),
+        "--model",
+        "twin-post",
+        "--block",
+        "16",
+        "--threads",
+        "1",
+        "--checkpoint",
+        "0",
+    ]
+    command = [sys.executable, "-c", PROGRAM, *options, "--out", str(out)]
+    checkpoint = out.with_name("killed.partial") / "checkpoint.safetensors"
+
+    child = subprocess.Popen([*command, "--workers", "2"], cwd=ROOT, stdout=subprocess.DEVNULL)
+    wait_for(checkpoint.exists, child)
+    before = checkpoint.stat().st_mtime_ns
+    killed = workers_of(child)[0]
+    killed.kill()
+    wait_for(lambda: checkpoint.stat().st_mtime_ns > before, child)
+    rest = psutil.Process(child.pid).children(recursive=True)
+    child.kill()
+    child.wait()
+    psutil.wait_procs(rest, timeout=60)
+    assert not [one for one in rest if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    assert not out.exists()
+
+    again = subprocess.run([*command, "--workers", "3"], cwd=ROOT, capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    model = encoder.load("twin-post", device="cpu")
+    whole = built(model, corpus.Source(str(path)), tmp_path / "whole", settings=corpus.Settings(block_texts=16))
+    assert contents(out) == contents(whole.folder)
+
+
+@pytest.mark.parametrize("options", [{"workers": 0}, {"threads": 0}], ids=str)
+def test_no_worker_is_refused(options, monkeypatch):
+    with pytest.raises(EncoderError, match=r"1 or more|encoderscope\[corpus\]"):
+        corpus.Cluster("twin-post", **options).check()
+
+
+def test_a_missing_ray_is_said(monkeypatch):
+    from encoder.corpus import on_ray
+
+    monkeypatch.setattr(on_ray, "find_spec", lambda name: None)
+    with pytest.raises(EncoderError, match="encoderscope"):
+        corpus.Cluster("twin-post").check()
