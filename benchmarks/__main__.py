@@ -17,7 +17,7 @@ from benchmarks.memory import ROOT
 from benchmarks.report import Figure
 from encoder.cli import malloc_settings
 
-PARTS = ("engine", "similarity", "search", "browser", "load", "rooms")
+PARTS = ("engine", "similarity", "search", "corpus", "browser", "load", "rooms")
 MINILM_LENGTHS, ROTARY_LENGTHS = (16, 64, 128, 256, 512), (2048, 8192)
 QUICK_LENGTHS, QUICK_LONG = (16, 64, 128), (2048,)
 
@@ -69,6 +69,11 @@ def part(name: str, options: argparse.Namespace) -> Iterator[Figure]:
 
         texts, rounds = (200, 3) if options.quick else (2_000, 5)
         return search.run(texts=texts, rounds=rounds, clock=options.clock)
+    if name == "corpus":
+        from benchmarks import corpus
+
+        texts, rounds = (200, 3) if options.quick else (2_000, 5)
+        return corpus.run(texts=texts, rounds=rounds, clock=options.clock)
     if name == "browser":
         from benchmarks import browser
 
@@ -92,7 +97,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--long", nargs="*", type=_length(8192), help="T for the random rotary encoder, up to 8192")
     found.add_argument(
         "--clock", choices=("wall", "cpu"), default="wall",
-        help="for engine, similarity and search: wall time, or on a shared machine the time of its threads",
+        help="for engine, similarity, search and corpus: wall time, or on a shared machine the time of its threads",
     )  # fmt: skip
     found.add_argument("--json", type=Path, default=report.RESULTS / "latest.json", metavar="FILE")
     return found
