@@ -1,6 +1,6 @@
 """A corpus: every measure of every head, and their sums, against `encode` of sentence-transformers on the same texts.
 
-Both read the texts in the order of their length. Ours runs the blocks of a build; reading and writing files is left out.
+Both take the texts by length. Ours runs the blocks of a build; reading and writing files is left out.
 """
 
 import statistics
