@@ -29,6 +29,7 @@ import torch.nn.functional as F
 
 from encoder import attend
 from encoder.capture import record
+from encoder.device import use_one_thread
 from encoder.text_encoder import TextEncoder
 from encoder.train.run_view import Frame, HeldOut, RunView
 from encoder.train.settings import TaskSettings
@@ -257,17 +258,3 @@ def come_last() -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
-
-
-def use_one_thread() -> None:
-    """Let torch compute in the calling thread alone.
-
-    Such small sums take 1.6 times the processor with two threads. `torch.set_num_threads` also sets the number for
-    threads that start later, so a thread of its own sets that back.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    if before > 1:
-        again = threading.Thread(target=torch.set_num_threads, args=(before,))
-        again.start()
-        again.join()

@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 
 import encoder
 from encoder.config import EncoderConfig
-from encoder.device import DTYPES, pick_device
+from encoder.device import DTYPES, one_thread, pick_device
 from encoder.edits import Edit
 from encoder.text import TextWindow
 from encoder.tokenizer import Tokenizer
@@ -34,6 +35,8 @@ from pages.core.turns import LONG_FLOPS, TURNS
 
 COLLECT_SECONDS = 5.0
 _collected = 0.0
+#: Operations of a pass that two threads make no faster: about 100 tokens in MiniLM.
+SHORT_FLOPS = 2 * 10**9
 #: Megabytes that traces and derived values may take together.
 CACHE_MB = int(os.environ.get("ENCODERSCOPE_CACHE_MB", "768"))
 
@@ -172,13 +175,13 @@ def trace(
     limits.of_trace(loaded.config, n_tokens, loaded.encoder.dtype.itemsize, key.device)
     # The turn comes before the store's lock of this name, for everyone: nobody who computes waits for one who queues.
     work = limits.flops(loaded.config, n_tokens) + limits.of_sources((*key.edits, *edits), loaded.config)
+
+    def make() -> Trace:
+        with one_thread() if work < SHORT_FLOPS else nullcontext():
+            return loaded.trace_tokens(sentence, pad_to=key.pad, edits=(*key.edits, *edits), request=request)
+
     with TURNS.turn(long=work > LONG_FLOPS):
-        return _kept_with_model(
-            key,
-            name,
-            lambda: loaded.trace_tokens(sentence, pad_to=key.pad, edits=(*key.edits, *edits), request=request),
-            trace_bytes,
-        )
+        return _kept_with_model(key, name, make, trace_bytes)
 
 
 def _kept_with_model(key: ModelKey, name: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:

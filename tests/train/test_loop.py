@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import encoder
+from encoder import device
 from encoder.errors import ConfigError, EncoderError
 from encoder.train import loop
 from encoder.train.loop import TaskRun
@@ -219,7 +220,10 @@ def test_torch_keeps_its_threads_for_others():
         return found[0]
 
     def alone() -> None:
-        loop.use_one_thread()
+        with device.one_thread():
+            own.append(torch.get_num_threads())
+        own.append(torch.get_num_threads())
+        device.use_one_thread()
         own.append(torch.get_num_threads())
 
     torch.set_num_threads(3)
@@ -227,7 +231,7 @@ def test_torch_keeps_its_threads_for_others():
     thread = threading.Thread(target=alone)
     thread.start()
     thread.join()
-    assert own == [1]
+    assert own == [1, 3, 1]
     assert threads() == 3
 
 
