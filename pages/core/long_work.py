@@ -94,8 +94,10 @@ def _running(job: _Job, work: Work[Any], key: str) -> None:
     """Work until the end. After a click Streamlit's own exception leaves `progress`, between two parts."""
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
-        bar = st.progress(0.0, "Starting …")
+        # First in its row: Streamlit still shows what the last run drew there, and removes it when another button gets
+        # the focus. A button that moves meanwhile gets no click.
         st.button("Cancel", icon=":material/stop:", key=f"{key}:cancel", on_click=job.cancel)
+        bar = st.progress(0.0, "Starting …")
     while (moment := job.part(work)) is not None:
         share, sentence = moment
         bar.progress(min(max(share, 0.0), 1.0), sentence)
