@@ -2,28 +2,94 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+
+#: Spreadsheets write semicolons where the comma is the decimal sign.
+DELIMITERS = (",", ";", "\t")
+#: Lines after a broken row are read again: of one row at most so many characters, in all so many times the file.
+ROW_AGAIN, READ_AGAIN = 1_000_000, 2
 
 
 def csv_rows(data: bytes | Iterable[str], delimiter: str = ",") -> Iterator[tuple[str, list[str] | csv.Error]]:
     """Yield "Line 7" with the cells of its row, or with the error.
 
     data: the bytes, or the lines of a file opened with `newline=""` and `errors="surrogateescape"`: a byte that is not
-    UTF-8 becomes a lone surrogate, so that only its own row is left out.
+    UTF-8 becomes a lone surrogate, so that only its own row is left out. A quote that is never closed takes its own
+    line alone: the lines after it are read again.
     """
     if isinstance(data, bytes):
-        data = io.StringIO(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"), newline="")
-    reader = csv.reader(data, delimiter=delimiter, strict=True)
+        data = io.StringIO(utf8(data).decode("utf-8", "surrogateescape"), newline="")
+    lines = _Lines(data)
+    before, reader = 0, csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        line = f"Line {reader.line_num + 1:,}"  # where the row begins: a quote that is never closed ends with the file
+        number = before + reader.line_num + 1  # where the row begins
+        lines.begin_row()
         try:
-            yield line, next(reader)
+            row: list[str] | csv.Error = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield line, error
+            row = error
+            if lines.read_again():
+                before, reader = number, csv.reader(lines, delimiter=delimiter, strict=True)
+        yield f"Line {number:,}", row
+
+
+class _Lines:
+    """The lines of a file; all but the first of a broken row can be read again."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = iter(lines)
+        self._row: list[str] = []
+        self._again: deque[str] = deque()
+        self._size = 0  # of the row
+        self._allowed = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if self._again:
+            line = self._again.popleft()
+        else:
+            line = next(self._lines)
+            self._allowed += READ_AGAIN * len(line)
+        self._size += len(line)
+        if self._size <= ROW_AGAIN:
+            self._row.append(line)
+        return line
+
+    def begin_row(self) -> None:
+        self._row.clear()
+        self._size = 0
+
+    def read_again(self) -> bool:
+        """Whether the lines after the first of this row come again."""
+        if len(self._row) < 2 or self._size > min(ROW_AGAIN, self._allowed):
+            return False
+        self._allowed -= self._size
+        self._again.extendleft(reversed(self._row[1:]))
+        return True
+
+
+def delimiter_of(data: bytes, fits: Callable[[list[str]], bool]) -> str:
+    """The first of DELIMITERS that splits the first row so that it `fits`; the comma if none does."""
+    for delimiter in DELIMITERS:
+        _, row = next(csv_rows(data, delimiter), ("", []))
+        if isinstance(row, list) and fits(row):
+            return delimiter
+    return DELIMITERS[0]
+
+
+def utf8(data: bytes) -> bytes:
+    """The bytes without a byte order mark. UTF-16 with its mark, as spreadsheets save "Unicode text", becomes UTF-8."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace").encode("utf-8")
+    return data.removeprefix(codecs.BOM_UTF8)
 
 
 def is_utf8(text: str) -> bool:

@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from encoder.csv_rows import csv_rows, is_utf8
+from encoder.csv_rows import csv_rows, delimiter_of, is_utf8
 from encoder.errors import EncoderError
 
 #: Names of the two columns, the first that a file has; without any, the first two columns are text and label.
@@ -89,9 +89,9 @@ def read_task(data: bytes, name: str, *, most: int = 10_000, characters: int = 2
     rows: dict[str, tuple[str, tuple[int, int]]] = {}
     problems: list[str] = []
     is_first = True
-    for line, row in csv_rows(data, "\t" if suffix == ".tsv" else ","):
+    for line, row in csv_rows(data, "\t" if suffix == ".tsv" else delimiter_of(data, lambda row: len(row) > 1)):
         if isinstance(row, csv.Error):
-            problems.append(f"{line}: {row}.")
+            problems.append(f"{line}: not CSV, {row}.")
             continue
         header = _header(row) if is_first else None
         is_first = False
@@ -136,10 +136,10 @@ def _row(row: list[str], columns: tuple[int, int, int | None], characters: int) 
     """Text, label and span. ValueError says what is wrong."""
     wanted = [place for place in columns if place is not None]
     if len(row) <= max(wanted):
-        raise ValueError(f"it has {len(row)} columns, and {max(wanted) + 1} are needed")
+        raise ValueError(f"columns needed: {max(wanted) + 1}, and this row has {len(row)}")
     cells = [row[place].strip() for place in wanted]
     if not all(map(is_utf8, cells)):
-        raise ValueError("not UTF-8")
+        raise ValueError("not UTF-8: save the file as UTF-8")
     text, label, *word = cells
     if not text or not label:
         raise ValueError("its text or its label is empty")

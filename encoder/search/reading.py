@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from encoder.csv_rows import csv_rows, is_utf8
+from encoder.csv_rows import csv_rows, delimiter_of, is_utf8, utf8
 from encoder.errors import EncoderError
 
 FORMATS = (".txt", ".csv", ".parquet")
 #: Names of a column that holds the texts, the first that a file has; without one, the first column does.
 COLUMNS = ("text", "sentence", "content", "body", "title")
-
+NOT_UTF8 = "not UTF-8: save the file as UTF-8"
 #: Bytes of the texts of a Parquet file, unpacked.
 MOST_UNPACKED = 200_000_000
 
@@ -74,7 +74,7 @@ class Problem(str):
 
 
 def _lines(data: bytes) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+    for number, line in enumerate(utf8(data).splitlines(), 1):
         yield f"Line {number:,}", _decoded(line)
 
 
@@ -82,22 +82,22 @@ def _decoded(line: bytes) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError:
-        return Problem("not UTF-8")
+        return Problem(NOT_UTF8)
 
 
 def _csv_rows(data: bytes) -> Iterator[tuple[str, str]]:
     """Rows of a CSV file. The first row is a header if it names one of COLUMNS."""
-    column, first = 0, True
-    for line, row in csv_rows(data):
+    column, width, first = 0, 0, True
+    for line, row in csv_rows(data, delimiter_of(data, lambda row: named_column(row) is not None)):
         if isinstance(row, csv.Error):
             yield line, Problem(f"not CSV, {row}")
             continue
         if first and (named := named_column(row)) is not None:
-            column, first = named, False
+            column, width, first = named, len(row), False
             continue
         first = False
         if row:
-            yield line, _cell(row, column)
+            yield line, _cell(row, column, width)
 
 
 def named_column(header: Sequence[str]) -> int | None:
@@ -106,11 +106,14 @@ def named_column(header: Sequence[str]) -> int | None:
     return next((names.index(name) for name in COLUMNS if name in names), None)
 
 
-def _cell(row: Sequence[str], column: int) -> str:
+def _cell(row: Sequence[str], column: int, width: int) -> str:
+    """The text of a row. width: columns of the header, 0 without one: a comma cuts a text that has no quotes."""
     if column >= len(row):
-        return Problem(f"it has {len(row)} columns, and the text is in column {column + 1}")
+        return Problem(f"the text is in column {column + 1}, and this row has {len(row)}")
+    if 0 < width < len(row):
+        return Problem("the row has more columns than the header: put its text in quotes")
     text = row[column]
-    return text if is_utf8(text) else Problem("not UTF-8")
+    return text if is_utf8(text) else Problem(NOT_UTF8)
 
 
 def _parquet_rows(data: bytes) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from encoder import EncoderError
+from encoder.csv_rows import csv_rows
 from encoder.search import Limits, read_texts, reading
 
 
@@ -34,12 +35,23 @@ def test_broken_lines_are_named_by_number():
         (b"a,b\nc,d\n", ("a", "c"), []),
         (b"Sentence\nok\n\xff\nalso\n", ("ok", "also"), ["Line 3"]),
         (b'text\none\n"two"x\nthree\n', ("one", "three"), ["Line 3"]),
+        (b'text\none\n"never closed\nthree\nfour\n', ("one", "three", "four"), ["Line 3"]),
+        (b'text\none\n"never closed\n"a ""b"""\nfour\n', ("one", 'a "b"', "four"), ["Line 3"]),
+        (b"id;text\r\n1;one, two\r\n2;\xe9\r\n", ("one, two",), ["Line 3"]),
+        ("id\ttext\n1\tth\u00e9\n".encode("utf-16"), ("th\u00e9",), []),
+        (b"text\none, two\nthree\n", ("three",), ["Line 2"]),
     ],
 )
 def test_rows_of_a_csv_file(content: bytes, texts: tuple[str, ...], lines: list[str]):
     read = read_texts(content, "a.csv")
     assert read.texts == texts
     assert [problem.split(":")[0] for problem in read.problems] == lines
+
+
+def test_open_quotes_cannot_make_the_reading_long():
+    """Every line of this file opens a quote up to its end: reading on from each line would take its square."""
+    rows = list(csv_rows(b'x","\n' * 20_000))
+    assert len(rows) < 10
 
 
 def test_rows_of_a_parquet_file():
