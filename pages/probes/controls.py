@@ -6,7 +6,7 @@ import streamlit as st
 
 from encoder import probe
 from encoder.probe import Task
-from pages.core import cache, model_access
+from pages.core import cache, kept_file, model_access
 from pages.core.lazy import expander, popover
 from pages.core.markdown import plain
 from pages.core.view import View, ViewParams, state
@@ -52,14 +52,16 @@ def task() -> Task | None:
 
 def _file() -> Task | None:
     own = model_access.for_one_person()
-    given = st.file_uploader(
+    given = kept_file.upload(
         "CSV or TSV with the columns text and label. With a third column, word, the label belongs to that word.",
-        type=["csv", "tsv"], max_upload_size=FILE_MB, key="probes:file",
+        "probes:file", "probes:task", type=["csv", "tsv"], max_upload_size=FILE_MB,
     )  # fmt: skip
+    read = kept_file.read("probes:task", given, make=lambda file: probe.read_task(
+        file.getvalue(), file.name, most=ROWS if own else SHARED_ROWS
+    ))  # fmt: skip
     st.caption("The file stays in the server's memory, for your session alone.")
-    if given is None:
+    if read is None:
         return None
-    read = probe.read_task(given.getvalue(), given.name, most=ROWS if own else SHARED_ROWS)
     if read.problems:
         st.warning(f"Left out: {len(read.problems):,}. The others are used.", icon=":material/rule:")
         part = expander("What was left out", "probes-problems")

@@ -94,7 +94,7 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
 
         ask = ""
         if len(task) * len({subject for subject, _ in todo}) > AT_ONCE:
-            ask = f"{len(task):,} texts, {len(todo)} curves: this takes from half a minute to minutes."
+            ask = f"Texts: {len(task):,}. Curves: {len(todo)}. This takes from half a minute to minutes."
         what = (name, tuple((one.key, view) for one, view in todo))
         if not long_work.result("probes", what, work, label="Train the probes", ask=ask):
             return None

@@ -7,11 +7,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from encoder import probe, search
 from encoder.errors import EncoderError
 from encoder.search import Collection, Index, Limits
-from pages.core import cache, long_work, model_access
+from pages.core import cache, kept_file, long_work, model_access
 from pages.core.lazy import expander
 from pages.core.markdown import plain
 from pages.core.turns import TURNS
@@ -79,21 +80,29 @@ def choose() -> Given | Collection | None:
     if source == "wordnet":
         st.caption("Example sentences of WordNet 3.0, Princeton University.")
         return Given(probe.examples(), (), is_bundled=True)
-    limits, megabytes = limits_here(), limits_here().file_bytes // 10**6
+    megabytes = limits_here().file_bytes // 10**6
     if source == "file":
-        given = st.file_uploader(
-            "TXT with a text a line, CSV or Parquet with a column “text”", type=["txt", "csv", "parquet"],
-            max_upload_size=megabytes, key="search:file",
+        given = kept_file.upload(
+            "TXT with a text a line, CSV or Parquet with a column “text”", "search:file", "search:texts-of-file",
+            type=["txt", "csv", "parquet"], max_upload_size=megabytes,
         )  # fmt: skip
-        return None if given is None else _read(given.getvalue(), given.name)
+        return kept_file.read("search:texts-of-file", given, make=lambda file: _read(file.getvalue(), file.name))
     left, right = st.columns(2)
-    texts = left.file_uploader("Its texts", type=["parquet"], max_upload_size=megabytes, key="search:texts")
-    vectors = right.file_uploader(
-        "Its vectors", type=["safetensors"], max_upload_size=vector_bytes() // 10**6, key="search:vectors"
-    )
-    if texts is None or vectors is None:
-        return None
-    for file, most in ((texts, megabytes * 10**6), (vectors, vector_bytes())):
+    with left:
+        texts = kept_file.upload(
+            "Its texts", "search:texts", "search:saved", type=["parquet"], max_upload_size=megabytes
+        )  # fmt: skip
+    with right:
+        vectors = kept_file.upload(
+            "Its vectors", "search:vectors", "search:saved", type=["safetensors"],
+            max_upload_size=vector_bytes() // 10**6,
+        )  # fmt: skip
+    return kept_file.read("search:saved", texts, vectors, make=_saved)
+
+
+def _saved(texts: UploadedFile, vectors: UploadedFile) -> Collection:
+    limits = limits_here()
+    for file, most in ((texts, limits.file_bytes), (vectors, vector_bytes())):
         if file.size > most:  # the widgets' limits hold in the browser alone
             raise EncoderError(f"{file.name} has {file.size:,} bytes, and at most {most:,} are read: split it.")
     found = search.from_files(texts.getvalue(), vectors.getvalue())

@@ -1,0 +1,45 @@
+"""What was read from an uploaded file, kept in the session: Streamlit drops a file when its page is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from pages.core.markdown import plain
+
+V = TypeVar("V")
+
+
+def upload(label: str, key: str, of: str, **options: Any) -> UploadedFile | None:
+    """A widget for one file. of: the key of `read`, which forgets what it kept when the visitor changes the file."""
+    return st.file_uploader(label, key=key, on_change=lambda: st.session_state.pop(_name(of), None), **options)
+
+
+def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | None:
+    """`make(*files)`, once; None while a file is missing. The result stays when the visitor comes back to the page.
+
+    Errors of `make` are raised, in each run: nothing is kept then.
+    """
+    kept = st.session_state.get(_name(key))
+    given = [file for file in files if file is not None]
+    if len(given) == len(files):
+        ids = tuple(file.file_id for file in given)
+        if kept is None or kept[0] != ids:
+            kept = st.session_state[_name(key)] = (ids, given[0].name, make(*given))
+        return kept[2]  # type: ignore[no-any-return]
+    if kept is None or given:
+        return None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"Open: **{plain(kept[1])}**", width="content")
+        st.button(
+            "Close", key=f"{key}:close", icon=":material/close:", type="tertiary",
+            on_click=lambda: st.session_state.pop(_name(key), None),
+        )  # fmt: skip
+    return kept[2]  # type: ignore[no-any-return]
+
+
+def _name(key: str) -> str:
+    return f"_file:{key}"
