@@ -45,7 +45,7 @@ ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}
 FIGURES_USE = {"numpy", "pandas", "plotly"}
 ENGINE_USES = {"torch", "safetensors", "tokenizers", "huggingface_hub", "numpy", "pandas", "pyarrow", "sklearn"}
 ENGINE_USES |= {"psutil"}  # the memory in use
-ENGINE_USES |= {"usearch", "ray"}  # the extras "index" and "corpus"
+ENGINE_USES |= {"usearch", "ray", "umap"}  # the extras "index", "corpus" and "umap"
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 
 SOURCES = sorted(

@@ -5,7 +5,7 @@
     search.nearest(collection, model, "too expensive", k=5)    # [(place, cosine), ...], the nearest first
 
 `reading` reads the texts of a file, `collection` embeds, searches, saves and loads them, `rerank` orders hits by a
-cross-encoder, and `index` is for large collections.
+cross-encoder, `index` is for large collections, and `neighbour_map` draws them by UMAP.
 """
 
 from encoder.search.collection import (
@@ -19,11 +19,12 @@ from encoder.search.collection import (
     to_safetensors,
 )
 from encoder.search.index import WORTH_IT, Index, is_installed, iter_index
+from encoder.search.neighbour_map import iter_umap, umap_is_installed
 from encoder.search.reading import FORMATS, Limits, Reading, read_texts
 from encoder.search.rerank import TOP, Reranked, check_cross_encoder, iter_rerank, rerank
 
 __all__ = [
     "BATCH", "FORMATS", "TOP", "WORTH_IT", "Collection", "Index", "Limits", "Reading", "Reranked",
     "check_cross_encoder", "embed", "embed_gradually", "from_files", "is_installed", "iter_index", "iter_rerank",
-    "nearest", "read_texts", "rerank", "to_parquet", "to_safetensors",
+    "iter_umap", "nearest", "read_texts", "rerank", "to_parquet", "to_safetensors", "umap_is_installed",
 ]  # fmt: skip

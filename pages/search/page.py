@@ -4,7 +4,6 @@ import streamlit as st
 
 from encoder import search
 from encoder.errors import EncoderError, OutOfMemory
-from encoder.figures.search import text_plane
 from encoder.search import Collection
 from pages.core import links
 from pages.core.export import file_name
@@ -12,16 +11,13 @@ from pages.core.formulas import number
 from pages.core.frame import current_view, heading
 from pages.core.markdown import plain, say_error
 from pages.core.view import View, ViewParams, state
-from pages.search import indexed, reranked, sources
+from pages.search import indexed, plane, reranked, sources
 from pages.search.params import Params
 
 #: Hits on the page.
 SHOWN = 8
 #: Characters of a hit that the page shows.
 BRIEF = 200
-#: Points of the map.
-MOST_POINTS = 4_000
-_PLANE = "search:plane"
 
 
 def main(view: View) -> None:
@@ -61,7 +57,7 @@ def show(view: View, found: Collection) -> None:
         for rank, (place, cosine) in enumerate(hits[:SHOWN], 1):
             hit(query, found.texts[place], rank, cosine)
     with right:
-        plane(found, [place for place, _ in hits[:SHOWN]])
+        plane.draw(found, [place for place, _ in hits[:SHOWN]])
     reranked.draw(view, found, query, hits)
     files(view, found)
 
@@ -84,28 +80,6 @@ def explain(query: str, text: str) -> None:
     state.put(ViewParams.pair, "")
     state.put_named(similar_to=text, token_a=None, token_b=None)
     links.open_later("similarity")
-
-
-def plane(found: Collection, nearest: list[int]) -> None:
-    """All texts as points; a collection's points are computed once in a session."""
-    kept = st.session_state.get(_PLANE)
-    if kept is None or kept[0] is not found:
-        if len(found) < 3:
-            st.caption("A map needs at least 3 texts.")
-            return
-        kept = st.session_state[_PLANE] = (found, found.plane())
-    points, shares = kept[1]
-    shown = sorted({*range(0, len(found), -(-len(found) // MOST_POINTS)), *nearest})
-    near = [shown.index(place) for place in nearest]
-    st.plotly_chart(
-        text_plane(points[shown], [found.texts[place] for place in shown], shares, near), height=360, key="search:map",
-        alt="All texts as points in the plane of their two largest principal components; the nearest to the query "
-        "have another colour.",
-    )  # fmt: skip
-    part = "" if len(shown) == len(found) else f"Shown: {len(shown):,} of {len(found):,} texts. "
-    st.caption(
-        f"{part}Two components have {sum(shares):.0%} of the variance, so near points need not have similar vectors."
-    )
 
 
 def files(view: View, found: Collection) -> None:

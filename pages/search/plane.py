@@ -1,0 +1,96 @@
+"""The map of all texts in the plane: by principal components, or by UMAP where it is installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from encoder import search
+from encoder.errors import EncoderError
+from encoder.figures.search import text_plane
+from encoder.search import Collection
+from pages.core import long_work, model_access
+from pages.core.markdown import say_error
+from pages.core.view import state
+from pages.search.params import PLANES, Params
+
+#: Points of the map.
+MOST_POINTS = 4_000
+_PCA, _UMAP = "search:plane", "search:umap"
+
+
+def draw(found: Collection, nearest: list[int]) -> None:
+    """All texts as points, the nearest to the query in another colour."""
+    if len(found) < 3:
+        st.caption("A map needs at least 3 texts.")
+        return
+    points: np.ndarray | None
+    if _wants_umap():
+        try:
+            points, shares = _umap(found), None
+        except EncoderError as error:
+            say_error(error)
+            return
+        if points is None:
+            return
+        said = "UMAP keeps neighbours near each other. Distances between groups and the axes have no meaning."
+        alt = "All texts as points: UMAP keeps neighbours near each other"
+    else:
+        points, shares = _pca(found)
+        said = f"Two components have {sum(shares):.0%} of the variance, so near points need not have similar vectors."
+        alt = "All texts as points in the plane of their two largest principal components"
+    shown = sorted({*range(0, len(found), -(-len(found) // MOST_POINTS)), *nearest})
+    near = [shown.index(place) for place in nearest]
+    st.plotly_chart(
+        text_plane(points[shown], [found.texts[place] for place in shown], shares, near), height=360, key="search:map",
+        alt=f"{alt}; the nearest to the query have another colour.",
+    )  # fmt: skip
+    part = "" if len(shown) == len(found) else f"Shown: {len(shown):,} of {len(found):,} texts. "
+    st.caption(part + said)
+
+
+def _wants_umap() -> bool:
+    """The control of the map. A shared server has none: UMAP takes a process of its own for each visitor."""
+    if not model_access.for_one_person() or not search.umap_is_installed():
+        if state.get(Params.plane) == "umap":
+            st.caption('Shown: PCA. UMAP works on your own machine: pip install "encoderscope[umap]".')
+        return False
+    return state.segmented(Params.plane, "Map", PLANES, label_visibility="collapsed") == "umap"
+
+
+def _pca(found: Collection) -> tuple[np.ndarray, np.ndarray]:
+    """Points, and shares of the variance; computed once for a collection."""
+    kept = st.session_state.get(_PCA)
+    if kept is None or kept[0] is not found:
+        kept = st.session_state[_PCA] = (found, found.plane())
+    return kept[1]  # type: ignore[no-any-return]
+
+
+def _umap(found: Collection) -> np.ndarray | None:
+    """Points; None while they wait for a click."""
+    kept = st.session_state.get(_UMAP)
+    if kept is not None and kept[0] is found:
+        return kept[1]  # type: ignore[no-any-return]
+
+    def work() -> long_work.Work[np.ndarray]:
+        parts = search.iter_umap(found)
+        try:
+            while True:
+                seconds = next(parts)
+                # UMAP does not say how far it is: the bar nears its end, and never reaches it.
+                yield seconds / (seconds + 60), f"UMAP: {seconds:.0f} s"
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        finally:
+            parts.close()
+
+    points = long_work.result(
+        "search-umap",
+        id(found),
+        work,
+        label="Compute UMAP",
+        ask="UMAP takes a minute, or minutes for many texts:",
+    )
+    if points is not None:
+        st.session_state[_UMAP] = (found, points)
+    return points
