@@ -16,11 +16,12 @@ from encoder.classify.predicted import (
     classifier_of,
     entities,
     predict,
+    probability,
     tags,
     vectors_before,
 )
 
 __all__ = [
     "Entity", "Prediction", "TokenTag", "class_place", "classifier_of", "entities", "head_from_bytes", "head_to_bytes",
-    "predict", "tags", "vectors_before", "with_head",
+    "predict", "probability", "tags", "vectors_before", "with_head",
 ]  # fmt: skip

@@ -112,6 +112,19 @@ def predict(model: TextEncoder, trace: Trace) -> Prediction:
     return Prediction(head.config.labels, tuple(logits.float().tolist()), tuple(head.probabilities(logits).tolist()))
 
 
+def probability(model: TextEncoder, trace: Trace, label: str, position: int | None = None) -> float:
+    """The probability of one class, of the text or of a token; a regression's score.
+
+    Raises EncoderError for a class or a token that does not exist, and for a head of another kind.
+    """
+    head, logits = _logits(model, trace, "sequence" if position is None else "token")
+    if position is not None:
+        if not 0 <= position < trace.n_real:
+            raise EncoderError(f"No token {position} in this text: choose 0 to {trace.n_real - 1}.")
+        logits = logits[position]
+    return float(head.probabilities(logits)[class_place(head, label)])
+
+
 def tags(model: TextEncoder, trace: Trace) -> tuple[TokenTag, ...]:
     """The most probable label of every real token. Raises EncoderError for a model without a head for tokens."""
     head, logits = _logits(model, trace, "token")

@@ -13,8 +13,14 @@ from encoder.figures.norm_weighted import ATTENTION, NORM_WEIGHTED
 from encoder.figures.traces import LEGEND, curve
 
 
-def deletion_curves(counts: Sequence[int], by_attention: object, by_norm_weighted: object, random: object) -> go.Figure:
-    """The change of the embedding over counts [n] of hidden tokens.
+def deletion_curves(
+    counts: Sequence[int],
+    by_attention: object,
+    by_norm_weighted: object,
+    random: object,
+    change: str = "change of the embedding",
+) -> go.Figure:
+    """The change, by default of the embedding, over counts [n] of hidden tokens.
 
     by_attention, by_norm_weighted [n]: tokens of the largest attention, or norm-weighted attention, are hidden first;
     random [S, n]: S random draws, shown as a band from the smallest to the largest and their mean. Raises ValueError
@@ -43,7 +49,7 @@ def deletion_curves(counts: Sequence[int], by_attention: object, by_norm_weighte
         figure.add_trace(curve(x, y, name, shade, hover, symbol=symbol, size=9, dash=dash))
     figure.update_layout(
         xaxis=plain_axis("hidden tokens") | {"tickvals": x, "tickangle": 0},
-        yaxis=plain_axis("change of the embedding") | {"rangemode": "tozero"},
+        yaxis=plain_axis(change) | {"rangemode": "tozero"},
         legend=LEGEND | {"y": 1.02, "traceorder": "normal"},
     )
     return figure

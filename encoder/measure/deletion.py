@@ -50,7 +50,7 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class Deletion:
-    """What hiding tokens does to the embedding. change = 1 - cosine of the embedding with and without.
+    """What hiding tokens changes: 1 - cosine of the embedding with and without, or the drop of another outcome.
 
     counts [n]: k; by_attention, by_norm_weighted [n]: change when the k largest by either measure are hidden;
     random [S, n]: for each seed k random ones; order, norm_weighted_order: what was hidden, first to last.
@@ -94,21 +94,23 @@ def deletion_test(
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     scope: Scope = "model",
     candidates: Candidates = "all",
+    outcome: Callable[[Trace], float] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Deletion:
     """Hide the k tokens that a head attends to most, and k random ones for each seed; measure the embedding's change.
 
     trace: an unedited one of a text that `model` ran, without padding; counts: values of k, by default `usual_counts`;
-    scope: hidden for all heads of all layers ("model"), of this layer, or for this head alone; progress: called with
-    the share that is done. Random draws are nested: k + 1 of a seed are its k and one more. At least one token is never
-    hidden. Raises EncoderError for a text that is too long, has no source, or leaves nothing to hide.
+    scope: hidden for all heads of all layers ("model"), of this layer, or for this head alone; outcome: a number of a
+    run, such as the probability of a class, whose drop is measured then; progress: called with the share that is done.
+    Random draws are nested: k + 1 of a seed are its k and one more. At least one token is never hidden. Raises
+    EncoderError for a text that is too long, has no source, or leaves nothing to hide.
     """
     ranked = ranking(trace, layer, head, candidates)
     counts = tuple(usual_counts(len(ranked.places), trace.n_real) if counts is None else counts)
     _check(trace, ranked, counts)
     shuffled = [np.random.default_rng(seed).permutation(ranked.places).tolist() for seed in seeds]
     orders = [ranked.by_attention, ranked.by_norm_weighted, *(tuple(order) for order in shuffled)]
-    before = _embedding(model, trace)
+    change = _change_of_embedding(model, trace) if outcome is None else _drop(outcome, trace)
     place = {"model": {}, "layer": {"layer": layer}, "head": {"layer": layer, "head": head}}[scope]
     known: dict[frozenset[int], float] = {}
     changes = np.zeros((len(orders), len(counts)))
@@ -117,7 +119,7 @@ def deletion_test(
         if hidden not in known:
             edit = MaskKeys(tuple(sorted(hidden)), **place)
             edited = model.trace_tokens(trace.source, edits=(edit,))  # type: ignore[arg-type]
-            known[hidden] = _change(before, _embedding(model, edited))
+            known[hidden] = change(edited)
         changes[row, column] = known[hidden]
         if progress is not None:
             progress((number + 1) / changes.size)
@@ -145,6 +147,16 @@ def _check(trace: Trace, ranked: Ranking, counts: tuple[int, ...]) -> None:
     if min(counts) < 1 or max(counts) > min(len(ranked.places), trace.n_real - 1):
         most = min(len(ranked.places), trace.n_real - 1)
         raise EncoderError(f"counts={list(counts)}: this text allows 1 to {most} hidden tokens.")
+
+
+def _change_of_embedding(model: TextEncoder, trace: Trace) -> Callable[[Trace], float]:
+    before = _embedding(model, trace)
+    return lambda edited: _change(before, _embedding(model, edited))
+
+
+def _drop(outcome: Callable[[Trace], float], trace: Trace) -> Callable[[Trace], float]:
+    before = outcome(trace)
+    return lambda edited: before - outcome(edited)
 
 
 def _embedding(model: TextEncoder, trace: Trace) -> Tensor:

@@ -4,7 +4,8 @@
     found.matrix                                              # [T_a, T_b], adds up to the cosine less reference terms
     similarity.attribute(model, a, b, layer=model.config.n_layers)  # the exact split of the output vectors
 
-`attribution` has the split, `paths` and `tangents` the integrated derivatives, `comparison` the simpler measures.
+`attribution` has the split, `paths` and `tangents` the integrated derivatives, `comparison` the simpler measures,
+`of_class` the same question for a class of a classification head.
 """
 
 from encoder.similarity.attribution import (
@@ -26,6 +27,7 @@ from encoder.similarity.comparison import (
     output_similarity,
     word_scores,
 )
+from encoder.similarity.of_class import ClassAttribution, attribute_class, iter_attribute_class
 from encoder.similarity.paths import REFERENCES, Reference
 from encoder.similarity.words import Cells, token_cells, word_cells
 
@@ -35,14 +37,17 @@ __all__ = [
     "Agreement",
     "Attribution",
     "Cells",
+    "ClassAttribution",
     "MethodComparison",
     "Progress",
     "Reference",
     "WordScores",
     "agreement",
     "attribute",
+    "attribute_class",
     "attribute_gradually",
     "compare_methods",
+    "iter_attribute_class",
     "leave_words_out",
     "method_scores",
     "output_similarity",

@@ -74,14 +74,17 @@ def vectors_before(model: TextEncoder, sentence: Tokenized, layer: int) -> Tenso
     return _run(model, sentence, layer, torch.tensor([sentence.ids], device=model.device))
 
 
-def make_path(model: TextEncoder, sentence: Tokenized, layer: int, reference: Reference) -> Path:
-    end = vectors_before(model, sentence, layer)
+def reference_before(model: TextEncoder, sentence: Tokenized, layer: int, reference: Reference) -> Tensor:
+    """A reference's vectors before `layer`: [1, T, D]."""
     if reference == "zero":
-        start = torch.zeros_like(end)
-    else:
-        pad = model.tokenizer.pad_id
-        ids = [kept if special else pad for kept, special in zip(sentence.ids, sentence.special, strict=True)]
-        start = _run(model, sentence, layer, torch.tensor([ids], device=model.device))
+        return torch.zeros(1, len(sentence), model.config.d_model, device=model.device, dtype=model.encoder.dtype)
+    pad = model.tokenizer.pad_id
+    ids = [kept if special else pad for kept, special in zip(sentence.ids, sentence.special, strict=True)]
+    return _run(model, sentence, layer, torch.tensor([ids], device=model.device))
+
+
+def make_path(model: TextEncoder, sentence: Tokenized, layer: int, reference: Reference) -> Path:
+    end, start = vectors_before(model, sentence, layer), reference_before(model, sentence, layer, reference)
     with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
         vectors = [linearise(model, x, layer)[0][0].cpu().double() for x in (start, end)]
     for vector, name in zip(vectors, ("reference", "text"), strict=True):

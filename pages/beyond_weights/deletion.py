@@ -1,5 +1,6 @@
 """Does attention explain? A deletion test on the current sentence: hide the most attended tokens, or random ones."""
 
+import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -8,6 +9,8 @@ from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import three_digits
 from encoder.measure.deletion import LONGEST, Deletion, deletion_test
 from encoder.trace import Trace
+from pages.beyond_weights import class_choice
+from pages.beyond_weights.class_choice import ChosenClass
 from pages.beyond_weights.params import Params
 from pages.components import plot
 from pages.core import token_names
@@ -18,47 +21,58 @@ from pages.core.view import View, state
 #: Up to this many tokens the test runs without being asked.
 AT_ONCE = 128
 SCOPES = {"model": "In the whole model", "layer": "In this layer", "head": "In this head"}
+MEASURED = {"embedding": "Embedding", "class": "Class"}
 CANDIDATES = {"words": "Words only", "all": "Special tokens, too"}
 SEEDS = tuple(range(8))
 
 
-def show(view: View) -> tuple[Deletion, go.Figure] | None:
-    """The whole part of the page. Returns the test and its figure; None where it did not run."""
+def show(view: View) -> tuple[Deletion, go.Figure, ChosenClass | None] | None:
+    """The whole part of the page. Returns the test, its figure and its class; None where it did not run."""
     opening(
         "You see a test: hide the *k* tokens that this head attends to most, or *k* random ones, from the heads chosen "
         "below.  \n"
-        "Above the grey band, hiding these tokens changes the embedding more than every random draw.  \n"
+        "Above the grey band, hiding these tokens changes the result more than every random draw.  \n"
         "Whether attention explains a model is disputed; this test is one piece of evidence, for one sentence."
     )
-    _controls()
+    _controls(view)
     params = state.read(Params)
+    chosen = None
     try:
-        found = _run(view, params)
+        if params.measured == "class" and class_choice.has_head(view):
+            chosen = class_choice.draw(view)
+        found = _run(view, params, chosen)
     except EncoderError as error:
         say_error(error, st.info, icon=":material/info:")
         return None
     if found is None:
         return None
-    figure = deletion_curves(found.counts, found.by_attention, found.by_norm_weighted, found.random)
+    change = "change of the embedding" if chosen is None else f"drop of {chosen.outcome}"
+    figure = deletion_curves(found.counts, found.by_attention, found.by_norm_weighted, found.random, change)
     plot(
         figure,
         key="deletion",
-        alt="Change of the sentence embedding over the number of hidden tokens: the most attended, those with most "
-        "norm-weighted attention, and random ones.",
+        alt=f"The {change} over the number of hidden tokens: the most attended, those with most norm-weighted "
+        "attention, and random ones.",
         height=380,
     )
-    st.markdown(_result(view, found))
+    st.markdown(_result(view, found, "Change" if chosen is None else f"Drop of {chosen.outcome}"))
     st.caption(
         f"Limits: one sentence and {len(SEEDS)} random draws show a tendency, not a proof. Hiding a token also moves "
         "its attention to all others."
     )
     with st.expander("How the test works, and the debate"):
-        st.markdown(_method(view, params))
-    return found, figure
+        st.markdown(_method(view, params, chosen))
+    return found, figure, chosen
 
 
-def _controls() -> None:
+def _controls(view: View) -> None:
     with st.container(horizontal=True, gap="medium"):
+        if class_choice.has_head(view):
+            state.segmented(
+                Params.measured, "Measured", MEASURED,
+                help="Class: how far the probability of a class drops. The classification head is the model's, or the "
+                "one that you opened.",
+            )  # fmt: skip
         state.segmented(
             Params.scope, "Hidden", SCOPES,
             help="Hidden: no query of these heads may attend to the token. Its own vector stays.",
@@ -70,8 +84,8 @@ def _controls() -> None:
         )  # fmt: skip
 
 
-def _run(view: View, params: Params) -> Deletion | None:
-    """The test, kept for all sessions; for a longer text on request."""
+def _run(view: View, params: Params, chosen: ChosenClass | None) -> Deletion | None:
+    """The test, kept for all sessions; that of a class in this session alone. For a longer text on request."""
     layer, head, n_tokens = view.layer, view.head, view.trace.n_tokens
     asked = str(("deletion asked", view.model, view.text, view.pair))
     if AT_ONCE < n_tokens <= LONGEST and not st.session_state.get(asked):
@@ -84,17 +98,20 @@ def _run(view: View, params: Params) -> Deletion | None:
     def make(trace: Trace) -> Deletion:
         return deletion_test(
             view.loaded, trace, layer, head, seeds=SEEDS, scope=params.scope, candidates=params.candidates,
+            outcome=None if chosen is None else chosen.probability,
             progress=lambda share: bar.progress(share, "Hiding tokens …"),
         )  # type: ignore[arg-type]  # fmt: skip
 
     what = ("deletion", layer, head, params.scope, params.candidates)
     try:
-        return view.derived(what, make)
+        if chosen is None:
+            return view.derived(what, make)
+        return class_choice.once((*what, *chosen.names(view)), lambda: make(view.trace))
     finally:
         bar.empty()
 
 
-def _result(view: View, found: Deletion) -> str:
+def _result(view: View, found: Deletion, change: str) -> str:
     """Where the most attended tokens lie against the random ones, in numbers."""
     labels, random = view.trace.labels, found.random[:, 0]
     above, inside, below = found.against_random()
@@ -105,15 +122,19 @@ def _result(view: View, found: Deletion) -> str:
     return (
         f"In this sentence, the most attended tokens lie **above the random range for {above} of {len(found.counts)} "
         f"values of *k***, inside it for {inside}, below it for {below}.  \n"
-        f"Change when {token_names.bold(labels, found.order[0])} is hidden, the most attended: "
-        f"**{three_digits(float(found.by_attention[0]))}**. One random token: "
-        f"{three_digits(float(random.min()))} to {three_digits(float(random.max()))}, mean "
-        f"{three_digits(float(random.mean()))}.  \n"
+        f"{change} when {token_names.bold(labels, found.order[0])} is hidden, the most attended: "
+        f"**{_digits(found.by_attention[0])}**. One random token: {_digits(random.min())} to "
+        f"{_digits(random.max())}, mean {_digits(random.mean())}.  \n"
         f"Most attended: {orders[0]}. Most norm-weighted attention: {orders[1]}."
     )
 
 
-def _method(view: View, params: Params) -> str:
+def _digits(value: np.floating) -> str:
+    """Three digits, with a minus sign below 0."""
+    return ("−" if value < 0 else "") + three_digits(abs(float(value)))
+
+
+def _method(view: View, params: Params, chosen: ChosenClass | None) -> str:
     heads = {
         "model": "all heads of all layers",
         "layer": f"all heads of layer {view.layer}",
@@ -122,10 +143,12 @@ def _method(view: View, params: Params) -> str:
     among = "Special tokens are never hidden."
     if params.candidates == "all":
         among = "Hiding an attention sink can change the output even if its own contribution is small."
+    change = "The change is 1 − cosine of the sentence embedding with and without the tokens."
+    if chosen is not None:
+        change = f"The drop is {chosen.outcome} without hidden tokens, minus that with them."
     return (
-        f"No query of {heads} attends to a hidden token; its own output still counts in the pooling. {among} The "
-        f"change is 1 − cosine of the sentence embedding with and without the tokens. The band spans {len(SEEDS)} "
-        "random draws, the same for every head.\n\n"
+        f"No query of {heads} attends to a hidden token; its own output still counts in the pooling. {among} "
+        f"{change} The band spans {len(SEEDS)} random draws, the same for every head.\n\n"
         "Jain and Wallace (2019) found very different weights that lead to the same prediction. Serrano and Smith "
         "(2019) deleted weights and found them noisy indicators of importance. Both studied text classifiers, mostly "
         "recurrent ones with one attention layer, so their results need not hold for transformers. Wiegreffe and "

@@ -10,6 +10,8 @@ from encoder.export import tables
 from encoder.export.tables import EXACT_TOKENS
 from encoder.measure.deletion import Deletion
 from encoder.measure.qk_space import QKSpace
+from encoder.similarity import ClassAttribution
+from pages.beyond_weights.class_choice import ChosenClass
 from pages.beyond_weights.deletion import CANDIDATES, SCOPES, SEEDS
 from pages.beyond_weights.params import Params
 from pages.core.export import export_panel, place, title
@@ -75,10 +77,14 @@ def export_plane(view: View, space: QKSpace, shown: Mapping[str, go.Figure]) -> 
     )
 
 
-def export_deletion(view: View, found: Deletion, shown: go.Figure, params: Params) -> None:
-    """The deletion test: the change for each k. shown: the page's figure."""
+def export_deletion(
+    view: View, found: Deletion, shown: go.Figure, of_class: ChosenClass | None, params: Params
+) -> None:
+    """The deletion test: the change for each k. shown: the page's figure; of_class: what was measured."""
     layer, head = view.layer, view.head
     options = f'seeds=range({len(SEEDS)}), scope="{params.scope}", candidates="{params.candidates}"'
+    if of_class is not None:
+        options += ", outcome=outcome"
     export_panel(
         view,
         title(view, f"Deletion test of L{layer} H{head}"),
@@ -90,8 +96,36 @@ def export_deletion(view: View, found: Deletion, shown: go.Figure, params: Param
                 **{f"random_{seed}": row for seed, row in zip(SEEDS, found.random, strict=True)},
             }
         ),
-        figures={"Change of the embedding, 1 − cosine": shown},
+        figures={"Change of the embedding, 1 − cosine" if of_class is None else "Drop of the class": shown},
         lines="from encoder.measure import deletion\n"
-        f"found = deletion.deletion_test(model, trace, {layer}, {head}, {options})",
-        settings={**place(view), "Hidden": SCOPES[params.scope], "Among": CANDIDATES[params.candidates]},
+        f"{_outcome_lines(of_class)}found = deletion.deletion_test(model, trace, {layer}, {head}, {options})",
+        settings={**place(view), "Hidden": SCOPES[params.scope], "Among": CANDIDATES[params.candidates]}
+        | ({} if of_class is None else {"Class": of_class.label}),
+    )
+
+
+def _outcome_lines(chosen: ChosenClass | None) -> str:
+    if chosen is None:
+        return ""
+    return (
+        "from encoder import classify\n"
+        f"outcome = lambda trace: classify.probability(model, trace, {chosen.label!r}, {chosen.position})\n"
+    )
+
+
+def export_class(view: View, found: ClassAttribution, shown: go.Figure) -> None:
+    """The tokens' shares of a class. shown: the page's figure."""
+    labels = np.array(view.trace.labels, dtype=object)
+    n_tokens = len(found.values)
+    export_panel(
+        view,
+        title(view, f"Class “{found.label}” by token"),
+        lambda: pd.DataFrame({"position": np.arange(n_tokens), "token": labels[:n_tokens], "value": found.values}),
+        figures={"Part of the log-odds": shown},
+        lines=(
+            "from encoder import similarity\n"
+            f"found = similarity.attribute_class(model, trace.source, {found.label!r}, {found.position}, "
+            f"{found.reference!r})\nfound.values"
+        ),
+        settings={"Class": found.label, "Reference": found.reference, "Steps": found.steps},
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from encoder.measure.deletion import CANDIDATES, SCOPES
+from encoder.similarity import REFERENCES
 from pages.core.params import Param, choice
 from pages.core.url_state import state
 
@@ -11,6 +12,7 @@ PARTS = {
     "rollout": "Attention rollout",
     "plane": "Q-K space",
     "deletion": "Does attention explain?",
+    "class": "What a class depends on",
 }
 
 
@@ -25,3 +27,6 @@ class Params:
     # The deletion test: where tokens are hidden, and which tokens may be.
     scope: Param[str] = choice("model", SCOPES, url="hide")
     candidates: Param[str] = choice("words", CANDIDATES, url="among")
+    measured: Param[str] = choice("embedding", ("embedding", "class"), url="change_of")
+    # What a class depends on.
+    class_reference: Param[str] = choice("pad", REFERENCES, url="class_reference")

@@ -28,6 +28,11 @@ def name() -> str:
     return st.session_state[_HEAD][2] if _HEAD in st.session_state else ""
 
 
+def current() -> Classifier | None:
+    """The opened head itself, which distinguishes results that depend on it."""
+    return st.session_state[_HEAD][0] if _HEAD in st.session_state else None
+
+
 def model_of(view: View) -> TextEncoder:
     """The view's model with its own head, or with the opened one if that was trained on this model."""
     model = view.loaded

@@ -55,6 +55,13 @@ def test_each_change_is_that_of_a_masked_run(minilm: TextEncoder, scope: str):
     assert seen[-1] == 1
 
 
+def test_the_drop_of_another_outcome(minilm: TextEncoder):
+    trace = minilm.trace(TEXT)
+    found = deletion_test(minilm, trace, 3, 4, counts=(1,), seeds=(0,), outcome=lambda run: float(run.output[1, 7]))
+    hidden = minilm.trace(TEXT, edits=(MaskKeys(found.order),))
+    assert found.by_attention[0] == pytest.approx(float(trace.output[1, 7] - hidden.output[1, 7]), abs=1e-5)
+
+
 def test_words_alone(minilm: TextEncoder):
     found = deletion_test(minilm, minilm.trace(TEXT), 3, 4, candidates="words", seeds=(0,))
     assert found.counts == (1, 2, 3, 4, 5, 6)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 import encoder
+from encoder import classify, similarity
+from encoder.classifier import ClassifierConfig
+from encoder.classify.heads import linear_head
 from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted
 from encoder.measure.deletion import deletion_test
 from encoder.measure.qk_space import qk_space
 from encoder.measure.rollout import rollouts
+from encoder.trace import Trace
 from pages.beyond_weights.deletion import SEEDS
+from pages.core.formulas import number
 from tests.pages.apps import assert_well, sentences, visit
 
 PAGE, TEXT = "beyond_weights", "The keys to the old wooden cabinet are on the table."
-PARTS = ["moves", "rollout", "plane", "deletion"]
+PARTS = ["moves", "rollout", "plane", "deletion", "class"]
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +130,34 @@ def test_the_deletion_test_states_its_numbers(minilm: encoder.TextEncoder) -> No
     assert f"for {inside}" in shown
     assert f"for {below}" in shown
     assert "2019" in shown, "the debate is cited"
+
+
+def test_a_class_is_split_among_tokens_and_dropped_by_hiding_them(
+    tmp_path: Path, minilm: encoder.TextEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
+    torch.manual_seed(0)
+    for kind, position in (("sequence", None), ("token", 2)):
+        head = linear_head(torch.randn(3, 384), torch.zeros(3), ClassifierConfig(kind, ("good", "B-bad", "O")))
+        model = classify.with_head(minilm, head)
+        encoder.save(model, tmp_path / kind)
+        trace = model.trace(TEXT)
+        link = {"model": "other", "source": kind, "text": TEXT, "outcome_token": "2", "outcome_class": "good"}
+        app = visit(PAGE, beyond="class", **link)
+        assert_well(app)
+        found = similarity.attribute_class(model, trace.source, "good", position)
+        assert number(float(found.values.max())) in written(app)
+        assert f"**{number(float(found.values.sum()), 3)}**" in written(app)
+
+        app = visit(PAGE, beyond="deletion", change_of="class", layer="3", head="4", **link)
+        assert_well(app)
+
+        def outcome(run: Trace, model: encoder.TextEncoder = model, position: int | None = position) -> float:
+            return classify.probability(model, run, "good", position)
+
+        tested = deletion_test(minilm, trace, 3, 4, seeds=SEEDS, candidates="words", outcome=outcome)
+        drop = float(tested.by_attention[0])
+        assert f"**{'−' if drop < 0 else ''}{three_digits(abs(drop))}**" in written(app)
 
 
 def test_nothing_to_hide_is_a_sentence() -> None:
