@@ -74,6 +74,8 @@ def result(key: str, what: Hashable, make: Callable[[], Work[V]], *, label: str 
         _waiting(job, make, ask or "Cancelled before the end.", label or "Run again", key)
         return None
     _running(job, job.work, key)
+    if not job.ended:  # cancelled by a run that began meanwhile, which needs the job to know it
+        return None
     st.session_state.pop(name, None)
     if job.error is not None:
         raise job.error

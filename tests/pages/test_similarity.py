@@ -117,6 +117,8 @@ def interrupted() -> None:
     def progress(*arguments):
         if st.session_state.pop("interrupt", False):
             st.rerun()
+        if st.session_state.pop("cancel", False):
+            st.session_state["long:count"].cancel()
         return bar(*arguments)
 
     st.progress = progress
@@ -136,6 +138,18 @@ def test_work_goes_on_after_an_interruption_and_waits_where_it_asks():
     app.session_state["what"], app.session_state["ask"] = 2, True
     app.run()
     assert app.markdown[-1].value == "found None"
+    press(app, "Count")
+    assert app.markdown[-1].value == "found 42"
+
+
+def test_work_that_another_run_cancelled_does_not_begin_again():
+    app = AppTest.from_function(interrupted)
+    app.session_state["cancel"] = True
+    for _ in range(2):
+        app.run()
+        assert not app.exception
+        assert app.markdown[-1].value == "found None"
+    assert "Cancelled" in app.markdown[0].value
     press(app, "Count")
     assert app.markdown[-1].value == "found 42"
 
