@@ -11,7 +11,7 @@ import streamlit as st
 from encoder import classify, figures
 from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
-from pages.core import links, opened_head, prediction
+from pages.core import links, opened_head
 from pages.core.outcomes import OutcomeParams
 from pages.core.url_state import state
 from pages.core.view import View
@@ -59,17 +59,8 @@ def missing(view: View) -> None:
     links.link("probes", "Probes: train a head on this model", icon="label")
 
 
-def draw(view: View) -> ChosenClass:
-    """The prediction, and the widgets of the class. Only for a view that has a head."""
-    left, right = st.columns([11, 9], gap="medium")
-    with left:
-        prediction.draw(view)
-    with right:
-        return _choose(view)
-
-
-def _choose(view: View) -> ChosenClass:
-    """The widgets of the class, and for a tagger of the token."""
+def choose(view: View) -> ChosenClass:
+    """The widgets of the class, and for a tagger of the token. Only for a view that has a head."""
     model, own = opened_head.model_of(view), OutcomeParams
     head = model.classifier
     assert head is not None

@@ -13,7 +13,7 @@ from pages.beyond_weights import class_choice
 from pages.beyond_weights.class_choice import ChosenClass
 from pages.beyond_weights.params import Params
 from pages.components import plot
-from pages.core import token_names
+from pages.core import prediction, token_names
 from pages.core.glossary import opening
 from pages.core.markdown import say_error
 from pages.core.view import View, state
@@ -39,7 +39,11 @@ def show(view: View) -> tuple[Deletion, go.Figure, ChosenClass | None] | None:
     chosen = None
     try:
         if params.measured == "class" and class_choice.has_head(view):
-            chosen = class_choice.draw(view)
+            left, right = st.columns([11, 9], gap="medium")
+            with left:
+                prediction.draw(view)
+            with right:
+                chosen = class_choice.choose(view)
         found = _run(view, params, chosen)
     except EncoderError as error:
         say_error(error, st.info, icon=":material/info:")

@@ -13,7 +13,7 @@ from pages.beyond_weights import class_choice
 from pages.beyond_weights.class_choice import ChosenClass
 from pages.beyond_weights.params import Params
 from pages.components import plot
-from pages.core import formulas, long_work, token_names
+from pages.core import formulas, long_work, prediction, token_names
 from pages.core.glossary import opening
 from pages.core.markdown import plain, say_error
 from pages.core.view import View, state
@@ -35,9 +35,14 @@ def show(view: View) -> tuple[ClassAttribution, go.Figure] | None:
     if not class_choice.has_head(view):
         class_choice.missing(view)
         return None
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        prediction.draw(view)
     try:
-        chosen = class_choice.draw(view)
-        found = _found(view, chosen, _reference(chosen))
+        with right:
+            chosen = class_choice.choose(view)
+            reference = _reference(chosen)
+        found = _found(view, chosen, reference)
     except EncoderError as error:
         say_error(error, st.info, icon=":material/info:")
         return None

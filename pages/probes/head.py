@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import streamlit as st
 
 from encoder import classify
@@ -65,15 +63,13 @@ def opened(view: View) -> None:
         )
         if given is None:
             return
-        data = given.getvalue()
-        digest = hashlib.sha256(data).hexdigest()
-        if st.session_state.get("probes:opened") != digest:
+        if st.session_state.get("probes:opened") != given.file_id:  # closed, it opens again when it is uploaded again
             try:
-                found, made_with = classify.head_from_bytes(data)
+                found, made_with = classify.head_from_bytes(given.getvalue())
                 classify.with_head(view.loaded, found)
             except EncoderError as error:
                 say_error(error)
                 return
-            st.session_state["probes:opened"] = digest
+            st.session_state["probes:opened"] = given.file_id
             opened_head.put(found, made_with, given.name)
             st.rerun()

@@ -33,7 +33,7 @@ def draw(found: Collection, nearest: list[int]) -> None:
             return
         if points is None:
             return
-        said = "UMAP keeps neighbours near each other. Distances between groups and the axes have no meaning."
+        said = "UMAP keeps neighbours near each other. Neither the axes nor distances between groups have a meaning."
         alt = "All texts as points: UMAP keeps neighbours near each other"
     else:
         points, shares = _pca(found)
