@@ -11,6 +11,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Generator
 from typing import TYPE_CHECKING
@@ -50,22 +51,23 @@ def iter_umap(collection: Collection) -> Generator[float, None, np.ndarray]:
     np.save(file, collection.vectors, allow_pickle=False)
     environment = {**os.environ, "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     begin, pipe = time.monotonic(), subprocess.PIPE
-    with subprocess.Popen(
+    child = subprocess.Popen(
         [sys.executable, "-P", "-W", "ignore", __file__], env=environment, stdin=pipe, stdout=pipe, stderr=pipe
-    ) as child:
-        try:
-            rest: bytes | None = file.getvalue()
-            while True:
-                try:
-                    points, said = child.communicate(rest, timeout=PAUSE)
-                    break
-                except subprocess.TimeoutExpired:
-                    rest = None  # the first call has it
-                    yield time.monotonic() - begin
-        finally:
-            child.kill()
+    )
+    said: list[bytes] = []
+    # A second call of `communicate` after a timeout forgets what is left to send, so the one call has a thread.
+    talk = threading.Thread(target=lambda: said.extend(child.communicate(file.getvalue())), daemon=True)
+    talk.start()
+    try:
+        while talk.is_alive():
+            talk.join(PAUSE)
+            yield time.monotonic() - begin
+    finally:
+        child.kill()
+        talk.join()
+    points, complaint = said
     if child.returncode:
-        why = (said.decode("utf-8", "replace").strip().splitlines() or ["no reason given"])[-1][:200]
+        why = (complaint.decode("utf-8", "replace").strip().splitlines() or ["no reason given"])[-1][:200]
         raise EncoderError(f"UMAP failed: {why}. Choose PCA, or install umap-learn again.")
     found: np.ndarray = np.load(io.BytesIO(points), allow_pickle=False)
     return found

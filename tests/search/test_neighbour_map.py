@@ -46,9 +46,10 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return write
 
 
-def test_vectors_go_to_the_process_and_points_come_back(stand_in):
-    stand_in("pass")
-    found = collection(9_000)  # more bytes of points than a pipe holds
+def test_vectors_go_to_the_process_and_points_come_back(stand_in, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(neighbour_map, "PAUSE", 0.01)
+    stand_in("time.sleep(0.2)")
+    found = collection(9_000)  # more bytes than a pipe holds, both ways
     np.testing.assert_array_equal(points_of(found), found.vectors[:, :2])
     stand_in("pass", neighbours=4)
     assert points_of(collection(5)).shape == (5, 2)
