@@ -151,7 +151,7 @@ def parquet_values(data: bytes) -> Iterator[str | None]:
                     raise EncoderError(f"The texts of this file unpack to over {MOST_UNPACKED // 10**6} MB: split it.")
                 yield text
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise EncoderError(f"This Parquet file is damaged: {str(error)[:100]}. Save it again.") from None
+        raise EncoderError(f"This Parquet file is damaged: {str(error)[:100].rstrip('.')}. Save it again.") from None
 
 
 def is_text(file: Any, place: int) -> bool:
@@ -159,4 +159,6 @@ def is_text(file: Any, place: int) -> bool:
     import pyarrow as pa
 
     kind = file.schema_arrow.types[place]
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    if pa.types.is_dictionary(kind):  # a category of pandas
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

@@ -59,6 +59,8 @@ def test_rows_of_a_parquet_file():
     assert read.texts == ("one", "three")
     assert [problem.split(":")[0] for problem in read.problems] == ["Row 2"]
     assert read_texts(parquet(n=[1], label=["x"]), "a.parquet").texts == ("x",)
+    categories = parquet(text=pd.Categorical(["b", None, "a", "b"]))
+    assert read_texts(categories, "a.parquet").texts == ("b", "a", "b")
 
 
 def test_texts_beyond_the_limit_are_named():
