@@ -108,7 +108,9 @@ class RoomStrip {
     const isKnown = this.asked === (version ?? "closed");
     // During a run the browser may not know yet which page it is on: its request would open the page before. Just after
     // a run this line may not have heard yet which version it has read.
-    if (this.isRunning() || now - this.ranAt < SETTLED || (isKnown && now - Math.max(this.askedAt, this.ranAt) < 1500)) return;
+    if (
+      this.isRunning() || now - this.ranAt < SETTLED || (isKnown && now - Math.max(this.askedAt, this.ranAt) < 1500)
+    ) return;
     this.asked = version ?? "closed";
     this.askedAt = now;
     this.send({ event: "news" });
