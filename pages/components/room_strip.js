@@ -8,7 +8,8 @@ import { eventId, mounted, unpack } from "./shared.js";
 
 // A link with the teacher's key; the part after "#" is never sent to a server.
 const TEACHES = "#teach=";
-const SETTLED = 400; // milliseconds
+// Milliseconds after a run in which the page is not complete yet, and after which a request counts as lost.
+const [SETTLED, LOST] = [400, 6000];
 
 class RoomStrip {
   constructor(parent) {
@@ -102,17 +103,24 @@ class RoomStrip {
     const { version, closed } = this.news ?? {};
     const isNews = closed || version > this.room?.version || (version && this.room?.stale);
     if (!this.component || this.room.hidden || !isNews) return;
-    const app = document.querySelector('[data-testid="stApp"]');
-    if (app?.dataset.testConnectionState && app.dataset.testConnectionState !== "CONNECTED") return;
+    const state = document.querySelector('[data-testid="stApp"]')?.dataset.testConnectionState;
+    const news = roomNews(); // for all lines of the page: the next page's line knows what this one has asked for
+    if (state && state !== "CONNECTED") {
+      news.asked = null;
+      return;
+    }
     const now = performance.now();
-    const isKnown = this.asked === (version ?? "closed");
+    const isAsked = news.asked === (version ?? "closed");
     // During a run the browser may not know yet which page it is on: its request would open the page before. Just after
-    // a run this line may not have heard yet which version it has read.
+    // a run this line may not have heard yet which version it has read, and widgets may not have their values yet: a
+    // run at that moment would leave them empty.
     if (
-      this.isRunning() || now - this.ranAt < SETTLED || (isKnown && now - Math.max(this.askedAt, this.ranAt) < 1500)
-    ) return;
-    this.asked = version ?? "closed";
-    this.askedAt = now;
+      this.isRunning() || now - this.ranAt < SETTLED || (isAsked && now - Math.max(news.askedAt, this.ranAt) < LOST)
+    ) {
+      return;
+    }
+    news.asked = version ?? "closed";
+    news.askedAt = now;
     this.send({ event: "news" });
   }
 

@@ -128,6 +128,10 @@ def test_a_student_follows_leaves_and_is_called_back(school: School) -> None:
     assert student.app.text_area(key="view:text").value == TEXT
     assert student.line["buttons"] == ["around"]
 
+    student.queue.append({"event": "news"})
+    student.run()
+    assert student.type("").values()["text"] == TEXT, "a slow browser drew the field without its value"
+    assert student.line["buttons"] == ["around"]
     student.type("My own words.")
     assert student.line["buttons"] == ["return"]
     assert [member.follows for member in school.store.members(code).values()] == [False]

@@ -28,6 +28,8 @@ OWN = frozenset({"room", "colours", "device", "dtype", "present"})
 _SEEN, _SHOWN, _APPLIES, _PAGE, _NEWS = "_room_seen", "_room_shown", "_room_applies", "_room_page", "_room_news"
 #: The page that an applied view left, and when; seconds for which the browser may still ask for it.
 _LEFT, STALE = "_room_left", 3.0
+#: When a view was applied last; seconds in which a browser may not have drawn it.
+_APPLIED, UNSEEN = "_room_applied", 10.0
 #: This run's place in the order of the class.
 _PLACE = "_room_place"
 
@@ -42,8 +44,11 @@ def shown(page: str) -> dict[str, str]:
     return view
 
 
-def apply(view: Mapping[str, str], page: str | None) -> None:
-    """Take a view, before the page is chosen or in a callback. page: where this session is; None: it stays there."""
+def apply(view: Mapping[str, str], page: str | None, *, again: bool = False) -> None:
+    """Take a view, before the page is chosen or in a callback.
+
+    page: where this session is; None: it stays there. again: the browser may not have what this session applied before.
+    """
     newest = state.newest_of_all()
     for name, param in state.params.items():
         if name in OWN:
@@ -52,11 +57,13 @@ def apply(view: Mapping[str, str], page: str | None) -> None:
             value = param.parse(view[name]) if name in view else param.default
         except ValueError:  # of another version of the app
             value = param.default
-        if newest.get(name) != value:
+        if newest.get(name) != value or (again and name in (*view, "text")):
             state.put(param, value)
     left_out.remember_asked({*view, "layer"})  # head and token are chosen: the app chooses no others
     st.session_state[_SEEN] = dict(view)
     st.session_state[_APPLIES] = True
+    if not again:
+        st.session_state[_APPLIED] = time.monotonic()
     if page is not None and view["page"] != page:
         links.open_later(view["page"])
         st.session_state[_LEFT] = page, time.monotonic()
@@ -74,6 +81,8 @@ def before(page: str) -> None:
             st.session_state[_SEEN] = dict(now.view)
         elif page != DESK and now.view and now.view != st.session_state.get(_SEEN):
             apply(now.view, page)
+        elif page != DESK and _may_be_unseen(now):
+            apply(now.view, page, again=True)
         return
     if not now.view:
         return
@@ -88,6 +97,17 @@ def before(page: str) -> None:
         if st.session_state.get(_NEWS) and _PLACE not in st.session_state:
             st.session_state[_PLACE] = ORDER.enter()
         apply(now.view, page)
+    elif _may_be_unseen(now):
+        apply(now.view, page, again=True)
+
+
+def _may_be_unseen(now: Room) -> bool:
+    """Whether news cause this run soon after a view was applied: a slow browser may not have drawn its widgets yet.
+
+    It then draws them from this run alone, which must give them their values once more.
+    """
+    soon = time.monotonic() - st.session_state.get(_APPLIED, -UNSEEN) < UNSEEN
+    return soon and bool(st.session_state.get(_NEWS)) and now.view == st.session_state.get(_SEEN)
 
 
 def _is_stale(page: str) -> bool:
