@@ -9,7 +9,8 @@
     atlas.examples(2, 5, "previous")
 
 `rows` reads texts, `watcher` and `batch` measure texts of one length, `block` sums them, `totals` and `exact_sums` add
-blocks in any order, `staging` keeps a build that was ended, `tables` writes the atlas, `atlas` reads it.
+blocks in any order, `staging` keeps a build that was ended, `tables` writes the atlas, `atlas` reads it,
+`token_search` finds tokens. `on_ray` runs blocks on several processes or machines.
 """
 
 from encoder.corpus.atlas import Atlas, Example, open_atlas
@@ -18,8 +19,9 @@ from encoder.corpus.model_hash import model_about
 from encoder.corpus.on_ray import Cluster
 from encoder.corpus.plan import Settings
 from encoder.corpus.rows import BUNDLED, FORMATS, Source
+from encoder.corpus.token_search import Behaves, TokenHit, Tokens, load_tokens
 
 __all__ = [
-    "BUNDLED", "FORMATS", "Atlas", "Cluster", "Example", "Progress", "Settings", "Source", "build", "in_process",
-    "model_about", "open_atlas",
+    "BUNDLED", "FORMATS", "Atlas", "Behaves", "Cluster", "Example", "Progress", "Settings", "Source", "TokenHit",
+    "Tokens", "build", "in_process", "load_tokens", "model_about", "open_atlas",
 ]  # fmt: skip

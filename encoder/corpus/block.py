@@ -190,6 +190,8 @@ class _Collected:
             for number, vectors in self._vectors.items()
         }
         tensors["behaviour"] = np.concatenate([self._behaviour[place] for place in places])
+        # safetensors writes the memory as it lies, and `behaviour` is a transposed view.
+        tensors = {key: np.ascontiguousarray(tensor) for key, tensor in tensors.items()}
         return {f"vectors/{name}.safetensors": save(tensors), f"tokens/{name}.parquet": self._token_table(places)}
 
     def _token_table(self, places: list[int]) -> bytes:
