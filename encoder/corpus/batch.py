@@ -91,7 +91,7 @@ def measure_batch(
     measures = _means(watcher, groups)
     received = _stacked(watcher.received) / n_tokens  # [B, L, H, G]
     present = groups.keys[..., len(KEY_MEASURES) :].any(1).cpu().numpy()  # [B, G]
-    norms = np.stack([value.mean(-1).cpu().numpy() for value in watcher.norms.values()], -1)
+    norms = torch.stack(list(watcher.norms.values()), -1).cpu().double().mean(1).numpy()  # MPS has no float64
     profile = _stacked(watcher.profile)
     finite = [fits(np.nan_to_num(profile, nan=np.inf)), fits(received), fits(norms)]
     finite += [fits(measures) | (np.isnan(measures) & _may_lack(groups))]

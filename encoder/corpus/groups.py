@@ -55,11 +55,11 @@ class Groups:
 
     @cached_property
     def n_alike(self) -> Tensor:
-        """[2, B] float64: queries with another token that is the same, or of the same word: |Q'| of both measures."""
+        """[2, B]: queries with another token that is the same, or of the same word: |Q'| of both measures."""
         ordered = self.labels.sort(-1).values
         same = ordered[..., 1:] == ordered[..., :-1]  # neighbours in the order of labels
         none = torch.zeros_like(ordered[..., :1], dtype=torch.bool)
-        return (torch.cat([same, none], -1) | torch.cat([none, same], -1)).sum(-1).double()
+        return (torch.cat([same, none], -1) | torch.cat([none, same], -1)).sum(-1)
 
     def alike(self, rows: slice) -> Tensor | None:
         """[B, R x T, 2]: 1 where the other token is the same, or of the same word; None if it is so nowhere."""

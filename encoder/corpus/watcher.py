@@ -34,7 +34,7 @@ class Watcher:
     """A visitor of the hook points (`encoder.hooks.Visitor`) of a forward pass of B texts of one length.
 
     After the pass, `measures`: name -> [L] of [B, H], sums over queries; `profile`: [L] of [B, H, O], sums of weights;
-    `received`: [L] of [B, H, G], sums over queries; `norms`: name -> [B, T] float64; `kept`: layer number (0: the
+    `received`: [L] of [B, H, G], sums over queries; `norms`: name -> [B, T]; `kept`: layer number (0: the
     embeddings, L: the output) -> [b, T, D]; `behaviour`: [L] of [b, H, T, 5]; `maps`: [L] of [s, H, rows, T].
     """
 
@@ -83,8 +83,8 @@ class Watcher:
             full = norm if layer is None else f"layers.{layer}.{norm}"
             mean = value.float().mean(-1, keepdim=True)
             spread = (value.float() - mean).norm(dim=-1) / math.sqrt(value.shape[-1])  # faster than Tensor.std
-            self.norms[f"norm_mean/{full}"] = mean.squeeze(-1).double()
-            self.norms[f"norm_std/{full}"] = spread.double()
+            self.norms[f"norm_mean/{full}"] = mean.squeeze(-1)
+            self.norms[f"norm_std/{full}"] = spread
         elif name == "embedding":
             self._layer_begins(0, value)
         elif name in ("attention_out", "ffn_out"):
@@ -95,7 +95,7 @@ class Watcher:
         elif name == "after_ffn":
             assert layer is not None
             cosine = torch.cosine_similarity(self._before.float(), value.float(), dim=-1)
-            self.norms[f"cosine/{layer}"] = cosine.double()
+            self.norms[f"cosine/{layer}"] = cosine
             self._layer_begins(layer + 1, value)
         elif name == "output":
             self._keep(self._config.n_layers, value)
@@ -187,9 +187,9 @@ class Watcher:
 
 
 def _lengths(x: Tensor) -> Tensor:
-    """[B, T, D] -> [B, T] float64: norms, never 0."""
+    """[B, T, D] -> [B, T]: norms, never 0."""
     lengths: Tensor = x.float().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)
-    return lengths.double()
+    return lengths
 
 
 def offset_places(n_tokens: int, rows: slice) -> Tensor:
