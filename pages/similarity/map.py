@@ -6,7 +6,7 @@ import streamlit as st
 from encoder.figures.similarity import similarity_heatmap
 from encoder.similarity import Attribution, Cells
 from pages.components import on_click, plot
-from pages.core import formulas, token_names
+from pages.core import answer, formulas, token_names
 from pages.core.view import state
 from pages.similarity.params import Params
 
@@ -25,7 +25,9 @@ def draw(found: Attribution, cells: Cells, params: Params) -> go.Figure:
     selected = cells.place(0, params.token_a), cells.place(1, params.token_b)
     drawn = figure(cells, selected)
     left, right = st.columns([11, 9], gap="medium")
-    with left:
+    clear = None if selected == (None, None) else _clear
+    with left, answer.area():
+        answer.draw(*_answer(cells, selected), clear=clear)
         plot(
             drawn,
             key="similarity-map",
@@ -35,11 +37,10 @@ def draw(found: Attribution, cells: Cells, params: Params) -> go.Figure:
             on_event=on_click(
                 row=lambda row: _select(cells, 0, row),
                 column=lambda column: _select(cells, 1, column),
-                clear=lambda: [state.put(param, None) for param in (Params.token_a, Params.token_b)],
+                clear=_clear,
             ),
         )
     with right:
-        st.markdown(_answer(cells, selected))
         check(found)
     return drawn
 
@@ -50,27 +51,29 @@ def _select(cells: Cells, side: int, place: int) -> None:
         state.put((Params.token_a, Params.token_b)[side], groups[place][0])
 
 
-def _answer(cells: Cells, selected: tuple[int | None, int | None]) -> str:
-    """The selected pair, or a whole row or column; without a selection, the largest pairs."""
+def _clear() -> None:
+    state.put(Params.token_a, None)
+    state.put(Params.token_b, None)
+
+
+def _answer(cells: Cells, selected: tuple[int | None, int | None]) -> tuple[str, str]:
+    """The selected pair, or a whole row or column; and the largest pairs."""
     row, column = selected
     n_cells, total = cells.matrix.size, float(cells.matrix.sum())
+    largest = f"Largest pairs, A – B: {'; '.join(_largest(cells))}."
     if row is not None and column is not None:
         value = float(cells.matrix[row, column])
-        return (
-            f"Selected: {_pair(cells, row, column)}: **{_signed(value)}**. "
-            f"Rank: {cells.rank(row, column):,} of {n_cells:,}, largest first. {_share(value, total)}"
-        )
+        rank = f"{answer.ordinal(cells.rank(row, column))} of {n_cells:,}"
+        return f"{_pair(cells, row, column)}: **{_signed(value)}** ({rank}). {_share(value, total)}", largest
     if row is not None or column is not None:
         side = 0 if row is not None else 1
         place = row if row is not None else column
         assert place is not None
         value = float(cells.matrix.sum(axis=1 - side)[place])
         name = token_names.bold(cells.labels[side], place)
-        return (
-            f"Selected: {name} of sentence {'AB'[side]}: **{_signed(value)}** with all of sentence {'BA'[side]}. "
-            + (_share(value, total))
-        )
-    return f"The largest pairs, A – B: {'; '.join(_largest(cells))}.  \nSelect a cell for its pair."
+        all_pairs = f"{name} of sentence {'AB'[side]} with all of sentence {'BA'[side]}"
+        return f"{all_pairs}: **{_signed(value)}**. {_share(value, total)}", largest
+    return "Select a cell for its pair.", largest
 
 
 def _largest(cells: Cells) -> list[str]:

@@ -27,9 +27,9 @@ def test_a_cell_is_clicked_and_long_work_is_cancelled(visit: Callable[..., Page]
     select_cell(page, 0, 2, 2, 8)
     wait_for_query(page, token_a="2")
     wait_for_query(page, token_b="2")
-    answer = page.get_by_text(re.compile("^Selected: cat – kitten"))
+    answer = page.get_by_text(re.compile("^cat – kitten: "))
     expect(answer).to_be_in_viewport()
-    expect(answer).to_contain_text("Rank: 1 of 64")
+    expect(answer).to_contain_text("1st of 64")
     check_width(page)
 
     field = page.get_by_role("textbox", name="Sentence B")

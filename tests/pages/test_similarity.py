@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder import similarity
-from pages.core import formulas, long_work
+from pages.core import answer, formulas, long_work
 from pages.similarity.attributed import LONGEST
 from pages.similarity.controls import EXAMPLES
 from tests.pages.apps import assert_well, noted, numbers, press, sentences, visit, words, written
@@ -34,13 +34,13 @@ def test_the_cells_the_terms_and_the_error_are_the_engines(minilm: encoder.TextE
     assert re.search(r"\b8 steps", words(app))
     cells = similarity.token_cells(found)
     assert formulas.number(abs(found.matrix[3, 2])) in written(app)
-    assert f"Rank: {cells.rank(3, 2)} of {found.matrix.size}" in written(app)
+    assert f"({answer.ordinal(cells.rank(3, 2))} of {found.matrix.size})" in written(app)
 
     app.toggle(key="view:whole_words").set_value(True).run()
     assert_well(app)
     whole = similarity.word_cells(found)
     assert whole.labels[0][2] == "tokenizers"
-    assert f"Rank: {whole.rank(2, 2)} of {whole.matrix.size}" in written(app)
+    assert f"({answer.ordinal(whole.rank(2, 2))} of {whole.matrix.size})" in written(app)
     assert check(app) == pytest.approx(expected, abs=1e-4), "the sum over whole words is the same"
 
 
