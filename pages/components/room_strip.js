@@ -5,6 +5,7 @@ import { appUrl } from "./address.js";
 import { keep, kept } from "./room_kept.js";
 import { roomNews } from "./room_news.js";
 import { eventId, mounted, unpack } from "./shared.js";
+import { bringIntoView } from "./spot.js";
 
 // A link with the teacher's key; the part after "#" is never sent to a server.
 const TEACHES = "#teach=";
@@ -48,6 +49,8 @@ class RoomStrip {
     document.documentElement.classList.toggle("enc-in-room", !header.hidden);
     document.documentElement.classList.toggle("enc-spotlight", header.spotlight);
     document.documentElement.classList.toggle("enc-points", Boolean(header.points && header.key));
+    document.documentElement.classList.toggle("enc-teaches", Boolean(header.key));
+    this.bringSpotlight();
     this.words.textContent = header.words;
     this.buttons.replaceChildren(...header.buttons.map((button) => this.button(button)));
     if (header.asks) return this.greet();
@@ -131,6 +134,17 @@ class RoomStrip {
     fetch(appUrl(`_rooms/${code}/spot`), { method: "POST", body: JSON.stringify({ key, spot }) }).catch(() => {});
   }
 
+  // What pulses is brought into the window with each change of the room, when the page has been drawn.
+  bringSpotlight() {
+    if (!this.room.spotlight || this.room.version === this.brought) return;
+    this.brought = this.room.version;
+    setTimeout(() => {
+      const found = document.querySelectorAll(".enc-root .layer-above .shapelayer path, .enc-root .enc-selected");
+      const shown = [...found].find((element) => element.getClientRects().length);
+      if (shown) bringIntoView(shown);
+    }, SETTLED);
+  }
+
   showSpot() {
     const spot = this.room?.points && this.news?.spot || null;
     const text = JSON.stringify(spot);
@@ -168,7 +182,7 @@ class RoomStrip {
     clearInterval(this.ticking);
     roomNews().leave(this.hear);
     window.removeEventListener("enc-dwell", this.point);
-    document.documentElement.classList.remove("enc-in-room", "enc-spotlight", "enc-points");
+    document.documentElement.classList.remove("enc-in-room", "enc-spotlight", "enc-points", "enc-teaches");
     this.root.remove();
   }
 }

@@ -214,6 +214,10 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     teacher.click("desk:next")
     assert school.room(code).question != question
     assert question.id in {one.id for one in school.room(code).past}
+    teacher.press("page").click("lesson:back")
+    asked = school.room(code).question
+    assert asked
+    assert read_question(asked.definition).ask in words(teacher.app), "the run that asks shows the question"
 
 
 def test_a_poll_on_the_spot_is_escaped_and_has_no_truth(school: School) -> None:

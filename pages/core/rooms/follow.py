@@ -155,6 +155,8 @@ def after(page: str) -> None:
     st.session_state[_SHOWN], st.session_state[_PAGE] = here, page
     if own.teaches and page != DESK and not applied and last is not None and here != last:
         publish(here)
+        if (new := session.room()) is not None and new.question != now.question:
+            st.rerun()  # another step's question is drawn above the page
 
 
 def publish(view: Mapping[str, str]) -> None:
