@@ -29,9 +29,10 @@ def draw() -> bool:
     own, now = session.seat(), session.room()
     if own is None or now is None:
         return True
+    if own.teaches and st.session_state.get(ASKING) and (now.question is None or now.question.revealed):
+        _ask_here(now)
+        return True
     if now.question is None:
-        if own.teaches and st.session_state.get(ASKING):
-            _ask_here(now)
         return True
     st.session_state.pop(ASKING, None)
     with st.container(border=True, key="room-question"):

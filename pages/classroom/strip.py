@@ -95,7 +95,7 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
     ]  # fmt: skip
     if folder == DESK:
         return [*buttons, {"name": "page", "label": "To the class's page", "primary": True}] if now.view else buttons
-    if now.question is None:
+    if now.question is None or now.question.revealed:
         buttons.append({"name": "ask", "label": "Ask", "title": "Ask the class about this page"})
     return [*buttons, {"name": "desk", "label": "Desk", "title": "Lesson, questions, answers, code", "primary": True}]
 

@@ -239,6 +239,10 @@ def test_a_poll_on_the_spot_is_escaped_and_has_no_truth(school: School) -> None:
     assert "&lt;script&gt;yes" in teacher.html()
     assert "<script>yes" not in teacher.html()
     assert "<script>yes" not in student.news().html()
+    assert "ask" in teacher.press("ask").line["buttons"], "the next question needs no other click"
+    teacher.put("button_group", "ask:kind", "draw")
+    teacher.click("ask:go")
+    assert school.room(code).asked == 2
 
 
 def test_a_question_about_the_view_is_computed_from_it(school: School) -> None:
