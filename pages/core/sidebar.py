@@ -241,7 +241,10 @@ def with_selection_inside(view: View, n_tokens: int) -> View:
     """The view without selected tokens that the text does not have; a note tells a link that asked for one."""
     for param in (ViewParams.i, ViewParams.j):
         value = state.get(param)
-        if value is not None and value >= n_tokens:
+        if isinstance(value, str):  # a slow browser sent the label of a token that an earlier sentence had
+            state.put(param, None)
+            view = dataclasses.replace(view, **{param.name: None})
+        elif value is not None and value >= n_tokens:
             state.note(
                 f"{param.name}={value}: this sentence has tokens 0 to {n_tokens - 1}. No such token is selected."
             )
