@@ -54,11 +54,17 @@ class App:
         return psutil.Process(self.process.pid).memory_info().rss
 
 
-def pages() -> dict[str, str]:
-    """Folder of each page -> its title. The registry is read, as app.py would draw a page when imported."""
+def rooms() -> dict[str, tuple[str, str]]:
+    """Folder of each page -> its title and its help. The registry is read: app.py would draw a page when imported."""
     tree = ast.parse(find_app().read_text(encoding="utf-8"))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Room"]
-    return {ast.literal_eval(call.args[0]): ast.literal_eval(call.args[1]) for call in calls}
+    given = ([ast.literal_eval(value) for value in call.args] for call in calls)
+    return {folder: (title, what) for folder, title, _, what, *_ in given}
+
+
+def pages() -> dict[str, str]:
+    """Folder of each page -> its title."""
+    return {folder: title for folder, (title, _) in rooms().items()}
 
 
 def addresses() -> dict[str, str]:

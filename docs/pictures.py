@@ -1,7 +1,7 @@
-"""The pictures of README.md: `python -m docs.pictures` makes them; it needs what the tests install.
+"""The pictures of README.md and of pages.md: `python -m docs.pictures` makes them; it needs what the tests install.
 
-It starts the app and photographs it in Chromium: heads-light.png, heads-dark.png, and the moving encoderscope.webp, in
-which a person types a sentence, clicks a head, clicks a cell and moves the norms.
+It starts the app and photographs it in Chromium: heads-light.png, heads-dark.png, the moving encoderscope.webp, in
+which a person types a sentence, clicks a head, clicks a cell and moves the norms, and each page as it opens.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from PIL import Image
 
-from benchmarks.serving import app, chromium
+from benchmarks.serving import addresses, app, chromium, rooms
 from tests.conftest import settle
 
 HERE = Path(__file__).parent
@@ -27,6 +27,11 @@ WIDTH, HEIGHT = 1280, 860
 #: Of the moving picture: the window, its width in README, and WebP's quality.
 WINDOW, SHOWN_WIDTH, QUALITY = (1366, 768), 1024, 72
 LARGEST_BYTES = 1_500_000
+#: Pages whose first view has no picture, and the values of the address that open one.
+VIEWS = {"lessons": "?lesson=03-one-weight-by-hand&lesson_step=3"}
+#: The pictures of pages.md: width in pixels, and WebP's quality.
+PAGE_WIDTH, PAGE_QUALITY = 960, 60
+LIST, PICTURES = HERE / "pages.md", HERE / "pages"
 
 GRID = 'canvas[aria-roledescription="grid of attention maps"]'
 MAP = '.st-key-heads-head [aria-roledescription="heat map"] .nsewdrag'
@@ -45,6 +50,10 @@ def main() -> None:
     with app() as served, chromium() as browser:
         for scheme in ("light", "dark"):
             still(browser, served.url, scheme)
+        PICTURES.mkdir(exist_ok=True)
+        for folder in rooms():
+            page_picture(browser, served.url, folder)
+        LIST.write_text(text(), encoding="utf-8")
         frames = list(moving(browser, served.url))
     pictures = [picture for picture, _ in frames]
     file = HERE / "encoderscope.webp"
@@ -72,6 +81,28 @@ def still(browser: Any, url: str, scheme: str) -> None:
     page.wait_for_timeout(1500)
     photograph(page).save(HERE / f"heads-{scheme}.png", optimize=True)
     context.close()
+
+
+def page_picture(browser: Any, url: str, folder: str) -> None:
+    """A page as a new visitor sees it on a laptop."""
+    context = browser.new_context(viewport={"width": WINDOW[0], "height": WINDOW[1]}, color_scheme="light")
+    context.set_default_timeout(120_000)
+    page = context.new_page()
+    page.goto(url + addresses()[folder] + VIEWS.get(folder, ""))
+    settle(page)
+    page.wait_for_timeout(1500)
+    size = (PAGE_WIDTH, round(WINDOW[1] * PAGE_WIDTH / WINDOW[0]))
+    picture = photograph(page).resize(size, Image.Resampling.LANCZOS)
+    picture.save(PICTURES / f"{folder}.webp", quality=PAGE_QUALITY, method=6)
+    context.close()
+
+
+def text() -> str:
+    """What pages.md holds: each page with its help and its picture."""
+    lines = ["# The pages", "", "Each page as it opens on a laptop. `python -m docs.pictures` writes this file."]
+    for folder, (title, what) in rooms().items():
+        lines += ["", f"## {title}", "", f"{what}.", "", f"![The page “{title}”]({PICTURES.name}/{folder}.webp)"]
+    return "\n".join(lines) + "\n"
 
 
 def wait(page: Any) -> None:
