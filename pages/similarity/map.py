@@ -73,6 +73,8 @@ def _answer(cells: Cells, selected: tuple[int | None, int | None]) -> tuple[str,
         name = token_names.bold(cells.labels[side], place)
         all_pairs = f"{name} of sentence {'AB'[side]} with all of sentence {'BA'[side]}"
         return f"{all_pairs}: **{_signed(value)}**. {_share(value, total)}", largest
+    if not cells.matrix.any():
+        return "No pair adds anything: a sentence without words equals its reference.", ""
     return "Select a cell for its pair.", largest
 
 
