@@ -2,7 +2,7 @@
 // A drawing says what its pointer is on; the room's line (room_strip.js) sends it, and says what others point at.
 
 const LONG = 700; // milliseconds
-const LINE = 44; // pixels of the room's line
+const ROOM_LINE = 44; // pixels of the room's line
 
 // what: a few numbers that name a cell or a token; null: the pointer has left.
 export function pointAt(view, what) {
@@ -33,7 +33,7 @@ export function listenToSpot(view, elementOf) {
 // A student may have scrolled elsewhere, or have a smaller window. The teacher's own page stays where it is.
 export function bringIntoView(element) {
   const { top, bottom } = element.getBoundingClientRect();
-  const isSeen = top >= 0 && bottom <= innerHeight - LINE;
+  const isSeen = top >= 0 && bottom <= innerHeight - ROOM_LINE;
   const teaches = document.documentElement.classList.contains("enc-teaches");
   if (!isSeen && !teaches) element.scrollIntoView({ block: "center", inline: "nearest" });
 }

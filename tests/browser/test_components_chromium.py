@@ -178,7 +178,7 @@ def test_the_keyboard_alone_selects_a_cell_and_says_where_it_is(visit: Callable[
         page.keyboard.press(key)
     # The first key only shows the cursor, on the first cell.
     assert page.locator(".enc-aloud").text_content() == f"the attends to the: {values[1][1]:.3f}"
-    box = page.locator(".enc-cursor").bounding_box()
+    box = page.locator(".enc-cursor").first.bounding_box()
     centre = cell_centre(page, 1, 1)
     assert box
     assert box["x"] < centre[0] < box["x"] + box["width"]
@@ -192,7 +192,7 @@ def test_the_keyboard_alone_selects_a_cell_and_says_where_it_is(visit: Callable[
     assert enter == {"event": "click", "axis": "cell", "i": 1, "j": 1, "trace": 0, "shift": False}
     assert shift_enter == enter | {"shift": True}
     assert escape == {"event": "click", "axis": "clear"}
-    expect(page.locator(".enc-cursor")).not_to_be_visible()
+    expect(page.locator(".enc-cursor").first).not_to_be_visible()
 
 
 def test_a_zoom_is_sent_and_survives_a_selection(visit: Callable[..., Page]) -> None:
