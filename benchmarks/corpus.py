@@ -12,7 +12,7 @@ import encoder
 from benchmarks import report, timing
 from benchmarks.report import Figure
 from benchmarks.search import reference
-from encoder import TextEncoder, probe
+from encoder import TextEncoder, gradual, probe
 from encoder.corpus.block import BlockResult, survey_block
 from encoder.corpus.plan import Block, Plan, Settings
 
@@ -43,13 +43,8 @@ def survey(model: TextEncoder, texts: tuple[str, ...]) -> BlockResult:
     plan = Plan(Settings(), len(texts))
     size, merged = plan.settings.block_texts, None
     for number in range(plan.n_blocks):
-        work = survey_block(model, Block(number, number * size, texts[number * size : (number + 1) * size], {}), plan)
-        while True:
-            try:
-                next(work)
-            except StopIteration as end:
-                result: BlockResult = end.value
-                break
+        block = Block(number, number * size, texts[number * size : (number + 1) * size], {})
+        result = gradual.result(survey_block(model, block, plan))
         if merged is None:
             merged = result
         else:

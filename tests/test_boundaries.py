@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 
 # The engine from the ground up: a module imports only from rows above its own.
 ENGINE = [
-    {"csv_rows", "errors", "javascript", "map_pooling", "pauses", "token_labels", "tokenizer_bounds"},
+    {"csv_rows", "errors", "gradual", "javascript", "map_pooling", "pauses", "token_labels", "tokenizer_bounds"},
     {"config", "device", "text_file"},
     {"attend"},
     {"hooks", "pooling", "text"},

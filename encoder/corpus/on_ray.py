@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from encoder import gradual
 from encoder.corpus.block import BlockResult, survey_block
 from encoder.corpus.model_hash import model_about
 from encoder.corpus.plan import Block, Plan
@@ -146,13 +147,8 @@ class _Worker:
         """Survey the block row["number"]."""
         import ray
 
-        work = survey_block(self._model, ray.get(self._blocks.block.remote(int(row["number"]))), self._plan)
-        while True:
-            try:
-                next(work)
-            except StopIteration as end:
-                result: BlockResult = end.value
-                break
+        block: Block = ray.get(self._blocks.block.remote(int(row["number"])))
+        result = gradual.result(survey_block(self._model, block, self._plan))
         return {
             "number": result.number,
             "totals": result.totals.to_bytes(),

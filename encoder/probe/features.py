@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from encoder import gradual
 from encoder.capture import record
 from encoder.device import explain_out_of_memory
 from encoder.errors import EncoderError
@@ -44,13 +45,7 @@ class Features(Sized):
 
 def extract(model: TextEncoder, task: Task) -> Features:
     """`iter_extract` without its progress."""
-    work = iter_extract(model, task)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            found: Features = end.value
-            return found
+    return gradual.result(iter_extract(model, task))
 
 
 def iter_extract(model: TextEncoder, task: Task) -> Generator[float, None, Features]:

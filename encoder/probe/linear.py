@@ -8,13 +8,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
+from encoder import gradual
 from encoder.classifier import Classifier, ClassifierConfig
 from encoder.classify.heads import linear_head
 from encoder.errors import EncoderError
@@ -145,30 +147,24 @@ def iter_by_layer(features: Features, task: Task, view: View, *, seed: int = 0) 
     control = control_labels(task, seed)
     scores: list[Score] = []
     controls: list[Score] = []
-    n_parts = 2 * (features.n_layers + 1)
-    for layer in range(features.n_layers + 1):
-        for labels, found in ((task.labels, scores), (control, controls)):
-            parts = iter_accuracy(features.vectors[view][layer], labels, splits)
-            part = len(scores) + len(controls)
-            while True:
-                try:
-                    share = next(parts)
-                except StopIteration as end:
-                    found.append(end.value)
-                    break
-                yield (part + share) / n_parts
+    todo = [
+        (layer, *kind)
+        for layer in range(features.n_layers + 1)
+        for kind in ((task.labels, scores), (control, controls))
+    ]
+    for part, (layer, labels, found) in enumerate(todo):
+        for_layer = iter_accuracy(features.vectors[view][layer], labels, splits)
+        found.append((yield from gradual.reported(for_layer, partial(_overall, part, len(todo)))))
     return Curve(view, tuple(scores), tuple(controls))
+
+
+def _overall(part: int, n_parts: int, share: float) -> float:
+    return (part + share) / n_parts
 
 
 def accuracy_by_layer(features: Features, task: Task, view: View, *, seed: int = 0) -> Curve:
     """`iter_by_layer` without its progress."""
-    work: Iterator[float] = iter_by_layer(features, task, view, seed=seed)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            found: Curve = end.value
-            return found
+    return gradual.result(iter_by_layer(features, task, view, seed=seed))
 
 
 def fitted_head(features: Features, task: Task, view: View, layer: int) -> Classifier:

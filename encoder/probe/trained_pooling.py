@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from encoder import gradual
 from encoder.measure.sized import Sized
 from encoder.probe.linear import C_PER_TEXT, Score, folds_of
 from encoder.probe.tasks import Task
@@ -35,13 +36,7 @@ class AttentionPooling(Sized):
 
 def attention_pooling(tokens: Sequence[np.ndarray], task: Task, *, seed: int = 0) -> AttentionPooling:
     """`iter_attention_pooling` without its progress."""
-    work = iter_attention_pooling(tokens, task, seed=seed)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            found: AttentionPooling = end.value
-            return found
+    return gradual.result(iter_attention_pooling(tokens, task, seed=seed))
 
 
 def iter_attention_pooling(

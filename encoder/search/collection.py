@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
+from encoder import gradual
 from encoder.errors import EncoderError
 from encoder.measure.sized import Sized
 from encoder.search.reading import parquet_values
@@ -84,13 +85,7 @@ class Collection(Sized):
 
 def embed(model: TextEncoder, texts: Iterable[str]) -> Collection:
     """`embed_gradually` without its progress."""
-    work = embed_gradually(model, texts)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            found: Collection = end.value
-            return found
+    return gradual.result(embed_gradually(model, texts))
 
 
 def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, None, Collection]:

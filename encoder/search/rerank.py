@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
+from encoder import gradual
 from encoder.classify import classifier_of
 from encoder.device import explain_out_of_memory
 from encoder.errors import EncoderError
@@ -60,10 +61,4 @@ def iter_rerank(
 
 def rerank(model: TextEncoder, query: str, texts: Sequence[str], places: Sequence[int]) -> tuple[Reranked, ...]:
     """`iter_rerank` without its progress."""
-    work = iter_rerank(model, query, texts, places)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            found: tuple[Reranked, ...] = end.value
-            return found
+    return gradual.result(iter_rerank(model, query, texts, places))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from encoder import probe
+from encoder import gradual, probe
 from encoder.probe import Curve, Features, Task
 from encoder.text_encoder import TextEncoder
 from pages.core import cache, long_work
@@ -86,7 +86,7 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
 
                 features = yield from _features(subject.key, models[subject.key], task, name, said)
                 parts = probe.iter_by_layer(features, task, view)  # type: ignore[arg-type]
-                found = yield from _told(parts, lambda share, view=view, said=said: said(
+                found = yield from gradual.reported(parts, lambda share, view=view, said=said: said(
                     0.3 + 0.7 * share, f"probes on {probe.VIEWS[view]}"
                 ))  # fmt: skip
                 keep((subject.key, name, view), found, shared=is_bundled(task))
@@ -108,19 +108,10 @@ def _features(
     """The vectors of all texts, from this session or computed."""
     found = kept((key, name))
     if found is None:
-        found = yield from _told(probe.iter_extract(model, task), lambda share: said(0.3 * share, "reads the texts"))
+        parts = probe.iter_extract(model, task)
+        found = yield from gradual.reported(parts, lambda share: said(0.3 * share, "reads the texts"))
         keep((key, name), found, shared=is_bundled(task))
     return found
-
-
-def _told(parts: Generator[float, None, V], say: Any) -> Generator[tuple[float, str], None, V]:
-    """The work of `parts` with sentences for the progress bar."""
-    while True:
-        try:
-            share = next(parts)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        yield say(share)
 
 
 def head(view: View, task: Task, pooled: str, layer: int) -> Any:
@@ -157,14 +148,14 @@ def poolings(view: View, task: Task, layer: int) -> dict[str, probe.Score] | Non
         splits = probe.linear.folds_of(task.labels)
         for number, pooled in enumerate(("cls", "mean", "max")):
             parts = probe.iter_accuracy(features.vectors[pooled][layer], task.labels, splits)  # type: ignore[index]
-            scores[pooled] = yield from _told(parts, lambda share, n=number, pooled=pooled: (
+            scores[pooled] = yield from gradual.reported(parts, lambda share, n=number, pooled=pooled: (
                 0.2 + 0.1 * (n + share), f"probes on {probe.VIEWS[pooled]}"
             ))  # fmt: skip
-        tokens = yield from _told(
+        tokens = yield from gradual.reported(
             probe.iter_token_vectors(model, task, layer), lambda share: (0.5 + 0.1 * share, "reads the texts again")
         )
         parts = probe.iter_attention_pooling(tokens, task)
-        trained = yield from _told(parts, lambda share: (0.6 + 0.4 * share, "trains attention pooling"))
+        trained = yield from gradual.reported(parts, lambda share: (0.6 + 0.4 * share, "trains attention pooling"))
         return scores | {"attention": trained.score}
 
     found = long_work.result(

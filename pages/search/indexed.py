@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from encoder import search
+from encoder import gradual, search
 from encoder.search import Collection, Index
 from pages.core import long_work
 
@@ -26,12 +26,7 @@ def of(found: Collection) -> Collection | Index:
 
     def work() -> long_work.Work[Index]:
         parts = search.iter_index(found)
-        while True:
-            try:
-                share = next(parts)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            yield share, f"Texts in the index: {share:.0%}"
+        return (yield from gradual.reported(parts, lambda share: (share, f"Texts in the index: {share:.0%}")))
 
     index = long_work.result(
         "search-index", id(found), work, label="Build an index",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from encoder import search
+from encoder import gradual, search
 from encoder.errors import EncoderError
 from encoder.figures.search import text_plane
 from encoder.search import Collection
@@ -73,16 +73,9 @@ def _umap(found: Collection) -> np.ndarray | None:
         return kept[1]  # type: ignore[no-any-return]
 
     def work() -> long_work.Work[np.ndarray]:
+        # UMAP does not say how far it is: the bar nears its end, and never reaches it.
         parts = search.iter_umap(found)
-        try:
-            while True:
-                seconds = next(parts)
-                # UMAP does not say how far it is: the bar nears its end, and never reaches it.
-                yield seconds / (seconds + 60), f"UMAP: {seconds:.0f} s"
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        finally:
-            parts.close()
+        return (yield from gradual.reported(parts, lambda took: (took / (took + 60), f"UMAP: {took:.0f} s")))
 
     points = long_work.result(
         "search-umap",

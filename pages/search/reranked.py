@@ -6,7 +6,7 @@ import hashlib
 
 import streamlit as st
 
-from encoder import search
+from encoder import gradual, search
 from encoder.errors import EncoderError
 from encoder.search import Collection
 from pages.core import cache, links, long_work, model_access
@@ -56,12 +56,7 @@ def _table(view: View, found: Collection, query: str, hits: list[tuple[int, floa
 
         def work() -> long_work.Work[tuple[search.Reranked, ...]]:
             parts = search.iter_rerank(model, query, found.texts, places)
-            while True:
-                try:
-                    share = next(parts)
-                except StopIteration as end:
-                    return end.value  # type: ignore[no-any-return]
-                yield share, "Reading the pairs …"
+            return (yield from gradual.reported(parts, lambda share: (share, "Reading the pairs …")))
 
         done = long_work.result("rerank", what, work)
         if done is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from encoder import probe, search
+from encoder import gradual, probe, search
 from encoder.errors import EncoderError
 from encoder.search import Collection, Index, Limits
 from pages.core import cache, kept_file, long_work, model_access
@@ -144,13 +144,11 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
 
     def work() -> long_work.Work[Collection]:
         parts = search.embed_gradually(view.loaded, given.texts)
-        while True:
-            try:
-                done = next(parts)
-            except StopIteration as end:
-                found: Collection = end.value
-                return found
-            yield done / n_texts, f"Texts embedded: {done:,} of {n_texts:,}"
+        return (
+            yield from gradual.reported(
+                parts, lambda done: (done / n_texts, f"Texts embedded: {done:,} of {n_texts:,}")
+            )
+        )
 
     ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {view.loaded.name} reads each of them once."
     found = long_work.result("search", what, work, label="Embed the texts", ask=ask)

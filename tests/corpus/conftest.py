@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from encoder import TextEncoder, corpus
 from tests.engine.conftest import WORDS, make_tiny, minilm, tiny, variant
+from tests.load.conftest import one_thread
 
-__all__ = ["make_tiny", "minilm", "variant"]
+__all__ = ["make_tiny", "minilm", "one_thread", "variant"]
 
 SETTINGS = corpus.Settings(
     block_texts=16, examples=3, replicates=40, similarity_texts=9, vector_layers=(0, 3), vector_texts=20
 )
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Models this small are slowed down by more threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def sentences(n: int = 70) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from encoder import EncoderError, TextEncoder, classify, probe
+from encoder import EncoderError, TextEncoder, classify, gradual, probe
 from encoder.probe import Features, Task, trained_pooling
 from encoder.probe.linear import classifier, folds_of
 
@@ -86,13 +86,7 @@ def test_a_probe_is_a_head(layer: int, minilm: TextEncoder, task: Task, features
 
 
 def test_attention_pooling_begins_as_the_mean_and_weighs_every_token(minilm: TextEncoder, task: Task):
-    work = probe.iter_token_vectors(minilm, task, 6)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            tokens = end.value
-            break
+    tokens = gradual.result(probe.iter_token_vectors(minilm, task, 6))
     assert tokens[3].shape == (minilm.trace(task.texts[3]).n_tokens, 384)
     vectors, mask = trained_pooling._padded(tokens[:5])
     zero = trained_pooling.start(384, 2)

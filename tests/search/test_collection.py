@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from encoder import EncoderError, TextEncoder, search
+from encoder import EncoderError, TextEncoder, gradual, search
 
 TEXTS = ("A kitten rested on a rug.", "Stocks fell sharply.", "dog", "The cat sat on the mat.", "Prices rose again.")
 
@@ -112,14 +112,8 @@ def test_an_index_finds_what_the_product_finds():
     vectors = draw.normal(size=(2_500, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     found = search.Collection(tuple(map(str, range(2_500))), vectors, "any")
-    work = search.iter_index(found)
-    shares = []
-    while True:
-        try:
-            shares.append(next(work))
-        except StopIteration as end:
-            index = end.value
-            break
+    shares: list[float] = []
+    index = gradual.result(gradual.reported(search.iter_index(found), shares.append))
     assert shares == [0.4, 0.8, 1.0]
     queries = draw.normal(size=(20, 16))
     same = [len({*index.nearest(query, 5)} & {*found.nearest(query, 5)}) for query in queries]

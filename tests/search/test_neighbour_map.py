@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from encoder import EncoderError, search
+from encoder import EncoderError, gradual, search
 from encoder.search import neighbour_map
 
 STAND_IN = """
@@ -28,12 +28,7 @@ def collection(n_texts: int) -> search.Collection:
 
 
 def points_of(found: search.Collection) -> np.ndarray:
-    work = search.iter_umap(found)
-    while True:
-        try:
-            assert next(work) > 0
-        except StopIteration as end:
-            return end.value
+    return gradual.result(search.iter_umap(found))
 
 
 @pytest.fixture

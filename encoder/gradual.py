@@ -1,0 +1,34 @@
+"""Computations in parts: generators that yield their progress and return their result. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+
+P = TypeVar("P")
+Q = TypeVar("Q")
+V = TypeVar("V")
+
+
+def result(work: Generator[Any, None, V]) -> V:
+    """Do all of the work, and return its result without its progress."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            value: V = end.value
+            return value
+
+
+def reported(work: Generator[P, None, V], say: Callable[[P], Q]) -> Generator[Q, None, V]:
+    """The same work; it yields what `say` makes of each progress."""
+    try:
+        while True:
+            try:
+                progress = next(work)
+            except StopIteration as end:
+                value: V = end.value
+                return value
+            yield say(progress)
+    finally:
+        work.close()  # a cancelled generator ends its inner work at once
