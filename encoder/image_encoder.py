@@ -1,21 +1,24 @@
 """ImageEncoder: an Encoder of the patches of an image (ViT). `encoder.load` returns it for such a checkpoint.
 
-Shapes: B batch, C channels, S side of the image in pixels, P patches, T = P + 1 tokens: [CLS], then the patches row by
-row from the top left.
+Shapes: B batch, C channels, S side of the image in pixels, P patches, T tokens: the special tokens ([CLS]), then the
+patches row by row from the top left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
 
+from encoder import pictures
+from encoder.classifier import Classifier
 from encoder.config import Patches
 from encoder.edits import Edit
 from encoder.errors import EncoderError
+from encoder.layout import InputKind, PatchGrid
 from encoder.named_encoder import NamedEncoder
 from encoder.trace import Trace
 
@@ -24,18 +27,30 @@ Interpolation = Literal["bilinear", "bicubic", "nearest"]
 
 @dataclass(frozen=True)
 class Preparation:
-    """How an image becomes the model's input: (pixels / 255 - mean) / std, one mean and one std for each channel."""
+    """How an image becomes the model's input: (pixels / 255 - mean) / std, one mean and one std for each channel.
+
+    resize: (height, width) to which the image is scaled, or the length of its shorter side, which keeps its shape;
+    None: S x S. Then the S x S pixels in its middle are cut out, with zeros around a smaller image.
+    """
 
     mean: tuple[float, ...] = (0.5, 0.5, 0.5)
     std: tuple[float, ...] = (0.5, 0.5, 0.5)
     interpolation: Interpolation = "bilinear"
+    resize: tuple[int, int] | int | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImageEncoder(NamedEncoder):
-    """An encoder of images, ready to trace them. preparation: what `prepare` does."""
+    """An encoder of images, ready to trace them. preparation: what `prepare` does; classifier: names the image."""
 
     preparation: Preparation = Preparation()
+    classifier: Classifier | None = None
+    takes: ClassVar[InputKind] = "image"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.classifier is not None:
+            self.classifier.eval()
 
     def _inputs(self) -> str:
         return f"images of {self.side} x {self.side} pixels in {len(self.tokens):,} tokens"
@@ -52,39 +67,89 @@ class ImageEncoder(NamedEncoder):
         return self.patches.image_size
 
     @property
-    def tokens(self) -> tuple[str, ...]:
-        """The T tokens of every image: "[CLS]", then "row,column" of each patch, counted from 0 at the top left."""
+    def layout(self) -> PatchGrid:
+        """The grid of patches, the same for every image."""
         per_side = self.patches.image_size // self.patches.patch_size
-        return ("[CLS]", *(f"{row},{column}" for row in range(per_side) for column in range(per_side)))
+        return PatchGrid(per_side, per_side, self.patches.patch_size)
 
-    def prepare(self, image: Tensor) -> Tensor:
-        """image [C, H, W] of any size, uint8 (0 to 255) or floating (0 to 1) -> pixels [C, S, S] for `trace_image`.
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The T tokens of every image: "[CLS]", then "r3 c5" for each patch, counted from 0 at the top left."""
+        return self.layout.tokens
 
-        The image is scaled to S x S whatever its shape, then shifted and scaled as the checkpoint says. Raises
-        EncoderError for another number of axes or channels.
+    def prepare(self, image: Any) -> Tensor:
+        """A Pillow image, array or tensor of any size (`pictures.as_pixels`) -> pixels [C, S, S] for `trace_image`.
+
+        The image is scaled and cut as the checkpoint says, then shifted and scaled by mean and std. Whole numbers are
+        scaled by Pillow, as the checkpoint's own processor does, others by torch. Raises ImageError for what is no
+        image of this model.
         """
-        self._check_channels(image)
-        x = image.float() if image.is_floating_point() else image.float() / 255.0
-        if tuple(x.shape[1:]) != (self.side, self.side):
-            smooth = self.preparation.interpolation != "nearest"
-            x = torch.nn.functional.interpolate(
-                x.unsqueeze(0),
-                size=(self.side, self.side),
-                mode=self.preparation.interpolation,
-                antialias=smooth,
-                align_corners=False if smooth else None,
-            )[0].clamp(0.0, 1.0)
+        pixels = self._cut(self._resized(pictures.as_pixels(image, self.patches.channels, self.name)))
+        x = pixels if pixels.is_floating_point() else pixels.float() / 255.0
         mean = torch.tensor(self.preparation.mean, device=x.device).view(-1, 1, 1)
         std = torch.tensor(self.preparation.std, device=x.device).view(-1, 1, 1)
         return (x - mean) / std
 
+    def shown(self, image: Any) -> Tensor:
+        """What the model sees of an image, [C, S, S] from 0 to 1: scaled and cut, but not normalised."""
+        mean = torch.tensor(self.preparation.mean).view(-1, 1, 1)
+        std = torch.tensor(self.preparation.std).view(-1, 1, 1)
+        return (self.prepare(image).cpu() * std + mean).clamp(0.0, 1.0)
+
+    def _resized(self, pixels: Tensor) -> Tensor:
+        """[C, H, W] -> [C, H', W'], scaled as the checkpoint says."""
+        height, width = pixels.shape[1:]
+        wanted = self.preparation.resize or (self.side, self.side)
+        if isinstance(wanted, int):  # as transformers: the longer side is cut to a whole number
+            short, long = min(height, width), max(height, width)
+            sides = (wanted, int(wanted * long / short))
+            wanted = sides if height <= width else (sides[1], sides[0])
+        if (height, width) == wanted:
+            return pixels
+        pictures.check_size("The scaled image", wanted[1], wanted[0])
+        if not pixels.is_floating_point():
+            return pictures.resized(pixels, *wanted, self.preparation.interpolation)
+        smooth = self.preparation.interpolation != "nearest"
+        return torch.nn.functional.interpolate(
+            pixels.unsqueeze(0),
+            size=wanted,
+            mode=self.preparation.interpolation,
+            antialias=smooth,
+            align_corners=False if smooth else None,
+        )[0].clamp(0.0, 1.0)
+
+    def _cut(self, pixels: Tensor) -> Tensor:
+        """[C, H, W] -> the S x S pixels in the middle, zeros where the image is smaller."""
+        side = self.side
+        height, width = pixels.shape[1:]
+        if (height, width) == (side, side):
+            return pixels
+        more = [max(0, side - length) for length in (width, height)]
+        padding = [part for length in more for part in ((length + 1) // 2, length // 2)]
+        pixels = torch.nn.functional.pad(pixels, padding)
+        top, left = ((length - side) // 2 for length in pixels.shape[1:])
+        return pixels[:, top : top + side, left : left + side]
+
+    def trace(self, image: Any, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
+        """Run one image of any size (`prepare`) and return its Trace. Its tokens are patches, its ids -1.
+
+        `edits` change the forward pass (encoder.edits); `request` records more hook points (capture.ON_REQUEST).
+        Raises ImageError for what is no image, EncoderError for edits or a request that do not fit, and OutOfMemory.
+        """
+        return self.trace_image(self.prepare(image), edits=edits, request=request)
+
     def trace_image(self, pixels: Tensor, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
-        """Run one image, pixels [C, S, S] from `prepare`, and return its Trace. All its ids are -1."""
-        self._check_channels(pixels)
+        """Like `trace`, for pixels [C, S, S] from `prepare`."""
+        channels = self.patches.channels
+        if pixels.dim() != 3 or pixels.shape[0] != channels:
+            raise EncoderError(
+                f"{self.name} takes an image of shape [{channels}, height, width], not {tuple(pixels.shape)}: change "
+                "its axes or channels."
+            )
         return self.trace_images(pixels.unsqueeze(0), edits=edits, request=request)[0]
 
     def trace_images(self, pixels: Tensor, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> list[Trace]:
-        """Run a batch, pixels [B, C, S, S], and return one Trace for each image.
+        """Run a batch, pixels [B, C, S, S] from `prepare`, and return one Trace for each image.
 
         Raises EncoderError for another shape, and for edits or a request that do not fit.
         """
@@ -94,27 +159,13 @@ class ImageEncoder(NamedEncoder):
                 f"{self.name} takes a batch of images of shape {shape}, not {tuple(pixels.shape)}: call prepare()."
             )
         pixels = pixels.to(device=self.device, dtype=self.encoder.dtype)
-        tokens = self.tokens
-        applied = self._resolved(edits)
-        recorded = self._recorded(pixels, n_tokens=len(tokens), edits=applied, request=request)
-        return [
-            Trace(
-                encoder=self.encoder,
-                tokens=tokens,
-                labels=tokens,
-                ids=(-1,) * len(tokens),
-                mask=torch.ones(len(tokens), dtype=torch.bool, device=self.device),
-                values=values,
-                edits=tuple(edits),
-                applied=applied,
-            )
-            for values in recorded
-        ]
+        return self._traces_of_parts(pixels, edits, request)
 
-    def _check_channels(self, image: Tensor) -> None:
-        channels = self.patches.channels
-        if image.dim() != 3 or image.shape[0] != channels:
-            raise EncoderError(
-                f"{self.name} takes an image of shape [{channels}, height, width], not {tuple(image.shape)}: change "
-                "its axes or channels."
-            )
+    def probabilities(self, trace: Trace) -> dict[str, float]:
+        """Label -> probability, in the head's order. Raises EncoderError for a checkpoint without such a head."""
+        if self.classifier is None:
+            raise EncoderError(f"{self.name} has no classification head: choose a checkpoint that was saved with one.")
+        with torch.no_grad():
+            logits = self.classifier(trace.output[None], trace.mask[None])
+            found = self.classifier.probabilities(logits)[0].tolist()
+        return dict(zip(self.classifier.config.labels, found, strict=True))

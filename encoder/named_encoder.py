@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -19,7 +19,9 @@ from encoder.config import EncoderConfig, NormPlacement
 from encoder.device import explain_out_of_memory
 from encoder.edits import Edit, Run, check_edits
 from encoder.errors import EncoderError
+from encoder.layout import InputKind, Layout
 from encoder.model import Encoder
+from encoder.trace import Trace
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,6 +31,8 @@ class NamedEncoder:
     name: str
     encoder: Encoder
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+    #: What `trace` takes. A subclass that takes no text has a `layout`, too.
+    takes: ClassVar[InputKind] = "text"
 
     def __post_init__(self) -> None:
         self.encoder.eval()
@@ -59,6 +63,11 @@ class NamedEncoder:
     def n_parameters(self) -> int:
         """Number of the encoder's weights. Shared ones count once; a masked-word head does not count."""
         return sum(parameter.numel() for parameter in self.encoder.parameters())
+
+    @property
+    def layout(self) -> Layout | None:
+        """What the tokens of an input are; None for text."""
+        return None
 
     def with_norm_placement(self, norm_placement: NormPlacement) -> Self:
         """The same weights with the norms moved, without retraining; `notes` says so. No weight is copied.
@@ -111,6 +120,27 @@ class NamedEncoder:
         ):
             self.encoder(inputs, mask, segments)
         return [_values_of(recorder.values, index) for index in range(len(inputs))]
+
+    def _traces_of_parts(self, inputs: Tensor, edits: Sequence[Edit], request: Sequence[str]) -> list[Trace]:
+        """Run a batch of inputs that are no text, [B, ...], whose tokens are those of `layout`: one Trace each."""
+        layout = self.layout
+        assert layout is not None, "a text has tokens of its own"
+        tokens, applied = layout.tokens, self._resolved(edits)
+        recorded = self._recorded(inputs, n_tokens=len(tokens), edits=applied, request=request)
+        return [
+            Trace(
+                encoder=self.encoder,
+                tokens=tokens,
+                labels=tokens,
+                ids=(-1,) * len(tokens),
+                mask=torch.ones(len(tokens), dtype=torch.bool, device=self.device),
+                values=values,
+                layout=layout,
+                edits=tuple(edits),
+                applied=applied,
+            )
+            for values in recorded
+        ]
 
 
 def _values_of(values: Mapping[str, Tensor], index: int) -> Mapping[str, Tensor]:

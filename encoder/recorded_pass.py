@@ -19,6 +19,7 @@ from encoder.config import EncoderConfig
 from encoder.edits import Edit, check_edits
 from encoder.errors import EncoderError
 from encoder.layers import LayerNorm, layer_norm
+from encoder.layout import InputKind, Layout
 from encoder.model import Encoder
 from encoder.text import Tokenized
 
@@ -65,8 +66,9 @@ class RecordedPass:
     """One text through the encoder: its tokens and the recorded values.
 
     tokens [T]: as in the vocabulary, padding included; labels [T]: the tokens as a person reads them; mask [T]: True
-    for a real token; values: hook point -> tensor; source: words and offsets, None for an image; edits: changes to the
-    forward pass; applied: the same edits with their texts run; n_left_out: padding tokens that `unpadded` removed.
+    for a real token; values: hook point -> tensor; source: a text's words and offsets; layout: patches or time steps
+    of an input that is no text and has no source; edits: changes to the forward pass; applied: the same edits with
+    their texts run; n_left_out: padding tokens that `unpadded` removed.
     """
 
     encoder: Encoder
@@ -76,6 +78,7 @@ class RecordedPass:
     mask: Tensor
     values: Mapping[str, Tensor]
     source: Tokenized | None = None
+    layout: Layout | None = None
     edits: tuple[Edit, ...] = ()
     applied: tuple[Edit, ...] = ()
     n_left_out: int = 0
@@ -96,6 +99,11 @@ class RecordedPass:
     def config(self) -> EncoderConfig:
         """The architecture."""
         return self.encoder.config
+
+    @property
+    def kind(self) -> InputKind:
+        """What the input was."""
+        return "text" if self.layout is None else self.layout.kind
 
     @property
     def n_tokens(self) -> int:

@@ -21,14 +21,15 @@ from tests.conftest import ROOT
 # The engine from the ground up: a module imports only from rows above its own.
 ENGINE = [
     {"csv_rows", "errors", "gradual", "javascript", "map_pooling", "pauses", "token_labels", "tokenizer_bounds"},
-    {"config", "device", "text_file"},
+    {"config", "device", "layout", "pictures", "text_file"},
     {"attend"},
     {"hooks", "pooling", "text"},
     {"edits", "layers", "tokenizer"},
     {"classifier", "embed", "mlm"},
     {"model"},
     {"capture", "recorded_pass"},
-    {"named_encoder", "trace"},
+    {"trace"},
+    {"named_encoder"},
     {"image_encoder", "text_encoder"},
     {"classify", "measure"},
     {"causal", "load", "explain", "probe", "search", "similarity"},
@@ -45,6 +46,7 @@ ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}
 FIGURES_USE = {"numpy", "pandas", "plotly"}
 ENGINE_USES = {"torch", "safetensors", "tokenizers", "huggingface_hub", "numpy", "pandas", "pyarrow", "sklearn"}
 ENGINE_USES |= {"psutil"}  # the memory in use
+ENGINE_USES |= {"PIL"}  # images
 ENGINE_USES |= {"usearch", "ray", "umap"}  # the extras "index", "corpus" and "umap"
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 

@@ -19,6 +19,8 @@ PIECE_MARKS = ("##", "Ġ", "▁", "Ċ")
 
 def is_special(trace: Trace) -> tuple[bool, ...]:
     """[T]: True for [CLS], [SEP] and the like that the tokenizer added. Padding is no token, so not special either."""
+    if trace.layout is not None:
+        return tuple(index < len(trace.layout.before) for index in range(trace.n_tokens))
     if trace.source is None:
         return (False,) * trace.n_tokens
     return trace.source.special + (False,) * (trace.n_tokens - len(trace.source))
@@ -36,6 +38,8 @@ def is_content(trace: Trace) -> tuple[bool, ...]:
 
 def is_punctuation(trace: Trace) -> tuple[bool, ...]:
     """[T]: True for content tokens made of nothing but punctuation (Unicode categories P*)."""
+    if trace.layout is not None:
+        return (False,) * trace.n_tokens
     return tuple(content and is_mark(token) for token, content in zip(trace.tokens, is_content(trace), strict=True))
 
 
@@ -56,7 +60,10 @@ def special_position(trace: Trace, which: Literal["cls", "sep"]) -> tuple[bool, 
 
 
 def words(trace: Trace) -> tuple[int, ...]:
-    """[T]: which word a token belongs to; -1 for special tokens and padding."""
+    """[T]: which word a token belongs to; -1 for special tokens and padding. Each patch or time step is one."""
+    if trace.layout is not None:
+        n_before = len(trace.layout.before)
+        return tuple(max(-1, index - n_before) for index in range(trace.n_tokens))
     if trace.source is None:
         return (-1,) * trace.n_tokens
     return trace.source.words + (-1,) * (trace.n_tokens - len(trace.source))

@@ -225,8 +225,8 @@ def test_images(n_layers: int, qkv_bias: bool, checkpoint: Callable):
     pixels = torch.randn(2, 3, 24, 24, generator=torch.Generator().manual_seed(0))
     theirs = run(pair.theirs, pixel_values=pixels)
     for index, trace in enumerate(pair.ours.trace_images(pixels)):
-        assert trace.tokens[:3] == ("[CLS]", "0,0", "0,1")
-        assert trace.tokens[-1] == "5,5"
+        assert trace.tokens[:3] == ("[CLS]", "r0 c0", "r0 c1")
+        assert trace.tokens[-1] == "r5 c5"
         compare(trace, theirs, index)
     one = pair.ours.trace_image(pixels[1])
     compare(one, theirs, 1)
