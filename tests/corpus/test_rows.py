@@ -74,3 +74,10 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, name, content, columns, say
         (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(EncoderError, match=says):
         list(Source(str(tmp_path / name), **columns).rows())
+
+
+def test_the_first_texts_alone_are_read_on_request(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("one\n\ntwo\nthree\n", encoding="utf-8")
+    assert [row.text for row in Source(str(path), most=2).rows()] == ["one", "two"]
+    assert Source(str(path), most=2).about() != Source(str(path)).about()

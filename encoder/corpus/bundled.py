@@ -1,0 +1,15 @@
+"""The bundled atlases: 2,000 example sentences of WordNet in each bundled model. `make atlas` builds them again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from encoder.corpus.manifest import MANIFEST
+from encoder.load import BUNDLED
+
+FOLDER = Path(__file__).parent.parent / "data" / "atlases"
+
+
+def bundled_atlases() -> dict[str, Path]:
+    """Name of a bundled model -> the folder of its atlas, which `open_atlas` opens."""
+    return {name: FOLDER / name for name in BUNDLED if (FOLDER / name / MANIFEST).is_file()}
