@@ -13,7 +13,13 @@ from encoder.text_encoder import TextEncoder
 
 def model_about(model: TextEncoder) -> dict[str, object]:
     """The model's name, and a hash of its architecture, tokenizer and weights: equal for equal numbers."""
-    digest = hashlib.sha256(json.dumps(dataclasses.asdict(model.config), sort_keys=True, default=str).encode())
+    # A field with its default is left out, so that a later version with one more field gives the same hash.
+    chosen = {
+        field.name: getattr(model.config, field.name)
+        for field in dataclasses.fields(model.config)
+        if getattr(model.config, field.name) != field.default
+    }
+    digest = hashlib.sha256(json.dumps(chosen, sort_keys=True, default=str).encode())
     digest.update(model.tokenizer.backend.to_str().encode())
     for name, tensor in sorted(model.encoder.state_dict().items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
