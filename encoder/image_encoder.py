@@ -22,7 +22,7 @@ from encoder.layout import InputKind, PatchGrid
 from encoder.named_encoder import NamedEncoder
 from encoder.trace import Trace
 
-Interpolation = Literal["bilinear", "bicubic", "nearest"]
+Interpolation = Literal["bilinear", "bicubic", "nearest", "box"]
 
 
 @dataclass(frozen=True)
@@ -109,13 +109,10 @@ class ImageEncoder(NamedEncoder):
         pictures.check_size("The scaled image", wanted[1], wanted[0])
         if not pixels.is_floating_point():
             return pictures.resized(pixels, *wanted, self.preparation.interpolation)
-        smooth = self.preparation.interpolation != "nearest"
+        how = {"box": "area"}.get(self.preparation.interpolation, self.preparation.interpolation)
+        smooth = how in ("bilinear", "bicubic")
         return torch.nn.functional.interpolate(
-            pixels.unsqueeze(0),
-            size=wanted,
-            mode=self.preparation.interpolation,
-            antialias=smooth,
-            align_corners=False if smooth else None,
+            pixels.unsqueeze(0), size=wanted, mode=how, antialias=smooth, align_corners=False if smooth else None
         )[0].clamp(0.0, 1.0)
 
     def _cut(self, pixels: Tensor) -> Tensor:

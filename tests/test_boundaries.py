@@ -33,7 +33,7 @@ ENGINE = [
     {"image_encoder", "text_encoder"},
     {"classify", "measure"},
     {"causal", "load", "explain", "probe", "search", "similarity"},
-    {"corpus", "train"},
+    {"corpus", "digits", "train"},
     {"twins"},
     {"export"},
     {"trace_command"},

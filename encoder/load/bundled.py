@@ -29,6 +29,11 @@ BUNDLED = {
     # Trained from the same seed and text (encoder/twins). Only twin-pre has a final LayerNorm.
     "twin-pre": Bundled("twin-pre", "encoder", "data/twin-pre", "install this program again, or run make twins"),
     "twin-post": Bundled("twin-post", "encoder", "data/twin-post", "install this program again, or run make twins"),
+    # The same on images of handwritten digits (encoder/digits).
+    **{
+        name: Bundled(name, "encoder", f"data/{name}", "install this program again, or run make digits")
+        for name in ("digits-pre", "digits-post")
+    },
 }
 
 

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from encoder.classifier import Classifier, ClassifierConfig
 from encoder.config import EncoderConfig, Patches
 from encoder.errors import EncoderError, LoadError, SaveError, quoted
+from encoder.image_encoder import ImageEncoder, Preparation
 from encoder.load.weights import SINGLE, WeightFiles, fill_strictly, prefixed
 from encoder.mlm import MLMHead, MLMHeadConfig
 from encoder.model import Encoder, unfilled
@@ -44,15 +45,15 @@ DISK_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": to
 # --- saving -----------------------------------------------------------------------------------------------------------
 
 
-def save(model: TextEncoder, folder: str | Path, *, dtype: DiskType = "float32") -> Path:
+def save(model: TextEncoder | ImageEncoder, folder: str | Path, *, dtype: DiskType = "float32") -> Path:
     """Write `model` as a folder that `encoder.load` reads, and return the folder. dtype: the numbers on disk.
 
     The folder is written elsewhere and then renamed, so it is never incomplete. An earlier checkpoint of `save` is
     replaced. Raises SaveError where the disk is full or takes no files; EncoderError for a folder with other files, for
     an unknown number type, and for a weight that is too large for float16.
     """
-    if not isinstance(model, TextEncoder):
-        raise EncoderError(f"{type(model).__name__} cannot be saved: give a TextEncoder.")
+    if not isinstance(model, TextEncoder | ImageEncoder):
+        raise EncoderError(f"{type(model).__name__} cannot be saved: give a TextEncoder or an ImageEncoder.")
     if dtype not in DISK_TYPES:
         raise EncoderError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DISK_TYPES)}.")
     try:
@@ -110,36 +111,47 @@ def _apply_umask(folder: Path) -> None:
     shutil.copymode(folder / "config.json", folder / SINGLE)
 
 
-def _write(model: TextEncoder, folder: Path, dtype: torch.dtype) -> None:
+def _write(model: TextEncoder | ImageEncoder, folder: Path, dtype: torch.dtype) -> None:
     from safetensors.torch import save_file
 
     weights = {name: _to_disk(name, value, dtype) for name, value in _state(model).items()}
     save_file(weights, folder / SINGLE, metadata={"format": "pt"})
-    head = model.mlm_head
     fields = {
         "model_type": MODEL_TYPE,
         "format": FORMAT,
         "name": model.name,
         "encoder": dataclasses.asdict(model.config),
-        "mlm_head": None if head is None else dataclasses.asdict(head.config),
         "classifier": None if model.classifier is None else dataclasses.asdict(model.classifier.config),
+    }
+    if isinstance(model, ImageEncoder):
+        fields["preparation"] = dataclasses.asdict(model.preparation)
+    else:
+        fields |= _fields_of_text(model)
+        model.tokenizer.backend.save(str(folder / "tokenizer.json"))
+        special = json.dumps(model.tokenizer.special, indent=2, ensure_ascii=False)
+        (folder / "special_tokens_map.json").write_text(special + "\n", encoding="utf-8")
+    (folder / "config.json").write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
+
+
+def _fields_of_text(model: TextEncoder) -> dict[str, Any]:
+    head = model.mlm_head
+    return {
+        "mlm_head": None if head is None else dataclasses.asdict(head.config),
         "pooling": model.pooling,
         "dense": [dataclasses.asdict(dense.config) for dense in model.dense],
         "normalise": model.normalise,
         "max_embed_tokens": model.max_embed_tokens,
     }
-    (folder / "config.json").write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
-    model.tokenizer.backend.save(str(folder / "tokenizer.json"))
-    special = json.dumps(model.tokenizer.special, indent=2, ensure_ascii=False)
-    (folder / "special_tokens_map.json").write_text(special + "\n", encoding="utf-8")
 
 
-def _state(model: TextEncoder) -> dict[str, Tensor]:
+def _state(model: TextEncoder | ImageEncoder) -> dict[str, Tensor]:
     state = dict(model.encoder.state_dict())
-    if model.mlm_head is not None:
-        state |= prefixed(HEAD, model.mlm_head)
     if model.classifier is not None:
         state |= prefixed(CLASSIFIER, model.classifier)
+    if isinstance(model, ImageEncoder):
+        return state
+    if model.mlm_head is not None:
+        state |= prefixed(HEAD, model.mlm_head)
     for index, dense in enumerate(model.dense):
         state |= prefixed(DENSE.format(index), dense)
     return state
@@ -167,7 +179,7 @@ def is_native(folder: Path) -> bool:
     return isinstance(fields, dict) and fields.get("model_type") == MODEL_TYPE
 
 
-def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextEncoder:
+def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextEncoder | ImageEncoder:
     """Read a folder of `save`. Raises LoadError, which names the field or weight that is wrong."""
     fields = read_json(folder / "config.json")
     if fields.get("format") != FORMAT:
@@ -176,6 +188,8 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
             "program, or save the model again."
         )
     config = from_fields(EncoderConfig, fields.get("encoder"), "encoder")
+    if config.patches is not None:
+        return _load_images(folder, fields, config, device, dtype)
     head_fields = fields.get("mlm_head")
     dense_fields = fields.get("dense", [])
     if not isinstance(dense_fields, list):
@@ -184,10 +198,7 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
         encoder = Encoder(config)
         head = None if head_fields is None else MLMHead(config, from_fields(MLMHeadConfig, head_fields, "mlm_head"))
         dense = tuple(Dense(from_fields(DenseConfig, entry, "dense")) for entry in dense_fields)
-        named = fields.get("classifier")
-        classifier = None
-        if named is not None:
-            classifier = Classifier(config.d_model, from_fields(ClassifierConfig, named, "classifier"))
+        classifier = _classifier(config, fields)
     modules: dict[str, nn.Module] = {"": encoder}
     if head is not None:
         modules[HEAD] = head
@@ -212,6 +223,30 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
         mlm_head=head,
         classifier=classifier,
     )
+
+
+def _classifier(config: EncoderConfig, fields: dict[str, Any]) -> Classifier | None:
+    named = fields.get("classifier")
+    if named is None:
+        return None
+    return Classifier(config.d_model, from_fields(ClassifierConfig, named, "classifier"))
+
+
+def _load_images(
+    folder: Path, fields: dict[str, Any], config: EncoderConfig, device: torch.device, dtype: torch.dtype
+) -> ImageEncoder:
+    with unfilled():
+        encoder, classifier = Encoder(config), _classifier(config, fields)
+    modules: dict[str, nn.Module] = {"": encoder} | ({} if classifier is None else {CLASSIFIER: classifier})
+    fill_strictly(modules, WeightFiles(folder), device, dtype)
+    preparation: Preparation = from_fields(Preparation, fields.get("preparation", {}), "preparation")
+    assert config.patches is not None
+    if not len(preparation.mean) == len(preparation.std) == config.patches.channels:
+        raise LoadError(
+            f"config.json's mean and std need {config.patches.channels} numbers each: save the model again."
+        )
+    name = str(fields.get("name") or folder.resolve().name)
+    return ImageEncoder(name=name, encoder=encoder, preparation=preparation, classifier=classifier)
 
 
 def from_fields(kind: type, fields: Any, where: str) -> Any:

@@ -10,7 +10,7 @@ from encoder.image_encoder import Interpolation, Preparation
 from encoder.text_file import read_json
 
 #: Pillow's numbers of the ways to scale an image.
-RESAMPLING: dict[int, Interpolation] = {0: "nearest", 2: "bilinear", 3: "bicubic"}
+RESAMPLING: dict[int, Interpolation] = {0: "nearest", 2: "bilinear", 3: "bicubic", 4: "box"}
 
 
 def read_preparation(folder: Path, channels: int) -> Preparation:
@@ -19,9 +19,7 @@ def read_preparation(folder: Path, channels: int) -> Preparation:
     fields = read_json(path) if path.is_file() else {}
     resample = fields.get("resample", 2)
     if resample not in RESAMPLING:
-        raise LoadError(
-            f"preprocessor_config.json has an unknown resample={resample!r}: choose 0, 2 or 3 (nearest to bicubic)."
-        )
+        raise LoadError(f"preprocessor_config.json has an unknown resample={resample!r}: choose 0, 2, 3 or 4.")
     if fields.get("do_rescale", True) is not True or abs(fields.get("rescale_factor", 1 / 255) * 255 - 1) > 1e-3:
         raise LoadError(
             "preprocessor_config.json does not scale pixels from 0..255 to 0..1: choose a checkpoint that does."

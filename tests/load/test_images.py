@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -10,10 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import encoder
+from encoder.classifier import Classifier, ClassifierConfig
 from encoder.edits import AblateHead
 from encoder.image_encoder import ImageEncoder, Preparation
+from encoder.measure.tokens import is_special
 
 
 def prepared(checkpoint: Callable, tmp_path: Path, **fields) -> ImageEncoder:
@@ -98,10 +102,40 @@ def test_another_norm_placement_is_noted(checkpoint: Callable):
     assert torch.equal(moved.with_norm_placement("pre").trace_image(pixels).output, model.trace_image(pixels).output)
 
 
-def test_it_is_not_saved_as_a_text_encoder(checkpoint: Callable, tmp_path: Path):
-    with pytest.raises(encoder.EncoderError, match=r"ImageEncoder.*TextEncoder"):
-        encoder.save(checkpoint("vit").ours, tmp_path / "saved")
-    assert list(tmp_path.iterdir()) == []
+def test_what_is_saved_comes_back(checkpoint: Callable, tmp_path: Path):
+    config = ClassifierConfig("sequence", ("cat", "dog"))
+    model = dataclasses.replace(
+        checkpoint("vit").ours, classifier=Classifier(40, config), preparation=Preparation(resize=31)
+    )
+    back = encoder.load(encoder.save(model, tmp_path / "saved"), device="cpu")
+    assert isinstance(back, ImageEncoder)
+    assert back.preparation == model.preparation
+    image = np.random.default_rng(0).integers(0, 256, (50, 70, 3), dtype=np.uint8)
+    here, there = model.trace(image), back.trace(image)
+    assert torch.equal(here.output, there.output)
+    assert back.probabilities(there) == model.probabilities(here)
+    assert sum(back.probabilities(there).values()) == pytest.approx(1.0)
+
+
+def test_probabilities_need_a_head(checkpoint: Callable):
+    model = checkpoint("vit").ours
+    with pytest.raises(encoder.EncoderError, match="classification head"):
+        model.probabilities(model.trace(np.zeros((24, 24, 3), np.uint8)))
+
+
+def test_an_image_and_its_prepared_pixels_give_the_same_trace(checkpoint: Callable):
+    model = checkpoint("vit").ours
+    image = Image.fromarray(np.random.default_rng(0).integers(0, 256, (50, 70, 3), dtype=np.uint8))
+    trace = model.trace(image, edits=[AblateHead(1, 2)], request=["pattern"])
+    again = model.trace_image(model.prepare(image), edits=[AblateHead(1, 2)])
+    torch.testing.assert_close(trace.output, again.output)
+    assert (trace.kind, trace.source, model.takes) == ("image", None, "image")
+    assert trace.layout == model.layout
+    assert is_special(trace) == (True, *(False,) * 36)
+    assert [model.layout.place(token) for token in (0, 1, 7, 36, 37)] == [None, (0, 0), (1, 0), (5, 5), None]
+    assert model.layout.token(5, 5) == 36
+    with pytest.raises(encoder.EncoderError, match="row 6"):
+        model.layout.token(6, 0)
 
 
 def test_an_encoder_in_training_is_not_traced(checkpoint: Callable, tmp_path: Path):
