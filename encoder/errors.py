@@ -37,6 +37,10 @@ class TextError(EncoderError):
     """A text has no tokens that the model can take."""
 
 
+class SoundError(EncoderError):
+    """A sound cannot be read, or does not fit the model."""
+
+
 class AtlasError(EncoderError):
     """A folder is no atlas of a corpus, or one that this version cannot read; or a build of one cannot go on."""
 

@@ -1,0 +1,94 @@
+"""Sound: samples of one channel at a rate, as a frozen value; resampling; the limits of what is read.
+
+Shapes: N samples.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import numbers
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from encoder.errors import SoundError
+
+#: The limits of a sound, for files, uploads, recordings and samples alike.
+MOST_BYTES = 20_000_000
+MOST_SECONDS = 30.0
+MOST_CHANNELS = 8
+LOWEST_RATE, HIGHEST_RATE = 1_000, 192_000
+
+
+@dataclass(frozen=True, eq=False)
+class Sound:
+    """One channel of sound. samples [N]: float32, usually from -1 to 1; rate: samples per second.
+
+    Two sounds with the same samples and rate are equal. Raises SoundError for no samples, for several channels, for
+    numbers that are not finite, for a rate out of range, and for more than MOST_SECONDS.
+    """
+
+    samples: np.ndarray
+    rate: int
+
+    def __post_init__(self) -> None:
+        check_rate(self.rate)
+        samples = np.array(self.samples, dtype=np.float32)  # a copy: a frozen value must not change
+        if samples.ndim != 1:
+            raise SoundError(f"A sound has one channel, not samples of shape {samples.shape}: average the channels.")
+        if not len(samples):
+            raise SoundError("This sound has no samples: record or choose another one.")
+        if len(samples) > MOST_SECONDS * self.rate:
+            raise SoundError(
+                f"This sound has {len(samples) / self.rate:,.1f} s: give {MOST_SECONDS:g} s at most (cut it first)."
+            )
+        if not np.isfinite(samples).all():
+            raise SoundError("This sound has samples that are no finite numbers: save it again in another program.")
+        samples.flags.writeable = False
+        object.__setattr__(self, "samples", samples)
+        object.__setattr__(self, "rate", int(self.rate))
+
+    def __repr__(self) -> str:
+        return f"<Sound of {self.seconds:.2f} s at {self.rate:,} Hz>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sound) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of rate and samples: the sound's name in caches."""
+        return hashlib.sha256(f"{self.rate} ".encode() + self.samples.tobytes()).hexdigest()
+
+    @property
+    def seconds(self) -> float:
+        """The length."""
+        return len(self.samples) / self.rate
+
+    def at(self, rate: int) -> Sound:
+        """The same sound at another rate, by SciPy's polyphase filter (a Kaiser window against aliasing)."""
+        if rate == self.rate:
+            return self
+        from scipy.signal import resample_poly
+
+        check_rate(rate)
+        common = math.gcd(rate, self.rate)
+        samples = resample_poly(self.samples, rate // common, self.rate // common)
+        return Sound(samples[: int(MOST_SECONDS * rate)], rate)
+
+    def part(self, start: float, end: float) -> Sound:
+        """The seconds from `start` to `end`, or what the sound has of them. Raises SoundError where it has nothing."""
+        return Sound(self.samples[max(0, round(start * self.rate)) : max(0, round(end * self.rate))], self.rate)
+
+
+def check_rate(rate: object) -> None:
+    """Raise SoundError for a rate that no recording has."""
+    whole = isinstance(rate, numbers.Integral) and not isinstance(rate, bool)
+    if not whole or not LOWEST_RATE <= int(rate) <= HIGHEST_RATE:  # type: ignore[call-overload]
+        raise SoundError(
+            f"A sound cannot have rate={str(rate)[:40]}: give {LOWEST_RATE:,} to {HIGHEST_RATE:,} samples per second."
+        )
