@@ -19,33 +19,41 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from encoder import figures, measure, train
+    from encoder.audio_encoder import AudioEncoder
     from encoder.config import EncoderConfig, Patches
-    from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, SaveError, TextError
+    from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, SaveError, SoundError, TextError
     from encoder.image_encoder import ImageEncoder
     from encoder.load import load, save
     from encoder.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
     from encoder.model import Encoder, initialise
+    from encoder.sound import Sound
+    from encoder.sound_files import open_sound
     from encoder.text_encoder import TextEncoder, build
     from encoder.trace import Trace
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "LoadError", "MLMHead",
-    "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "SaveError", "TextEncoder", "TextError", "Trace",
-    "build", "figures", "initialise", "load", "measure", "save", "train",
+    "AudioEncoder", "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "LoadError", "MLMHead",
+    "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "SaveError", "Sound", "SoundError", "TextEncoder",
+    "TextError", "Trace", "build", "figures", "initialise", "load", "measure", "open_sound", "save", "train",
 ]  # fmt: skip
 
 #: Public name -> its module.
 _MODULE_OF = {
     **dict.fromkeys(("EncoderConfig", "Patches"), "config"),
-    **dict.fromkeys(("ConfigError", "EncoderError", "LoadError", "OutOfMemory", "SaveError", "TextError"), "errors"),
+    **dict.fromkeys(
+        ("ConfigError", "EncoderError", "LoadError", "OutOfMemory", "SaveError", "SoundError", "TextError"), "errors"
+    ),
     **dict.fromkeys(("MaskedPrediction", "MLMHead", "MLMHeadConfig"), "mlm"),
     **dict.fromkeys(("Encoder", "initialise"), "model"),
     **dict.fromkeys(("TextEncoder", "build"), "text_encoder"),
     **dict.fromkeys(("load", "save"), "load"),
+    "AudioEncoder": "audio_encoder",
     "ImageEncoder": "image_encoder",
+    "Sound": "sound",
     "Trace": "trace",
+    "open_sound": "sound_files",
 }
 
 

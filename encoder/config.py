@@ -7,32 +7,26 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import numbers
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from encoder.errors import ConfigError, quoted
+from encoder.errors import ConfigError
+from encoder.sound_shapes import Convolutions, SpectrogramPatches
+from encoder.whole_numbers import MAX_LAYERS, MOST, check_whole
+
+__all__ = [
+    "ACTIVATIONS", "MAX_LAYERS", "MOST", "NORM_PLACEMENTS", "POSITION_KINDS", "Activation", "EncoderConfig",
+    "NormPlacement", "Patches", "PositionKind", "check_whole",
+]  # fmt: skip
 
 NormPlacement = Literal["pre", "post"]
-PositionKind = Literal["learned", "sinusoidal", "rotary", "none"]
+PositionKind = Literal["learned", "sinusoidal", "rotary", "none", "convolutional"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 
 NORM_PLACEMENTS: tuple[NormPlacement, ...] = ("pre", "post")
+#: The kinds that fit any input; "convolutional" comes with a checkpoint of sound.
 POSITION_KINDS = ("learned", "sinusoidal", "rotary", "none")
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
-
-#: The largest size, and the most layers. No encoder comes near; larger ones overflow, or take for ever to build.
-MOST, MAX_LAYERS = 10_000_000, 1_024
-
-
-def check_whole(name: str, value: Any, low: int, high: int = MOST) -> None:
-    """Raise ConfigError unless `value` is a whole number from `low` to `high`."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise ConfigError(f"{name}={quoted(value)} is no whole number: choose {low} to {high:,}.")
-    if int(value) < low:
-        raise ConfigError(f"{name}={quoted(value)} is too small: choose {low} or more.")
-    if int(value) > high:
-        raise ConfigError(f"{name}={quoted(value)} is too large: choose {high:,} or less.")
 
 
 @dataclass(frozen=True)
@@ -73,14 +67,16 @@ class EncoderConfig:
         pad_position: row of all padding there, None where padding counts on; rotary_base: wavelength base, one number
         or one for each layer; attention_window: largest |i - j| that attends, one number (None: no limit) or one for
         each layer; relative_buckets, relative_max_distance: a learned bias by distance, added to the scores (MPNet,
-        T5); causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K).
+        T5); causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K); position_kernel,
+        position_groups: the convolution that makes "convolutional" positions (Wav2Vec2).
     Feed-forward
         activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in).
     Others
         attention_bias, ffn_bias: whether these linear maps have a bias; qkv_bias: the same for q, k and v, by default
-        as attention_bias (some ViT have none there); layer_groups: number of distinct layers where layers share weights
-        (ALBERT: 1), else None; pooler: whether the weights include BERT's tanh layer on [CLS]; dropout,
-        attention_dropout: in training only; pad_id; patches: image input instead of tokens.
+        as attention_bias (some ViT have none there); key_bias: for k alone, by default as qkv_bias (Whisper: False);
+        layer_groups: number of distinct layers where layers share weights (ALBERT: 1), else None; pooler: whether the
+        weights include BERT's tanh layer on [CLS]; dropout, attention_dropout: in training only; pad_id; patches: image
+        input instead of tokens; spectrogram or convolutions: sound input.
 
     Raises ConfigError when fields contradict each other.
     """
@@ -113,6 +109,7 @@ class EncoderConfig:
     gated: bool = False
     attention_bias: bool = True
     qkv_bias: bool | None = None
+    key_bias: bool | None = None
     ffn_bias: bool = True
     layer_groups: int | None = None
     pooler: bool = False
@@ -120,6 +117,10 @@ class EncoderConfig:
     attention_dropout: float = 0.0
     pad_id: int = 0
     patches: Patches | None = None
+    spectrogram: SpectrogramPatches | None = None
+    convolutions: Convolutions | None = None
+    position_kernel: int = 0
+    position_groups: int = 1
 
     def __post_init__(self) -> None:
         fill = object.__setattr__  # how a frozen dataclass sets its own fields
@@ -135,6 +136,8 @@ class EncoderConfig:
             fill(self, "embedding_width", self.d_model)
         if self.qkv_bias is None:
             fill(self, "qkv_bias", self.attention_bias)
+        if self.key_bias is None:
+            fill(self, "key_bias", self.qkv_bias)
         if self.final_norm is None:
             fill(self, "final_norm", self.norm_placement == "pre")
         if self.attention_scale is None:
@@ -148,7 +151,7 @@ class EncoderConfig:
             check_whole(name, getattr(self, name), 1)
         for name in ("d_head", "embedding_width", "n_segments", "position_offset", "relative_buckets", "pad_id"):
             check_whole(name, getattr(self, name), 0)
-        check_whole("vocab_size", self.vocab_size, 0 if self.patches is not None else 1)
+        check_whole("vocab_size", self.vocab_size, 1 if self.takes_text else 0)
         check_whole("n_heads x d_head", self.n_heads * (self.d_head or 1), 1)
         if self.position == "learned":
             check_whole("position_offset", self.position_offset, 0, self.max_positions - 1)
@@ -163,7 +166,13 @@ class EncoderConfig:
             raise ConfigError(f"norm_eps={self.norm_eps} is out of range: choose a finite number from 0 on.")
 
     def _check_choices(self) -> None:
-        choices = {"norm_placement": NORM_PLACEMENTS, "position": POSITION_KINDS, "activation": ACTIVATIONS}
+        choices = {
+            "norm_placement": NORM_PLACEMENTS,
+            "position": (*POSITION_KINDS, "convolutional"),
+            "activation": ACTIVATIONS,
+        }
+        if self.position == "convolutional":
+            self._check_position_kernel()
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(allowed)}.")
@@ -178,6 +187,15 @@ class EncoderConfig:
         if self.layer_groups is not None and not 1 <= self.layer_groups <= self.n_layers:
             raise ConfigError(
                 f"layer_groups={self.layer_groups} is out of range: choose 1 to n_layers={self.n_layers}."
+            )
+
+    def _check_position_kernel(self) -> None:
+        check_whole("position_kernel", self.position_kernel, 1, 10_000)
+        check_whole("position_groups", self.position_groups, 1, self.embedding_width)
+        if self.embedding_width % self.position_groups:
+            raise ConfigError(
+                f"The width {self.embedding_width} cannot be split among position_groups={self.position_groups}: "
+                "choose a divisor."
             )
 
     def _check_per_layer(self) -> None:
@@ -202,12 +220,18 @@ class EncoderConfig:
             "embedding_width": ("d_model",),
             "attention_scale": ("d_head", "d_model", "n_heads"),
             "qkv_bias": ("attention_bias",),
+            "key_bias": ("attention_bias", "qkv_bias"),
         }
-        blank = {"d_head": 0, "embedding_width": 0, "attention_scale": None, "qkv_bias": None}
+        blank = {"d_head": 0, "embedding_width": 0, "attention_scale": None, "qkv_bias": None, "key_bias": None}
         for name, sources in derived.items():
             if name not in changes and any(source in changes for source in sources):
                 changes[name] = blank[name]
         return dataclasses.replace(self, **changes)
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether the input is ids of tokens, and not an image or a sound."""
+        return self.patches is None and self.spectrogram is None and self.convolutions is None
 
     @property
     def max_tokens(self) -> int:

@@ -1,4 +1,4 @@
-"""Embedding: ids -> vectors of tokens, segments and positions; for images, patches.
+"""Embedding: ids -> vectors of tokens, segments and positions; for images, patches; for sound, sound_front.
 
 Shapes: B batch, T tokens, E width of the tables (D unless they are factorised), D d_model.
 """
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from encoder.config import EncoderConfig
 from encoder.hooks import HookPoint
 from encoder.layers import LayerNorm
+from encoder.sound_front import ConvolutionalPositions, ConvolutionFront, SpectrogramProjection
 
 
 def sinusoidal(positions: Tensor, width: int) -> Tensor:
@@ -25,13 +26,14 @@ def sinusoidal(positions: Tensor, width: int) -> Tensor:
 
 
 class Positions(nn.Module):
-    """The positional encoding that is added: a learned table or sines. Rotary positions act on q and k instead."""
+    """The positional encoding that is added: a table, sines, or a convolution. Rotary ones act on q and k instead."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.config = config
         rows = config.patches.count + 1 if config.patches else config.max_positions
         self.table = nn.Embedding(rows, config.embedding_width) if config.position == "learned" else None
+        self.convolution = ConvolutionalPositions(config) if config.position == "convolutional" else None
 
     def indices(self, inputs: Tensor, mask: Tensor | None, n_tokens: int) -> Tensor:
         """The encoding's row for every token: [T], or [B, T] where padding has a row of its own.
@@ -48,7 +50,7 @@ class Positions(nn.Module):
         return counted.masked_fill(~real, config.pad_position)
 
     def forward(self, inputs: Tensor, mask: Tensor | None, n_tokens: int) -> Tensor | None:
-        """inputs: ids [B, T] (or pixels) -> [T, E] or [B, T, E]; None where nothing is added."""
+        """inputs: ids [B, T] (or pixels, or sound) -> [T, E] or [B, T, E]; None where it adds nothing."""
         if self.config.position == "sinusoidal":
             return sinusoidal(torch.arange(n_tokens, device=inputs.device), self.config.embedding_width)
         if self.table is None:
@@ -75,16 +77,24 @@ class PatchProjection(nn.Module):
         return torch.cat((self.cls.expand(len(patches), -1, -1), patches), dim=1)  # [B, P + 1, E]
 
 
+def token_module(config: EncoderConfig) -> nn.Module:
+    """What makes vectors [B, T, E] of the input: a table for text, a projection or convolutions for the others."""
+    if config.patches is not None:
+        return PatchProjection(config)
+    if config.spectrogram is not None:
+        return SpectrogramProjection(config)
+    if config.convolutions is not None:
+        return ConvolutionFront(config)
+    return nn.Embedding(config.vocab_size, config.embedding_width)
+
+
 class Embedding(nn.Module):
     """tokens (+ segments) (+ positions) -> norm -> projection to D where E is not D."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         width = config.embedding_width
-        if config.patches is None:
-            self.tokens: nn.Module = nn.Embedding(config.vocab_size, width)
-        else:
-            self.tokens = PatchProjection(config)
+        self.tokens = token_module(config)
         self.segments = nn.Embedding(config.n_segments, width) if config.n_segments else None
         self.positions = Positions(config)
         self.norm = LayerNorm(width, config, "embedding_norm") if config.embedding_norm else None
@@ -96,7 +106,7 @@ class Embedding(nn.Module):
         self.hook_out = HookPoint("embedding")
 
     def forward(self, inputs: Tensor, mask: Tensor | None, segments: Tensor | None) -> Tensor:
-        """inputs: ids [B, T] or pixels [B, C, S, S] -> [B, T, D]."""
+        """inputs: ids [B, T], pixels [B, C, S, S] or sound -> [B, T, D]."""
         x = self.hook_tokens(self.tokens(inputs))  # [B, T, E]
         if self.segments is not None:
             # A table of one row (RoBERTa) has no second segment, whatever the tokenizer's ids are.
@@ -104,7 +114,10 @@ class Embedding(nn.Module):
             # One vector for all tokens is looked up once, and uses the memory of one.
             ids = torch.zeros(1, 1, dtype=torch.long, device=x.device) if single else segments
             x = x + self.hook_segments(self.segments(ids).expand_as(x))
-        position = self.positions(inputs, mask, x.shape[1])
+        if self.positions.convolution is not None:  # computed from the tokens themselves
+            position = self.positions.convolution(x)
+        else:
+            position = self.positions(inputs, mask, x.shape[1])
         if position is not None:
             x = x + self.hook_position(position.to(x.dtype))
         if self.norm is not None:

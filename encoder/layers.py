@@ -113,7 +113,7 @@ class Attention(nn.Module):
         self.config = config
         inner = config.n_heads * config.d_head
         self.w_q = nn.Linear(config.d_model, inner, bias=bool(config.qkv_bias))
-        self.w_k = nn.Linear(config.d_model, inner, bias=bool(config.qkv_bias))
+        self.w_k = nn.Linear(config.d_model, inner, bias=bool(config.key_bias))
         self.w_v = nn.Linear(config.d_model, inner, bias=bool(config.qkv_bias))
         self.w_o = nn.Linear(inner, config.d_model, bias=config.attention_bias)
         self.hook_q, self.hook_k, self.hook_v = HookPoint("q"), HookPoint("k"), HookPoint("v")

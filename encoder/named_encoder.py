@@ -121,9 +121,11 @@ class NamedEncoder:
             self.encoder(inputs, mask, segments)
         return [_values_of(recorder.values, index) for index in range(len(inputs))]
 
-    def _traces_of_parts(self, inputs: Tensor, edits: Sequence[Edit], request: Sequence[str]) -> list[Trace]:
-        """Run a batch of inputs that are no text, [B, ...], whose tokens are those of `layout`: one Trace each."""
-        layout = self.layout
+    def _traces_of_parts(
+        self, inputs: Tensor, edits: Sequence[Edit], request: Sequence[str], layout: Layout | None = None
+    ) -> list[Trace]:
+        """Run a batch of inputs that are no text, [B, ...]: one Trace each. layout: of their tokens."""
+        layout = layout or self.layout
         assert layout is not None, "a text has tokens of its own"
         tokens, applied = layout.tokens, self._resolved(edits)
         recorded = self._recorded(inputs, n_tokens=len(tokens), edits=applied, request=request)

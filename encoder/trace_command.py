@@ -78,12 +78,12 @@ def _view_of(trace: Trace, given: argparse.Namespace) -> HeadView:
 
 
 def load_text_model(options: argparse.Namespace) -> TextEncoder:
-    """The model that `--model` and `--device` name. Raises CommandError for one that reads images."""
-    from encoder import ImageEncoder, load
+    """The model that `--model` and `--device` name. Raises CommandError for one that takes no text."""
+    from encoder import TextEncoder, load
 
     model = load(options.model, device=options.device)
-    if isinstance(model, ImageEncoder):
-        raise CommandError(f"{model.name} reads images: choose a text model with --model.")
+    if not isinstance(model, TextEncoder):
+        raise CommandError(f"{model.name} takes {model.takes}, not text: choose a text model with --model.")
     return model
 
 

@@ -21,16 +21,19 @@ from tests.conftest import ROOT
 # The engine from the ground up: a module imports only from rows above its own.
 ENGINE = [
     {"csv_rows", "errors", "gradual", "javascript", "map_pooling", "pauses", "token_labels", "tokenizer_bounds"},
-    {"config", "device", "layout", "pictures", "text_file"},
+    {"device", "layout", "pictures", "text_file", "whole_numbers"},
+    {"sound", "sound_shapes"},
+    {"config", "log_mel", "sound_files", "sound_layout"},
     {"attend"},
     {"hooks", "pooling", "text"},
     {"edits", "layers", "tokenizer"},
-    {"classifier", "embed", "mlm"},
+    {"classifier", "mlm", "sound_front"},
+    {"embed"},
     {"model"},
     {"capture", "recorded_pass"},
     {"trace"},
     {"named_encoder"},
-    {"image_encoder", "text_encoder"},
+    {"audio_encoder", "image_encoder", "text_encoder"},
     {"classify", "measure"},
     {"causal", "load", "explain", "probe", "search", "similarity"},
     {"corpus", "digits", "train"},
@@ -46,7 +49,7 @@ ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}
 FIGURES_USE = {"numpy", "pandas", "plotly"}
 ENGINE_USES = {"torch", "safetensors", "tokenizers", "huggingface_hub", "numpy", "pandas", "pyarrow", "sklearn"}
 ENGINE_USES |= {"psutil"}  # the memory in use
-ENGINE_USES |= {"PIL"}  # images
+ENGINE_USES |= {"PIL", "scipy", "soundfile"}  # images; sounds, soundfile as the extra "sound"
 ENGINE_USES |= {"usearch", "ray", "umap"}  # the extras "index", "corpus" and "umap"
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 

@@ -164,7 +164,7 @@ def width(config: EncoderConfig, point: str, layer: int | None, n_tokens: int) -
         "final_norm.input": not config.final_norm,
         "embedding_norm.input": not config.embedding_norm,
         "embedding.segments": not config.n_segments,
-        "embedding.position": config.position not in ("learned", "sinusoidal"),
+        "embedding.position": config.position not in ("learned", "sinusoidal", "convolutional"),
     }
     if missing.get(point):
         return None

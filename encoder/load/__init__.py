@@ -1,4 +1,4 @@
-"""Checkpoints -> TextEncoder or ImageEncoder: those of other projects and our own. Only safetensors, never pickle.
+"""Checkpoints of other projects and our own -> an encoder of text, images or sound. Only safetensors, never pickle.
 
 `load` finds a checkpoint (bundled, folder, Hub). `folder` reads it with `checkpoint` (names and weights, by the tables
 in `families`), `tokenizer`, `sentence` (pooling) and `pixels`. `native` is our own format; `places` protects a root.
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from encoder.audio_encoder import AudioEncoder
 from encoder.device import DEVICES, DTYPES, pick_device, pick_dtype
 from encoder.errors import EncoderError, LoadError, is_out_of_memory, quoted
 from encoder.image_encoder import ImageEncoder
@@ -30,8 +31,8 @@ __all__ = [
 
 def load(
     source: str | Path, *, device: str = "auto", dtype: str = "float32", trial: bool = False
-) -> TextEncoder | ImageEncoder:
-    """A bundled name ("minilm"), a local folder, or a Hub id ("org/name") -> TextEncoder; for a ViT, an ImageEncoder.
+) -> TextEncoder | ImageEncoder | AudioEncoder:
+    """A bundled name ("minilm"), a local folder, or a Hub id ("org/name") -> an encoder of its kind.
 
     A folder has Hugging Face's layout, sentence-transformers' layout, or that of `encoder.save`. device: "auto" takes
     CUDA, then MPS, then the CPU; dtype: "float32" or "bfloat16"; trial: try the tokenizer of a folder from anywhere

@@ -1,4 +1,4 @@
-"""A checkpoint folder -> TextEncoder or ImageEncoder. Its layout: ours, Hugging Face's or sentence-transformers'."""
+"""A checkpoint folder -> an encoder. Its layout: ours, Hugging Face's or sentence-transformers'."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from encoder.audio_encoder import AudioEncoder
 from encoder.errors import LoadError
 from encoder.image_encoder import ImageEncoder
 from encoder.load.checkpoint import LoadedWeights, read_checkpoint
@@ -13,6 +14,7 @@ from encoder.load.families import Fields, family_of
 from encoder.load.native import is_native, load_native
 from encoder.load.pixels import read_preparation
 from encoder.load.sentence import read_dense, read_steps
+from encoder.load.sounds import read_sound_preparation
 from encoder.load.tokenizer import read_tokenizer
 from encoder.load.trial import try_tokenizer
 from encoder.load.weights import PICKLES, WeightFiles
@@ -22,7 +24,7 @@ from encoder.text_file import read_json
 
 def load_folder(
     folder: Path, device: torch.device, dtype: torch.dtype, *, trial: bool = False
-) -> TextEncoder | ImageEncoder:
+) -> TextEncoder | ImageEncoder | AudioEncoder:
     """Read a checkpoint. trial: try its tokenizer first. Raises LoadError, which names what is wrong."""
     if folder.is_file():
         raise LoadError(
@@ -36,12 +38,15 @@ def load_folder(
     steps = read_steps(folder)
     fields = Fields(read_json(steps.folder / "config.json"))
     family = family_of(fields)
-    if trial and not family.images:
+    if trial and not family.images and not family.sounds:
         try_tokenizer(steps.folder)
     read = read_checkpoint(WeightFiles(steps.folder), fields, family, device, dtype)
     name = folder.resolve().name
     if family.images:
         return image_encoder(name, steps.folder, read)
+    if family.sounds:
+        preparation = read_sound_preparation(steps.folder, read.encoder.config)
+        return AudioEncoder(name, read.encoder, preparation, read.classifier, notes=read.notes)
     tokenizer = read_tokenizer(steps.folder, fields["model_type"])
     return TextEncoder(
         name=name,

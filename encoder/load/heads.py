@@ -11,7 +11,8 @@ from encoder.load.families import ClassifierNames, Family, Fields
 from encoder.model import unfilled
 
 #: Ends of the names in config.json's "architectures" -> kind of the head.
-KINDS: dict[str, Kind] = {"ForSequenceClassification": "sequence", "ForTokenClassification": "token"}
+KINDS: dict[str, Kind] = {"ForSequenceClassification": "sequence", "ForTokenClassification": "token",
+                          "ForAudioClassification": "sequence"}  # fmt: skip
 PROBLEMS = {
     None: "softmax",
     "single_label_classification": "softmax",

@@ -13,9 +13,9 @@ import torch
 from torch import nn
 
 import encoder
-from encoder import TextEncoder
+from encoder import AudioEncoder, TextEncoder
 from encoder.image_encoder import ImageEncoder
-from tests.load import reference
+from tests.load import reference, sounds
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,16 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pair]:
             theirs: nn.Module
             if family == "vit":
                 theirs = reference.vit_of(head, n_layers, **more)
+            elif family in sounds.FAMILIES:
+                theirs = sounds.model_of(family, head, n_layers, **more)
             else:
                 theirs = reference.model_of(family, head, n_layers, **more)
             folder = tmp_path_factory.mktemp(family)
-            reference.write(theirs, folder, None if family == "vit" else family)
+            is_text = family in reference.FAMILIES
+            reference.write(theirs, folder, family if is_text else None)
             ours = encoder.load(folder, device="cpu")
-            assert isinstance(ours, ImageEncoder if family == "vit" else TextEncoder)
+            kind = AudioEncoder if family in sounds.FAMILIES else ImageEncoder
+            assert isinstance(ours, TextEncoder if is_text else kind)
             made[key] = Pair(theirs, ours, folder)
         return made[key]
 

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from encoder.load.families.albert import ALBERT
+from encoder.load.families.ast import AST
 from encoder.load.families.bert import BERT, ELECTRA, ROBERTA, ROBERTA_PRELAYERNORM
 from encoder.load.families.distilbert import DISTILBERT
 from encoder.load.families.family import ClassifierNames, Family, Fields, HeadNames, Part, unsupported
 from encoder.load.families.modernbert import MODERNBERT
 from encoder.load.families.mpnet import MPNET
 from encoder.load.families.vit import VIT
+from encoder.load.families.wav2vec2 import WAV2VEC2
+from encoder.load.families.whisper import WHISPER
 
 __all__ = ["FAMILIES", "ClassifierNames", "Family", "Fields", "HeadNames", "Part", "family_of", "unsupported"]
 
 FAMILIES: dict[str, Family] = {
     "albert": ALBERT,
+    "audio-spectrogram-transformer": AST,
     "bert": BERT,
     "camembert": ROBERTA,
     "distilbert": DISTILBERT,
     "electra": ELECTRA,
+    "hubert": WAV2VEC2,
     "modernbert": MODERNBERT,
     "mpnet": MPNET,
     "roberta": ROBERTA,
     "roberta-prelayernorm": ROBERTA_PRELAYERNORM,
     "vit": VIT,
+    "wav2vec2": WAV2VEC2,
+    "whisper": WHISPER,
     "xlm-roberta": ROBERTA,
 }
 

@@ -160,7 +160,7 @@ class Family:
     config: its config.json -> EncoderConfig; names: our parameter -> its name (or a Part of it) on disk; prefixes:
     possible prefixes of those names; head: its masked-word head; classifiers: kind -> classification head;
     dropped: pattern of a name -> what it is, for weights outside the encoder ("" for those without a note); renamed:
-    (pattern, replacement) for other spellings on disk; images: whether it takes images and not text.
+    (pattern, replacement) for other spellings on disk; images, sounds: whether it takes these and not text.
     """
 
     config: Callable[[Fields], EncoderConfig]
@@ -171,6 +171,7 @@ class Family:
     dropped: Mapping[str, str] = field(default_factory=dict)
     renamed: tuple[tuple[str, str], ...] = ()
     images: bool = False
+    sounds: bool = False
 
 
 def both(ours: str, theirs: str) -> dict[str, str | Part]:

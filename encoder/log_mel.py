@@ -1,0 +1,140 @@
+"""From samples to what a model of sound takes: a log-mel spectrogram as AST's or Whisper's, or normalised samples.
+
+Each preparation is a frozen value with the settings of a checkpoint. Formulas: Davis and Mermelstein 1980 for the mel
+filters, Kaldi's and librosa's variants as transformers' feature extractors use them; tests compare the numbers.
+
+Shapes: N samples, S frames, M mel bands, W bins of the Fourier transform.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float32]
+
+#: Kaldi's frames: 25 ms every 10 ms at 16 kHz, with a Fourier transform of 512 samples.
+KALDI_FRAME, KALDI_HOP, KALDI_FFT = 400, 160, 512
+#: The smallest power before the logarithm: float32's epsilon in Kaldi, 1e-10 in Whisper.
+KALDI_FLOOR, WHISPER_FLOOR = 1.192092955078125e-07, 1e-10
+
+
+@dataclass(frozen=True)
+class KaldiMel:
+    """AST's features: a log-mel spectrogram in Kaldi's way, of `n_frames` frames, shifted and scaled.
+
+    n_mels: M; n_frames: S, short sounds are filled with zeros before scaling; mean, std: (x - mean) / (2 std), or None.
+    """
+
+    rate: int = 16_000
+    n_mels: int = 128
+    n_frames: int = 1024
+    mean: float | None = -4.2677393
+    std: float = 4.5689974
+
+    @property
+    def seconds(self) -> float:
+        """The length of sound that the frames cover."""
+        return ((self.n_frames - 1) * KALDI_HOP + KALDI_FRAME) / self.rate
+
+    def features(self, samples: Array) -> Array:
+        """Samples [N] at `rate` -> [S, M]."""
+        found = self.log_mel(samples)[: self.n_frames]
+        filled = np.zeros((self.n_frames, self.n_mels), dtype=np.float32)
+        filled[: len(found)] = found
+        if self.mean is not None:
+            filled = ((filled - self.mean) / (2 * self.std)).astype(np.float32)
+        return filled
+
+    def log_mel(self, samples: Array) -> Array:
+        """Samples [N] -> the natural logarithm of each band's power [frames of this sound, M]."""
+        if len(samples) < KALDI_FRAME:
+            return np.zeros((0, self.n_mels), dtype=np.float32)
+        frames = np.lib.stride_tricks.sliding_window_view(samples.astype(np.float64), KALDI_FRAME)[::KALDI_HOP]
+        frames = frames - frames.mean(axis=1, keepdims=True)
+        before = np.concatenate((frames[:, :1], frames[:, :-1]), axis=1)  # the first sample is its own predecessor
+        frames = (frames - 0.97 * before) * np.hanning(KALDI_FRAME)
+        power = np.abs(np.fft.rfft(frames, KALDI_FFT)) ** 2  # [S, W]
+        mel = power @ kaldi_filters(self.rate, self.n_mels)
+        return np.log(np.maximum(KALDI_FLOOR, mel)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class WhisperMel:
+    """Whisper's features: a log-mel spectrogram of `seconds` of sound, silence added; n_fft: W = n_fft / 2 + 1."""
+
+    rate: int = 16_000
+    n_mels: int = 80
+    n_fft: int = 400
+    hop: int = 160
+    seconds: int = 30
+
+    @property
+    def n_frames(self) -> int:
+        """S"""
+        return self.seconds * self.rate // self.hop
+
+    def features(self, samples: Array) -> Array:
+        """Samples [N] at `rate` -> [M, S], from about -1 to 1."""
+        n_samples = self.seconds * self.rate
+        filled = np.zeros(n_samples)
+        filled[: len(samples)] = samples[:n_samples]
+        filled = np.pad(filled, self.n_fft // 2, mode="reflect")
+        frames = np.lib.stride_tricks.sliding_window_view(filled, self.n_fft)[:: self.hop][: self.n_frames]
+        window = np.hanning(self.n_fft + 1)[:-1]  # periodic
+        power = np.abs(np.fft.rfft(frames * window)) ** 2  # [S, W]
+        mel = slaney_filters(self.rate, self.n_mels, self.n_fft).T @ power.T
+        log = np.log10(np.maximum(WHISPER_FLOOR, mel))
+        scaled: Array = ((np.maximum(log, log.max() - 8.0) + 4.0) / 4.0).astype(np.float32)
+        return scaled
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Wav2Vec2's and HuBERT's input: the samples. normalised: with mean 0 and variance 1; seconds: the most."""
+
+    rate: int = 16_000
+    normalised: bool = True
+    seconds: float = 30.0
+
+    def features(self, samples: Array) -> Array:
+        """Samples [N] at `rate` -> [N], cut at `seconds`."""
+        x: Array = samples[: int(self.seconds * self.rate)].astype(np.float32)
+        if self.normalised:
+            x = ((x - x.mean()) / np.sqrt(x.var() + 1e-7)).astype(np.float32)
+        return x
+
+
+Preparation = KaldiMel | WhisperMel | Samples
+
+
+@lru_cache(maxsize=8)
+def kaldi_filters(rate: int, n_mels: int) -> NDArray[np.float64]:
+    """[W, M]: triangles on Kaldi's mel scale, 1127 ln(1 + f / 700), from 20 Hz to half the rate."""
+
+    hertz = np.concatenate(([20.0, rate // 2], rate / KALDI_FFT * np.arange(KALDI_FFT // 2 + 1)))
+    mels = 1127.0 * np.log(1.0 + hertz / 700.0)
+    return triangles(mels[2:], np.linspace(float(mels[0]), float(mels[1]), n_mels + 2))
+
+
+@lru_cache(maxsize=8)
+def slaney_filters(rate: int, n_mels: int, n_fft: int) -> NDArray[np.float64]:
+    """[W, M]: triangles of equal area on Slaney's mel scale, 0 to 8,000 Hz: linear up to 1 kHz, then logarithmic."""
+    step = np.log(6.4) / 27.0
+    mels = np.linspace(0.0, 15.0 + np.log(8.0) / step, n_mels + 2)
+    edges = np.where(mels < 15.0, 200.0 * mels / 3.0, 1000.0 * np.exp(step * (mels - 15.0)))
+    filters = triangles(np.linspace(0, rate // 2, n_fft // 2 + 1), edges)
+    area: NDArray[np.float64] = 2.0 / (edges[2:] - edges[:-2])
+    return filters * area
+
+
+def triangles(places: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[W, M]: filter m rises from edges[m] to edges[m + 1] and falls to edges[m + 2]; places [W]: of the bins."""
+    width = np.diff(edges)
+    from_edges = edges[None, :] - places[:, None]  # [W, M + 2]
+    rising, falling = -from_edges[:, :-2] / width[:-1], from_edges[:, 2:] / width[1:]
+    found: NDArray[np.float64] = np.maximum(0.0, np.minimum(rising, falling))
+    return found

@@ -1,0 +1,113 @@
+"""How sound becomes tokens: patches of a spectrogram (AST), or convolutions over time (Whisper, Wav2Vec2, HuBERT)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from encoder.errors import ConfigError
+from encoder.whole_numbers import check_whole
+
+ConvolutionNorm = Literal["none", "group", "layer"]
+
+
+@dataclass(frozen=True)
+class SpectrogramPatches:
+    """Sound as a log-mel spectrogram of one size, cut into square patches that may overlap (AST; Gong et al. 2021).
+
+    n_frames, n_mels: the spectrogram; patch_size: side of a patch; time_stride, mel_stride: from one patch to the next.
+    """
+
+    n_frames: int
+    n_mels: int
+    patch_size: int = 16
+    time_stride: int = 10
+    mel_stride: int = 10
+
+    def __post_init__(self) -> None:
+        check_whole("n_frames", self.n_frames, 1)
+        check_whole("n_mels", self.n_mels, 1)
+        check_whole("patch_size", self.patch_size, 1, min(int(self.n_frames), int(self.n_mels)))
+        check_whole("time_stride", self.time_stride, 1)
+        check_whole("mel_stride", self.mel_stride, 1)
+        check_whole("the number of patches", self.count, 1)
+
+    @property
+    def n_times(self) -> int:
+        """Patches side by side in time."""
+        return (self.n_frames - self.patch_size) // self.time_stride + 1
+
+    @property
+    def n_bands(self) -> int:
+        """Patches above each other, from low to high frequencies."""
+        return (self.n_mels - self.patch_size) // self.mel_stride + 1
+
+    @property
+    def count(self) -> int:
+        """Number of patches."""
+        return self.n_times * self.n_bands
+
+    def n_tokens(self, length: int | None = None) -> int:
+        """T: [CLS], the distillation token, and the patches band by band. The length of the sound changes nothing."""
+        return self.count + 2
+
+
+@dataclass(frozen=True)
+class Convolutions:
+    """Sound through convolutions over time: each token is a step of the last one.
+
+    channels: of the input, 1 for samples, else the bands of a log-mel spectrogram; widths, kernels, strides: of each
+    convolution; padded: whether each pads its input by half a kernel; bias: whether each has one; norm: "group", over
+    time after the first convolution, "layer", over channels after each, or "none"; projected: whether a linear map
+    follows; projection_norm: whether a LayerNorm comes before that map; length: the steps of every input, None for any.
+    """
+
+    channels: int
+    widths: tuple[int, ...]
+    kernels: tuple[int, ...]
+    strides: tuple[int, ...]
+    padded: bool = False
+    bias: bool = True
+    activation: str = "gelu"
+    norm: ConvolutionNorm = "none"
+    projected: bool = False
+    projection_norm: bool = False
+    length: int | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("channels", self.channels, 1)
+        if not len(self.widths) == len(self.kernels) == len(self.strides) or not 1 <= len(self.widths) <= 16:
+            raise ConfigError(
+                f"{len(self.widths)} widths, {len(self.kernels)} kernels and {len(self.strides)} strides describe no "
+                "convolutions: give one of each for 1 to 16 convolutions."
+            )
+        for width, kernel, stride in zip(self.widths, self.kernels, self.strides, strict=True):
+            check_whole("the width of a convolution", width, 1, 100_000)
+            check_whole("the kernel of a convolution", kernel, 1, 10_000)
+            check_whole("the stride of a convolution", stride, 1, 10_000)
+        if self.norm not in ("none", "group", "layer"):
+            raise ConfigError(f"norm={self.norm!r} is unknown: choose none, group or layer.")
+        if self.length is not None:
+            check_whole("length", self.length, 1)
+
+    @property
+    def hop(self) -> int:
+        """Steps of the input from one token to the next."""
+        return math.prod(self.strides)
+
+    @property
+    def reach(self) -> int:
+        """Steps of the input that one token is computed from: the least length of a sound."""
+        reach = 1
+        for kernel, stride in zip(reversed(self.kernels), reversed(self.strides), strict=True):
+            reach = (reach - 1) * stride + kernel
+        return reach
+
+    def n_tokens(self, length: int | None = None) -> int:
+        """T of an input of this many steps (by default of `self.length`)."""
+        steps = self.length if length is None else length
+        assert steps is not None, "sounds of any length need one"
+        for kernel, stride in zip(self.kernels, self.strides, strict=True):
+            steps = (steps + 2 * (kernel // 2 if self.padded else 0) - kernel) // stride + 1
+        return steps
