@@ -32,6 +32,7 @@ SECTIONS = {
         Room("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, edits=True),
         Room("head_types", "Head types", "travel_explore", "What each head does in this sentence", edits=True,
              former="find"),
+        Room("head_atlas", "Head atlas", "public", "All heads over thousands of sentences"),
         Room("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights",
              former="beyond"),
         Room("compare", "Compare", "difference", "Two heads, two sentences or two models"),
@@ -39,7 +40,7 @@ SECTIONS = {
         Room("patching", "Patching", "swap_horiz", "Which vector carries a difference", uses=NO_HEAD),
     ],
     "Inside the layer": [
-        Room("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight"),
+        Room("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight", "Q, K, V"),
         Room("positions", "Positions", "straighten", "How a model knows the order of the words"),
         Room("layernorm", "LayerNorm", "equalizer", "What each LayerNorm does to each token", uses=NO_HEAD,
              edits=True, former="norms"),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 MODELS_ROOT = "ENCODERSCOPE_MODELS_ROOT"
+ATLASES_ROOT = "ENCODERSCOPE_ATLASES_ROOT"
 LESSONS_ROOT = "ENCODERSCOPE_LESSONS_ROOT"
 ROOMS = "ENCODERSCOPE_ROOMS"
 #: As in pages/core/log.py and pages/core/guard.py.
@@ -109,6 +110,8 @@ def server_environment(options: argparse.Namespace) -> dict[str, str]:
     environment |= malloc_settings(environment)
     if options.models_root is not None:
         environment[MODELS_ROOT] = _existing_folder(options.models_root, "--models-root", "models")
+    if options.atlases_root is not None:
+        environment[ATLASES_ROOT] = _existing_folder(options.atlases_root, "--atlases-root", "atlases")
     if options.lessons_root is not None:
         environment[LESSONS_ROOT] = _existing_folder(options.lessons_root, "--lessons-root", "lessons")
     if options.rooms is not None:
@@ -219,6 +222,12 @@ def _add_server_options(app: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="DIR",
         help="folder of local models; the app then opens models from no other place",
+    )
+    app.add_argument(
+        "--atlases-root",
+        type=Path,
+        metavar="DIR",
+        help="folder of atlases (encoderscope corpus build); the app then opens atlases from no other place",
     )
     app.add_argument(
         "--lessons-root",

@@ -14,6 +14,7 @@ blocks in any order, `staging` keeps a build that was ended, `tables` writes the
 """
 
 from encoder.corpus.atlas import Atlas, Example, open_atlas
+from encoder.corpus.beside import Difference, difference, standing
 from encoder.corpus.building import Progress, build, in_process
 from encoder.corpus.bundled import bundled_atlases
 from encoder.corpus.model_hash import model_about
@@ -23,6 +24,7 @@ from encoder.corpus.rows import BUNDLED, FORMATS, Source
 from encoder.corpus.token_search import Behaves, TokenHit, Tokens, load_tokens
 
 __all__ = [
-    "BUNDLED", "FORMATS", "Atlas", "Behaves", "Cluster", "Example", "Progress", "Settings", "Source", "TokenHit",
-    "Tokens", "build", "bundled_atlases", "in_process", "load_tokens", "model_about", "open_atlas",
+    "BUNDLED", "FORMATS", "Atlas", "Behaves", "Cluster", "Difference", "Example", "Progress", "Settings", "Source",
+    "TokenHit", "Tokens", "build", "bundled_atlases", "difference", "in_process", "load_tokens", "model_about",
+    "open_atlas", "standing",
 ]  # fmt: skip

@@ -1,0 +1,136 @@
+"""Heads over a corpus. Shapes: L layers downwards, H heads to the right, B bars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import as_array, colour_bar, component_axis, margin, neutral_layout, plain_axis
+from encoder.figures.colours import sequential
+from encoder.figures.traces import LEGEND, heatmap
+
+#: Heads in a row up to which each cell has its number.
+MOST_NUMBERED = 16
+
+
+@dataclass(frozen=True)
+class Means:
+    """One atlas: means and the ends of their intervals, [L, H] each; symbol: of its points, in plotly's names."""
+
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    symbol: str = "circle"
+    shade: str = colour.SERIES[0]
+
+
+def corpus_map(
+    means: Means, title: str, *, end: float, digits: int = 2, selected: tuple[int, int] | None = None,
+    colours: str = "viridis",
+) -> go.Figure:  # fmt: skip
+    """The mean of each head with its number; a hover label has the interval. NaN stays empty.
+
+    title: of the colour bar; end: the value of the last colour; digits: of the numbers; selected: a head with a frame.
+    """
+    values = as_array(means.mean, name="means", ndim=2)
+    n_layers, n_heads = values.shape
+    cells = heatmap(
+        values, (0.0, end), sequential(colours), colour_bar(title, nticks=5),
+        "L%{y} H%{x}: %{z:.3f}<br>95% interval %{customdata[0]:.3f} to %{customdata[1]:.3f}",
+        customdata=np.stack([means.low, means.high], -1).astype(np.float32), hoverongaps=False, xgap=1, ygap=1,
+    )  # fmt: skip
+    if n_heads <= MOST_NUMBERED:
+        cells.update(texttemplate=f"%{{z:.{digits}f}}", textfont={"size": 10})
+    figure = go.Figure(cells, neutral_layout(margin=margin(62), uirevision=f"{n_layers}/{n_heads}"))
+    figure.update_layout(
+        xaxis=component_axis(n_heads, title="head"), yaxis=component_axis(n_layers, title="layer", downwards=True)
+    )
+    if selected is not None:
+        layer, head = selected
+        figure.add_shape(
+            type="rect", x0=head - 0.5, x1=head + 0.5, y0=layer - 0.5, y1=layer + 0.5,
+            line={"color": colour.EMPHASIS, "width": 3},
+        )  # fmt: skip
+    return figure
+
+
+def text_counts(
+    lower: Sequence[float], upper: Sequence[float], count: Sequence[int], name: str, *, mean: float, here: float | None
+) -> go.Figure:
+    """The histogram of a measure over texts. lower, upper, count [B]; mean: a dotted line; here: a solid one, or
+    None."""
+    left, right = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
+    figure = go.Figure(layout=neutral_layout(margin=margin(30), bargap=0, showlegend=False))
+    figure.add_bar(
+        x=(left + right) / 2, width=right - left, y=np.asarray(count), marker={"color": colour.NEUTRAL},
+        customdata=np.stack([left, right], -1),
+        hovertemplate="%{customdata[0]:.2f} to %{customdata[1]:.2f}: %{y} texts<extra></extra>",
+    )  # fmt: skip
+    lines = [(mean, "dot", f"mean {mean:.2f}", "top left" if here is not None and here > mean else "top right")]
+    if here is not None and np.isfinite(here):
+        lines.append((here, "solid", f"here {here:.2f}", "top right" if here > mean else "top left"))
+    for at, dash, said, side in lines:
+        figure.add_vline(
+            at, line={"color": colour.EMPHASIS, "width": 2, "dash": dash}, annotation_text=said,
+            annotation_position=side,
+        )  # fmt: skip
+    room = 1.25 * float(np.max(np.asarray(count), initial=1))  # above the bars, for the names of the lines
+    figure.update_layout(xaxis=plain_axis(name), yaxis=plain_axis("texts") | {"range": [0, room]})
+    return figure
+
+
+def offset_shares(offsets: Sequence[int], shares: Sequence[float], reach: int = 8) -> go.Figure:
+    """The share of all attention at each offset j − i from −reach to reach; the rest is one bar on each side."""
+    at, share = np.asarray(offsets), np.asarray(shares, dtype=np.float64)
+    inside = np.abs(at) <= reach
+    names = [f"< −{reach}", *(f"{offset:+d}".replace("+0", "0").replace("-", "−") for offset in at[inside])]
+    names.append(f"> +{reach}")
+    values = [share[at < -reach].sum(), *share[inside], share[at > reach].sum()]
+    near = [colour.EMPHASIS if name in ("−1", "0", "+1") else colour.NEUTRAL for name in names]
+    figure = go.Figure(layout=neutral_layout(margin=margin(30), showlegend=False))
+    figure.add_bar(
+        x=names, y=np.array(values), marker={"color": near}, hovertemplate="offset %{x}: %{y:.3f}<extra></extra>"
+    )
+    axis = plain_axis("offset: key − query") | {"type": "category"}
+    figure.update_layout(xaxis=axis, yaxis=plain_axis("share of attention") | {"rangemode": "tozero"})
+    return figure
+
+
+def heads_by_layer(atlases: Mapping[str, Means], unit: str, selected: tuple[int, int] | None = None) -> go.Figure:
+    """Every head of each atlas as a point with its interval, above its layer. Atlases of any shape.
+
+    unit: name of the measure; selected: (layer, head) with a ring, in every atlas that has it.
+    """
+    if not atlases:
+        raise ValueError("atlases is empty: give at least one.")
+    figure = go.Figure(layout=neutral_layout(margin=margin(30), legend=LEGEND))
+    room = 0.8 / len(atlases)
+    for number, (name, one) in enumerate(atlases.items()):
+        n_layers, n_heads = one.mean.shape
+        layer, head = (grid.ravel() for grid in np.indices(one.mean.shape))
+        first = -0.4 + room * number
+        across = layer + first + room * (head + 0.5) / n_heads
+        mean, low, high = (values.ravel() for values in (one.mean, one.low, one.high))
+        figure.add_scatter(
+            x=across, y=mean, name=name, mode="markers", marker={"size": 8, "symbol": one.symbol, "color": one.shade},
+            error_y={
+                "type": "data", "symmetric": False, "array": high - mean, "arrayminus": mean - low, "thickness": 1.5,
+                "width": 0,
+            },
+            customdata=np.stack([layer, head], -1),
+            hovertemplate=f"{name}, L%{{customdata[0]}} H%{{customdata[1]}}: %{{y:.3f}}<extra></extra>",
+        )  # fmt: skip
+        if selected is not None and selected[0] < n_layers and selected[1] < n_heads:
+            place = selected[0] * n_heads + selected[1]
+            figure.add_scatter(
+                x=[across[place]], y=[mean[place]], mode="markers", hoverinfo="skip", showlegend=False,
+                marker={"size": 18, "color": "rgba(0,0,0,0)", "line": {"width": 2.5, "color": colour.EMPHASIS}},
+            )  # fmt: skip
+    most = max(one.mean.shape[0] for one in atlases.values())
+    axis = plain_axis("layer") | {"tickvals": list(range(most)), "zeroline": False}
+    figure.update_layout(xaxis=axis, yaxis=plain_axis(unit))
+    return figure

@@ -1,0 +1,57 @@
+"""Head atlas: every head over a corpus, beside this sentence."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from encoder.errors import EncoderError, OutOfMemory
+from pages.core import atlases
+from pages.core.frame import current_view, heading
+from pages.core.glossary import brief_opening
+from pages.core.links import next_page
+from pages.core.markdown import say_error
+from pages.core.url_state import state
+from pages.core.view import View
+from pages.head_atlas import card, compared
+from pages.head_atlas import map as map_of_heads
+from pages.head_atlas.export import export_atlas
+from pages.head_atlas.opened import Opened
+from pages.head_atlas.params import MEASURES, Params
+
+
+def main(view: View) -> None:
+    heading()
+    brief_opening(
+        "You see what each head does on average over thousands of sentences, and in yours.  \n"
+        "Look for heads whose number here is far from the mean: there, one sentence misleads.  \n"
+        "A claim about a head needs a corpus. Other kinds of text can give other means."
+    )
+    try:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            atlas = atlases.choose(view)
+            state.bound(st.selectbox, Params.measure, "Measure", list(MEASURES), format_func=MEASURES.get)
+        if atlas is not None:
+            show(Opened.of(view, atlas, state.read(Params)))
+    except OutOfMemory:
+        raise
+    except EncoderError as error:
+        say_error(error)
+    next_page("head_types", "Head types, all heads in this sentence")
+
+
+def show(found: Opened) -> None:
+    """The map, the card of the open head, a comparison, and the export panel."""
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        map_of_heads.draw(found)
+    with right:
+        card.draw(found)
+    drawn = compared.draw(found)
+    st.caption(
+        "Limits: weights say where attention is, not what it causes. The twins were trained on WordNet’s texts, so "
+        "these sentences are not new to them."
+    )
+    export_atlas(found, drawn)
+
+
+main(current_view())
