@@ -28,6 +28,7 @@ def lines(
     names: tuple[Sequence[str], Sequence[str]] | None = None,
     selected_queries: Sequence[int] = (),
     selected_keys: Sequence[int] = (),
+    always_selected: bool = False,
     threshold: float = 0.0,
     on_event: Callable[[LinesEvent], None] | None = None,
 ) -> None:
@@ -47,6 +48,7 @@ def lines(
         key_tokens: C labels of the keys, if they differ from the queries.
         names: names of queries and keys in hover text, if they differ from the labels: "the (4)".
         selected_queries, selected_keys: positions of the selected tokens.
+        always_selected: one query stays selected, and one key at most is selected beside it.
         threshold: smaller weights are not drawn; the numbers include them.
         on_event: called with the event before the page runs, so it may change other widgets' state.
 
@@ -75,6 +77,7 @@ def lines(
         "dtype": weights.dtype.name,
         "queries": [int(i) for i in selected_queries],
         "keys": [int(j) for j in selected_keys],
+        "alwaysSelected": always_selected,
         "threshold": float(threshold),
         "name": key,
         "alt": alt,

@@ -29,6 +29,7 @@ def text_shade(
     direction: Literal["to", "from"],
     weights: np.ndarray | None = None,
     selected: Sequence[int] = (),
+    always_selected: bool = False,
     special: Sequence[int] = (),
     scale_to_max: bool = False,
     log: bool = False,
@@ -50,6 +51,7 @@ def text_shade(
         direction: "to": selected units are queries, shaded ones are keys, in the colour of keys; "from": the reverse.
         weights: float32 [R, C], the map, so that the browser needs no answer from Python.
         selected: the selected units.
+        always_selected: the last selected unit cannot be cleared.
         special: special tokens ([CLS]), drawn smaller.
         scale_to_max: the full shade is the largest value shown, not 1 (with several selected units, not their number).
         log: shades follow the logarithm of the weight, over four decades.
@@ -68,6 +70,7 @@ def text_shade(
         "paragraphs": [[[str(text), int(unit)] for text, unit in paragraph] for paragraph in paragraphs],
         "labels": [str(label) for label in labels],
         "selected": [int(unit) for unit in selected],
+        "alwaysSelected": always_selected,
         "special": [int(unit) for unit in special],
         "direction": direction,
         "title": title,

@@ -62,6 +62,11 @@ def choose(key: cache.ModelKey) -> None:
     left_out.leave_out(made.values, ())
 
 
+def keep() -> None:
+    """Keep head and tokens from now on: somebody chooses them, even if the choice is the same."""
+    st.session_state[_OWN] = left_out.asked()[0], True
+
+
 def _is(params: Iterable[Param[Any]], made: _Made | None) -> bool:
     """Whether these have the values of a choice; None: their defaults."""
     return all(state.newest(param) == (param.default if made is None else made.values[param.name]) for param in params)

@@ -11,7 +11,7 @@ import encoder
 from encoder.config import POSITION_KINDS
 from encoder.device import DTYPES, available_devices, memory_in_use
 from pages.components import PlotEvent, on_click
-from pages.core import cache, links, model_access, sizes, trained
+from pages.core import cache, first_view, links, model_access, sizes, trained
 from pages.core.lazy import expander
 from pages.core.markdown import plain as plain  # other modules find it here
 from pages.core.params import Param
@@ -46,6 +46,8 @@ def _use_example() -> None:
 
 def select(i: int | None, j: int | None) -> None:
     """Select the query token i and the key token j on every page, and no others."""
+    if (i, j) != (None, None):
+        first_view.keep()
     state.put(ViewParams.i, i)
     state.put(ViewParams.j, j)
     state.put(ViewParams.more_queries, [])
@@ -54,6 +56,7 @@ def select(i: int | None, j: int | None) -> None:
 
 def open_head(layer: int, head: int) -> None:
     """Open a layer and a head on every page. For callbacks."""
+    first_view.keep()
     state.put(ViewParams.layer, layer)
     state.put(ViewParams.head, head)
 

@@ -74,6 +74,8 @@ def _lines(view: View, choice: telling.Choice) -> None:
         alt=f"Attention of {drawn.names[0]} as lines: each of {len(labels)} tokens on the left attends to the tokens "
         "on the right.",
         selected_queries=drawn.queries,
+        selected_keys=() if view.i is None or view.j is None else [view.j],
+        always_selected=True,
         on_event=lambda event: _select(view, event["queries"], event["keys"], choice),
     )
     gestures.caption(f"{gestures.CLICK} a word on the left to ask for it, or a word on the right to read its weight.")
@@ -95,6 +97,7 @@ def _text(view: View, choice: telling.Choice) -> None:
             title="attention weight",
             direction="to",
             selected=found.selected,
+            always_selected=True,
             special=text.special,
             scale_to_max=True,
             on_event=lambda event: _select(view, [found.units[unit][0] for unit in event["units"]], [], choice),
@@ -104,11 +107,6 @@ def _text(view: View, choice: telling.Choice) -> None:
 
 def _select(view: View, queries: list[int], keys: list[int], choice: telling.Choice) -> None:
     """Ask for a word, or for one of its weights; the other pages open with the same. For callbacks."""
-    if keys and not queries:
-        sidebar.select(choice.query, keys[-1])
+    sidebar.select(queries[-1] if queries else choice.query, keys[-1] if keys else None)
+    if keys:
         sidebar.open_head(choice.layer, choice.head)
-        return
-    # A click on the word that the page chose clears nothing: the visitor chooses it, too.
-    chosen = choice.query if view.i is None else None
-    sidebar.select(queries[-1] if queries else chosen, None)
-    state.put(ViewParams.more_queries, [])

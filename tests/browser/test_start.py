@@ -42,8 +42,18 @@ def test_a_new_visitor_finds_an_answer_its_numbers_and_a_training_run(visit: Cal
     field.press("Enter")
     wait_for_query(page, text=BANK)
 
+    selected = page.locator(".enc-lines-from .enc-selected")
+    expect(selected).to_have_count(1)
+    selected.click()  # the word that the page chose: the visitor chooses it, too
+    page.wait_for_function("() => new URL(location).searchParams.has('i')")
+    settle(page)
+    expect(selected).to_have_count(1)
     page.locator(".enc-lines-from .enc-lines-token", has_text="bank").click()  # action 1: what she asks for
     wait_for_query(page, i="5")
+    expect(selected).to_have_text(re.compile("bank"))
+    page.locator(".enc-lines-to .enc-lines-token", has_text="river").click()  # a weight of the same row
+    wait_for_query(page, i="5", j="8")
+    expect(page.locator(".enc-lines-from .enc-selected")).to_have_text(re.compile("bank"))
     answer = page.locator(".stMain p", has_text=re.compile(r"bank.* attends to .+: \d"))
     expect(answer).to_be_in_viewport()
     page.get_by_role("button", name="How this weight is computed").click()  # 1 more: the numbers

@@ -297,6 +297,17 @@ def test_head_and_token_are_chosen_by_computation_until_somebody_chooses() -> No
     assert app.query_params["layer"] in ("0", ["0"]), "a link to it shows it"
 
 
+def test_a_person_may_choose_what_was_chosen_already() -> None:
+    chosen = most_telling(cache.trace(cache.ModelKey(), ANIMAL))
+    app = visit(text=ANIMAL)
+    app.pills(key="view:word").set_value(chosen.query).run()
+    assert place(app) == (chosen.layer, chosen.head, chosen.query)
+    assert "Chosen for you" not in words(app)
+    app.sidebar.segmented_control(key="view:norm").set_value("pre").run()
+    assert_well(app)
+    assert place(app) == (chosen.layer, chosen.head, chosen.query), "another model, and still the person's choice"
+
+
 @pytest.mark.parametrize("query", [{"layer": "0"}, {"head": "2"}, {"i": "3"}, {"hold": "2,3"}])
 def test_a_link_that_chooses_is_not_overridden(query: dict[str, str]) -> None:
     app = visit(text=ANIMAL, **query)
