@@ -26,11 +26,16 @@ from encoder.trace import Trace
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedEncoder:
-    """An encoder with a name. name: for people; notes: sentences about how it was loaded. It stays in eval mode."""
+    """An encoder with a name. It stays in eval mode.
+
+    name: for people; notes: sentences about how it was loaded; trained_placement: where its norms were in training,
+    None: where they are.
+    """
 
     name: str
     encoder: Encoder
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+    trained_placement: NormPlacement | None = field(default=None, kw_only=True)
     #: What `trace` takes. A subclass that takes no text has a `layout`, too.
     takes: ClassVar[InputKind] = "text"
 
@@ -70,19 +75,32 @@ class NamedEncoder:
         return None
 
     def with_norm_placement(self, norm_placement: NormPlacement) -> Self:
-        """The same weights with the norms moved, without retraining; `notes` says so. No weight is copied.
+        """The same weights with the norms moved, without retraining; `moved_norms` says so. No weight is copied.
 
         Post-norm weights have no final norm to add; pre-norm weights keep theirs.
         """
-        trained_as = self.config.norm_placement
-        if norm_placement == trained_as:
+        if norm_placement == self.config.norm_placement:
             return self
-        note = (
-            f"{self.name} was trained with {trained_as}-norm. Here its norms are moved to {norm_placement}-norm "
-            "without retraining: the numbers are real, but the model was not trained to work this way."
-        )
+        trained = self.trained_placement or self.config.norm_placement
         moved = self.encoder.with_norm_placement(norm_placement)
-        return dataclasses.replace(self, encoder=moved, notes=(*self.notes, note))
+        placement = None if norm_placement == trained else trained
+        return dataclasses.replace(self, encoder=moved, trained_placement=placement)
+
+    @property
+    def moved_norms(self) -> str:
+        """A sentence where the norms are not where they were in training; otherwise ""."""
+        if self.trained_placement is None:
+            return ""
+        return (
+            f"{self.name} was trained with {self.trained_placement}-norm. Here its norms are moved to "
+            f"{self.config.norm_placement}-norm without retraining: the numbers are real, but the model was not "
+            "trained to work this way."
+        )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """All that a reader of its numbers has to know: `notes`, and `moved_norms`."""
+        return (*self.notes, *filter(None, [self.moved_norms]))
 
     rewired = with_norm_placement  # the name up to 0.1; it goes in the release after the next
 

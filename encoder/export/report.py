@@ -81,8 +81,8 @@ def facts(model: TextEncoder, trace: Trace, **more: object) -> dict[str, str]:
         said["Tokens"] += f", padded to {length:,} as in a batch{hidden}"
     if trace.edits:
         said["Edits"] = edits_code(trace.edits)
-    if model.notes:
-        said["Note"] = " ".join(model.notes)
+    if model.remarks:
+        said["Note"] = " ".join(model.remarks)
     return said | {name[:1].upper() + name[1:].replace("_", " "): str(value) for name, value in more.items()}
 
 

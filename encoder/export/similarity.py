@@ -65,8 +65,8 @@ def facts(model: TextEncoder, found: Attribution) -> dict[str, str]:
         said["Reference terms"] = ", ".join(f"{name}: {value:.4f}" for name, value in terms)
     said["Sum of the cells"] = f"{found.matrix.sum():.4f}"
     said["Error of the sum"] = f"{found.error:.2g}"
-    if model.notes:
-        said["Note"] = " ".join(model.notes)
+    if model.remarks:
+        said["Note"] = " ".join(model.remarks)
     return said
 
 

@@ -118,6 +118,7 @@ def name_side(figure: go.Figure, name: str, text: str = "", shade: str | None = 
     cut = text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1]}…"
     dot = "" if shade is None else f'<span style="color:{shade}">●</span> '
     words = f"{dot}<b>{html.escape(name, quote=False)}</b> {html.escape(cut, quote=False)}"
+    figure.update_layout(margin_t=70)  # Plotly makes room for the colour bar, not for the words above it
     return figure.add_annotation(heading("") | {"text": words, "font": {"size": 14}})
 
 

@@ -92,7 +92,7 @@ def notes(both: Sides, params: Params) -> None:
             icon=":material/content_cut:",
         )
     if both.what == "models":
-        for sentence in side.loaded.notes:
+        for sentence in side.loaded.remarks:
             st.info(f"B: {sentence}", icon=":material/info:")
 
 

@@ -119,6 +119,10 @@ class CurvesView extends Drawing {
     }
   }
 
+  onType() {
+    this.drawSoon(); // newer numbers have come since Python's
+  }
+
   destroy() {
     clearTimeout(this.timer);
     super.destroy();
@@ -153,7 +157,7 @@ class CurvesView extends Drawing {
 
   draw() {
     if (!this.header || this.removed.signal.aborted) return;
-    const theme = readTheme(this.root);
+    const theme = this.theme = readTheme(this.root);
     const step = this.shown ?? this.allSteps.at(-1) ?? 0;
     this.rows.forEach((row, k) => {
       const run = this.runs[k];
@@ -244,7 +248,7 @@ class CurvesView extends Drawing {
   showWeight(k, event) {
     const run = this.runs[k];
     const size = this.header.sample.labels.length;
-    const cell = placeInMap(this.canvases[k], size, event.offsetX, event.offsetY);
+    const cell = placeInMap(this.canvases[k], size, event.offsetX, event.offsetY, this.theme.scale);
     const map = run.data.maps[this.place(run, this.shown ?? Infinity)];
     if (!cell || !map) return this.hideTip();
     const [i, j] = cell;

@@ -4,11 +4,11 @@ const LEFT = 40; // room of the vertical axis' numbers
 const [TOP, RIGHT, BOTTOM] = [6, 8, 20];
 const DASHES = { solid: [], dash: [7, 4], dot: [2, 3], dashdot: [7, 3, 2, 3] };
 
-// A canvas of its size on the screen, cleared, with a pen in CSS pixels; null while it has no size.
-export function penOf(canvas) {
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+// A canvas of its size on the screen, cleared, with a pen in units of `unit` CSS pixels; null while it has no size.
+export function penOf(canvas, unit) {
+  const [width, height] = [canvas.clientWidth / unit, canvas.clientHeight / unit];
   if (!width || !height) return null;
-  const scale = devicePixelRatio || 1;
+  const scale = (devicePixelRatio || 1) * unit;
   const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
   if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
   const pen = canvas.getContext("2d");
@@ -30,8 +30,8 @@ function setLine(pen, run, width) {
 }
 
 // The line of a run, for the legend.
-export function drawSwatch(canvas, run) {
-  const drawn = penOf(canvas);
+export function drawSwatch(canvas, run, theme) {
+  const drawn = penOf(canvas, theme.scale);
   if (!drawn) return;
   setLine(drawn.pen, run, 2.5);
   straight(drawn.pen, 0, drawn.height / 2, drawn.width, drawn.height / 2);
@@ -58,18 +58,19 @@ const short = (value) => (value >= 1 ? String(+value.toPrecision(3)) : String(+v
 export class Chart {
   // log: the loss, on a logarithmic scale; otherwise the accuracy, 0 to 1.
   constructor(canvas, log) {
-    Object.assign(this, { canvas, log, last: 1 });
+    Object.assign(this, { canvas, log, last: 1, unit: 1 });
   }
 
-  // The step at a place of the canvas.
+  // The step at a place of the canvas, in pixels.
   stepAt(x) {
-    const share = (x - LEFT) / Math.max(1, this.canvas.clientWidth - LEFT - RIGHT);
+    const share = (x / this.unit - LEFT) / Math.max(1, this.canvas.clientWidth / this.unit - LEFT - RIGHT);
     return Math.max(0, Math.min(1, share)) * this.last;
   }
 
   // mark: a step with a line, or null; classes: how many answers there are to guess among.
   draw(runs, theme, mark, classes) {
-    const drawn = penOf(this.canvas);
+    this.unit = theme.scale; // large type is a large drawing
+    const drawn = penOf(this.canvas, this.unit);
     if (!drawn) return;
     this.last = Math.max(...runs.map((run) => run.steps));
     const { pen, width, height } = drawn;

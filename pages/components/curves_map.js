@@ -4,28 +4,28 @@ import { fit } from "./shared.js";
 
 const TITLE = 18;
 
-// The place of the map on its canvas: { left, top, side, gap }, gap: room of the labels.
-function square(canvas, size) {
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight - TITLE];
+// The place of the map on its canvas in units of `unit` pixels: { left, top, side, gap }, gap: room of the labels.
+function square(canvas, size, unit) {
+  const [width, height] = [canvas.clientWidth / unit, canvas.clientHeight / unit - TITLE];
   const gap = Math.min(width, height) / (size + 1) >= 9 ? 14 : 2;
   const side = Math.max(1, Math.min(width, height) - gap);
   return { left: gap + Math.max(0, (width - side - gap) / 2), top: TITLE + gap, side, gap };
 }
 
-// The row and column at a place of the canvas, or null.
-export function placeInMap(canvas, size, x, y) {
-  const { left, top, side } = square(canvas, size);
-  const [i, j] = [y - top, x - left].map((along) => Math.floor((along / side) * size));
+// The row and column at a place of the canvas, in pixels, or null.
+export function placeInMap(canvas, size, x, y, unit) {
+  const { left, top, side } = square(canvas, size, unit);
+  const [i, j] = [y / unit - top, x / unit - left].map((along) => Math.floor((along / side) * size));
   return Math.min(i, j) < 0 || Math.max(i, j) >= size ? null : [i, j];
 }
 
 // map: T x T weights, or undefined before the first; look: labels, source, title; colours: 256 times red, green, blue.
 export function drawMap(canvas, map, look, colours, theme) {
-  const drawn = penOf(canvas);
+  const drawn = penOf(canvas, theme.scale);
   if (!drawn) return;
   const { pen, width } = drawn;
   const size = look.labels.length;
-  const place = square(canvas, size);
+  const place = square(canvas, size, theme.scale);
   Object.assign(pen, { font: `12px ${theme.font}`, fillStyle: theme.text, textAlign: "center", textBaseline: "top" });
   pen.fillText(fit(pen, look.title, width - 8), place.left + place.side / 2, 2);
   if (!map) return;

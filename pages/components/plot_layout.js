@@ -53,14 +53,18 @@ export function plotLayout(plot) {
   return withType(layout, plot.theme.scale);
 }
 
-// A part of a figure with all of its fonts enlarged.
+// A part of a figure with all of its fonts enlarged, and the pixels that they take.
 export function withType(part, scale) {
   if (scale === 1) return part;
   const enlarge = (node) => {
     if (node === null || typeof node !== "object" || ArrayBuffer.isView(node)) return node;
     if (Array.isArray(node)) return node.map(enlarge);
-    const larger = ([key, value]) =>
-      /font$/.test(key) && value?.size ? [key, { ...value, size: value.size * scale }] : [key, enlarge(value)];
+    const isPixels = (key) => key === "yshift" || key === "thickness" || (key === "len" && node.lenmode === "pixels");
+    const larger = ([key, value]) => {
+      if (/font$/.test(key) && value?.size) return [key, { ...value, size: value.size * scale }];
+      if (key === "margin") return [key, { ...value, t: value.t * scale }];
+      return [key, isPixels(key) ? value * scale : enlarge(value)];
+    };
     return Object.fromEntries(Object.entries(node).map(larger));
   };
   return enlarge(part);
@@ -68,8 +72,12 @@ export function withType(part, scale) {
 
 function plotHeight(plot) {
   const { height, fill } = plot.header;
-  if (!plot.maps.length) return height;
-  return fill ? fillingHeight(plot) : Math.min(height, Math.max(280, 1.25 * plot.width));
+  const { scale } = plot.theme;
+  if (!plot.maps.length) return height * scale;
+  if (fill) return fillingHeight(plot);
+  const most = Math.min(height * scale, Math.max(280, 1.25 * plot.width));
+  // In large type, no larger than two thirds of the window: the words above it stay in sight.
+  return scale === 1 ? most : Math.max(height, Math.min(most, scrollingAncestor(plot.root).clientHeight * 2 / 3));
 }
 
 // The height at which cells are square, if the window has that room below the chart's upper edge. A chart below the fold

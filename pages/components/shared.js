@@ -151,10 +151,12 @@ export class Drawing {
     this.errorSubject = subject;
     this.aloud = make("div", { class: "enc-aloud", "aria-live": "polite" });
     this.note = make("div", { class: "enc-note", role: "status" });
-    this.root = make("div", { class: `enc-root ${style}` }, ...children, this.aloud, this.note);
+    const type = make("i", { class: "enc-type", "aria-hidden": "true" }); // as wide as the page's type is large
+    this.root = make("div", { class: `enc-root ${style}` }, ...children, this.aloud, this.note, type);
     this.tip = new Tip(this.root);
     this.removed = new AbortController();
     parent.append(this.root);
+    this.listenToSize(type, () => this.theme && this.theme.scale !== readTheme(parent).scale && this.onType());
     this.listen(window, "scroll", () => this.hideTip(), { capture: true, passive: true });
   }
 
@@ -172,6 +174,11 @@ export class Drawing {
     const observer = new ResizeObserver(action);
     observer.observe(element);
     this.removed.signal.addEventListener("abort", () => observer.disconnect());
+  }
+
+  // Presentation mode was entered or left: other type, same data.
+  onType() {
+    this.update(this.component);
   }
 
   // An element that takes the keyboard: keys that the drawing uses go no further.

@@ -41,7 +41,7 @@ class Side(cache.TracedText):
     @property
     def model_name(self) -> str:
         """The model's name, its seed where it is untrained, and its norm placement where that was changed."""
-        changed = f", norms moved to {self.loaded.config.norm_placement}-norm" if self.loaded.notes else ""
+        changed = f", norms moved to {self.loaded.config.norm_placement}-norm" if self.loaded.trained_placement else ""
         seed = f", seed {self.model.seed}" if self.model.scratch is not None else ""
         return f"{self.loaded.name}{seed}{changed}"
 

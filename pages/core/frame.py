@@ -147,8 +147,10 @@ def _with_sidebar(
 
 
 def heading() -> None:
-    """The title of the open page."""
-    st.title(st.session_state[_TITLE], anchor=False)
+    """The title of the open page. Beside it, so that nothing moves, the badge of a model whose norms were moved."""
+    title, view = st.session_state[_TITLE], st.session_state.get(_VIEW)
+    moved = "" if view is None else view.loaded.moved_norms
+    st.title(f"{title} :orange-badge[norms moved]" if moved else title, anchor=False, help=moved or None)
 
 
 def current_view() -> View:

@@ -150,6 +150,8 @@ def norm_controls(key: cache.ModelKey | None) -> None:
         "Moving the norms of a trained model changes its results; it is not retrained.",
     )  # fmt: skip
     links.link("pre_post", "Compare both", "compare")
+    if key is not None and (moved := cache.model(key).moved_norms):
+        st.caption(plain(moved))
 
 
 def _untrained_controls() -> None:

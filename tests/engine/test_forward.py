@@ -193,8 +193,9 @@ def test_moving_the_norms_twice_gives_the_same_numbers(name: str):
     back = moved.with_norm_placement(model.config.norm_placement)
     assert torch.equal(back.trace(SENTENCE).output, model.trace(SENTENCE).output)
     assert not torch.allclose(moved.trace(SENTENCE).output, model.trace(SENTENCE).output, atol=1e-2)
-    assert moved.notes
-    assert not model.notes
+    assert f"trained with {model.config.norm_placement}-norm" in moved.moved_norms
+    assert not model.moved_norms
+    assert not back.moved_norms
     trace = moved.trace(SENTENCE, request=SUBLAYERS)
     compare(trace, reference.run(moved.encoder, list(trace.ids), list(trace.source.segments), [True] * trace.n_tokens))
 

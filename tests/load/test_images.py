@@ -96,7 +96,8 @@ def test_another_norm_placement_is_noted(checkpoint: Callable):
     model = checkpoint("vit").ours
     moved = model.with_norm_placement("post")
     assert moved.config.norm_placement == "post"
-    assert any("vit" in note and "post-norm" in note for note in moved.notes)
+    assert "vit" in moved.moved_norms
+    assert moved.moved_norms in moved.remarks
     assert model.with_norm_placement("pre") is model
     pixels = torch.randn(3, 24, 24)
     assert torch.equal(moved.with_norm_placement("pre").trace_image(pixels).output, model.trace_image(pixels).output)

@@ -116,9 +116,12 @@ def test_every_example_is_shown(title: str) -> None:
 def test_moving_the_norms_of_a_pretrained_model_is_said_plainly_and_undone() -> None:
     app = visit(norm="pre")
     assert_well(app)
-    assert "post-norm" in noted(app, "info")
+    assert not noted(app, "info"), "a box would move the page"
+    assert "post-norm" in app.title[0].help
+    assert app.title[0].help in [caption.value.replace("\\", "") for caption in app.sidebar.caption]
     app.sidebar.segmented_control(key="view:norm").set_value("trained").run()
-    assert not noted(app, "info")
+    assert not app.title[0].help
+    assert not [caption for caption in app.sidebar.caption if "retraining" in caption.value]
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
