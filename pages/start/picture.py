@@ -11,8 +11,7 @@ from encoder.measure import ranking, telling
 from encoder.measure.passage import passage
 from pages.components import lines, text_shade
 from pages.core import gestures, links, sidebar, token_names
-from pages.core.url_state import state
-from pages.core.view import View, ViewParams
+from pages.core.view import View
 
 #: Up to this many tokens the picture has lines; a longer text is shaded.
 MOST_LINES = 24
