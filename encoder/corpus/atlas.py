@@ -159,6 +159,11 @@ class Atlas:
         """[L][H]: the types of each head by its means over the corpus."""
         return head_types.find(self.head_measures, thresholds or Thresholds())
 
+    @cached_property
+    def types_of_heads(self) -> tuple[tuple[tuple[Finding, ...], ...], ...]:
+        """[L][H]: `head_types` by the default thresholds."""
+        return self.head_types()
+
     def types(self) -> pd.DataFrame:
         """type, layer, head; by_mean: the corpus mean passes the default thresholds; support: in this share of the
         bootstrap's replicates; share: of the texts in which the head has the type by that text alone; low, high: 95 %

@@ -1,4 +1,4 @@
-"""The bundled atlases: 2,000 example sentences of WordNet in each bundled model. `make atlas` builds them again."""
+"""The bundled atlases: 2,000 example sentences of WordNet in each bundled text model. `make atlas` builds them."""
 
 from __future__ import annotations
 

@@ -10,14 +10,20 @@ import torch
 
 from encoder.text_encoder import TextEncoder
 
+#: Fields that say what the names and shapes of the weights say, or that matter in training only. A field with its
+#: default is left out, too: a later version with one more field gives the same hash.
+IMPLIED = frozenset(
+    "vocab_size d_head embedding_width n_segments final_norm attention_bias qkv_bias key_bias ffn_bias pooler dropout "
+    "attention_dropout".split()
+)
+
 
 def model_about(model: TextEncoder) -> dict[str, object]:
     """The model's name, and a hash of its architecture, tokenizer and weights: equal for equal numbers."""
-    # A field with its default is left out, so that a later version with one more field gives the same hash.
     chosen = {
         field.name: getattr(model.config, field.name)
         for field in dataclasses.fields(model.config)
-        if getattr(model.config, field.name) != field.default
+        if field.name not in IMPLIED and getattr(model.config, field.name) != field.default
     }
     digest = hashlib.sha256(json.dumps(chosen, sort_keys=True, default=str).encode())
     digest.update(model.tokenizer.backend.to_str().encode())

@@ -4,7 +4,7 @@ import streamlit as st
 
 from encoder import figures
 from pages.components import plot
-from pages.core import answer, links, map_window, sidebar, token_names
+from pages.core import answer, corpus_line, links, map_window, sidebar, token_names
 from pages.core.view import View
 from pages.head_types.heads import Heads, reason
 
@@ -15,6 +15,7 @@ def draw(view: View, found: Heads) -> None:
     with answer.area():
         _map(view)
     st.markdown(_types(view, found))
+    corpus_line.draw(view)
     links.button("heads", "Open in Attention heads", "open_in_full", "open-head", type="primary")
 
 

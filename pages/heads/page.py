@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.export import HeadView
+from pages.core import corpus_line
 from pages.core.answer import area
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
@@ -69,6 +70,8 @@ with head_side:
 
 with words_side:
     padding.note(view)
+    if single(head) is not None:
+        corpus_line.draw(view)
     summary.sink_note(view, head)
     summary.strongest_weights(head)
 with below:

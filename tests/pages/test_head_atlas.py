@@ -99,3 +99,16 @@ def test_a_server_offers_the_folders_of_its_operator_alone(
     app = visit("head_atlas", text=TEXT, atlas="folder", atlas_folder=str(outside))
     assert "folder" not in app.selectbox[0].options
     assert_well(app)
+
+
+@pytest.mark.parametrize("page", ["heads", "head_types"])
+def test_other_pages_have_the_corpus_number_of_the_head(
+    page: str, minilm: encoder.TextEncoder, atlas: corpus.Atlas
+) -> None:
+    app = visit(page, text=TEXT, layer="0", head="2")
+    assert_well(app)
+    here = float(head_measures(minilm.trace(TEXT))["previous"][0, 2])
+    assert f"**{here:.2f}** here, **{atlas.array('previous')[0, 2]:.2f}**" in written(app)
+    app = visit(page, text=TEXT, layer="0", head="2", norm="pre")  # other numbers than those of the atlas
+    assert_well(app)
+    assert "sentences of WordNet" not in written(app)
