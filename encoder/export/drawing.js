@@ -15,7 +15,7 @@ export function make(tag, attributes = {}, ...children) {
 // Three significant digits: 0.184, 0.00245, 0.5. `three_digits` in encoder/figures/numbers.py gives the same text.
 export function threeDigits(value) {
   const rounded = Number(value.toPrecision(3));
-  return Number.isFinite(rounded) ? String(rounded) : "no value";
+  return Number.isFinite(rounded) ? String(rounded).replace(/^-/, "−") : "no value";
 }
 
 export const sum = (values) => values.reduce((total, value) => total + value, 0);

@@ -11,7 +11,7 @@ _THREE_DIGITS = Context(prec=3, rounding=ROUND_HALF_UP)
 
 
 def three_digits(value: float) -> str:
-    """Three significant digits without trailing zeros: 0.184, 1230, 1.2e-7. A tie is rounded away from 0.
+    """Three significant digits without trailing zeros: 0.184, −1230, 1.2e-7. A tie is rounded away from 0.
 
     `threeDigits` in encoder/export/drawing.js gives the same text for every number.
     """
@@ -21,6 +21,16 @@ def three_digits(value: float) -> str:
     if rounded == 0:
         return "0"  # no minus before a zero
     if 1e-6 <= abs(rounded) < 1e21:
-        return np.format_float_positional(rounded, trim="-")
+        return _minus(np.format_float_positional(rounded, trim="-"))
     digits, _, exponent = repr(rounded).partition("e")
-    return f"{digits}e{int(exponent):+d}"
+    return f"{_minus(digits)}e{int(exponent):+d}"
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """A difference with so many decimals and its sign: +0.028, −0.028."""
+    return _minus(f"{value:+.{digits}f}")
+
+
+def _minus(text: str) -> str:
+    """A minus sign in place of a hyphen at the beginning."""
+    return text.replace("-", "−", 1) if text.startswith("-") else text

@@ -30,8 +30,8 @@ def main() -> None:
     heading()
     opening = st.container()
     st.caption(
-        "The embeddings and W_Q are from an example in teaching notes; the other numbers are chosen freely. This page "
-        "does not use the model in the sidebar."
+        "The embeddings and W_Q are from an example in teaching notes; the other numbers are chosen freely. No "
+        "trained model is used here."
     )
     part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
     opening.markdown(linked(OPENINGS[part]))

@@ -30,7 +30,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
 
 params = state.read(Params)
 found = Heads.of(view, params)
-left, right = st.columns([5, 2], gap="medium")
+left, right = st.columns([5, 3], gap="medium")
 drawn = None
 with left:
     if params.part == "roles":

@@ -7,6 +7,7 @@ import streamlit as st
 from encoder import causal, figures
 from encoder.causal import Outcome, RankCorrelation
 from encoder.errors import EncoderError
+from encoder.figures.numbers import signed
 from pages.core.lazy import expander
 from pages.core.markdown import say_error
 from pages.core.view import View
@@ -54,4 +55,4 @@ def draw(view: View, outcome: Outcome) -> None:
 def _in_words(found: RankCorrelation) -> str:
     if found.value != found.value:  # NaN: all values of a side are equal
         return "undefined, since all values are equal."
-    return f"**{found.value:+.2f}** (95 % interval {found.low:+.2f} to {found.high:+.2f})."
+    return f"**{signed(found.value, 2)}** (95 % interval {signed(found.low, 2)} to {signed(found.high, 2)})."

@@ -20,7 +20,7 @@ from pages.layernorm.selected import Figures, Selected
 from pages.layernorm.token_statistics import overview, three_norms
 
 LOOK_FOR = {
-    "every": "Look for tokens whose standard deviation before a LayerNorm is far above the others: click a cell.",
+    "every": "Look for tokens whose standard deviation before a LayerNorm is far above the others.",
     "one": "Look at the components far from the mean: they raise the standard deviation that divides all of them.",
     "others": "Look for bars far above the dotted line, and compare what three norms do to the same vectors.",
 }

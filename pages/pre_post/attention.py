@@ -7,6 +7,7 @@ import streamlit as st
 
 from encoder import figures
 from encoder.figures.difference import attention_difference
+from encoder.figures.numbers import signed
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
 from encoder.measure import stream
 from pages.components import GridEvent, head_grid, plot
@@ -157,7 +158,7 @@ def difference_map(view: View, traces: PairTraces, found: stream.MapDifference) 
         "post-norm.",
     )  # fmt: skip
     row, column = pair(view, found)
-    st.markdown(f"{in_words(labels, found.block, row, column)}: **{found.values[row, column]:+.3f}**")
+    st.markdown(f"{in_words(labels, found.block, row, column)}: **{signed(found.values[row, column])}**")
 
 
 def pair(view: View, found: stream.MapDifference) -> tuple[int, int]:
