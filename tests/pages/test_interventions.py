@@ -8,6 +8,7 @@ import pytest
 import encoder
 from encoder import causal
 from encoder.edits import AblateHead, MaskKeys, Scale, UniformAttention
+from encoder.figures.numbers import signed
 from pages.core.edit_words import describe
 from pages.core.edited import Step, format_recipe, parse_recipe
 from pages.core.formulas import number
@@ -143,7 +144,8 @@ def test_measures_and_export(minilm: encoder.TextEncoder) -> None:
     assert_well(app)
     found = causal.token_effects(minilm, minilm.trace(TEXT))
     for one in found.correlations.values():
-        assert f"**{one.value:+.2f}** (95 % interval {one.low:+.2f} to {one.high:+.2f})" in written(app)
+        value, low, high = (signed(number, 2) for number in (one.value, one.low, one.high))
+        assert f"**{value}** (95 % interval {low} to {high})" in written(app)
     np.testing.assert_allclose(app.dataframe[0].value["Effect when hidden"], found.effects, atol=1e-6)
     names: dict = {}
     exec(app.get("code")[-1].value, names)
