@@ -91,7 +91,8 @@ def truth(question: Question, look: Look | None) -> None:
     found = question.truth(look)
     if found.value is None:
         return
-    st.success(plain(controls.true_value(question, look, found)), icon=":material/check_circle:")
+    if question.kind != "draw":  # the rows are drawn below
+        st.success(plain(controls.true_value(question, look, found)), icon=":material/check_circle:")
     if question.why:
         st.write(plain(question.why))
     if found.formula:
