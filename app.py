@@ -22,7 +22,7 @@ lean.begin()
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; pages/core/serve.py says why
 
 
-NO_HEAD = ("text", "model")
+NO_HEAD, TEXT = ("text", "model"), ("text",)
 #: Section -> its pages. The first page of all is the one that opens.
 SECTIONS = {
     "": [
@@ -32,12 +32,18 @@ SECTIONS = {
         Room("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, edits=True),
         Room("head_types", "Head types", "travel_explore", "What each head does in this sentence", edits=True,
              former="find"),
-        Room("head_atlas", "Head atlas", "public", "All heads over thousands of sentences"),
+        Room("head_atlas", "Head atlas", "public", "All heads over thousands of sentences", takes=TEXT,
+             why="It measures heads over sentences."),
+        Room("image_attention", "Image attention", "image", "What each patch of an image attends to",
+             takes=("image",), edits=True),
         Room("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights",
              former="beyond"),
-        Room("compare", "Compare", "difference", "Two heads, two sentences or two models"),
-        Room("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None),
-        Room("patching", "Patching", "swap_horiz", "Which vector carries a difference", uses=NO_HEAD),
+        Room("compare", "Compare", "difference", "Two heads, two sentences or two models", takes=TEXT,
+             why="It aligns the words of two sentences."),
+        Room("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None,
+             takes=TEXT, why="It measures effects on sentences and words."),
+        Room("patching", "Patching", "swap_horiz", "Which vector carries a difference", uses=NO_HEAD,
+             takes=TEXT, why="It compares two sentences with as many tokens."),
     ],
     "Inside the layer": [
         Room("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight", "Q, K, V"),
@@ -46,7 +52,7 @@ SECTIONS = {
              edits=True, former="norms"),
         Room("feed_forward", "Feed-forward", "hub", "The neurons of each layer", uses=("text", "model", "layer")),
         Room("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", "Masked words",
-             uses=NO_HEAD, edits=None, former="predict"),
+             uses=NO_HEAD, edits=None, former="predict", takes=TEXT, why="It predicts a word."),
     ],
     "Pre- vs post-norm": [
         Room("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", "Pre- vs post-norm",
@@ -57,16 +63,18 @@ SECTIONS = {
     ],
     "Use": [
         Room("similarity", "Sentence similarity", "join_inner", "Why two sentences are alike", "Similarity",
-             uses=NO_HEAD),
-        Room("search", "Search", "search", "Your own texts, by meaning", uses=NO_HEAD),
-        Room("probes", "Probes", "network_node", "Which layer knows a label", uses=NO_HEAD),
+             uses=NO_HEAD, takes=TEXT, why="It compares two sentences."),
+        Room("search", "Search", "search", "Your own texts, by meaning", uses=NO_HEAD, takes=TEXT,
+             why="It searches texts."),
+        Room("probes", "Probes", "network_node", "Which layer knows a label", uses=NO_HEAD, takes=TEXT,
+             why="Its labels belong to words and sentences."),
     ],
     "Learn": [
         Room("lessons", "Lessons", "school", "Ten lessons: predict, compute, see why", uses=()),
         Room("classroom", "Classroom", "groups", "A room that follows the teacher", uses=()),
         Room("architecture", "Architecture", "account_tree", "The encoder as a diagram", former="anatomy"),
         Room("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", "Forward pass",
-             former="steps"),
+             former="steps", takes=TEXT, why="Its first steps make tokens of a sentence."),
         Room("by_hand", "By hand: “The cat sat”", "edit_note", "One small layer, every number editable", "By hand",
              uses=(), former="worked_example"),
         Room("glossary", "Glossary", "menu_book", "The words of these pages, defined", uses=()),
@@ -134,7 +142,8 @@ def main() -> None:
             st.switch_page(ROOMS[1].script, query_params=st.query_params.to_dict())
         front = room is ROOMS[0]
         frame.run(
-            page, main_area, title=room.title, uses=room.uses, pads=room.pads, edits=room.edits, front=front,
+            page, main_area, title=room.title, uses=room.uses, pads=room.pads, edits=room.edits, takes=room.takes,
+            why=room.why, front=front,
             beside=partial(in_room.beside, beside),
         )  # fmt: skip
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence

@@ -46,6 +46,7 @@ class ImageEncoder(NamedEncoder):
     preparation: Preparation = Preparation()
     classifier: Classifier | None = None
     takes: ClassVar[InputKind] = "image"
+    mlm_head: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

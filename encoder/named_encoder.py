@@ -70,6 +70,11 @@ class NamedEncoder:
         return sum(parameter.numel() for parameter in self.encoder.parameters())
 
     @property
+    def can_pad(self) -> bool:
+        """Whether an input can be padded, as in a batch."""
+        return False
+
+    @property
     def layout(self) -> Layout | None:
         """What the tokens of an input are; None for text."""
         return None

@@ -84,6 +84,13 @@ def python_lines(
     return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
 
 
+def lines_of_input(origin: Origin, imports: str, given: str, result: str, edits: Sequence[Edit] = ()) -> str:
+    """`python_lines` for an input that is no text. given: the Python expression of the input, from `imports`."""
+    edited = f", edits={edits_code(edits)}" if edits else ""
+    lines = ["import encoder", imports, model_lines(origin), f"trace = model.trace({given}{edited})"]
+    return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
+
+
 def trace_call(
     model: str,
     text: str,

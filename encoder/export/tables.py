@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from encoder.measure import aggregate, norm_weighted, norms, positions, rollout, stream
+from encoder.measure import aggregate, norm_weighted, norms, patches, positions, rollout, stream
 from encoder.measure.map_comparison import Cell, Comparison
 from encoder.trace import Trace
 
@@ -25,6 +25,18 @@ if TYPE_CHECKING:
 
 #: Up to this many tokens each way a map has a cell for each weight; above, a cell shows a block of tokens.
 EXACT_TOKENS = 256
+
+
+def patches_frame(trace: Trace, token: int) -> pd.DataFrame:
+    """What one token of an image attends to: a row for each layer, head and key."""
+    rows = patches.rows_of_token(trace, token).cpu().numpy()
+    layers, heads, keys = (axis.ravel() for axis in np.indices(rows.shape))
+    return pd.DataFrame(
+        {
+            "layer": layers, "head": heads, "query": trace.labels[token], "key_position": keys,
+            "key": np.array(trace.labels, dtype=object)[keys], "weight": rows.ravel(),
+        }
+    )  # fmt: skip
 
 
 def attention_frame(

@@ -7,16 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from encoder.errors import LoadError
+from encoder.layout import InputKind
 
 
 @dataclass(frozen=True)
 class Bundled:
-    """A checkpoint inside an installed package. title: its name for people; remedy: what to do if it is missing."""
+    """A checkpoint inside an installed package.
+
+    title: its name for people; remedy: what to do if it is missing; takes: what the model takes.
+    """
 
     title: str
     package: str
     folder: str
     remedy: str
+    takes: InputKind = "text"
 
 
 BUNDLED = {
@@ -31,7 +36,7 @@ BUNDLED = {
     "twin-post": Bundled("twin-post", "encoder", "data/twin-post", "install this program again, or run make twins"),
     # The same on images of handwritten digits (encoder/digits).
     **{
-        name: Bundled(name, "encoder", f"data/{name}", "install this program again, or run make digits")
+        name: Bundled(name, "encoder", f"data/{name}", "install this program again, or run make digits", "image")
         for name in ("digits-pre", "digits-post")
     },
 }

@@ -23,15 +23,18 @@ import encoder
 from encoder.config import EncoderConfig
 from encoder.device import DTYPES, one_thread, pick_device
 from encoder.edits import Edit
-from encoder.text import TextWindow
+from encoder.layout import InputKind
+from encoder.text import TextWindow, Tokenized
 from encoder.tokenizer import Tokenizer
 from encoder.trace import Trace
-from pages.core import limits, log, model_access
+from pages.core import inputs, limits, log, model_access
 from pages.core.byte_cache import ByteCache
 from pages.core.markdown import screen_name
 from pages.core.sizes import model_bytes, trace_bytes, value_bytes
 from pages.core.trained import TRAINED, kept_model
 from pages.core.turns import LONG_FLOPS, TURNS
+
+AnyEncoder = encoder.TextEncoder | encoder.ImageEncoder
 
 COLLECT_SECONDS = 5.0
 _collected = 0.0
@@ -93,7 +96,7 @@ def _model_keys(name: Hashable) -> Iterator[ModelKey]:
             yield from _model_keys(part)
 
 
-def _loaded(key: ModelKey) -> encoder.TextEncoder:
+def _loaded(key: ModelKey) -> AnyEncoder:
     began = time.monotonic()
     if key.norm != "trained":
         return model(dataclasses.replace(key, norm="trained")).with_norm_placement(key.norm)
@@ -114,17 +117,15 @@ def _loaded(key: ModelKey) -> encoder.TextEncoder:
     return made
 
 
-def _of_source(key: ModelKey) -> encoder.TextEncoder:
+def _of_source(key: ModelKey) -> AnyEncoder:
     try:
         found = encoder.load(key.source, device=key.device, dtype=key.dtype, trial=True)
     except encoder.LoadError as error:
         raise encoder.LoadError(model_access.without_root(str(error))) from error
-    if not isinstance(found, encoder.TextEncoder):
-        raise encoder.LoadError(f"{found.name} reads images, and these pages show text. Choose a text encoder.")
     return dataclasses.replace(found, name=screen_name(found.name))
 
 
-def model(key: ModelKey) -> encoder.TextEncoder:
+def model(key: ModelKey) -> AnyEncoder:
     """The model of a key, loaded once for all sessions. Raises EncoderError with a text for the screen."""
     key = key.of_model
     return _MODELS.get(key, lambda: _loaded(key), model_bytes)
@@ -142,6 +143,11 @@ def collect_garbage() -> None:
 def is_loaded(key: ModelKey) -> bool:
     """Whether the model of a key is there, so that nobody has to wait for it."""
     return _MODELS.known(key.of_model) is not None
+
+
+def takes(key: ModelKey) -> InputKind:
+    """What the model of a key takes, as far as it is known before it is loaded."""
+    return inputs.kind_of(key.source, _MODELS.known(key.of_model))
 
 
 @cache
@@ -166,22 +172,30 @@ def trace(
         return known  # type: ignore[no-any-return]
     limits.of_text(text, pair)
     loaded = model(key)
-    if key.window is None:
-        sentence = loaded.tokenize(text, pair)
+    if loaded.takes != "text":
+        given, n_tokens = inputs.SOURCES[loaded.takes].find(loaded, text), loaded.config.max_tokens
     else:
-        windows = loaded.windows(text, pair, stride=_stride(key, text, pair))
-        sentence = windows[min(key.window, len(windows) - 1)].sentence
-    n_tokens = max(len(sentence), key.pad or 0)
+        given = _sentence(key, loaded, text, pair)
+        n_tokens = max(len(given), key.pad or 0)
     limits.of_trace(loaded.config, n_tokens, loaded.encoder.dtype.itemsize, key.device)
     # The turn comes before the store's lock of this name, for everyone: nobody who computes waits for one who queues.
     work = limits.flops(loaded.config, n_tokens) + limits.of_sources((*key.edits, *edits), loaded.config)
 
     def make() -> Trace:
         with one_thread() if work < SHORT_FLOPS else nullcontext():
-            return loaded.trace_tokens(sentence, pad_to=key.pad, edits=(*key.edits, *edits), request=request)
+            if loaded.takes != "text":
+                return loaded.trace(given, edits=(*key.edits, *edits), request=request)
+            return loaded.trace_tokens(given, pad_to=key.pad, edits=(*key.edits, *edits), request=request)
 
     with TURNS.turn(long=work > LONG_FLOPS):
         return _kept_with_model(key, name, make, trace_bytes)
+
+
+def _sentence(key: ModelKey, loaded: encoder.TextEncoder, text: str, pair: str | None) -> Tokenized:
+    if key.window is None:
+        return loaded.tokenize(text, pair)
+    windows = loaded.windows(text, pair, stride=_stride(key, text, pair))
+    return windows[min(key.window, len(windows) - 1)].sentence
 
 
 def _kept_with_model(key: ModelKey, name: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
@@ -283,7 +297,7 @@ class TracedText:
         return trace(self.model, self.text, self.pair)
 
     @property
-    def loaded(self) -> encoder.TextEncoder:
+    def loaded(self) -> AnyEncoder:
         """The model itself."""
         return model(self.model)
 

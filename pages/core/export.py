@@ -16,7 +16,7 @@ import streamlit as st
 from encoder.export import python_code, report
 from encoder.export.document import Section, document
 from pages.components.copy_link import copy_link
-from pages.core import cache
+from pages.core import cache, inputs
 from pages.core.lazy import expander
 from pages.core.model_access import models_root
 from pages.core.rooms.params import RoomParams
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Values that hold typed text: a link without the text leaves them out.
 TYPED = (
     "text", "pair", "second", "third", "text_b", "hidden", "similar_to", "query", "edits", "outcome_text",
-    "outcome_word", "outcome_minus",
+    "outcome_word", "outcome_minus", "image",
 )  # fmt: skip
 #: What the Python lines load if they cannot name the model.
 SAVED = "the-folder-that-you-saved-it-to"
@@ -136,6 +136,9 @@ def server_link() -> str:
 def python_lines(view: View, lines: str = "") -> str:
     """The Python that makes the model and the trace of a view, then `lines`."""
     model, remark = origin(view.model)
+    if view.loaded.takes != "text":
+        code = inputs.SOURCES[view.loaded.takes].code(view.loaded, view.text)
+        return remark + python_code.lines_of_input(model, *code, lines, view.trace.edits)
     place = (view.model.window, view.trace, view.model.stride)
     return remark + python_code.python_lines(model, view.text, view.pair, lines, *place)
 

@@ -14,20 +14,22 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
-import encoder
 from encoder.errors import EncoderError, OutOfMemory
+from encoder.layout import InputKind
 from pages.components import fade
 from pages.components.kept_text import kept_text
-from pages.core import (  # noqa: F401 - head_measures, outcomes and selection register values that several pages share
+from pages.core import (  # noqa: F401 - head_measures, image_input, outcomes and selection register values that several pages share
     cache,
     edited,
     first_paint,
     first_view,
     foreground,
     head_measures,
+    image_input,
     limits,
     long_text,
     mobile_bar,
+    other_input,
     outcomes,
     placement_toggle,
     presentation,
@@ -66,6 +68,8 @@ def run(
     uses: Collection[str] = sidebar.PARTS,
     pads: bool = False,
     edits: bool | None = False,
+    takes: Collection[InputKind] = ("text", "image", "sound"),
+    why: str = "",
     front: bool = False,
     beside: Callable[[], AbstractContextManager[bool]] = lambda: contextlib.nullcontext(True),
 ) -> None:
@@ -73,9 +77,9 @@ def run(
 
     uses: the parts of the sidebar that the page needs (`sidebar.PARTS`); without any, it has no sidebar and loads a
     model only if it asks for the view. pads: whether the page shows a text with padding; edits: whether it shows the
-    edited run, None: it draws the edits itself; front: whether it opens at "/", where a view without FRONT in the
-    address belongs to another page; beside: draws what accompanies every page and gives the page its place; False: the
-    page is not drawn now.
+    edited run, None: it draws the edits itself; takes, why: the inputs that the page can show, and why no others;
+    front: whether it opens at "/", where a view without FRONT in the address belongs to another page; beside: draws
+    what accompanies every page and gives the page its place; False: the page is not drawn now.
     """
     first_paint.draw()
     st.session_state[_TITLE] = title
@@ -95,7 +99,7 @@ def run(
         with beside() as is_shown:
             draw = page.run if is_shown else _nothing
             if uses:
-                _with_sidebar(draw, area, go_on, uses, pads, edits)
+                _with_sidebar(draw, area, go_on, uses, pads, edits, takes, why)
             else:
                 go_on()
                 with area:
@@ -119,17 +123,25 @@ def _with_sidebar(
     uses: Collection[str],
     pads: bool,
     edits: bool | None,
+    takes: Collection[InputKind],
+    why: str,
 ) -> None:
     with st.sidebar:
-        sidebar.sentence_controls()
+        place_of_input = st.container()
         place_of_windows = st.container()
         sidebar.model_controls()
+        with place_of_input:
+            sidebar.input_controls()
         places = Places(place_of_windows, st.container(), st.container(), st.container())
         go_on()
     with area:
-        mobile_bar.bar(state.get(ViewParams.text), state.get(ViewParams.pair))
+        mobile_bar.bar(*sidebar.input_in_words())
     view = _load(area, places, uses, pads)
-    if view is not None:
+    if view is not None and view.loaded.takes not in takes:
+        st.session_state[_VIEW] = view
+        with area:
+            other_input.say(view.loaded, takes, why)
+    elif view is not None:
         if edits:
             with area:
                 view = edited.applied(view)
@@ -185,17 +197,20 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         key = model_key()
         with area, _spinner("Loading the model …", quick=cache.is_loaded(key)):
             model = cache.model(key)
+        if sidebar.kind_was_guessed(model.takes):
+            st.rerun()  # the sidebar shows the input of another kind
         quick = _is_quick(model)
         fade.remember(model.config.norm_placement)
-        if state.newest(ViewParams.long) == "cut":  # a window has tokens of its own
+        if model.takes == "text" and state.newest(ViewParams.long) == "cut":  # a window has tokens of its own
             with area, _spinner("Running the encoder …", quick=quick):
                 first_view.choose(key)
         with places.norm:
             sidebar.norm_controls(key)
         with places.head:
             sidebar.head_controls(model.config, uses)
-        with places.windows:
-            key = long_text.controls(key, model)
+        if model.takes == "text":
+            with places.windows:
+                key = long_text.controls(key, model)
         view = sidebar.current_view(key)
         with area, _spinner("Running the encoder …", quick=quick):
             view = padded(view) if pads else view
@@ -222,8 +237,10 @@ def _spinner(text: str, *, quick: bool) -> AbstractContextManager[None]:
     return contextlib.nullcontext() if quick else st.spinner(text, show_time=False)
 
 
-def _is_quick(model: encoder.TextEncoder) -> bool:
-    """Whether the pass of the text ends before a spinner would be drawn: a token covers a byte or more."""
+def _is_quick(model: cache.AnyEncoder) -> bool:
+    """Whether the pass ends before a spinner would be drawn: a token of a text covers a byte or more."""
+    if model.takes != "text":
+        return limits.flops(model.config, model.config.max_tokens) < QUICK_FLOPS
     texts = state.newest(ViewParams.text), state.newest(ViewParams.pair)
     n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts) + 8  # special tokens
     n_tokens = max(min(n_bytes, model.config.max_tokens), state.newest(ViewParams.pad) or 0)
@@ -242,7 +259,7 @@ def _notes(area: DeltaGenerator, view: View) -> None:
         _link_notes()
         if view.trace.source is not None and view.trace.source.cut:
             long_text.note(view)
-        if not view.text.strip() and view.pair is None:
+        if not view.text.strip() and view.pair is None:  # another kind of input has a name
             st.info("The text is empty, so you see the special tokens only. Type a sentence in the sidebar.")
         if view.model.scratch is not None:
             st.info(

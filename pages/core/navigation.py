@@ -26,9 +26,10 @@ class Room:
     """One page: a folder of pages/ with a page.py and, if it has values in the address, a params.py.
 
     short: its name in the navigation, if it differs from the title; uses: the parts of the sidebar that it needs, of
-    "text", "model", "layer" and "head" (none: the page has no sidebar); pads: whether it shows a text padded as in a
-    batch; edits: whether it shows the edited run, None: it draws the edits itself; former: the name that it had in
-    addresses before.
+    "text", "model", "layer" and "head" (none: the page has no sidebar); takes, why: the kinds of input that it can
+    show, of "text", "image" and "sound", and a sentence with the reason where others are left out; pads: whether it
+    shows a text padded as in a batch; edits: whether it shows the edited run, None: it draws the edits itself; former:
+    the name that it had in addresses before.
     """
 
     folder: str
@@ -37,6 +38,8 @@ class Room:
     help: str
     short: str = ""
     uses: tuple[str, ...] = ("text", "model", "layer", "head")
+    takes: tuple[str, ...] = ("text", "image", "sound")
+    why: str = ""
     pads: bool = False
     edits: bool | None = False
     former: str = ""

@@ -11,8 +11,8 @@ MOST_NAMED = 4
 
 def sentence(trace: Trace, model: encoder.TextEncoder) -> str | None:
     """The unknown words of a trace and what they mean for the model; None where there are none."""
-    source, unknown = trace.source, model.tokenizer.unk_token
-    if source is None or unknown is None:
+    source = trace.source
+    if source is None or (unknown := model.tokenizer.unk_token) is None:
         return None
     texts = (source.text, source.pair or "")
     found = [

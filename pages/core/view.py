@@ -31,12 +31,14 @@ SOURCES = {
     "minilm": "all-MiniLM-L6-v2",
     "twin-pre": "Twin, pre-norm",
     "twin-post": "Twin, post-norm",
+    "digits-pre": "Digits (images), pre-norm",
+    "digits-post": "Digits (images), post-norm",
     "scratch": "Untrained (random weights)",
     "trained": "My trained models",
     "other": "Folder or Hub id",
 }
 #: The models that `encoder.load` knows by this name.
-BUNDLED = ("minilm", "twin-pre", "twin-post")
+BUNDLED = ("minilm", "twin-pre", "twin-post", "digits-pre", "digits-post")
 COLOURS = ("viridis", "cividis", "magma", "greys")
 
 #: Where the colours of a map end.

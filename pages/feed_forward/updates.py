@@ -66,6 +66,8 @@ def sizes(view: View, token: int) -> dict[str, go.Figure]:
 
 def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
     """The bars of what is lost without a sublayer. Raises EncoderError where the outcome does not fit."""
+    if view.loaded.takes != "text":  # the outcomes are those of texts
+        return None
     st.header("What is lost without attention, or without the FFN", anchor=False)
     outcome = outcomes.choose(view)
     if view.trace.n_tokens > LONGEST:

@@ -21,6 +21,7 @@ from pages.positions.encodings import encodings
 from pages.positions.export import export_positions
 from pages.positions.offsets import relative_bias, rotary
 from pages.positions.params import Params
+from pages.positions.patches import patch_positions
 
 #: More positions are not drawn: the similarity map would have more than 262,144 cells.
 MOST_POSITIONS = 512
@@ -82,7 +83,10 @@ trace, config = view.trace, view.loaded.config
 def main() -> None:
     heading()
     opening(INTRODUCTION)
-    reversed_order()
+    if trace.kind == "text":
+        reversed_order()
+    else:
+        patch_positions(view)
     st.header("How this model encodes positions", anchor=False)
     st.markdown(encoding_in_words())
     if said := details():

@@ -1,0 +1,80 @@
+"""Maps over the patches of an image. Shapes: N maps, R x C patches, L layers, H heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import as_array, neutral_layout
+
+
+def patch_maps(maps: object, titles: Sequence[str], *, colours: str = "viridis", across: int = 6) -> go.Figure:
+    """maps [N, R, C] from 0 on -> N small maps over the image's patches, each with colours up to its own largest.
+
+    across: maps side by side before the next row begins.
+    """
+    values = as_array(maps, name="maps", ndim=3)
+    across = min(across, len(values))
+    figure = make_subplots(
+        rows=-(-len(values) // across), cols=across, subplot_titles=list(titles), horizontal_spacing=0.02,
+        vertical_spacing=0.12,
+    )  # fmt: skip
+    for index, one in enumerate(values):
+        cells = go.Heatmap(
+            z=one[::-1], colorscale=colour.sequential(colours), showscale=False,
+            zmin=0, zmax=max(float(one.max()), 1e-9),
+            customdata=[[f"r{row} c{column}" for column in range(one.shape[1])] for row in range(one.shape[0])][::-1],
+            hovertemplate="%{customdata}: %{z:.3f}<extra></extra>",
+        )  # fmt: skip
+        figure.add_trace(cells, row=index // across + 1, col=index % across + 1)
+    figure.update_xaxes(visible=False, constrain="domain")
+    for axis in figure.select_yaxes():
+        axis.update(visible=False, scaleanchor=axis.anchor, constrain="domain")
+    figure.update_layout(**neutral_layout(margin={"l": 0, "r": 0, "t": 26, "b": 0}))
+    return figure
+
+
+def distance_dots(distances: object) -> go.Figure:
+    """distances [L, H] in pixels -> a dot for each head, layer by layer."""
+    values = as_array(distances, name="distances", ndim=2)
+    layers, heads = np.indices(values.shape)
+    dots = go.Scatter(
+        x=layers.ravel(), y=values.ravel(), mode="markers", customdata=heads.ravel(),
+        marker={"size": 9, "color": colour.SERIES[0], "opacity": 0.75},
+        hovertemplate="L%{x} H%{customdata}: %{y:.2f} pixels<extra></extra>",
+    )  # fmt: skip
+    figure = go.Figure(dots)
+    figure.update_layout(**neutral_layout(margin={"l": 50, "r": 10, "t": 10, "b": 40}))
+    figure.update_xaxes(title="layer", dtick=1)
+    figure.update_yaxes(title="pixels", rangemode="tozero")
+    return figure
+
+
+def position_grid(similarity: object, rows: int, columns: int) -> go.Figure:
+    """similarity [P, P] of position vectors -> R x C small maps in the places of their patches (P = R x C).
+
+    The small map at a patch shows the cosine of its position with those of all patches.
+    """
+    values = as_array(similarity, name="similarity", ndim=2).reshape(rows, columns, rows, columns)
+    tiled = np.full((rows * (rows + 1) - 1, columns * (columns + 1) - 1), np.nan, dtype=np.float32)
+    names = np.full(tiled.shape, "", dtype=object)
+    for row in range(rows):
+        for column in range(columns):
+            down, right = row * (rows + 1), column * (columns + 1)
+            tiled[down : down + rows, right : right + columns] = values[row, column]
+            for other in np.ndindex(rows, columns):
+                names[down + other[0], right + other[1]] = f"r{row} c{column} and r{other[0]} c{other[1]}"
+    cells = go.Heatmap(
+        z=tiled[::-1], customdata=names[::-1], colorscale=colour.diverging("position"), hoverongaps=False,
+        zmin=-1, zmax=1,
+        hovertemplate="%{customdata}: %{z:.2f}<extra></extra>", colorbar={"title": "cosine", "thickness": 12},
+    )  # fmt: skip
+    figure = go.Figure(cells)
+    figure.update_layout(**neutral_layout(margin={"l": 0, "r": 0, "t": 10, "b": 0}))
+    figure.update_xaxes(visible=False, constrain="domain")
+    figure.update_yaxes(visible=False, scaleanchor="x")
+    return figure

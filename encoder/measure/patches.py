@@ -1,0 +1,77 @@
+"""What the patches of an image attend to: rows as maps over the image, and how far each head attends.
+
+Shapes: L layers, H heads, T tokens, R x C patches, P = R x C.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from encoder.errors import EncoderError
+from encoder.layout import PatchGrid
+from encoder.measure.norm_weighted import norm_weighted_shares
+from encoder.measure.rollout import rollout
+from encoder.trace import Trace
+
+
+def grid(trace: Trace) -> PatchGrid:
+    """The patches of a trace. Raises EncoderError for a trace of something else."""
+    if not isinstance(trace.layout, PatchGrid):
+        raise EncoderError("This trace has no patches: choose a trace of an image.")
+    return trace.layout
+
+
+def over_image(trace: Trace, rows: Tensor) -> Tensor:
+    """rows [..., T] of weights on all tokens -> [..., R, C], those on patches. Special tokens are left out."""
+    patches = grid(trace)
+    first = len(patches.before)
+    return rows[..., first:].reshape(*rows.shape[:-1], patches.rows, patches.columns)
+
+
+def rows_of_token(trace: Trace, token: int) -> Tensor:
+    """[L, H, T]: what one token attends to in each head. Raises EncoderError for a token that does not exist."""
+    if not 0 <= token < trace.n_tokens:
+        raise EncoderError(f"No token {token} in this image: choose 0 to {trace.n_tokens - 1}.")
+    one = slice(token, token + 1)
+    return torch.stack([trace.layer_attention(layer, one)[:, 0] for layer in range(trace.config.n_layers)])
+
+
+def weighted_row(trace: Trace, layer: int, head: int, token: int) -> Tensor:
+    """[T]: the row of a token in one head, each weight times the norm of what it fetches, divided by their sum."""
+    return norm_weighted_shares(trace, layer, head, slice(token, token + 1))[0]
+
+
+def rollout_rows(trace: Trace, token: int) -> Tensor:
+    """[L, T]: the attention rollout of one token after each layer."""
+    one = slice(token, token + 1)
+    return torch.stack([rollout(trace, layer, one)[0] for layer in range(trace.config.n_layers)])
+
+
+def attention_distances(trace: Trace) -> Tensor:
+    """[L, H]: mean distance in pixels between a patch and the patches that it attends to, weighted by attention.
+
+    As Dosovitskiy et al. (2021, figure 7, right), for one image. Special tokens are left out, and each patch's weights
+    on patches are divided by their sum. A head whose patches attend to no patch gives NaN.
+    """
+    patches = grid(trace)
+    first = len(patches.before)
+    places = torch.stack(
+        torch.meshgrid(torch.arange(patches.rows), torch.arange(patches.columns), indexing="ij"), dim=-1
+    ).reshape(-1, 2)
+    apart = torch.cdist(places.double(), places.double()).float().to(trace.mask.device) * patches.patch_size  # [P, P]
+    found = torch.zeros(trace.config.n_layers, trace.config.n_heads, device=trace.mask.device)
+    for layer, rows, _, pattern in trace.iter_attention(range(trace.config.n_layers), None, slice(first, None)):
+        weights = pattern[..., first:]  # [H, rows, P]
+        near = apart[rows.start - first : rows.stop - first]
+        found[layer] += ((weights * near).sum(-1) / weights.sum(-1)).sum(-1)
+    return found / len(places)
+
+
+def position_similarity(trace: Trace) -> Tensor:
+    """[P, P]: cosine of the position vectors of each two patches. Raises EncoderError where no vector is added."""
+    if trace.position is None:
+        raise EncoderError("This model adds no position vectors: choose another one.")
+    vectors = trace.position[len(grid(trace).before) :].float()
+    unit = torch.nn.functional.normalize(vectors, dim=-1)
+    return unit @ unit.T

@@ -1,0 +1,37 @@
+"""`draw_digit`: a square to draw a digit in, with the pointer, a finger or keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import assets, events, wire
+
+_render = assets.component("draw_digit")
+
+#: Pixels of the bitmap's side, as in the data that the digits come from.
+SIDE = 32
+
+
+def draw_digit(*, key: str, on_drawing: Callable[[np.ndarray], None], height: int = 252) -> None:
+    """Draws the square. `on_drawing` gets uint8 [32, 32], 255 for ink, after each stroke, before the page runs.
+
+    An empty square calls nothing.
+    """
+    _render(
+        key=key,
+        data=wire.pack({"side": SIDE}, {}),
+        height=height,
+        on_drawing_change=lambda: events.tell(key, "drawing", bitmap_of, on_drawing),
+    )
+
+
+def bitmap_of(value: Any) -> np.ndarray | None:
+    """A drawing as the browser sent it, 256 hexadecimal digits of 4 pixels each; None for anything else, or no ink."""
+    text = value.get("bits") if isinstance(value, dict) else None
+    if not isinstance(text, str) or len(text) != SIDE * SIDE // 4 or not set(text) <= set("0123456789abcdef"):
+        return None
+    bits = np.unpackbits(np.frombuffer(bytes.fromhex(text), np.uint8)).reshape(SIDE, SIDE)
+    return bits * np.uint8(255) if bits.any() else None

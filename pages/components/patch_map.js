@@ -1,0 +1,166 @@
+// An image cut into patches, with a colour over each: the weight of the selected patch on it.
+import { make, threeDigits } from "../../encoder/export/drawing.js";
+import { Drawing, everyFrame, mounted, readTheme } from "./shared.js";
+
+const KEYS_HELP = "Arrow keys move over the patches, Enter selects one, Escape clears.";
+const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const SMOOTH = 64; // an image of fewer pixels a side is shown with sharp ones
+
+class PatchView extends Drawing {
+  constructor(parent) {
+    const canvas = make("canvas", { class: "enc-focus", tabindex: "0", role: "application" });
+    canvas.setAttribute("aria-roledescription", "image with attention");
+    const legend = make("div", { class: "enc-patches-legend" });
+    super(parent, "The image", "enc-patches enc-drawn", canvas, legend);
+    Object.assign(this, { canvas, legend });
+    this.focused = null;
+    this.hovered = null;
+    this.paintSoon = everyFrame(() => this.paint());
+    this.listenToSize(this.root, () => this.root.clientWidth !== this.width && this.paintSoon());
+    this.listen(canvas, "pointermove", (event) => this.hover(this.patchUnder(event), event));
+    this.listen(canvas, "pointerleave", () => this.hover(null));
+    this.listen(canvas, "click", (event) => this.select(this.patchUnder(event)));
+    this.listenToKeys(canvas);
+    for (const name of ["focus", "blur"]) this.listen(canvas, name, () => this.paintSoon());
+  }
+
+  read({ header, arrays }) {
+    this.header = header;
+    this.arrays = arrays;
+    this.theme = readTheme(this.parent);
+    if (!(header.heard < this.sent?.id)) this.sent = null; // an older answer must not undo a newer click
+    this.selected = this.sent?.selected ?? header.selected;
+    [this.rows, this.columns] = arrays.weights.shape;
+    this.canvas.setAttribute("aria-label", `${header.alt} ${KEYS_HELP}`);
+    this.picture = picture(arrays.image);
+    this.fillLegend();
+    this.paint();
+  }
+
+  paint() {
+    if (!this.header || !this.root.isConnected) return;
+    this.width = this.root.clientWidth;
+    if (!this.width) return;
+    const side = Math.min(this.width, this.header.size);
+    const scale = devicePixelRatio;
+    Object.assign(this.canvas, { width: Math.round(side * scale), height: Math.round(side * scale) });
+    Object.assign(this.canvas.style, { width: `${side}px`, height: `${side}px` });
+    const pen = this.canvas.getContext("2d");
+    pen.scale(scale, scale);
+    pen.imageSmoothingEnabled = this.picture.width >= SMOOTH;
+    pen.drawImage(this.picture, 0, 0, side, side);
+    this.side = side;
+    this.arrays.weights.data.forEach((weight, at) => this.shade(pen, at, weight));
+    pen.strokeStyle = "rgb(128 128 128 / 45%)";
+    pen.lineWidth = 1;
+    for (let line = 1; line < this.columns; line++) this.line(pen, (line * side) / this.columns, true);
+    for (let line = 1; line < this.rows; line++) this.line(pen, (line * side) / this.rows, false);
+    if (this.hovered) this.frame(pen, this.hovered, "rgb(255 255 255 / 80%)", 2);
+    if (this.selected) {
+      this.frame(pen, this.selected, "#000", 5);
+      this.frame(pen, this.selected, "#fff", 2.5);
+    }
+    if (this.focused && this.canvas.matches(":focus-visible")) this.frame(pen, this.focused, this.theme.primary, 3);
+  }
+
+  shade(pen, at, weight) {
+    if (!Number.isFinite(weight)) return;
+    const share = this.header.top > 0 ? Math.min(1, weight / this.header.top) : 0;
+    const colour = 3 * Math.round(255 * share);
+    pen.fillStyle = `rgb(${this.arrays.colours.data.slice(colour, colour + 3).join(" ")} / ${this.header.opacity})`;
+    pen.fillRect(...this.box([Math.floor(at / this.columns), at % this.columns]));
+  }
+
+  box([row, column]) {
+    const [width, height] = [this.side / this.columns, this.side / this.rows];
+    return [column * width, row * height, width, height];
+  }
+
+  line(pen, at, isVertical) {
+    pen.beginPath();
+    pen.moveTo(isVertical ? at : 0, isVertical ? 0 : at);
+    pen.lineTo(isVertical ? at : this.side, isVertical ? this.side : at);
+    pen.stroke();
+  }
+
+  frame(pen, patch, colour, width) {
+    pen.strokeStyle = colour;
+    pen.lineWidth = width;
+    const [x, y, w, h] = this.box(patch);
+    pen.strokeRect(x + 1, y + 1, w - 2, h - 2);
+  }
+
+  fillLegend() {
+    const scale = make("canvas", { width: "256", height: "1" });
+    const pen = scale.getContext("2d");
+    for (let at = 0; at < 256; at++) {
+      pen.fillStyle = `rgb(${this.arrays.colours.data.slice(3 * at, 3 * at + 3).join(" ")})`;
+      pen.fillRect(at, 0, 1, 1);
+    }
+    const [low, high] = ["0", threeDigits(this.header.top)].map((text) => make("span", {}, text));
+    this.legend.replaceChildren(make("span", {}, this.header.label), low, scale, high);
+  }
+
+  patchUnder(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const [x, y] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+    if (!(x >= 0 && x < 1 && y >= 0 && y < 1)) return null;
+    return [Math.floor(y * this.rows), Math.floor(x * this.columns)];
+  }
+
+  nameOf([row, column]) {
+    const weight = this.arrays.weights.data[row * this.columns + column];
+    return `r${row} c${column}: ${threeDigits(weight)}`;
+  }
+
+  hover(patch, event) {
+    if (!patch) this.tip.hide();
+    else if (event.pointerType !== "touch") {
+      this.tip.element.textContent = this.nameOf(patch);
+      this.tip.show(event.clientX, event.clientY);
+    }
+    if (String(patch) === String(this.hovered)) return;
+    this.hovered = patch;
+    this.paintSoon();
+  }
+
+  select(patch) {
+    if (!patch) return;
+    this.focused = this.selected = patch; // shown at once; Python's answer follows
+    this.paint();
+    const id = this.send("patch", { event: "select", row: patch[0], column: patch[1] });
+    this.sent = { id, selected: patch };
+  }
+
+  key(event) {
+    if (event.key in MOVES) {
+      const [down, right] = this.focused ? MOVES[event.key] : [0, 0];
+      const [row, column] = this.focused ?? this.selected ?? [0, 0];
+      const limit = (value, count) => Math.min(count - 1, Math.max(0, value));
+      this.focused = [limit(row + down, this.rows), limit(column + right, this.columns)];
+      this.aloud.textContent = this.nameOf(this.focused);
+      this.paint();
+    } else if (this.focused && [" ", "Enter"].includes(event.key)) this.select(this.focused);
+    else if (event.key === "Escape") {
+      this.focused = this.selected = null;
+      this.paint();
+      this.send("patch", { event: "clear" });
+    } else return false;
+    return true;
+  }
+}
+
+// A canvas with the image's own pixels.
+function picture({ data, shape: [height, width] }) {
+  const canvas = make("canvas", { width: String(width), height: String(height) });
+  const pen = canvas.getContext("2d");
+  const pixels = pen.createImageData(width, height);
+  for (let at = 0; at < width * height; at++) {
+    pixels.data.set(data.subarray(3 * at, 3 * at + 3), 4 * at);
+    pixels.data[4 * at + 3] = 255;
+  }
+  pen.putImageData(pixels, 0, 0);
+  return canvas;
+}
+
+export default mounted(PatchView);

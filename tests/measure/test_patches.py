@@ -1,0 +1,59 @@
+"""Attention over the patches of an image, against plain loops."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+import encoder
+from encoder.digits import decode, examples
+from encoder.errors import EncoderError
+from encoder.measure import patches
+from encoder.trace import Trace
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return encoder.load("digits-post", device="cpu").trace(decode(examples()["5"]))
+
+
+def test_rows_over_the_image(trace: Trace):
+    rows = patches.rows_of_token(trace, 6)
+    assert rows.shape == (4, 4, 17)
+    torch.testing.assert_close(rows[2, 1], trace.attention(2, 1)[6])
+    over = patches.over_image(trace, rows)
+    assert over.shape == (4, 4, 4, 4)
+    assert float(over[2, 1, 3, 0]) == float(rows[2, 1, trace.layout.token(3, 0)])
+
+
+def test_rollout_and_weighted_rows_sum_to_one(trace: Trace):
+    torch.testing.assert_close(patches.rollout_rows(trace, 0).sum(-1), torch.ones(4))
+    torch.testing.assert_close(patches.weighted_row(trace, 1, 2, 0).sum(), torch.tensor(1.0))
+
+
+def test_distances_against_a_loop(trace: Trace):
+    found = patches.attention_distances(trace)
+    for layer, head in ((0, 0), (3, 2)):
+        attention = trace.attention(layer, head)
+        total = 0.0
+        for i in range(16):
+            on_patches = sum(float(attention[1 + i, 1 + j]) for j in range(16))
+            for j in range(16):
+                apart = 2 * math.dist(divmod(i, 4), divmod(j, 4))
+                total += apart * float(attention[1 + i, 1 + j]) / on_patches
+        assert float(found[layer, head]) == pytest.approx(total / 16, rel=1e-5)
+    assert float(found.max()) < 2 * math.dist((0, 0), (3, 3))
+
+
+def test_similarity_of_positions(trace: Trace):
+    found = patches.position_similarity(trace)
+    assert found.shape == (16, 16)
+    torch.testing.assert_close(found.diagonal(), torch.ones(16))
+    torch.testing.assert_close(found, found.T)
+
+
+def test_a_text_has_no_patches(minilm: encoder.TextEncoder):
+    with pytest.raises(EncoderError, match="patches"):
+        patches.attention_distances(minilm.trace("A cat."))
