@@ -28,7 +28,10 @@ WIDTH, HEIGHT = 1280, 860
 WINDOW, SHOWN_WIDTH, QUALITY = (1366, 768), 1024, 72
 LARGEST_BYTES = 1_500_000
 #: Pages whose first view has no picture, and the values of the address that open one.
-VIEWS = {"lessons": "?lesson=03-one-weight-by-hand&lesson_step=3"}
+VIEWS = {
+    "lessons": "?lesson=03-one-weight-by-hand&lesson_step=3",
+    "image_attention": "?model=digits-pre&layer=1&head=0&i=6",
+}
 #: The pictures of pages.md: width in pixels, and WebP's quality.
 PAGE_WIDTH, PAGE_QUALITY = 960, 60
 LIST, PICTURES = HERE / "pages.md", HERE / "pages"

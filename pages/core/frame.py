@@ -140,6 +140,7 @@ def _with_sidebar(
     if view is not None and view.loaded.takes not in takes:
         st.session_state[_VIEW] = view
         with area:
+            heading()
             other_input.say(view.loaded, takes, why)
     elif view is not None:
         if edits:

@@ -18,10 +18,7 @@ FIRST: dict[InputKind, str] = {"text": "minilm", "image": "digits-pre"}
 
 
 def say(model: AnyEncoder, takes: Collection[InputKind], why: str) -> None:
-    """The page's title, the reason, and a button that chooses a model that fits. takes: what the page can show."""
-    from pages.core.frame import heading
-
-    heading()
+    """The reason, and a button that chooses a model that fits. takes: what the page can show."""
     wanted = next(kind for kind in takes if kind in FIRST)
     needed, given = inputs.NOUNS[wanted], inputs.NOUNS[model.takes]
     said = f"This page needs a model of {needed}, and {plain(model.name)} takes {given}. {why}"
