@@ -20,6 +20,7 @@ from pages.components import fade
 from pages.components.kept_text import kept_text
 from pages.core import (  # noqa: F401 - head_measures, image_input, outcomes and selection register values that several pages share
     cache,
+    chosen_input,
     edited,
     first_paint,
     first_view,
@@ -135,7 +136,7 @@ def _with_sidebar(
         places = Places(place_of_windows, st.container(), st.container(), st.container())
         go_on()
     with area:
-        mobile_bar.bar(*sidebar.input_in_words())
+        mobile_bar.bar(*chosen_input.in_words())
     view = _load(area, places, uses, pads)
     if view is not None and view.loaded.takes not in takes:
         st.session_state[_VIEW] = view
@@ -198,7 +199,7 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         key = model_key()
         with area, _spinner("Loading the model …", quick=cache.is_loaded(key)):
             model = cache.model(key)
-        if sidebar.kind_was_guessed(model.takes):
+        if chosen_input.was_guessed(model.takes):
             st.rerun()  # the sidebar shows the input of another kind
         quick = _is_quick(model)
         fade.remember(model.config.norm_placement)

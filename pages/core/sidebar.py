@@ -12,9 +12,8 @@ import encoder
 from encoder.config import POSITION_KINDS
 from encoder.device import DTYPES, available_devices, memory_in_use
 from encoder.errors import EncoderError
-from encoder.layout import InputKind
 from pages.components import PlotEvent, on_click
-from pages.core import cache, first_view, inputs, links, model_access, sizes, trained
+from pages.core import cache, chosen_input, first_view, inputs, links, model_access, sizes, trained
 from pages.core.lazy import expander
 from pages.core.markdown import plain as plain  # other modules find it here
 from pages.core.params import Param
@@ -31,7 +30,7 @@ from pages.core.view import (
     model_key,
 )  # fmt: skip
 
-_TEXT_BEFORE, _KIND = "_text_before_trained", "_input_kind"
+_TEXT_BEFORE = "_text_before_trained"
 
 #: What a page may need of the sidebar, declared in app.py.
 PARTS = ("text", "model", "layer", "head")
@@ -97,7 +96,7 @@ def _another_model() -> None:
         sample, before = st.session_state.pop(_TEXT_BEFORE)
         if state.get(ViewParams.text) == sample:
             state.put(ViewParams.text, before)
-    if chosen_kind() != st.session_state.get(_KIND, "text"):  # tokens, layers and heads of another kind of input
+    if chosen_input.changed():  # tokens, layers and heads of another kind of input
         select(None, None)
         open_head(0, 0)
     # A moved norm was chosen for the model before; "both" belongs to a page and stays.
@@ -242,7 +241,7 @@ def _facts(view: View) -> str:
 
 def input_controls() -> None:
     """What the model of the sidebar reads: a sentence, or an input of another kind."""
-    kind = st.session_state[_KIND] = chosen_kind()
+    kind = chosen_input.remembered()
     if kind == "text":
         sentence_controls()
         return
@@ -250,39 +249,10 @@ def input_controls() -> None:
         inputs.SOURCES[kind].controls(cache.model(model_key()))
 
 
-def chosen_kind() -> InputKind:
-    """What the model of the sidebar takes, as far as it is known before it is loaded."""
-    try:
-        return cache.takes(model_key())
-    except EncoderError:  # there is no such model
-        return "text"
-
-
-def kind_was_guessed(kind: InputKind) -> bool:
-    """Whether the sidebar has drawn the input of another kind than the model takes, now that it is loaded."""
-    return st.session_state.get(_KIND, kind) != kind
-
-
-def input_in_words() -> tuple[str, str | None]:
-    """The input for a line above the page: the sentence and the second one, or a name."""
-    if (kind := chosen_kind()) == "text":
-        return state.get(ViewParams.text), state.get(ViewParams.pair)
-    with contextlib.suppress(EncoderError):
-        return inputs.SOURCES[kind].title(inputs.SOURCES[kind].current(cache.model(model_key()))), None
-    return "", None
-
-
-def current_input(key: cache.ModelKey) -> tuple[str, str | None]:
-    """The sentence and the second one; of another kind of input, its name and None. Raises EncoderError."""
-    if (kind := cache.takes(key)) != "text":
-        return inputs.SOURCES[kind].current(cache.model(key)), None
-    return state.get(ViewParams.text), state.get(ViewParams.pair) or None
-
-
 def current_view(key: cache.ModelKey) -> View:
     """The View of this run, after the sidebar is drawn."""
     own = state.read(ViewParams)
-    text, pair = current_input(key)
+    text, pair = chosen_input.current(key)
     return View(
         model=key, text=text, pair=pair, layer=own.layer, head=own.head,
         i=own.i, j=own.j, colours=own.colours,

@@ -1,0 +1,55 @@
+"""Which input the model of the sidebar reads: a sentence, or an input of another kind, and its name."""
+
+from __future__ import annotations
+
+import contextlib
+
+import streamlit as st
+
+from encoder.errors import EncoderError
+from encoder.layout import InputKind
+from pages.core import cache, inputs
+from pages.core.url_state import state
+from pages.core.view import ViewParams, model_key
+
+_KIND = "_input_kind"
+
+
+def remembered() -> InputKind:
+    """The kind of input for which the sidebar draws controls in this run."""
+    st.session_state[_KIND] = kind()
+    return st.session_state[_KIND]
+
+
+def changed() -> bool:
+    """Whether the model now takes another kind of input than the sidebar drew. For callbacks."""
+    return kind() != st.session_state.get(_KIND, "text")
+
+
+def kind() -> InputKind:
+    """What the model of the sidebar takes, as far as it is known before it is loaded."""
+    try:
+        return cache.takes(model_key())
+    except EncoderError:  # there is no such model
+        return "text"
+
+
+def was_guessed(kind: InputKind) -> bool:
+    """Whether the sidebar has drawn the input of another kind than the model takes, now that it is loaded."""
+    return st.session_state.get(_KIND, kind) != kind
+
+
+def in_words() -> tuple[str, str | None]:
+    """The input for a line above the page: the sentence and the second one, or a name."""
+    if (chosen := kind()) == "text":
+        return state.get(ViewParams.text), state.get(ViewParams.pair)
+    with contextlib.suppress(EncoderError):
+        return inputs.SOURCES[chosen].title(inputs.SOURCES[chosen].current(cache.model(model_key()))), None
+    return "", None
+
+
+def current(key: cache.ModelKey) -> tuple[str, str | None]:
+    """The sentence and the second one; of another kind of input, its name and None. Raises EncoderError."""
+    if (chosen := cache.takes(key)) != "text":
+        return inputs.SOURCES[chosen].current(cache.model(key)), None
+    return state.get(ViewParams.text), state.get(ViewParams.pair) or None
