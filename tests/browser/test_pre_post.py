@@ -120,4 +120,4 @@ def test_a_switch_of_the_placement_fades_the_old_map(visit: Callable[..., Page],
     page.get_by_role("radio", name="Pre-norm", exact=True).click()
     wait_for_query(page, norm="pre")
     settle(page)
-    assert page.evaluate("() => window.fades") == 2 * fades  # the grid and the map
+    page.wait_for_function("fades => window.fades === fades", arg=2 * fades)  # the grid and the map
