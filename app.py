@@ -66,6 +66,8 @@ SECTIONS = {
              uses=NO_HEAD, takes=TEXT, why="It compares two sentences."),
         Room("search", "Search", "search", "Your own texts, by meaning", uses=NO_HEAD, takes=TEXT,
              why="It searches texts."),
+        Room("token_search", "Token search", "manage_search", "Where a corpus uses a word like you do", takes=TEXT,
+             why="It compares tokens of a text with those of a corpus."),
         Room("probes", "Probes", "network_node", "Which layer knows a label", uses=NO_HEAD, takes=TEXT,
              why="Its labels belong to words and sentences."),
     ],

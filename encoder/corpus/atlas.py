@@ -9,6 +9,7 @@ Shapes: M measures, L layers, H heads, N = L x H, D d_model, O offsets.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,6 +71,11 @@ class Atlas:
             raise AtlasError(f"The {MANIFEST} of {folder.name} is damaged: build the atlas again.") from None
         if any(name.startswith(("/", "\\")) or ".." in name.split("/") for name in self._files):
             raise AtlasError(f"The {MANIFEST} of {folder.name} names files outside of it: build the atlas again.")
+
+    @cached_property
+    def manifest_sha256(self) -> str:
+        """A hash of the manifest, which has the hash of every file: equal for equal atlases."""
+        return hashlib.sha256(json.dumps(self.manifest, sort_keys=True).encode()).hexdigest()
 
     def __repr__(self) -> str:
         return (

@@ -1,30 +1,38 @@
 """The tokens of an atlas whose vectors are nearest to a vector, also among those that a head treats in some way.
 
     tokens = corpus.load_tokens(atlas, layer=6)
-    tokens.nearest(trace.output[4], k=10)
-    tokens.nearest(trace.output[4], k=10, where=corpus.Behaves(2, 5, "previous", 0.8))
+    tokens.nearest(corpus.token_vector(trace, 6, 4), k=10)
+    tokens.nearest(corpus.token_vector(trace, 6, 4), k=10, where=corpus.Behaves(2, 5, "previous", 0.8))
 
-Exact: one product with all vectors. `tokens.collection` is a `search.Collection`, of which `search.iter_index` makes an
-index.
+Exact: one product with all vectors. The product is that of 16-bit numbers, as they are stored; all tokens that may be
+among the nearest, by the bound of its rounding, are compared again in 32 bits. Three million vectors of width 384 take
+a quarter of a second and 2.3 GB, so there is no index: a graph of 100,000 takes minutes to build.
 
 Shapes: N tokens, D d_model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from encoder.corpus.atlas import Atlas
 from encoder.corpus.watcher import BEHAVIOUR
 from encoder.errors import AtlasError
 from encoder.measure.sized import Sized
-from encoder.search.collection import Collection
+from encoder.search.collection import direction
+from encoder.trace import Trace
 
-#: Tokens that are loaded at most; a million of width 384 takes 1.5 GB.
-MOST_TOKENS = 1_000_000
+#: Tokens that are loaded at most; as many of width 384 take 2.3 GB, and their behaviour in 72 heads 1.1 GB.
+MOST_TOKENS = 3_000_000
+#: How far a cosine from 16-bit numbers may lie from the true one: half a step of the result, 2^-12, and the rounding of
+#: the vectors and the query, 2^-11 of each product in sum; twice that for the order of the sum.
+ROUNDING = 2 * (2**-12 + 2 * 2**-11)
+#: Where fewer than one token in so many behaves as asked, their vectors alone are multiplied.
+FEW = 16
 
 
 @dataclass(frozen=True)
@@ -39,42 +47,79 @@ class Behaves:
 
 @dataclass(frozen=True)
 class TokenHit:
-    """A token of the corpus. text: index of its text; position: in the text; place: among the loaded tokens."""
+    """A token of the corpus. text: index of its text; position: in the text; start, end: its characters there; place:
+    among the loaded tokens; following: the token after it, None at the end."""
 
     token: str
     text: int
     position: int
     cosine: float
     place: int
+    start: int
+    end: int
+    following: str | None
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens(Sized):
-    """Loaded tokens. collection: tokens with vectors of norm 1; texts, positions [N]; behaviour uint8 [N, L, H, 5]."""
+    """Loaded tokens, in the order of the corpus.
 
-    collection: Collection
+    vectors: float16 [N, D], each of norm 1; codes: int32 [N], places in `vocabulary`; texts, positions, starts, ends:
+    int32 [N]; behaviour: uint8 [L, H, 5, N], in units of 1/255; model: the name of the model that made them.
+    """
+
+    vectors: np.ndarray
+    codes: np.ndarray
     texts: np.ndarray
     positions: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
     behaviour: np.ndarray
+    vocabulary: tuple[str, ...]
+    model: str
 
-    def nearest(self, vector: np.ndarray, k: int = 10, where: Behaves | None = None) -> list[TokenHit]:
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def token(self, place: int) -> str:
+        """The token of a place."""
+        return self.vocabulary[int(self.codes[place])]
+
+    def nearest(
+        self, vector: np.ndarray, k: int = 10, where: Behaves | None = None, *, without: str | None = None
+    ) -> list[TokenHit]:
         """The k nearest tokens by cosine, nearest first; `where` leaves out all others before that.
 
-        vector [D], of any norm above 0. Raises EncoderError for another width, and for a head that is not there.
+        vector [D], of any norm above 0; without: a token whose occurrences are left out, too. Raises EncoderError for
+        another width, and for a head that is not there.
         """
-        if where is None:
-            return self._hits(self.collection.nearest(vector, k))
-        places = np.flatnonzero(self.behaving(where))
-        some = Collection(
-            tuple(self.collection.texts[place] for place in places.tolist()),
-            self.collection.vectors[places],
-            self.collection.model,
-        )
-        return self._hits([(int(places[place]), cosine) for place, cosine in some.nearest(vector, k)])
+        query = direction(vector, self.vectors.shape[1], self.model)
+        among = None if where is None else self.behaving(where)
+        if without in self.vocabulary:
+            other = self.codes != self.vocabulary.index(without)
+            among = other if among is None else among & other
+        places = self._candidates(query, k, among)
+        cosines = self.vectors[places].astype(np.float32) @ query
+        order = np.argsort(-cosines, kind="stable")[: max(k, 0)]
+        return [self._hit(int(places[at]), float(cosines[at])) for at in order]
+
+    def _candidates(self, query: np.ndarray, k: int, among: np.ndarray | None) -> np.ndarray:
+        """Ascending places with the k nearest among them, and all that rounding could confuse with these."""
+        if among is not None and FEW * int(among.sum()) < len(self):
+            return np.flatnonzero(among)
+        product = torch.mv(torch.from_numpy(self.vectors), torch.from_numpy(query).half())
+        if among is not None:
+            product[torch.from_numpy(~among)] = -torch.inf
+        most = min(max(k, 0), len(self) if among is None else int(among.sum()))
+        if not most:
+            return np.empty(0, dtype=np.int64)
+        least = torch.topk(product, most).values[-1].float() - 2 * ROUNDING
+        found: np.ndarray = torch.nonzero(product.float() >= least).squeeze(-1).numpy()
+        return found
 
     def behaving(self, where: Behaves) -> np.ndarray:
         """bool [N]: the tokens that behave so; weights are known to 1/255."""
-        _, n_layers, n_heads, _ = self.behaviour.shape
+        n_layers, n_heads, _, _ = self.behaviour.shape
         if where.target not in BEHAVIOUR:
             raise AtlasError(f"No weight on {where.target!r} is in an atlas: choose one of {', '.join(BEHAVIOUR)}.")
         if not (0 <= where.layer < n_layers and 0 <= where.head < n_heads):
@@ -82,15 +127,15 @@ class Tokens(Sized):
                 f"No head L{where.layer} H{where.head} in this atlas: choose layers 0 to {n_layers - 1} and heads 0 to "
                 f"{n_heads - 1}."
             )
-        weights = self.behaviour[:, where.layer, where.head, BEHAVIOUR.index(where.target)]
+        weights = self.behaviour[where.layer, where.head, BEHAVIOUR.index(where.target)]
         found: np.ndarray = weights >= round(where.least * 255)
         return found
 
-    def _hits(self, found: Sequence[tuple[int, float]]) -> list[TokenHit]:
-        return [
-            TokenHit(self.collection.texts[place], int(self.texts[place]), int(self.positions[place]), cosine, place)
-            for place, cosine in found
-        ]
+    def _hit(self, place: int, cosine: float) -> TokenHit:
+        text, after = int(self.texts[place]), place + 1
+        following = self.token(after) if after < len(self) and int(self.texts[after]) == text else None
+        start, end = int(self.starts[place]), int(self.ends[place])
+        return TokenHit(self.token(place), text, int(self.positions[place]), cosine, place, start, end, following)
 
 
 def load_tokens(atlas: Atlas, layer: int, most: int = MOST_TOKENS) -> Tokens:
@@ -98,19 +143,62 @@ def load_tokens(atlas: Atlas, layer: int, most: int = MOST_TOKENS) -> Tokens:
 
     Raises AtlasError for an atlas without vectors of this layer.
     """
-    names: list[str] = []
-    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
-    for part in atlas.parts():
-        tokens = atlas.tokens(part, ["text", "position", "token", "special"])
-        kept = np.flatnonzero(~tokens["special"].to_numpy(dtype=bool))
-        if parts and len(names) + len(kept) > most:
-            break
-        vectors = atlas.vectors(part, layer)[kept].astype(np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=np.finfo(np.float32).tiny)
-        names += tokens["token"].iloc[kept].astype(str).tolist()
-        texts, positions = (tokens[name].to_numpy()[kept] for name in ("text", "position"))
-        parts.append((vectors, texts, positions, atlas.behaviour(part)[kept]))
-    if not parts:
+    tables, words = _tables(atlas, most)
+    n_tokens = sum(len(table["kept"]) for table in tables.values())
+    vectors: np.ndarray | None = None
+    behaviour = np.empty(0, dtype=np.uint8)
+    first = 0
+    for part, table in tables.items():
+        kept, last = table["kept"], first + len(table["kept"])
+        given, behaved = atlas.vectors(part, layer)[kept].astype(np.float32), atlas.behaviour(part)[kept]
+        if vectors is None:
+            vectors = np.empty((n_tokens, given.shape[1]), dtype=np.float16)
+            behaviour = np.empty((*behaved.shape[1:], n_tokens), dtype=np.uint8)
+        given /= np.linalg.norm(given, axis=1, keepdims=True).clip(min=np.finfo(np.float32).tiny)
+        vectors[first:last] = given
+        behaviour[..., first:last] = np.moveaxis(behaved, 0, -1)
+        first = last
+    if vectors is None:
         raise AtlasError("This atlas has no vectors of tokens: build it with --vectors.")
-    joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-    return Tokens(Collection(tuple(names), joined[0], atlas.model_name), *joined[1:])
+    codes, texts, positions, starts, ends = (
+        np.concatenate([table[name] for table in tables.values()])
+        for name in ("codes", "text", "position", "start", "end")
+    )
+    return Tokens(
+        vectors, codes, texts, positions, starts, ends, behaviour, tuple(words), atlas.model_name
+    )  # fmt: skip
+
+
+def _tables(atlas: Atlas, most: int) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, int]]:
+    """Columns of the parts that are loaded, without special tokens (kept: the others' rows), and the vocabulary."""
+    found: dict[str, dict[str, np.ndarray]] = {}
+    words: dict[str, int] = {}
+    n_tokens = 0
+    for part, columns in _columns(atlas):
+        n_tokens += len(columns["kept"])
+        if found and n_tokens > most:
+            break
+        names = columns.pop("token")
+        columns["codes"] = np.array([words.setdefault(str(name), len(words)) for name in names], dtype=np.int32)
+        found[part] = columns
+    return found, words
+
+
+def _columns(atlas: Atlas) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    for part in atlas.parts():
+        table = atlas.tokens(part)
+        kept = np.flatnonzero(~table["special"].to_numpy(dtype=bool))
+        numbers = {name: table[name].to_numpy()[kept].astype(np.int32) for name in ("text", "position", "start", "end")}
+        yield part, numbers | {"token": table["token"].to_numpy()[kept], "kept": kept}
+
+
+def token_vector(trace: Trace, layer: int, position: int) -> np.ndarray:
+    """float32 [D]: a token's vector as an atlas has it. layer: 0 the embeddings, N after N layers, all of them: the
+    output. Raises AtlasError for a layer that is not there."""
+    n_layers = trace.config.n_layers
+    if not 0 <= layer <= n_layers:
+        raise AtlasError(f"No vectors of layer {layer} in this model: choose 0 (the embeddings) to {n_layers}.")
+    names = {0: "embedding", n_layers: "output"}
+    value = trace.values[names.get(layer, f"layers.{layer - 1}.after_ffn")]
+    found: np.ndarray = value.flatten(0, -2)[position].float().cpu().numpy()
+    return found

@@ -53,17 +53,7 @@ class Collection(Sized):
 
     def direction(self, vector: np.ndarray) -> np.ndarray:
         """The vector [E] with norm 1, float32. Raises EncoderError for another width, and for no direction."""
-        query = np.asarray(vector, dtype=np.float32)
-        if query.shape != self.vectors.shape[1:]:
-            raise EncoderError(
-                f"The query has {query.size} numbers, and these vectors have {self.vectors.shape[1]}: embed both with "
-                f"{self.model}."
-            )
-        norm = float(np.linalg.norm(query))
-        if not 0 < norm < float("inf"):
-            raise EncoderError("The query's vector is zero or not finite, so there is no cosine: type another query.")
-        found: np.ndarray = query / norm
-        return found
+        return direction(vector, self.vectors.shape[1], self.model)
 
     def plane(self) -> tuple[np.ndarray, np.ndarray]:
         """The vectors in the plane of their two largest principal components: float64 [N, 2], and the share of the
@@ -81,6 +71,21 @@ class Collection(Sized):
         found = PCA(n_components=2, svd_solver=solver).fit(vectors)
         shares = np.nan_to_num(found.explained_variance_ratio_)  # equal texts have no variance at all
         return found.transform(vectors), shares
+
+
+def direction(vector: np.ndarray, width: int, model: str) -> np.ndarray:
+    """A query's vector [width] with norm 1, float32. model: the name of the model that made the other vectors. Raises
+    EncoderError for another width, and for no direction."""
+    query = np.asarray(vector, dtype=np.float32)
+    if query.shape != (width,):
+        raise EncoderError(
+            f"The query has {query.size} numbers, and these vectors have {width}: embed both with {model}."
+        )
+    norm = float(np.linalg.norm(query))
+    if not 0 < norm < float("inf"):
+        raise EncoderError("The query's vector is zero or not finite, so there is no cosine: type another query.")
+    found: np.ndarray = query / norm
+    return found
 
 
 def embed(model: TextEncoder, texts: Iterable[str]) -> Collection:

@@ -12,10 +12,11 @@ from pathlib import Path
 import streamlit as st
 
 from encoder import corpus
-from encoder.corpus import Atlas
+from encoder.corpus import Atlas, Tokens
 from encoder.errors import AtlasError, EncoderError
 from encoder.load import BUNDLED, inside
 from encoder.measure.heads import HeadMeasures, head_measures
+from encoder.text_encoder import TextEncoder
 from pages.core import cache, model_access
 from pages.core.markdown import plain, say_error, screen_name
 from pages.core.params import Param, string
@@ -100,6 +101,8 @@ def _open(folder: Path) -> Atlas:
 
 def belongs(view: View, atlas: Atlas) -> bool:
     """Whether the sidebar's model made the atlas: its weights, tokenizer and architecture are the same."""
+    if not isinstance(view.loaded, TextEncoder):
+        return False
     config, about = view.loaded.config, atlas.manifest["model"]
     shape = (config.n_layers, config.n_heads, config.d_model, config.norm_placement)
     if shape != tuple(about.get(name) for name in ("n_layers", "n_heads", "d_model", "norm_placement")):
@@ -153,6 +156,12 @@ def choose(view: View) -> Atlas | None:
     return own
 
 
+def tokens(atlas: Atlas, layer: int) -> Tokens:
+    """The tokens of an atlas with their vectors at a layer, loaded once for all sessions. Raises AtlasError."""
+    what = ("tokens", atlas.manifest_sha256, layer)
+    return cache.computed(what, lambda: corpus.load_tokens(atlas, layer))  # type: ignore[no-any-return]
+
+
 def texts_of(atlas: Atlas) -> str:
     """The corpus in a few words: "2,000 sentences of WordNet", "312 texts of reviews.csv"."""
     source = atlas.manifest.get("source", {})
@@ -166,3 +175,10 @@ def here(view: View, atlas: Atlas) -> HeadMeasures:
     """The measures of this sentence, with the atlas' threshold of a strong weight."""
     strong = float(atlas.manifest["settings"]["strong"])
     return view.derived(("measures", "all", strong), lambda trace: head_measures(trace, strong=strong))
+
+
+def python(atlas: Atlas) -> str:
+    """Python for the folder of an atlas; the folder of a bundled one is known, that of any other is the reader's."""
+    known = {folder: name for name, folder in corpus.bundled_atlases().items()}
+    name = known.get(atlas.folder)
+    return f'corpus.bundled_atlases()["{name}"]' if name else 'Path("the-folder-of-the-atlas")'

@@ -59,7 +59,7 @@ def _examples(found: Opened) -> None:
     examples = found.atlas.examples(found.layer, found.head, found.measure.name)[:SHOWN]
     st.caption(f"Texts with the largest “{found.measure.title.lower()}”. A click opens one in Attention heads.")
     opens = _opens(found)
-    with st.container(gap=None):
+    with st.container(gap=None, key="atlas-lines"):
         for rank, one in enumerate(examples):
             said = plain(one.sentence if len(one.sentence) <= BRIEF else one.sentence[:BRIEF] + " …")
             label = f"**{found.said(one.value)}** {said}"
@@ -145,7 +145,7 @@ def _similar(found: Opened) -> None:
         "Heads with the smallest Jensen–Shannon divergence over the corpus (0: equal, 0.693: nothing in common)."
     )
     measure = found.measure
-    with st.container(gap=None):
+    with st.container(gap=None, key="atlas-lines"):
         for layer, head, divergence in found.atlas.most_similar(found.layer, found.head, SIMILAR):
             mean = found.said(found.atlas.array(measure.name)[layer, head])
             st.button(

@@ -27,7 +27,7 @@ def test_a_bundled_atlas_belongs_to_the_model_that_is_shipped(name):
     assert atlas.model_sha256 == corpus.model_about(model)["sha256"]
     assert atlas.n_texts == 2_000
     assert atlas.texts([7, 1_999]) == {7: probe.examples()[7], 1_999: probe.examples()[1_999]}
-    assert len(corpus.load_tokens(atlas, model.config.n_layers).texts) > 1_500
+    assert len(corpus.load_tokens(atlas, model.config.n_layers)) > 1_500
     example = atlas.examples(1, 2, "previous")[0]
     measured = head_measures(model.trace(example.sentence))["previous"][1, 2]
     assert example.value == pytest.approx(measured, abs=1e-4)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from encoder import EncoderError, corpus
+from encoder.corpus.token_search import Tokens
 from encoder.errors import AtlasError
 
 
@@ -14,40 +15,74 @@ def tokens(atlas) -> corpus.Tokens:
     return corpus.load_tokens(atlas, 3)
 
 
-def test_a_token_of_the_corpus_is_nearest_to_itself(atlas, tokens, model, texts):
-    text = int(tokens.texts[7])
+@pytest.mark.parametrize("layer", [0, 3])
+def test_a_token_of_the_corpus_is_nearest_to_itself(atlas, model, texts, layer):
+    tokens = corpus.load_tokens(atlas, layer)
+    text, position = int(tokens.texts[7]), int(tokens.positions[7])
     trace = model.trace(texts[text])
-    position = int(tokens.positions[7])
-    found = tokens.nearest(trace.output[position].numpy(), 5)
+    found = tokens.nearest(corpus.token_vector(trace, layer, position), 5)
     assert found[0].token == trace.tokens[position]
-    assert found[0].cosine == pytest.approx(1.0, abs=1e-4)
+    assert found[0].cosine == pytest.approx(1.0, abs=1e-3)
     assert [hit.cosine for hit in found] == sorted((hit.cosine for hit in found), reverse=True)
-    assert "[CLS]" not in tokens.collection.texts
+    assert "[CLS]" not in tokens.vocabulary
+
+
+def test_a_hit_names_its_characters_and_the_next_token(tokens, model, texts):
+    for hit in tokens.nearest(tokens.vectors[3], len(tokens)):
+        sentence = model.tokenize(texts[hit.text])
+        assert sentence.tokens[hit.position] == hit.token
+        assert sentence.offsets[hit.position] == (hit.start, hit.end)
+        after = sentence.tokens[hit.position + 1]
+        assert hit.following == (None if after == "[SEP]" else after)
+
+
+def test_the_nearest_of_many_are_those_of_a_plain_search():
+    draw = np.random.default_rng(0)
+    vectors = draw.normal(size=(40_000, 24)).astype(np.float32)
+    vectors[:300] = vectors[0] + 1e-3 * vectors[:300]  # so near that 16 bits confuse them
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
+    numbers = np.zeros(len(vectors), dtype=np.int32)
+    behaviour = draw.integers(0, 256, (1, 1, 5, len(vectors)), dtype=np.uint8)
+    tokens = Tokens(vectors, numbers, numbers, numbers, numbers, numbers, behaviour, ("a",), "random")
+    query = vectors[5].astype(np.float32)
+    cosines = vectors.astype(np.float32) @ (query / np.linalg.norm(query))
+    plain = np.argsort(-cosines, kind="stable")
+    assert [hit.place for hit in tokens.nearest(query, 200)] == plain[:200].tolist()
+    for least in (0.5, 0.99):
+        behaves = behaviour[0, 0, 0] >= round(least * 255)
+        where = corpus.Behaves(0, 0, "previous", least)
+        expected = [place for place in plain.tolist() if behaves[place]][:200]
+        assert [hit.place for hit in tokens.nearest(query, 200, where)] == expected
 
 
 def test_a_head_chooses_among_the_tokens(tokens, model, texts):
     where = corpus.Behaves(1, 2, "previous", 0.3)
     chosen = np.flatnonzero(tokens.behaving(where))
-    assert 0 < len(chosen) < len(tokens.texts)
-    for place in range(len(tokens.texts)):
+    assert 0 < len(chosen) < len(tokens)
+    for place in range(len(tokens)):
         position = int(tokens.positions[place])
         weight = float(model.trace(texts[tokens.texts[place]]).attention(1, 2)[position, position - 1])
         if abs(weight - 0.3) > 0.5 / 255:
             assert (weight > 0.3) == (place in chosen)
-    found = tokens.nearest(tokens.collection.vectors[0], 4, where)
+    same = tokens.token(0)
+    assert same not in {hit.token for hit in tokens.nearest(tokens.vectors[0], 9, without=same)}
+    assert len(tokens.nearest(tokens.vectors[0], 9, without="no such token")) == 9
+    found = tokens.nearest(tokens.vectors[0], 4, where)
     assert {hit.place for hit in found} <= set(chosen.tolist())
 
 
 def test_fewer_tokens_are_loaded_on_request(atlas):
     few = corpus.load_tokens(atlas, 3, most=10)
-    assert 0 < len(few.texts) < len(corpus.load_tokens(atlas, 3).texts)
+    assert 0 < len(few) < len(corpus.load_tokens(atlas, 3))
 
 
-def test_what_is_not_there_is_said(atlas, tokens):
+def test_what_is_not_there_is_said(atlas, tokens, model):
     with pytest.raises(AtlasError, match="layer 2"):
         corpus.load_tokens(atlas, 2)
+    with pytest.raises(AtlasError, match="layer 9"):
+        corpus.token_vector(model.trace("a"), 9, 0)
     for where in (corpus.Behaves(9, 0, "previous", 0.5), corpus.Behaves(0, 0, "dog", 0.5)):
         with pytest.raises(AtlasError, match="choose"):
-            tokens.nearest(tokens.collection.vectors[0], 3, where)
+            tokens.nearest(tokens.vectors[0], 3, where)
     with pytest.raises(EncoderError):
         tokens.nearest(np.ones(3), 3)

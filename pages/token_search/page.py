@@ -1,0 +1,80 @@
+"""Token search: the tokens of a corpus whose vectors are nearest to that of a token of the sentence."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from encoder.corpus import Atlas
+from encoder.errors import EncoderError, OutOfMemory
+from pages.core import atlases
+from pages.core.frame import current_view, heading
+from pages.core.glossary import brief_opening
+from pages.core.links import next_page
+from pages.core.markdown import plain, say_error
+from pages.core.url_state import state
+from pages.core.view import View
+from pages.token_search import found, query
+from pages.token_search.export import export_hits
+from pages.token_search.params import Params
+
+
+def main(view: View) -> None:
+    heading()
+    brief_opening(
+        "You see where a corpus uses a token as your sentence does: the nearest vectors, by cosine.  \n"
+        "Look for a word with two meanings, such as “bank”: do its neighbours have your meaning?  \n"
+        "This shows what a vector in context has kept: the word, its meaning, or its place."
+    )
+    try:
+        atlas = atlases.choose(view)
+        if atlas is not None and _fits(view, atlas):
+            show(view, atlas)
+    except OutOfMemory:
+        raise
+    except EncoderError as error:
+        say_error(error)
+    next_page("head_atlas", "Head atlas, all heads over the corpus")
+
+
+def _fits(view: View, atlas: Atlas) -> bool:
+    """Whether the atlas has vectors, and of this model; otherwise a sentence says what to do."""
+    if not atlases.belongs(view, atlas):
+        st.info(
+            f"The vectors of this atlas are of {plain(atlas.model_name)}: choose that model in the sidebar.",
+            icon=":material/dataset:",
+        )
+        return False
+    if not atlas.vector_layers:
+        st.info("This atlas has no vectors of tokens: build it with --vectors.", icon=":material/dataset:")
+        return False
+    return True
+
+
+def show(view: View, atlas: Atlas) -> None:
+    """The token, the filter, the hits, what they share, and the export panel."""
+    place = query.choose_token(view)
+    if place is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        at = query.choose_layer(view, atlas)
+        where = query.choose_filter(view)
+        state.bound(st.toggle, Params.others, "Other words only")
+    asked = query.Query(view, atlas, place, at, where, state.get(Params.others))
+    hits = asked.hits()
+    found.answer(asked, hits)
+    if hits:
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            texts = found.sentences(asked, hits)
+        with right:
+            found.shared(asked, hits)
+    n_tokens = len(atlases.tokens(atlas, at))
+    st.caption(
+        f"Tokens compared: {n_tokens:,}. Limits: a near vector need not have the same meaning, and the cosine says "
+        "nothing about which part of the vector agrees."
+    )
+    if hits:
+        export_hits(asked, hits, texts)
+
+
+main(current_view())

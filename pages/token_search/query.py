@@ -1,0 +1,103 @@
+"""What is asked: a token of the sentence, a layer, and which tokens of the corpus count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from encoder import figures
+from encoder.corpus import Atlas, Behaves, TokenHit, token_vector
+from encoder.measure import telling
+from pages.core import atlases
+from pages.core.lazy import popover
+from pages.core.turns import TURNS
+from pages.core.url_state import state
+from pages.core.view import View, ViewParams
+from pages.token_search.params import TARGETS, Params
+
+#: Words that are buttons; those of a longer text are a list. Tokens that are found.
+BUTTONS, FOUND = 48, 10
+
+
+@dataclass(frozen=True)
+class Query:
+    """place: of the token in the sentence; at: number of the layer; where: the filter."""
+
+    view: View
+    atlas: Atlas
+    place: int
+    at: int
+    where: Behaves | None
+    others: bool
+
+    @property
+    def token(self) -> str:
+        """The token that is searched."""
+        return str(self.view.trace.tokens[self.place])
+
+    def hits(self) -> list[TokenHit]:
+        """The nearest tokens of the corpus. Raises EncoderError."""
+        vector = token_vector(self.view.trace, self.at, self.place)
+        loaded = atlases.tokens(self.atlas, self.at)
+        with TURNS.turn():
+            return loaded.nearest(vector, FOUND, self.where, without=self.token if self.others else None)
+
+
+def choose_token(view: View) -> int | None:
+    """Draw the words of the sentence; the place of the selected one, by default the first, None without any."""
+    words = [place for place, one in enumerate(telling.is_word(view.trace)) if one]
+    if not words:
+        st.info("This text has no word: type a sentence in the sidebar.", icon=":material/edit:")
+        return None
+    if state.newest(ViewParams.i) not in words:
+        state.put(ViewParams.i, words[0])
+    names = [figures.isolated(name) for name in figures.disambiguate(view.trace.labels)]
+    if len(words) <= BUTTONS:
+        return state.bound(
+            st.pills, ViewParams.i, "Search for this token, as it is in your sentence", options=words, required=True,
+            format_func=names.__getitem__,
+        )  # fmt: skip
+    return state.bound(
+        st.selectbox, ViewParams.i, "Search for this token", options=words,
+        format_func=lambda place: f"{place} · {names[place]}",
+    )  # fmt: skip
+
+
+def choose_layer(view: View, atlas: Atlas) -> int:
+    """Draw the choice among the layers that the atlas has; the last one by default."""
+    known, last = atlas.vector_layers, view.loaded.config.n_layers
+    if state.newest(Params.at) not in known:
+        state.put(Params.at, known[-1])
+    names = {0: "0, the embeddings", last: f"{last}, the output"}
+    return int(
+        state.bound(
+            st.selectbox,
+            Params.at,
+            "Vectors after layer",
+            options=list(known),
+            width=180,
+            format_func=lambda at: names.get(at, str(at)),
+        )
+    )
+
+
+def choose_filter(view: View) -> Behaves | None:
+    """Draw the filter by the behaviour of the sidebar's head."""
+    params = state.read(Params)
+    head = f"L{view.layer} H{view.head}"
+    on = "" if params.target == "any" else f": {TARGETS[params.target]} in {head}"
+    part = popover(f"Filter by a head{on}", "token-filter", icon=":material/filter_alt:")
+    if part is not None:
+        with part:
+            st.markdown(f"Only tokens of the corpus that, in **{head}**, attend to")
+            state.bound(
+                st.selectbox, Params.target, "Attends to", list(TARGETS), format_func=TARGETS.get,
+                label_visibility="collapsed",
+            )  # fmt: skip
+            state.bound(
+                st.slider, Params.least, "with a weight of at least", 0.0, 1.0, step=0.05,
+                help="Choose another head in the sidebar. Weights are known to 1/255.",
+            )  # fmt: skip
+    params = state.read(Params)
+    return None if params.target == "any" else Behaves(view.layer, view.head, params.target, params.least)
