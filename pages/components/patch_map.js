@@ -4,6 +4,7 @@ import { Drawing, everyFrame, mounted, readTheme } from "./shared.js";
 
 const KEYS_HELP = "Arrow keys move over the patches, Enter selects one, Escape clears.";
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const FAINT = 0.35; // opacity of weight 0, as a share of the largest weight's
 const SMOOTH = 64; // an image of fewer pixels a side is shown with sharp ones
 
 class PatchView extends Drawing {
@@ -67,7 +68,8 @@ class PatchView extends Drawing {
     if (!Number.isFinite(weight)) return;
     const share = this.header.top > 0 ? Math.min(1, weight / this.header.top) : 0;
     const colour = 3 * Math.round(255 * share);
-    pen.fillStyle = `rgb(${this.arrays.colours.data.slice(colour, colour + 3).join(" ")} / ${this.header.opacity})`;
+    const opacity = this.header.opacity * (FAINT + (1 - FAINT) * share); // a small weight hides less of the image
+    pen.fillStyle = `rgb(${this.arrays.colours.data.slice(colour, colour + 3).join(" ")} / ${opacity})`;
     pen.fillRect(...this.box([Math.floor(at / this.columns), at % this.columns]));
   }
 

@@ -31,7 +31,7 @@ def patch_map(
     selected: tuple[int, int] | None = None,
     opacity: float = 0.6,
     top: float | None = None,
-    size: int = 420,
+    size: int = 360,
     on_event: Callable[[PatchEvent], None] | None = None,
 ) -> None:
     """Draws the image with a colour over each patch.
