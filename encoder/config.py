@@ -31,13 +31,20 @@ ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 
 @dataclass(frozen=True)
 class Patches:
-    """Image input: square images, cut into square patches (ViT)."""
+    """Image input: square images, cut into square patches (ViT).
+
+    distillation: whether a second special token, DeiT's, follows [CLS]; registers: special tokens after it that have no
+    position (Darcet et al. 2024).
+    """
 
     image_size: int
     patch_size: int
     channels: int = 3
+    distillation: bool = False
+    registers: int = 0
 
     def __post_init__(self) -> None:
+        check_whole("registers", self.registers, 0, MAX_LAYERS)
         check_whole("image_size", self.image_size, 1)
         check_whole("patch_size", self.patch_size, 1, int(self.image_size))
         check_whole("channels", self.channels, 1)
@@ -47,6 +54,16 @@ class Patches:
     def count(self) -> int:
         """Number of patches of one image."""
         return (self.image_size // self.patch_size) ** 2
+
+    @property
+    def n_positions(self) -> int:
+        """Rows of the table of positions: of [CLS], DeiT's token and the patches."""
+        return self.count + 1 + self.distillation
+
+    @property
+    def n_tokens(self) -> int:
+        """T: patches and special tokens of one image."""
+        return self.n_positions + self.registers
 
 
 @dataclass(frozen=True)
@@ -237,7 +254,7 @@ class EncoderConfig:
     def max_tokens(self) -> int:
         """The longest input in tokens, special tokens included."""
         if self.patches is not None:
-            return self.patches.count + 1
+            return self.patches.n_tokens
         return self.max_positions - (self.position_offset if self.position == "learned" else 0)
 
     @property

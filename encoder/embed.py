@@ -31,7 +31,7 @@ class Positions(nn.Module):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.config = config
-        rows = config.patches.count + 1 if config.patches else config.max_positions
+        rows = config.patches.n_positions if config.patches else config.max_positions
         self.table = nn.Embedding(rows, config.embedding_width) if config.position == "learned" else None
         self.convolution = ConvolutionalPositions(config) if config.position == "convolutional" else None
 
@@ -55,6 +55,9 @@ class Positions(nn.Module):
             return sinusoidal(torch.arange(n_tokens, device=inputs.device), self.config.embedding_width)
         if self.table is None:
             return None
+        if self.config.patches is not None and self.config.patches.registers:  # registers have no position
+            cls, rest = self.table.weight[:1], self.table.weight[1:]
+            return torch.cat((cls, cls.new_zeros(self.config.patches.registers, cls.shape[1]), rest))
         if self.config.pad_position is None:  # consecutive rows: a view of the table, no copy
             rows = self.table.weight.narrow(0, self.config.position_offset, n_tokens)
             return rows if torch.is_grad_enabled() else rows.detach()
@@ -63,18 +66,22 @@ class Positions(nn.Module):
 
 
 class PatchProjection(nn.Module):
-    """Image [B, C, S, S] -> [CLS] and a linear map of each patch, [B, P + 1, E] (Dosovitskiy et al. 2021)."""
+    """Image [B, C, S, S] -> special tokens and a linear map of each patch, [B, T, E] (Dosovitskiy et al. 2021)."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         assert config.patches is not None
         size = config.patches.patch_size
         self.projection = nn.Conv2d(config.patches.channels, config.embedding_width, kernel_size=size, stride=size)
-        self.cls = nn.Parameter(torch.zeros(1, 1, config.embedding_width))
+        width, patches = config.embedding_width, config.patches
+        self.cls = nn.Parameter(torch.zeros(1, 1, width))
+        self.distillation = nn.Parameter(torch.zeros(1, 1, width)) if patches.distillation else None
+        self.registers = nn.Parameter(torch.zeros(1, patches.registers, width)) if patches.registers else None
 
     def forward(self, pixels: Tensor) -> Tensor:
         patches = self.projection(pixels).flatten(2).transpose(1, 2)  # [B, P, E]
-        return torch.cat((self.cls.expand(len(patches), -1, -1), patches), dim=1)  # [B, P + 1, E]
+        special = [part for part in (self.cls, self.distillation, self.registers) if part is not None]
+        return torch.cat((*(part.expand(len(patches), -1, -1) for part in special), patches), dim=1)  # [B, T, E]
 
 
 def token_module(config: EncoderConfig) -> nn.Module:

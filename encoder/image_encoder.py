@@ -71,7 +71,9 @@ class ImageEncoder(NamedEncoder):
     def layout(self) -> PatchGrid:
         """The grid of patches, the same for every image."""
         per_side = self.patches.image_size // self.patches.patch_size
-        return PatchGrid(per_side, per_side, self.patches.patch_size)
+        before = ("[CLS]", *(["[DIST]"] if self.patches.distillation else []))
+        registers = tuple(f"[REG{index}]" for index in range(self.patches.registers))
+        return PatchGrid(per_side, per_side, self.patches.patch_size, before + registers)
 
     @property
     def tokens(self) -> tuple[str, ...]:

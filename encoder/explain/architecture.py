@@ -142,13 +142,13 @@ class _Builder:
             "embedding.tokens", "embedding", "Patches", image, (T, E), opens="embedding.tokens", step="embedding",
             weights=(pixels + 1) * E[1] + E[1],  # the convolution with its bias, and [CLS]
             flops=2 * patches.count * pixels * E[1],
-            detail=f"{patches.count} squares of {patches.patch_size} × {patches.patch_size} pixels, and [CLS]",
+            detail=f"{patches.count} squares of {patches.patch_size} × {patches.patch_size} pixels, and special tokens",
         )  # fmt: skip
 
     def position(self) -> str:
         """The vector that is added for the position."""
         config, T, E, key = self.config, self.T, self.E, "embedding.position"
-        rows = config.max_positions if config.patches is None else config.patches.count + 1
+        rows = config.max_positions if config.patches is None else config.patches.n_positions
         learned = config.position == "learned"
         return self.add(
             key, "position", "Position", (T,), (T, E), sources=("ids",) if config.patches is None else (), opens=key,

@@ -86,6 +86,11 @@ class Source:
                     f"The weight {self.name} of shape {shape} is not {self.part.of} blocks: download it again."
                 )
             shape = (shape[0] // self.part.of, *shape[1:])
+        if self.part.scale and files.shape(self.part.scale) != shape[:1]:
+            found = files.shape(self.part.scale)
+            raise LoadError(
+                f"The weight {self.part.scale} of shape {found} does not fit {self.name}: download it again."
+            )
         return shape
 
     def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
@@ -94,6 +99,9 @@ class Source:
         if self.part.unwrap:
             weight = weight[0]
         weight = weight.chunk(self.part.of)[self.part.index] if self.part.of > 1 else weight
+        if self.part.scale:
+            scale = files.read(self.part.scale).float()
+            weight = weight.float() * scale.view(-1, *(1 for _ in weight.shape[1:]))
         return weight.to(device=device, dtype=dtype, copy=True)
 
 
@@ -108,6 +116,8 @@ def read_checkpoint(
     sources = {}
     for ours in encoder.state_dict():
         part = name_on_disk(ours, family)
+        if part.scale:
+            part = dataclasses.replace(part, scale=disk.take(disk.prefix + part.scale))
         sources[ours] = Source(disk.take(disk.prefix + part.name), part)
     check_shapes(files, encoder, sources)
     head, head_sources = prepare_head(disk, family, fields, config, sources)
@@ -146,7 +156,7 @@ def name_on_disk(ours: str, family: Family) -> Part:
     if key not in family.names:
         raise LoadError(f"config.json needs {ours}, which this family does not have: correct config.json.")
     part = as_part(family.names[key])
-    return dataclasses.replace(part, name=part.name.replace("{l}", layer))
+    return dataclasses.replace(part, name=part.name.replace("{l}", layer), scale=part.scale.replace("{l}", layer))
 
 
 def settle(family: Family, fields: Fields, disk: Disk) -> EncoderConfig:

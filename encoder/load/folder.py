@@ -65,8 +65,10 @@ def load_folder(
 def image_encoder(name: str, folder: Path, read: LoadedWeights) -> ImageEncoder:
     """The encoder of a folder whose model takes images."""
     assert read.encoder.config.patches is not None
-    preparation = read_preparation(folder, read.encoder.config.patches.channels)
-    return ImageEncoder(name=name, encoder=read.encoder, preparation=preparation, notes=read.notes)
+    preparation = read_preparation(folder, read.encoder.config.patches)
+    return ImageEncoder(
+        name=name, encoder=read.encoder, preparation=preparation, classifier=read.classifier, notes=read.notes
+    )
 
 
 def pickle_word(path: Path) -> str:

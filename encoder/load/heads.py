@@ -12,6 +12,7 @@ from encoder.model import unfilled
 
 #: Ends of the names in config.json's "architectures" -> kind of the head.
 KINDS: dict[str, Kind] = {"ForSequenceClassification": "sequence", "ForTokenClassification": "token",
+                          "ForImageClassification": "sequence",
                           "ForAudioClassification": "sequence"}  # fmt: skip
 PROBLEMS = {
     None: "softmax",

@@ -5,31 +5,58 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from encoder.errors import LoadError
+from encoder.config import Patches
+from encoder.errors import LoadError, quoted
 from encoder.image_encoder import Interpolation, Preparation
+from encoder.pictures import MOST_PIXELS
 from encoder.text_file import read_json
 
 #: Pillow's numbers of the ways to scale an image.
 RESAMPLING: dict[int, Interpolation] = {0: "nearest", 2: "bilinear", 3: "bicubic", 4: "box"}
+FILE = "preprocessor_config.json"
 
 
-def read_preparation(folder: Path, channels: int) -> Preparation:
+def read_preparation(folder: Path, patches: Patches) -> Preparation:
     """The folder's preparation; without the file, ViT's. Raises LoadError, which names an unknown setting."""
-    path = folder / "preprocessor_config.json"
+    path = folder / FILE
     fields = read_json(path) if path.is_file() else {}
     resample = fields.get("resample", 2)
-    if resample not in RESAMPLING:
-        raise LoadError(f"preprocessor_config.json has an unknown resample={resample!r}: choose 0, 2, 3 or 4.")
+    if not isinstance(resample, int) or resample not in RESAMPLING:
+        raise LoadError(f"{FILE} has an unknown resample={resample!r}: choose 0, 2, 3 or 4 (nearest to box).")
     if fields.get("do_rescale", True) is not True or abs(fields.get("rescale_factor", 1 / 255) * 255 - 1) > 1e-3:
-        raise LoadError(
-            "preprocessor_config.json does not scale pixels from 0..255 to 0..1: choose a checkpoint that does."
-        )
-    usual = Preparation()
+        raise LoadError(f"{FILE} does not scale pixels from 0..255 to 0..1: choose a checkpoint that does.")
+    channels, usual, resize = patches.channels, Preparation(), resize_of(fields, patches.image_size)
     if fields.get("do_normalize", True) is not True:
-        return Preparation((0.0,) * channels, (1.0,) * channels, RESAMPLING[resample])
+        return Preparation((0.0,) * channels, (1.0,) * channels, RESAMPLING[resample], resize)
     mean, std = (numbers(fields, key, default, channels) for key, default in
                  (("image_mean", usual.mean), ("image_std", usual.std)))  # fmt: skip
-    return Preparation(mean, std, RESAMPLING[resample])
+    return Preparation(mean, std, RESAMPLING[resample], resize)
+
+
+def resize_of(fields: dict[str, Any], side: int) -> tuple[int, int] | int | None:
+    """What an image is scaled to before its middle, side x side, is cut out: `Preparation.resize`.
+
+    A checkpoint whose middle has another size than its images (DINOv2 with interpolated positions) keeps the ratio of
+    both. Without a cut the image is scaled to side x side, whatever the file says: this model takes no other.
+    """
+    if not fields.get("do_resize", True) or not fields.get("do_center_crop", False):
+        shortest = fields.get("size", {}).get("shortest_edge") if isinstance(fields.get("size"), dict) else None
+        return None if shortest is None or not fields.get("do_resize", True) else side
+    cut = _side(fields, "crop_size", "height", side)
+    size = fields.get("size", side)
+    if isinstance(size, dict) and "shortest_edge" in size:
+        return max(side, round(_side(fields, "size", "shortest_edge", side) * side / cut))
+    height, width = (_side(fields, "size", name, side) for name in ("height", "width"))
+    return round(height * side / cut), round(width * side / cut)
+
+
+def _side(fields: dict[str, Any], key: str, name: str, default: int) -> int:
+    """A length in pixels, a number by itself or by its name. Raises LoadError for anything else."""
+    value = fields.get(key, default)
+    value = value.get(name) if isinstance(value, dict) else value
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1 or value * value > MOST_PIXELS:
+        raise LoadError(f"{FILE} has {key}={quoted(fields.get(key))}: give a number of pixels.")
+    return value
 
 
 def numbers(fields: dict[str, Any], key: str, default: tuple[float, ...], channels: int) -> tuple[float, ...]:
@@ -40,7 +67,5 @@ def numbers(fields: dict[str, Any], key: str, default: tuple[float, ...], channe
         or len(value) != channels
         or not all(isinstance(x, int | float) for x in value)
     ):
-        raise LoadError(
-            f"preprocessor_config.json has {key}={value!r}: give one number for each of {channels} channels."
-        )
+        raise LoadError(f"{FILE} has {key}={value!r}: give one number for each of {channels} channels.")
     return tuple(float(x) for x in value)

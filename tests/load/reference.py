@@ -93,6 +93,15 @@ def model_of(family: str, head: str, n_layers: int, seed: int = 0, **more: Any) 
     return randomised(kind._from_config(config_of(family, n_layers, **more), attn_implementation="eager"), seed)
 
 
+def image_model_of(name: str, head: str, n_layers: int, seed: int = 0, **more: Any) -> nn.Module:
+    """A reference encoder of images ("DeiT", "Dinov2", ...), like `model_of`."""
+    import transformers
+
+    config = getattr(transformers, f"{name}Config")(**{**IMAGES, "num_hidden_layers": n_layers, **more})
+    kind = getattr(transformers, f"{name}{head}")
+    return randomised(kind._from_config(config, attn_implementation="eager"), seed)
+
+
 def vit_of(head: str, n_layers: int, seed: int = 0, **more: Any) -> nn.Module:
     """A reference ViT, like `model_of`."""
     import transformers

@@ -237,7 +237,6 @@ def test_images(n_layers: int, qkv_bias: bool, checkpoint: Callable):
 @pytest.mark.parametrize(
     ("head", "meaning"),
     [
-        ("ForImageClassification", "a classification head"),
         ("ForMaskedImageModeling", "masked patches"),
     ],
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from encoder.load.families.albert import ALBERT
 from encoder.load.families.ast import AST
 from encoder.load.families.bert import BERT, ELECTRA, ROBERTA, ROBERTA_PRELAYERNORM
+from encoder.load.families.dinov2 import DINOV2, DINOV2_SWIGLU
 from encoder.load.families.distilbert import DISTILBERT
 from encoder.load.families.family import ClassifierNames, Family, Fields, HeadNames, Part, unsupported
 from encoder.load.families.modernbert import MODERNBERT
 from encoder.load.families.mpnet import MPNET
-from encoder.load.families.vit import VIT
+from encoder.load.families.vit import DEIT, VIT
 from encoder.load.families.wav2vec2 import WAV2VEC2
 from encoder.load.families.whisper import WHISPER
 
@@ -20,6 +21,9 @@ FAMILIES: dict[str, Family] = {
     "audio-spectrogram-transformer": AST,
     "bert": BERT,
     "camembert": ROBERTA,
+    "deit": DEIT,
+    "dinov2": DINOV2,
+    "dinov2_with_registers": DINOV2,
     "distilbert": DISTILBERT,
     "electra": ELECTRA,
     "hubert": WAV2VEC2,
@@ -39,4 +43,5 @@ def family_of(fields: Fields) -> Family:
     kind = fields.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise unsupported("model_type", kind, f"choose one of the families {', '.join(FAMILIES)}")
-    return FAMILIES[kind]
+    family = FAMILIES[kind]
+    return DINOV2_SWIGLU if family is DINOV2 and fields.flag("use_swiglu_ffn", False) else family

@@ -105,13 +105,15 @@ def unsupported(key: str, value: Any, why: str) -> LoadError:
 class Part:
     """A weight of ours that is a part of a weight on disk: the `index`-th of `of` equal blocks of rows.
 
-    unwrap: on disk it has an additional first axis of length 1.
+    unwrap: on disk it has an additional first axis of length 1. scale: a vector on disk by which its rows are
+    multiplied (layer scale).
     """
 
     name: str
     index: int = 0
     of: int = 1
     unwrap: bool = False
+    scale: str = ""
 
 
 @dataclass(frozen=True)

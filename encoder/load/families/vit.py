@@ -1,13 +1,15 @@
-"""ViT (Dosovitskiy et al. 2021): the pre-norm encoder on the patches of an image."""
+"""ViT (Dosovitskiy et al. 2021) and DeiT (Touvron et al. 2021): the pre-norm encoder on the patches of an image."""
 
 from __future__ import annotations
 
+import dataclasses
+
 from encoder.config import EncoderConfig, Patches
-from encoder.load.families.family import Family, Fields, Part, both, unsupported
+from encoder.load.families.family import ClassifierNames, Family, Fields, Part, both, unsupported
 
 
 def vit_config(fields: Fields) -> EncoderConfig:
-    """ViT's config.json."""
+    """ViT's config.json, and DeiT's."""
     fields.check_is_encoder()
     fields.only("pooler_act", "tanh", "choose a pooler with tanh")
     width = fields.integer("hidden_size")
@@ -15,14 +17,14 @@ def vit_config(fields: Fields) -> EncoderConfig:
     image_size, patch_size = square(fields, "image_size", 224), square(fields, "patch_size", 16)
     if not 0 < patch_size <= image_size:
         raise unsupported("patch_size", patch_size, f"choose 1 to {image_size}, the pixels of an image")
-    patches = Patches(image_size, patch_size, fields.integer("num_channels", 3))
+    patches = Patches(image_size, patch_size, fields.integer("num_channels", 3), fields.get("model_type") == "deit")
     return EncoderConfig(
         vocab_size=0,
         d_model=width,
         n_layers=fields.layers(),
         n_heads=fields.integer("num_attention_heads"),
         d_ffn=fields.integer("intermediate_size"),
-        max_positions=patches.count + 1,
+        max_positions=patches.n_tokens,
         norm_placement="pre",
         embedding_norm=False,
         final_norm=True,
@@ -63,6 +65,7 @@ VIT = Family(
         **both("pooler", "pooler.dense"),
     },
     prefixes=("vit.", ""),
+    classifiers={"sequence": ClassifierNames()},
     dropped={
         r"classifier\.(weight|bias)": "a classification head",
         r"decoder\.0\.(weight|bias)": "a head that reconstructs masked patches",
@@ -79,4 +82,13 @@ VIT = Family(
         (r"(.*\.layer\.\d+)\.mlp\.fc2\.(.+)", r"\1.output.dense.\2"),
     ),
     images=True,
+)
+
+#: DeiT: a distillation token beside [CLS], and the same layers. Its head with a teacher is left out.
+DEIT = dataclasses.replace(
+    VIT,
+    names={**VIT.names, "embedding.tokens.distillation": "embeddings.distillation_token"},
+    prefixes=("deit.", ""),
+    dropped={**VIT.dropped, r"(cls|distillation)_classifier\.(weight|bias)": "a classification head with a teacher"},
+    renamed=tuple((pattern.replace("vit", "deit"), written) for pattern, written in VIT.renamed),
 )
