@@ -179,7 +179,7 @@ def test_edits_and_measures(family: str, checkpoint: Callable):
     trace = model.trace(sounds.tone(0.2), edits=[AblateHead(1, 2)], request=["z"])
     assert float(trace.z(1, 2).abs().max()) == 0.0
     assert trace.thumbnails(16).shape[:2] == (3, 5)
-    assert model.with_norm_placement("post" if model.config.norm_placement == "pre" else "pre").notes
+    assert model.with_norm_placement("post" if model.config.norm_placement == "pre" else "pre").moved_norms
 
 
 # --- heads -----------------------------------------------------------------------------------------------------------
