@@ -12,7 +12,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c const
 DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench fuzz twins atlas digits clean
+.PHONY: help run test lint bench fuzz twins atlas digits spoken clean
 
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
@@ -23,6 +23,7 @@ help:
 	@echo "make twins  train the two bundled models again (about two hours on two cores)"
 	@echo "make atlas  measure the heads of the bundled models over 2,000 sentences again (a minute)"
 	@echo "make digits train the two bundled encoders of digits again (minutes)"
+	@echo "make spoken train the bundled encoder of spoken digits again (half an hour; needs espeak-ng)"
 	@echo "make clean  remove what was built; $(VENV) stays (remove it by hand)"
 
 # A stamp for each set of dependencies: a second run starts at once, and changed pins install again.
@@ -88,6 +89,9 @@ atlas: $(VENV)/installed
 
 digits: $(VENV)/installed
 	$(BIN)/python -m encoder.digits
+
+spoken: $(VENV)/installed
+	$(BIN)/python -m encoder.spoken
 
 clean:
 	rm -rf build dist static/plotly-* static/*.js .pytest_cache .ruff_cache

@@ -36,7 +36,7 @@ ENGINE = [
     {"audio_encoder", "image_encoder", "text_encoder"},
     {"classify", "measure"},
     {"causal", "load", "explain", "probe", "search", "similarity"},
-    {"corpus", "digits", "train"},
+    {"corpus", "digits", "spoken", "train"},
     {"twins"},
     {"export"},
     {"trace_command"},

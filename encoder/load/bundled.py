@@ -39,6 +39,10 @@ BUNDLED = {
         name: Bundled(name, "encoder", f"data/{name}", "install this program again, or run make digits", "image")
         for name in ("digits-pre", "digits-post")
     },
+    # AST, on digits that a synthesiser says (encoder/spoken).
+    "spoken-digits": Bundled(
+        "spoken-digits", "encoder", "data/spoken-digits", "install this program again, or run make spoken", "sound"
+    ),
 }
 
 
