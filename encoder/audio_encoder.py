@@ -30,6 +30,7 @@ class AudioEncoder(NamedEncoder):
     preparation: Preparation
     classifier: Classifier | None = None
     takes: ClassVar[InputKind] = "sound"
+    mlm_head: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -80,6 +80,17 @@ class Sound:
         samples = resample_poly(self.samples, rate // common, self.rate // common)
         return Sound(samples[: int(MOST_SECONDS * rate)], rate)
 
+    def loudest_part(self, seconds: float) -> tuple[float, Sound]:
+        """(start in seconds, the `seconds` with most energy): the word in a recording with silence around it."""
+        length = round(seconds * self.rate)
+        if len(self.samples) <= length:
+            return 0.0, self
+        energy = np.concatenate(([0.0], np.cumsum(np.square(self.samples, dtype=np.float64))))
+        totals = energy[length:] - energy[:-length]
+        best = np.flatnonzero(totals >= totals.max() * 0.999)  # in the middle of the windows with the whole word
+        start = int(best[len(best) // 2])
+        return start / self.rate, Sound(self.samples[start : start + length], self.rate)
+
     def part(self, start: float, end: float) -> Sound:
         """The seconds from `start` to `end`, or what the sound has of them. Raises SoundError where it has nothing."""
         return Sound(self.samples[max(0, round(start * self.rate)) : max(0, round(end * self.rate))], self.rate)

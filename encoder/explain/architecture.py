@@ -12,6 +12,7 @@ from dataclasses import replace
 from encoder.config import EncoderConfig
 from encoder.explain.blocks import Architecture, ArchitectureBlock, ArchitectureEdge, Dimension, Shape
 from encoder.explain.cost import ELEMENTWISE
+from encoder.explain.sound_blocks import sound_blocks
 
 
 def architecture(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> Architecture:
@@ -94,7 +95,13 @@ class _Builder:
     def embedding(self) -> None:
         """Tables, their sum, the norm and the projection."""
         config, T, E, D = self.config, self.T, self.E, self.D
-        parts = [self.words() if config.patches is None else self.image_patches()]
+        parts = [
+            self.words()
+            if config.takes_text
+            else self.image_patches()
+            if config.patches
+            else sound_blocks(self.add, config, self.T, self.E)
+        ]
         if config.n_segments:
             weights, key = config.n_segments * E[1], "embedding.segments"
             detail = "which of two sentences"
@@ -104,7 +111,7 @@ class _Builder:
                     step="embedding", detail=detail,
                 )
             )  # fmt: skip
-        if config.position in ("learned", "sinusoidal"):
+        if config.position in ("learned", "sinusoidal", "convolutional"):
             parts.append(self.position())
         if len(parts) > 1:
             # Before a norm, the sum is the norm's input; otherwise it is the embedding unless a projection follows.
@@ -148,10 +155,17 @@ class _Builder:
     def position(self) -> str:
         """The vector that is added for the position."""
         config, T, E, key = self.config, self.T, self.E, "embedding.position"
+        if config.position == "convolutional":
+            group = E[1] // config.position_groups
+            return self.add(
+                key, "position", "Position", (T, E), (T, E), sources=("embedding.tokens",), opens=key, step="embedding",
+                weights=E[1] * group * config.position_kernel + config.position_kernel + E[1],
+                flops=2 * T[1] * E[1] * group * config.position_kernel, detail="a convolution of the tokens",
+            )  # fmt: skip
         rows = config.max_positions if config.patches is None else config.patches.n_positions
         learned = config.position == "learned"
         return self.add(
-            key, "position", "Position", (T,), (T, E), sources=("ids",) if config.patches is None else (), opens=key,
+            key, "position", "Position", (T,), (T, E), sources=("ids",) if config.takes_text else (), opens=key,
             weights=rows * E[1] if learned else 0, step="embedding",
             detail="learned table" if learned else "sines and cosines",
         )  # fmt: skip
@@ -197,11 +211,12 @@ class _Builder:
         """Queries, keys, values, scores, softmax, weighted sum, W_O."""
         config, T, D, H, K = self.config, self.T, self.D, self.H, self.K
         inner, start = H[1] * K[1], self.last
-        weights = D[1] * inner + (inner if config.qkv_bias else 0)
+        biased = {"q": config.qkv_bias, "k": config.key_bias, "v": config.qkv_bias}
         rotary = ", turned by position" if config.position == "rotary" else ""
         q, k, v = (
             self.add(
-                f"{name}.{which}", which, title, (T, D), (H, T, K), sources=(start,), weights=weights,
+                f"{name}.{which}", which, title, (T, D), (H, T, K), sources=(start,),
+                weights=D[1] * inner + (inner if biased[which] else 0),
                 flops=2 * T[1] * D[1] * inner, opens=f"{name}.{which}", step="qkv",
                 detail=f"x W_{which.upper()}{'' if which == 'v' else rotary}",
             )

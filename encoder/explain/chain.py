@@ -43,9 +43,9 @@ class Chain(Sized):
 def chain(trace: Trace) -> Chain:
     """Compute every stage of the residual stream from the ids, each from the one before, and compare with the model.
 
-    Reads only ids, segments, mask and weights. Raises EncoderError for an edited forward pass and for images.
+    Reads only ids, segments, mask and weights. Raises EncoderError for an edited forward pass and without a text.
     """
-    if trace.edits or trace.config.patches is not None:
+    if trace.edits or not trace.config.takes_text:
         raise EncoderError(
             "The chain needs an unedited forward pass of a text. Undo the edits, or choose a text model."
         )

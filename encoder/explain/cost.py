@@ -143,6 +143,13 @@ def cost(config: EncoderConfig, n_tokens: int, n_parameters: int, bytes_each: in
     if config.patches is not None:
         pixels = config.patches.channels * config.patches.patch_size**2
         around += 2 * config.patches.count * pixels * config.embedding_width
+    if config.spectrogram is not None:
+        around += 2 * config.spectrogram.count * config.spectrogram.patch_size**2 * config.embedding_width
+    if config.convolutions is not None:
+        around += config.convolutions.flops(n_tokens, config.embedding_width)
+    if config.position == "convolutional":
+        group = config.embedding_width // config.position_groups
+        around += 2 * n_tokens * config.embedding_width * group * config.position_kernel
     if config.pooler:
         around += 2 * config.d_model**2
     return Cost(

@@ -83,10 +83,10 @@ def lookup(trace: Trace, query: int) -> Lookup:
 
 def embedding(trace: Trace, place: Place) -> EmbeddingStep:
     """Token i: its row of the table, segment, position, their sum, the norm, the projection. Raises EncoderError for
-    images."""
+    another input than text."""
     config = trace.config
-    if config.patches is not None:
-        raise EncoderError("This model reads image patches and has no token table: choose a text model.")
+    if not config.takes_text:
+        raise EncoderError("This model takes no text and has no token table: choose a text model.")
     place = place.checked(config, trace.n_tokens, max(config.embedding_width, config.d_model))
     i, module = place.query, trace.encoder.embedding
     token = value(trace, "embedding.tokens", i)

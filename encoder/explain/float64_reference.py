@@ -49,9 +49,9 @@ class Recomputation:
             raise EncoderError(
                 "This forward pass was edited, and the check recomputes the unedited model. Undo the edits first."
             )
-        if trace.config.patches is not None:
+        if not trace.config.takes_text:
             raise EncoderError(
-                "The check starts from the ids of a text, and this model reads images. Choose a text model."
+                "The check starts from the ids of a text, and this model takes none. Choose a text model."
             )
         self.config = trace.config
         self.dtype = str(trace.encoder.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import torch
@@ -18,6 +19,7 @@ from encoder.load.sounds import read_sound_preparation
 from encoder.load.tokenizer import read_tokenizer
 from encoder.load.trial import try_tokenizer
 from encoder.load.weights import PICKLES, WeightFiles
+from encoder.model import Encoder
 from encoder.text_encoder import TextEncoder
 from encoder.text_file import read_json
 
@@ -46,7 +48,8 @@ def load_folder(
         return image_encoder(name, steps.folder, read)
     if family.sounds:
         preparation = read_sound_preparation(steps.folder, read.encoder.config)
-        return AudioEncoder(name, read.encoder, preparation, read.classifier, notes=read.notes)
+        notes = (*read.notes, *notes_on_positions(read.encoder))
+        return AudioEncoder(name, read.encoder, preparation, read.classifier, notes=notes)
     tokenizer = read_tokenizer(steps.folder, fields["model_type"])
     return TextEncoder(
         name=name,
@@ -69,6 +72,20 @@ def image_encoder(name: str, folder: Path, read: LoadedWeights) -> ImageEncoder:
     return ImageEncoder(
         name=name, encoder=read.encoder, preparation=preparation, classifier=read.classifier, notes=read.notes
     )
+
+
+def notes_on_positions(encoder: Encoder) -> tuple[str, ...]:
+    """A sentence where the table of positions has the values of sines and cosines, as Whisper's has."""
+    table = encoder.embedding.positions.table
+    if encoder.config.convolutions is None or table is None:
+        return ()
+    half = table.embedding_dim // 2
+    scale = math.log(10_000.0) / max(1, half - 1)
+    angle = torch.arange(table.num_embeddings).view(-1, 1) * torch.exp(-scale * torch.arange(half))
+    sines = torch.cat((angle.sin(), angle.cos()), dim=1)
+    if sines.shape != table.weight.shape or not torch.allclose(table.weight.detach().float().cpu(), sines, atol=1e-2):
+        return ()
+    return ("Its table of positions was not learned: it has sines, then cosines, of different frequencies.",)
 
 
 def pickle_word(path: Path) -> str:

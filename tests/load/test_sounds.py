@@ -12,8 +12,10 @@ import pytest
 import torch
 
 import encoder
-from encoder import AudioEncoder, EncoderError, LoadError, Sound, SoundError
+from encoder import AudioEncoder, EncoderError, LoadError, Sound, SoundError, explain
 from encoder.edits import AblateHead, DropPositions
+from encoder.explain.architecture import architecture
+from encoder.explain.cost import cost
 from encoder.log_mel import KaldiMel, Samples, WhisperMel
 from tests.load import sounds
 from tests.load.test_parity import close, compare
@@ -180,6 +182,28 @@ def test_edits_and_measures(family: str, checkpoint: Callable):
     assert float(trace.z(1, 2).abs().max()) == 0.0
     assert trace.thumbnails(16).shape[:2] == (3, 5)
     assert model.with_norm_placement("post" if model.config.norm_placement == "pre" else "pre").moved_norms
+
+
+def test_whispers_sines_are_named(tmp_path: Path):
+    """transformers draws them at first; the random tables of the other tests are no sines."""
+    import transformers
+
+    name, fields = sounds.FAMILIES["whisper"]
+    config = getattr(transformers, f"{name}Config")(**{**fields, "encoder_layers": 1})
+    transformers.WhisperModel(config).save_pretrained(tmp_path / "plain")
+    assert any("sines" in note for note in encoder.load(tmp_path / "plain", device="cpu").notes)
+
+
+@each_family
+def test_the_diagram_and_the_cost_count_every_weight(family: str, checkpoint: Callable):
+    model = checkpoint(family).ours
+    found = architecture(model.encoder.config, model.trace(sounds.tone(0.2)).n_tokens)
+    assert sum(block.parameters for block in found.blocks) == model.n_parameters
+    assert not any(block.kind == "ids" for block in found.blocks)
+    assert cost(model.config, 20, model.n_parameters).around > 0
+    trace = model.trace(sounds.tone(0.2))
+    with pytest.raises(EncoderError, match="text"):
+        explain.chain(trace)
 
 
 # --- heads -----------------------------------------------------------------------------------------------------------
