@@ -36,6 +36,8 @@ SECTIONS = {
              why="It measures heads over sentences."),
         Room("image_attention", "Image attention", "image", "What each patch of an image attends to",
              takes=("image",), edits=True),
+        Room("sound_attention", "Sound attention", "graphic_eq", "What each part of a sound attends to",
+             takes=("sound",), edits=True),
         Room("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights",
              former="beyond"),
         Room("compare", "Compare", "difference", "Two heads, two sentences or two models", takes=TEXT,

@@ -34,7 +34,7 @@ from pages.core.sizes import model_bytes, trace_bytes, value_bytes
 from pages.core.trained import TRAINED, kept_model
 from pages.core.turns import LONG_FLOPS, TURNS
 
-AnyEncoder = encoder.TextEncoder | encoder.ImageEncoder
+AnyEncoder = encoder.TextEncoder | encoder.ImageEncoder | encoder.AudioEncoder
 
 COLLECT_SECONDS = 5.0
 _collected = 0.0

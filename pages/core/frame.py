@@ -18,7 +18,7 @@ from encoder.errors import EncoderError, OutOfMemory
 from encoder.layout import InputKind
 from pages.components import fade
 from pages.components.kept_text import kept_text
-from pages.core import (  # noqa: F401 - head_measures, image_input, outcomes and selection register values that several pages share
+from pages.core import (  # noqa: F401 - some register values that several pages share
     cache,
     chosen_input,
     edited,
@@ -36,6 +36,7 @@ from pages.core import (  # noqa: F401 - head_measures, image_input, outcomes an
     presentation,
     selection,
     sidebar,
+    sound_input,
     unknown_words,
 )
 from pages.core.markdown import say_error

@@ -14,7 +14,7 @@ from pages.core.url_state import state
 from pages.core.view import SOURCES, ViewParams
 
 #: Kind of input -> a bundled model that takes it.
-FIRST: dict[InputKind, str] = {"text": "minilm", "image": "digits-pre"}
+FIRST: dict[InputKind, str] = {"text": "minilm", "image": "digits-pre", "sound": "spoken-digits"}
 
 
 def say(model: AnyEncoder, takes: Collection[InputKind], why: str) -> None:

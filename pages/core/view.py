@@ -33,12 +33,13 @@ SOURCES = {
     "twin-post": "Twin, post-norm",
     "digits-pre": "Digits (images), pre-norm",
     "digits-post": "Digits (images), post-norm",
+    "spoken-digits": "Spoken digits (sound)",
     "scratch": "Untrained (random weights)",
     "trained": "My trained models",
     "other": "Folder or Hub id",
 }
 #: The models that `encoder.load` knows by this name.
-BUNDLED = ("minilm", "twin-pre", "twin-post", "digits-pre", "digits-post")
+BUNDLED = ("minilm", "twin-pre", "twin-post", "digits-pre", "digits-post", "spoken-digits")
 COLOURS = ("viridis", "cividis", "magma", "greys")
 
 #: Where the colours of a map end.

@@ -46,6 +46,10 @@ LINES = {
         "**{name}** adds **sines and cosines** of different frequencies to each token (Vaswani et al. 2017).",
         "Look at two positions: nothing is learned, and their dot product depends only on their distance.",
     ),
+    "convolutional": (
+        "**{name}** adds what a **convolution** makes of the tokens around each token (Baevski et al. 2020).",
+        "It has no table of positions: a token knows its place from what is before and after it.",
+    ),
     "rotary": (
         "**{name}** adds no vector. It **rotates** queries and keys by the token's position (Su et al. 2021).",
         "Look at one query and one key at every offset: q · k depends on the signed offset *j − i*, "

@@ -1,0 +1,77 @@
+"""Sound attention: waveform, spectrogram and what a part of the sound attends to; the pieces can be played."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from encoder import AudioEncoder
+from encoder.measure import sounds
+from pages.core import answer
+from pages.core.frame import current_view, heading
+from pages.core.glossary import opening
+from pages.core.links import next_page
+from pages.core.view import View
+from pages.sound_attention import heads, picture
+from pages.sound_attention.export import export_sound
+from pages.sound_attention.heard import Heard, heard_of
+
+
+def main(view: View) -> None:
+    assert isinstance(view.loaded, AudioEncoder)
+    heading()
+    opening(
+        f"You see a sound, and what one part of it attends to in **L{view.layer} H{view.head}**.  \n"
+        "Look for heads that attend to the same time, to the time before, or to the loudest part.  \n"
+        "To the encoder, pieces of sound are tokens as words are."
+    )
+    found = heard_of(view)
+    say_class(view, found)
+    with answer.area():
+        draw_answer(found)
+        picture.draw_sound(view, found)
+        picture.draw_pieces(found)
+    if found.over.bands is None:
+        heads.draw(view, found)
+    else:
+        for column, part in zip(st.columns(2, gap="medium"), (picture.draw_bands, heads.draw), strict=True):
+            with column:
+                part(view, found)
+    st.caption(
+        "Limits: attention shows where a head reads, not what the model concludes from it. "
+        + ("The patches of one time are summed in the curve." if found.over.bands is not None else
+           "Each step also reads a little of the sound after it.")
+    )  # fmt: skip
+    export_sound(view, found)
+    next_page("heads", "Attention heads, all heads of this sound as maps")
+
+
+def say_class(view: View, found: Heard) -> None:
+    """The player, and the classes with their probabilities."""
+    model = view.loaded
+    with st.container(horizontal=True, vertical_alignment="center", key="sound-heard"):
+        with st.container(width=320):
+            st.audio(found.wav, format="audio/wav")
+        if model.classifier is None:
+            st.markdown("This checkpoint has no classification head.", width="content")
+            return
+        ranked = sorted(model.probabilities(view.trace).items(), key=lambda pair: -pair[1])
+        others = ", ".join(f"{label} {share:.3f}" for label, share in ranked[1:4])
+        first, share = ranked[0]
+        st.markdown(f"Class: **{first}**, probability **{share:.3f}**. Next: {others}.", width="content")
+
+
+def draw_answer(found: Heard) -> None:
+    """The line above the picture: what the selected part attends to."""
+    largest = sounds.pieces(found.over)
+    named = ", ".join(
+        f"{name} **{piece.share:.3f}**" for name, piece in zip(sounds.names(largest), largest, strict=True)
+    )
+    special = "" if found.over.bands is None else f" Special tokens: {found.over.special:.3f}."
+    answer.draw(
+        f":blue[**{found.name}**] attends most to {named}.{special}",
+        "Click a time in the picture to choose another part." + ("" if found.chosen else " This part is the default."),
+        clear=found.clear if found.chosen else None,
+    )
+
+
+main(current_view())

@@ -1,0 +1,114 @@
+"""Pages with a sound in place of a sentence: the input, the gate of other pages, sound attention."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import encoder
+from encoder import Sound, sound_files
+from encoder.measure import sounds as measured
+from encoder.sound import MOST_BYTES
+from encoder.spoken import recordings
+from pages.core import model_access, sound_input
+from tests.conftest import ROOT
+from tests.load.reference import write
+from tests.load.sounds import model_of, tone
+from tests.pages.apps import assert_well, sentences, visit, words, written
+
+PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
+#: The pages that show the numbers of a sound; the others say what they need.
+SHOWN = ("architecture", "feed_forward", "heads", "layernorm", "positions", "qkv", "sound_attention")
+
+
+@pytest.fixture(scope="module")
+def model() -> encoder.AudioEncoder:
+    return encoder.load("spoken-digits", device="cpu")
+
+
+def test_every_page_opens_with_a_model_of_sound():
+    for page in PAGES:
+        app = visit(page, model="spoken-digits", closed=True)
+        assert not app.exception, page
+        assert not app.error, (page, [box.value for box in app.error])
+
+
+@pytest.mark.parametrize("family", ["wav2vec2-stable", "whisper"])
+def test_pages_of_a_model_from_a_folder(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(model_access, "for_one_person", lambda: True)
+    folder = write(model_of(family, "Model", 2), tmp_path / "tiny", None)
+    for page in SHOWN:
+        app = visit(page, model="other", source=str(folder), sound="two", i="4", closed=True)
+        assert not app.exception, page
+        assert not app.error, (page, [box.value for box in app.error])
+    assert "0.0" in words(app)
+
+
+def test_sound_attention_offers_a_model_of_sound():
+    app = visit("sound_attention", closed=True)
+    assert "all-MiniLM-L6-v2" in sentences(app)
+    app.button(key="other-input").click().run()
+    assert app.selectbox(key="view:model").value == "spoken-digits"
+    assert not app.text_area
+    assert_well(app)
+
+
+def test_the_page_says_what_the_model_computes(model: encoder.AudioEncoder):
+    app = visit("sound_attention", model="spoken-digits", sound="four", layer="1", head="2", i="7")
+    assert_well(app)
+    sound = recordings.examples()["four"].sound
+    trace = model.trace(sound)
+    over = measured.over_time(trace.attention(1, 2)[7], trace.layout)
+    first = measured.pieces(over)[0]
+    assert trace.labels[7] in written(app)
+    assert f"**{first.share:.3f}**" in written(app)
+    assert f"Special tokens: {over.special:.3f}" in written(app)
+    found = model.probabilities(trace)
+    best = max(found, key=found.__getitem__)
+    assert f"**{best}**, probability **{found[best]:.3f}**" in words(app)
+    names: dict = {}
+    exec(app.get("code")[-1].value, names)
+    np.testing.assert_allclose(names["weights"][1, 2], over.columns, atol=1e-5)
+
+
+def test_another_example_is_another_sound():
+    app = visit("sound_attention", model="spoken-digits", sound="one", closed=True)
+    app.selectbox(key="sound-example:one").set_value("eight").run()
+    assert app.query_params["sound"] in ("eight", ["eight"])
+    assert_well(app)
+
+
+@pytest.mark.parametrize("name", ["<script>", "own-0123", "../../etc/passwd"])
+def test_a_link_with_a_sound_that_does_not_exist(name: str):
+    app = visit("sound_attention", model="spoken-digits", sound=name, closed=True)
+    assert not app.exception
+    assert not app.error
+    assert "link" in sentences(app)
+
+
+def uploaded(app: AppTest, content: bytes, name: str = "seven.wav") -> AppTest:
+    app.segmented_control(key="view:sound_from").set_value("file").run()
+    return app.file_uploader(key="sound-file").set_value((name, content, "audio/wav")).run()
+
+
+def test_an_own_sound_stays_in_the_session():
+    own = sound_files.wav_bytes(Sound(np.concatenate((np.zeros(16_000), tone(0.8).samples, np.zeros(24_000))), 16_000))
+    app = uploaded(visit("sound_attention", model="spoken-digits", closed=True), own)
+    assert_well(app)
+    (name,) = [found if isinstance(found, str) else found[0] for found in [app.query_params["sound"]]]
+    assert name.startswith(sound_input.OWN)
+    assert "3.30 s" in words(app) or any("3.30 s" in caption.value for caption in app.caption)
+    elsewhere = visit("sound_attention", model="spoken-digits", sound=name, closed=True)
+    assert "link" in sentences(elsewhere)
+
+
+@pytest.mark.parametrize("content", [b"", b"no sound", bytes(MOST_BYTES + 1)], ids=len)
+def test_a_broken_file_is_a_sentence(content: bytes):
+    app = uploaded(visit("sound_attention", model="spoken-digits", closed=True), content)
+    assert not app.exception
+    assert len(app.error) == 1
+    assert json.dumps("seven.wav")[1:-1] in sentences(app)
