@@ -86,11 +86,16 @@ class Piece:
     end: float
     share: float
 
+    def audible(self, least: float = 0.2) -> tuple[float, float]:
+        """(start, end) of at least so many seconds around it: less cannot be heard."""
+        more = max(0.0, least - (self.end - self.start)) / 2
+        return max(0.0, self.start - more), self.end + more
 
-def pieces(over: OverTime, count: int = 3, least: float = 0.2) -> tuple[Piece, ...]:
-    """The parts that get most attention: from each largest column as far as neighbours get half of its weight.
 
-    least: seconds of each, so that it can be heard. Parts do not overlap.
+def pieces(over: OverTime, count: int = 3) -> tuple[Piece, ...]:
+    """The parts that get most attention, the largest first. They do not overlap.
+
+    Each goes from one of the largest columns as far as its neighbours get half of that weight.
     """
     left, found = over.columns.copy(), []
     for _ in range(count):
@@ -103,9 +108,7 @@ def pieces(over: OverTime, count: int = 3, least: float = 0.2) -> tuple[Piece, .
         while last < len(left) - 1 and left[last + 1] > left[top] / 2:
             last += 1
         share = float(left[first : last + 1].sum())
-        start, end = float(over.starts[first]), float(over.starts[last]) + over.step
-        more = max(0.0, least - (end - start)) / 2
-        found.append(Piece(max(0.0, start - more), end + more, share))
+        found.append(Piece(float(over.starts[first]), float(over.starts[last]) + over.step, share))
         left[first : last + 1] = 0.0
     return tuple(sorted(found, key=lambda piece: -piece.share))
 

@@ -63,7 +63,7 @@ def draw_pieces(found: Heard) -> None:
         for piece, name in zip(largest, sounds.names(largest), strict=True):
             with st.container(width=240):
                 st.markdown(f"Play {name}: **{piece.share:.3f}**")
-                st.audio(wav_bytes(found.sound.part(piece.start, piece.end)), format="audio/wav")
+                st.audio(wav_bytes(found.sound.part(*piece.audible())), format="audio/wav")
 
 
 def draw_bands(view: View, found: Heard) -> None:
