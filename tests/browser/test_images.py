@@ -1,0 +1,54 @@
+"""An image in a real Chromium: a digit is drawn with the pointer and with keys, and a patch is clicked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.conftest import check_width, settle, wait_for_query
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+ONE = [(0.5, 0.1), (0.5, 0.9)]
+
+
+def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> None:
+    page = visit("/image_attention?model=digits-post&image_from=draw", width=1366, height=768)
+    said = page.get_by_text(re.compile("^The model says"))
+    expect(said).to_contain_text("3 (")
+    square = page.locator(".enc-draw canvas")
+    box = square.bounding_box()
+    assert box is not None
+    (x, y), end = ((box["x"] + box["width"] * right, box["y"] + box["height"] * down) for right, down in ONE)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(*end, steps=6)
+    page.mouse.up()
+    expect(said).to_contain_text("says 1 (")
+    drawn = page.url
+
+    image = page.locator(".enc-patches > canvas")
+    box = image.bounding_box()
+    assert box is not None
+    image.click(position={"x": box["width"] * 0.6, "y": box["height"] * 0.4})
+    answer = page.get_by_text(re.compile("^r1 c2 attends most to "))
+    expect(answer).to_be_in_viewport()
+    expect(image).to_be_in_viewport(ratio=1)
+    wait_for_query(page, i="7")
+    image.press("Escape")
+    expect(page.get_by_text(re.compile(r"^\[CLS\] attends most to "))).to_be_visible()
+    check_width(page)
+
+    page.get_by_role("button", name="Clear", exact=True).click()
+    square.focus()
+    for key in ("ArrowUp", "ArrowUp", "Space", *["ArrowDown"] * 12, "Space"):
+        square.press(key)
+    page.wait_for_url(lambda url: url != drawn)
+    settle(page)
