@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
     from encoder.export import HeadView
+    from encoder.image_encoder import ImageEncoder
     from encoder.measure.passage import Direction
+    from encoder.named_encoder import NamedEncoder
     from encoder.text_encoder import TextEncoder
     from encoder.trace import Trace
 
@@ -37,11 +39,7 @@ def trace_sentence(options: argparse.Namespace) -> int:
         raise CommandError("--padding needs --pad-to N: give that length too, or leave --padding out.")
     origin = ModelOrigin(options.model, norm=options.norm, device=options.device)
     try:
-        model = load_text_model(options)
-        if options.norm != "trained":
-            model = model.with_norm_placement(options.norm)
-        text = sys.stdin.read().strip() if options.sentence == "-" else options.sentence
-        trace = model.trace(text, options.pair, pad_to=options.pad_to)
+        trace, model = _run(options)
         view = _view_of(trace if options.padding else trace.unpadded, options)
         if options.out is None:
             print(view.strongest().to_string(index=False, float_format="{:.3f}".format), flush=True)
@@ -52,6 +50,23 @@ def trace_sentence(options: argparse.Namespace) -> int:
     write_output(options.out, content)
     print(f"{options.out}: {view.name} of {model.name}, {view.trace.n_tokens:,} tokens, {len(content):,} bytes")
     return 0
+
+
+def _run(options: argparse.Namespace) -> tuple[Trace, TextEncoder | ImageEncoder]:
+    """The trace of the sentence or, for a model of images, of the image file, and the model."""
+    from encoder import ImageEncoder, load, pictures
+
+    model = load(options.model, device=options.device)
+    if isinstance(model, ImageEncoder):
+        if options.pair is not None or options.pad_to is not None:
+            raise CommandError(f"{model.name} takes an image: leave --pair and --pad-to out.")
+        model = model if options.norm == "trained" else model.with_norm_placement(options.norm)
+        return model.trace(pictures.open_picture(Path(options.sentence))), model
+    text_model = checked_text_model(model)
+    if options.norm != "trained":
+        text_model = text_model.with_norm_placement(options.norm)
+    text = sys.stdin.read().strip() if options.sentence == "-" else options.sentence
+    return text_model.trace(text, options.pair, pad_to=options.pad_to), text_model
 
 
 def _view_of(trace: Trace, given: argparse.Namespace) -> HeadView:
@@ -79,9 +94,15 @@ def _view_of(trace: Trace, given: argparse.Namespace) -> HeadView:
 
 def load_text_model(options: argparse.Namespace) -> TextEncoder:
     """The model that `--model` and `--device` name. Raises CommandError for one that takes no text."""
-    from encoder import TextEncoder, load
+    from encoder import load
 
-    model = load(options.model, device=options.device)
+    return checked_text_model(load(options.model, device=options.device))
+
+
+def checked_text_model(model: NamedEncoder) -> TextEncoder:
+    """The model itself. Raises CommandError for one that takes no text."""
+    from encoder import TextEncoder
+
     if not isinstance(model, TextEncoder):
         raise CommandError(f"{model.name} takes {model.takes}, not text: choose a text model with --model.")
     return model
@@ -119,7 +140,11 @@ def add_trace(subparsers: Subparsers) -> None:
         description="Run a sentence and save what one head attends to: as a report that opens without a network "
         "(.html) or as attention weights (.csv, .parquet). Without --out it prints the strongest weights.",
     )
-    trace.add_argument("sentence", metavar="SENTENCE", help="the input text; - reads it from standard input")
+    trace.add_argument(
+        "sentence",
+        metavar="SENTENCE",
+        help="the input text, - reads it from standard input; for a model of images, a file",
+    )
     trace.add_argument("--pair", metavar="SENTENCE", help="a second sentence, for segment B")
     trace.add_argument("--pad-to", type=int, metavar="N", help="pad the text to N tokens, as in a batch")
     trace.add_argument(
@@ -168,7 +193,7 @@ def add_common_options(parser: argparse.ArgumentParser) -> None:
         "--model",
         default="minilm",
         metavar="MODEL",
-        help="minilm, twin-pre, twin-post, a folder or a Hub id (default: %(default)s)",
+        help="minilm, twin-pre, twin-post, digits-pre, digits-post, a folder or a Hub id (default: %(default)s)",
     )
     devices = "device of the model (default: %(default)s)"
     add_choice(parser, "--device", ("auto", "cpu", "cuda", "mps"), devices)

@@ -12,8 +12,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from encoder import cli, listening
+from encoder.digits import decode, examples
 from tests.conftest import ROOT, Server, free_port
 
 
@@ -231,3 +233,32 @@ def test_the_log_as_lines_of_json(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(log.LOG, "json")
     log.event("model loaded", seconds=1.0)
     assert said
+
+
+@pytest.mark.parametrize("view", ["map", "lines", "text"])
+def test_an_image_is_traced_from_its_file(view: str, tmp_path: Path, capsys: pytest.CaptureFixture):
+    digit = Image.fromarray((decode(examples()["5"]) * 255).astype("uint8")).resize((80, 80), Image.Resampling.NEAREST)
+    digit.save(tmp_path / "five.png")
+    command = ["trace", str(tmp_path / "five.png"), "--model", "digits-post", "--layer", "2", "--view", view]
+    assert cli.main([*command, "--out", str(tmp_path / "head.html")]) == 0
+    assert "17 tokens" in capsys.readouterr().out
+    assert "r3 c2" in (tmp_path / "head.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "message"),
+    [
+        (b"", [], "empty"),
+        (b"no image", [], "no image"),
+        (None, [], "no file"),
+        (b"no image", ["--pair", "B"], "--pair"),
+    ],
+)
+def test_what_is_no_image_is_refused(
+    content: bytes | None, more: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    path = tmp_path / "five.png"
+    if content is not None:
+        path.write_bytes(content)
+    assert cli.main(["trace", str(path), "--model", "digits-pre", *more]) != 0
+    assert message in capsys.readouterr().err

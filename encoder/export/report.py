@@ -14,7 +14,7 @@ from encoder.export.document import Section, document, grid_picture
 from encoder.export.python_code import Origin, batch_length, edits_code, python_lines
 from encoder.export.view import HeadView
 from encoder.measure import aggregate
-from encoder.text_encoder import TextEncoder
+from encoder.named_encoder import NamedEncoder
 from encoder.trace import Trace
 
 #: Side of the small maps, in cells.
@@ -25,7 +25,7 @@ LONGEST_GRID = 2_048
 FORMATS = {".html": "HTML report", ".csv": "CSV", ".parquet": "Parquet"}
 
 
-def file(suffix: str, model: TextEncoder, origin: Origin, view: HeadView) -> bytes:
+def file(suffix: str, model: NamedEncoder, origin: Origin, view: HeadView) -> bytes:
     """A view as the content of a file: a report, or its numbers. Raises EncoderError for a suffix not in FORMATS."""
     trace = view.trace
     if suffix not in FORMATS:
@@ -64,7 +64,7 @@ def sections(view: HeadView, colours: str = "viridis") -> list[Section]:
     return [*view.sections(), every_head_section(view.trace, selected, colours)]
 
 
-def facts(model: TextEncoder, trace: Trace, **more: object) -> dict[str, str]:
+def facts(model: NamedEncoder, trace: Trace, **more: object) -> dict[str, str]:
     """What a report states about model and text; `more` follows, special_tokens as "Special tokens"."""
     config = model.config
     said = {"Model": model_fact(model), "Tokens": f"{trace.n_real:,}"}
@@ -86,7 +86,7 @@ def facts(model: TextEncoder, trace: Trace, **more: object) -> dict[str, str]:
     return said | {name[:1].upper() + name[1:].replace("_", " "): str(value) for name, value in more.items()}
 
 
-def model_fact(model: TextEncoder) -> str:
+def model_fact(model: NamedEncoder) -> str:
     """A model's name and sizes."""
     config = model.config
     return (

@@ -11,7 +11,7 @@ from torch import Tensor
 from encoder.errors import EncoderError
 from encoder.layout import PatchGrid
 from encoder.measure.norm_weighted import norm_weighted_shares
-from encoder.measure.rollout import rollout
+from encoder.measure.rollout import LONGEST_WHOLE, rollout, rollouts
 from encoder.trace import Trace
 
 
@@ -44,6 +44,8 @@ def weighted_row(trace: Trace, layer: int, head: int, token: int) -> Tensor:
 
 def rollout_rows(trace: Trace, token: int) -> Tensor:
     """[L, T]: the attention rollout of one token after each layer."""
+    if trace.n_tokens <= LONGEST_WHOLE:  # all rows cost less than one row layer by layer
+        return rollouts(trace)[:, token]
     one = slice(token, token + 1)
     return torch.stack([rollout(trace, layer, one)[0] for layer in range(trace.config.n_layers)])
 
