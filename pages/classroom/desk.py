@@ -12,6 +12,7 @@ import streamlit as st
 from encoder.errors import EncoderError
 from pages.classroom import asking, hidden, invite, question_box, results
 from pages.components.room_door import room_door
+from pages.components.room_refresh import room_refresh
 from pages.core import links
 from pages.core.lazy import expander
 from pages.core.lessons import library
@@ -21,9 +22,6 @@ from pages.core.markdown import plain, say_error
 from pages.core.questions import read_question
 from pages.core.rooms import Asked, Member, Room, RoomError, follow, session
 from pages.core.rooms.session import Seat
-
-#: Seconds after which answers and members are counted again; only this part of the page is drawn again.
-EVERY = 1.5
 
 
 def draw(own: Seat, now: Room) -> None:
@@ -114,11 +112,12 @@ def _question(now: Room) -> None:
         )  # fmt: skip
 
 
-@st.fragment(run_every=EVERY)
+@st.fragment
 def _answers(asked: Asked) -> None:
     now = session.room()
     if now is None:
         return
+    _refresh(now, "answers")
     try:
         question, look = read_question(asked.definition), question_box.look_at(asked)
         st.markdown(f"**{plain(question.ask)}**")
@@ -152,11 +151,21 @@ def export(now: Room) -> bytes:
 # --- the class --------------------------------------------------------------------------------------------------------
 
 
-@st.fragment(run_every=EVERY)
+def _refresh(now: Room, name: str) -> None:
+    """Draw this part of the page again when members or answers change."""
+    try:
+        activity = session.store().pulse(now.code).activity
+    except RoomError:
+        activity = 0  # as soon as the store is back
+    room_refresh(activity, key=f"desk:refresh:{name}")
+
+
+@st.fragment
 def _members() -> None:
     now = session.room()
     if now is None:
         return
+    _refresh(now, "members")
     try:
         here = [*present(session.store().members(now.code))]
     except RoomError as error:

@@ -43,6 +43,7 @@ def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page])
     for student in (by_link, by_code):
         expect(student.locator(".enc-room-words")).to_contain_text("following")
     expect(teacher.locator(".enc-room-counts")).to_contain_text("2 here · 2 follow")
+    expect(teacher.locator(".stMain").get_by_text("Here: 2")).to_be_visible()  # the desk draws that part again
 
     open_page(teacher, "Attention heads")
     settle(teacher)

@@ -1,0 +1,43 @@
+// Runs its part of the page again when members or answers of the room have changed.
+import { make } from "../../encoder/export/drawing.js";
+import { roomNews } from "./room_news.js";
+import { eventId, mounted, unpack } from "./shared.js";
+
+const PAUSE = 700; // milliseconds: thirty may answer at once
+
+class RoomRefresh {
+  constructor(parent) {
+    this.root = make("i", { class: "enc-refresh" });
+    parent.append(this.root);
+    this.hear = (news) => this.take(news);
+    roomNews().listeners.add(this.hear);
+  }
+
+  update(component) {
+    this.component = component;
+    this.activity = unpack(component.data).header.activity;
+    this.counts = null; // what Python has drawn: those of the first news that is not newer
+    this.take(roomNews().heard ?? {});
+  }
+
+  take(news) {
+    if (news.away) this.counts = ""; // Python could not draw them
+    if (news.activity === undefined || !this.component) return;
+    const counts = [news.here, news.follow, news.answers, news.activity].join();
+    if (this.counts === null && news.activity <= this.activity) this.counts = counts;
+    if (counts === this.counts) return;
+    this.counts = counts;
+    this.waiting ??= setTimeout(() => {
+      this.waiting = undefined;
+      this.component.setTriggerValue("changed", { id: eventId() });
+    }, PAUSE);
+  }
+
+  destroy() {
+    clearTimeout(this.waiting);
+    this.root.remove();
+    roomNews().leave(this.hear);
+  }
+}
+
+export default mounted(RoomRefresh);
