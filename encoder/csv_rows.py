@@ -33,7 +33,7 @@ def csv_rows(data: bytes | Iterable[str], delimiter: str = ",") -> Iterator[tupl
         except StopIteration:
             return
         except csv.Error as error:
-            row = error
+            row = csv.Error("a quote is opened and not closed") if "field limit" in str(error) else error
             if lines.read_again():
                 before, reader = number, csv.reader(lines, delimiter=delimiter, strict=True)
         yield f"Line {number:,}", row

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from encoder.classifier import Classifier, Kind
 from encoder.errors import EncoderError
+from encoder.measure.tokens import sentences
 from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
 
@@ -169,7 +170,7 @@ def _words(trace: Trace, tagged: Iterable[TokenTag]) -> list[Entity]:
     source = trace.source
     assert source is not None
     found: list[Entity] = []
-    word = -1
+    word, sides = -1, sentences(trace)
     for tag in tagged:
         index = source.words[tag.position]
         if index < 0:
@@ -181,7 +182,7 @@ def _words(trace: Trace, tagged: Iterable[TokenTag]) -> list[Entity]:
                 last.label, (*last.positions, tag.position), last.start, end, last.side, last.probability
             )
         else:
-            side = source.segments[tag.position]
+            side = sides[tag.position]
             found.append(Entity(tag.label, (tag.position,), start, end, side, tag.probability))
         word = index
     return found

@@ -16,6 +16,7 @@ from encoder.explain.comparison import Check, compare
 from encoder.explain.latex import Formula, stack, text
 from encoder.explain.source import array, mask
 from encoder.measure.padding import leaked
+from encoder.measure.tokens import sentences
 from encoder.text_encoder import TextEncoder
 from encoder.tokenizer import Tokenizer
 from encoder.trace import Trace
@@ -76,9 +77,10 @@ def text_to_ids(trace: Trace, query: int = 0) -> TextToIds:
     if source is None:
         raise EncoderError("This trace has no text: choose a trace of a text.")
     tokens = []
+    sides = sentences(trace)
     for position, label in enumerate(trace.labels):
         real = position < len(source)
-        in_pair = real and source.segments[position] == 1 and source.pair is not None
+        in_pair = sides[position] == 1
         start, end = source.offsets[position] if real else (0, 0)
         tokens.append(
             Token(

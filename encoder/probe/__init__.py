@@ -10,13 +10,14 @@ tasks (Hewitt and Liang 2019) show how much of the accuracy the probe itself cou
 """
 
 from encoder.probe.bundled import TITLES, bundled, examples
-from encoder.probe.features import VIEWS, Features, extract, iter_extract, iter_token_vectors
+from encoder.probe.features import MOST_TOKENS, VIEWS, Features, extract, iter_extract, iter_token_vectors
 from encoder.probe.linear import Curve, Score, accuracy_by_layer, fitted_head, iter_accuracy, iter_by_layer, wilson
 from encoder.probe.tasks import ReadTask, Task, control_labels, read_task
 from encoder.probe.trained_pooling import AttentionPooling, attention_pooling, iter_attention_pooling
 
 __all__ = [
-    "TITLES", "VIEWS", "AttentionPooling", "Curve", "Features", "ReadTask", "Score", "Task", "accuracy_by_layer",
-    "attention_pooling", "bundled", "control_labels", "examples", "extract", "fitted_head", "iter_accuracy",
-    "iter_attention_pooling", "iter_by_layer", "iter_extract", "iter_token_vectors", "read_task", "wilson",
+    "MOST_TOKENS", "TITLES", "VIEWS", "AttentionPooling", "Curve", "Features", "ReadTask", "Score", "Task",
+    "accuracy_by_layer", "attention_pooling", "bundled", "control_labels", "examples", "extract", "fitted_head",
+    "iter_accuracy", "iter_attention_pooling", "iter_by_layer", "iter_extract", "iter_token_vectors", "read_task",
+    "wilson",
 ]  # fmt: skip

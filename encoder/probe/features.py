@@ -16,7 +16,7 @@ from torch import Tensor
 from encoder import gradual
 from encoder.capture import record
 from encoder.device import explain_out_of_memory
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.measure.sized import Sized
 from encoder.pooling import pool
 from encoder.probe.tasks import Task
@@ -35,12 +35,13 @@ MOST_TOKENS = 256
 class Features(Sized):
     """vectors: view -> float32 [L + 1, N, D], row l the residual stream that enters layer l, row L the output.
 
-    model: the name of the model; n_layers: L.
+    model: the name of the model; n_layers: L; n_cut: texts of which the first MOST_TOKENS tokens were read alone.
     """
 
     vectors: dict[View, np.ndarray]
     model: str
     n_layers: int
+    n_cut: int = 0
 
 
 def extract(model: TextEncoder, task: Task) -> Features:
@@ -51,13 +52,15 @@ def extract(model: TextEncoder, task: Task) -> Features:
 def iter_extract(model: TextEncoder, task: Task) -> Generator[float, None, Features]:
     """Run all texts, those of similar length together; yields the share that is done after each batch.
 
-    "token" is the first token of the marked word, or of the first word. "cls" is the text's first token.
+    "token" is the first token of the marked word, or of the first word. "cls" is the text's first token. Raises
+    EncoderError for a marked word behind the tokens that are read.
     """
     n_layers = model.config.n_layers
     shape = (n_layers + 1, len(task), model.config.d_model)
     vectors: dict[View, np.ndarray] = {view: np.empty(shape, dtype=np.float32) for view in VIEWS}
-    done = 0
+    done = n_cut = 0
     for places, sentences, batch, streams in _runs(model, task):
+        n_cut += sum(sentence.cut for sentence in sentences)
         mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
         marked = [_marked(task, place, one) for place, one in zip(places, sentences, strict=True)]
         rows = torch.arange(len(places), device=mask.device)
@@ -67,7 +70,7 @@ def iter_extract(model: TextEncoder, task: Task) -> Generator[float, None, Featu
                 vectors[view][layer, places] = pooled.cpu().numpy()
         done += len(places)
         yield done / len(task)
-    return Features(vectors, model.name, n_layers)
+    return Features(vectors, model.name, n_layers, n_cut)
 
 
 def iter_token_vectors(model: TextEncoder, task: Task, layer: int) -> Generator[float, None, list[np.ndarray]]:
@@ -109,4 +112,10 @@ def _marked(task: Task, place: int, sentence: Tokenized) -> int:
         for position, (first, last) in enumerate(sentence.offsets)
         if not sentence.special[position] and first < end and last > start
     )
-    return next(inside, 0)
+    found = next(inside, None)
+    if found is None and task.spans is not None and sentence.cut:
+        raise EncoderError(
+            f"{quoted(task.texts[place][start:end])} lies behind the first {len(sentence)} tokens of its text, and "
+            f"probes read no more: shorten the text that begins {quoted(task.texts[place][:60])}."
+        )
+    return found or 0

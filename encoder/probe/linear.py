@@ -53,11 +53,15 @@ class Score(Sized):
 
 @dataclass(frozen=True, eq=False)
 class Curve(Sized):
-    """Probes of every layer on one view. scores, controls: L + 1 each, the input of each layer, then the output."""
+    """Probes of every layer on one view. scores, controls: L + 1 each, the input of each layer, then the output.
+
+    n_cut: texts of which only the beginning was read.
+    """
 
     view: View
     scores: tuple[Score, ...]
     controls: tuple[Score, ...]
+    n_cut: int = 0
 
     @property
     def accuracy(self) -> np.ndarray:
@@ -155,7 +159,7 @@ def iter_by_layer(features: Features, task: Task, view: View, *, seed: int = 0) 
     for part, (layer, labels, found) in enumerate(todo):
         for_layer = iter_accuracy(features.vectors[view][layer], labels, splits)
         found.append((yield from gradual.reported(for_layer, partial(_overall, part, len(todo)))))
-    return Curve(view, tuple(scores), tuple(controls))
+    return Curve(view, tuple(scores), tuple(controls), features.n_cut)
 
 
 def _overall(part: int, n_parts: int, share: float) -> float:

@@ -22,6 +22,8 @@ LABEL_COLUMNS = ("label", "class", "category", "tag")
 WORD_COLUMNS = ("word", "token")
 #: A class with fewer texts cannot be in every fold.
 FEWEST = 5
+#: The span of a label that belongs to the whole text.
+WHOLE = (-1, -1)
 _WORD = re.compile(r"\w+")
 
 
@@ -86,9 +88,9 @@ def read_task(data: bytes, name: str, *, most: int = 10_000, characters: int = 2
     if suffix not in (".csv", ".tsv"):
         raise EncoderError(f"{name} has no known format: choose a file that ends in .csv or .tsv.")
     columns: tuple[int, int, int | None] = (0, 1, None)
-    rows: dict[str, tuple[str, tuple[int, int]]] = {}
+    rows: dict[tuple[str, tuple[int, int]], str] = {}
     problems: list[str] = []
-    is_first = True
+    is_first, width = True, 0
     for line, row in csv_rows(data, "\t" if suffix == ".tsv" else delimiter_of(data, lambda row: len(row) > 1)):
         if isinstance(row, csv.Error):
             problems.append(f"{line}: not CSV, {row}.")
@@ -96,7 +98,7 @@ def read_task(data: bytes, name: str, *, most: int = 10_000, characters: int = 2
         header = _header(row) if is_first else None
         is_first = False
         if header is not None:
-            columns = header
+            columns, width = header, len(row)
             continue
         if not any(cell.strip() for cell in row):
             continue
@@ -104,21 +106,22 @@ def read_task(data: bytes, name: str, *, most: int = 10_000, characters: int = 2
             problems.append(f"{line}: this and all later ones are left out; the limit is {most:,}.")
             break
         try:
-            text, label, span = _row(row, columns, characters)
-            if text in rows:
-                raise ValueError("this text came before")
-            rows[text] = (label, span)
+            width = width or len(row)
+            text, label, span = _row(row, columns, characters, width)
+            if (text, span) in rows:
+                raise ValueError("this text came before" if span == WHOLE else "this word of this text came before")
+            rows[text, span] = label
         except ValueError as error:
             problems.append(f"{line}: {error}.")
-    counts = Counter(label for label, _ in rows.values())
+    counts = Counter(rows.values())
     rare = sorted(label for label, count in counts.items() if count < FEWEST)
     problems += [f"Class “{label}”: {counts[label]} texts, and a class needs {FEWEST}." for label in rare]
-    kept = {text: row for text, row in rows.items() if counts[row[0]] >= FEWEST}
+    kept = {row: label for row, label in rows.items() if counts[label] >= FEWEST}
     if len(counts) - len(rare) < 2:
         why = f" {problems[0]}" if problems else ""
         raise EncoderError(f"{name} needs two classes with at least {FEWEST} texts each.{why} Add more rows.")
-    spans = None if columns[2] is None else tuple(span for _, span in kept.values())
-    return ReadTask(Task(tuple(kept), tuple(label for label, _ in kept.values()), spans, name), tuple(problems))
+    spans = None if columns[2] is None else tuple(span for _, span in kept)
+    return ReadTask(Task(tuple(text for text, _ in kept), tuple(kept.values()), spans, name), tuple(problems))
 
 
 def _header(row: list[str]) -> tuple[int, int, int | None] | None:
@@ -132,11 +135,15 @@ def _header(row: list[str]) -> tuple[int, int, int | None] | None:
     return None if text is None or label is None else (text, label, place(WORD_COLUMNS))
 
 
-def _row(row: list[str], columns: tuple[int, int, int | None], characters: int) -> tuple[str, str, tuple[int, int]]:
-    """Text, label and span. ValueError says what is wrong."""
+def _row(
+    row: list[str], columns: tuple[int, int, int | None], characters: int, width: int
+) -> tuple[str, str, tuple[int, int]]:
+    """Text, label and span. width: columns of the file. ValueError says what is wrong."""
     wanted = [place for place in columns if place is not None]
     if len(row) <= max(wanted):
         raise ValueError(f"columns needed: {max(wanted) + 1}, and this row has {len(row)}")
+    if len(row) > width:
+        raise ValueError(f"{len(row)} columns, and the file has {width}: put a text with separators in quotes")
     cells = [row[place].strip() for place in wanted]
     if not all(map(is_utf8, cells)):
         raise ValueError("not UTF-8: save the file as UTF-8")
@@ -146,7 +153,7 @@ def _row(row: list[str], columns: tuple[int, int, int | None], characters: int) 
     if len(text) > characters:
         raise ValueError(f"{len(text):,} characters, and the limit is {characters:,}")
     if not word:
-        return text, label, (-1, -1)
+        return text, label, WHOLE
     found = re.search(rf"(?<!\w){re.escape(word[0])}(?!\w)", text) if word[0] else None
     if found is None:
         raise ValueError(f"its text has no word “{word[0][:40]}”")

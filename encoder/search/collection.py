@@ -22,15 +22,21 @@ from encoder.text_encoder import TextEncoder
 FORMAT = "encoderscope collection 1"
 #: Texts that are embedded at a time. Texts of similar length share a batch, so little of it is padding.
 BATCH = 32
+#: At most so many special tokens are added to a text.
+SPECIAL = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Collection(Sized):
-    """Texts and their vectors. vectors float32 [N, E], each of norm 1; model: the name of the model that made them."""
+    """Texts and their vectors. vectors float32 [N, E], each of norm 1; model: the name of the model that made them.
+
+    n_cut: texts that were longer than the model takes; their vectors are those of their beginnings.
+    """
 
     texts: tuple[str, ...]
     vectors: np.ndarray
     model: str
+    n_cut: int = 0
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -103,15 +109,23 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
         raise EncoderError("There are no texts to search: give at least one.")
     order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
     vectors: np.ndarray | None = None
+    n_cut = 0
     for first in range(0, len(order), BATCH):
         places = order[first : first + BATCH]
         some = _directions(model.embed([texts[place] for place in places]).cpu().float().numpy(), places)
         if vectors is None:
             vectors = np.empty((len(texts), some.shape[1]), dtype=np.float32)
         vectors[places] = some
+        n_cut += sum(_is_cut(model, texts[place]) for place in places)
         yield first + len(places)
     assert vectors is not None
-    return Collection(texts, vectors, model.name)
+    return Collection(texts, vectors, model.name, n_cut)
+
+
+def _is_cut(model: TextEncoder, text: str) -> bool:
+    """Whether `embed` reads a part of this text alone. A token has a byte or more: most texts are not counted."""
+    most = model.max_embed_tokens or model.config.max_tokens
+    return len(text.encode("utf-8", "replace")) + SPECIAL > most and model.tokenize(text, max_tokens=most).cut
 
 
 def _directions(vectors: np.ndarray, places: Sequence[int]) -> np.ndarray:
@@ -149,7 +163,12 @@ def to_safetensors(collection: Collection) -> bytes:
     """The vectors as safetensors, with the model's name and a digest of the texts in the header."""
     from safetensors.numpy import save
 
-    about = {"format": FORMAT, "model": collection.model, "texts": _digest(collection.texts)}
+    about = {
+        "format": FORMAT,
+        "model": collection.model,
+        "texts": _digest(collection.texts),
+        "cut": str(collection.n_cut),
+    }
     content: bytes = save({"vectors": np.ascontiguousarray(collection.vectors)}, about)
     return content
 
@@ -174,7 +193,8 @@ def from_files(parquet: bytes, safetensors: bytes) -> Collection:
         raise EncoderError("The two files do not belong together: choose the texts and the vectors of one collection.")
     if vectors.ndim != 2 or not np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3):
         raise EncoderError("The vectors do not have norm 1: save the collection again.")
-    return Collection(texts, vectors, header.get("model", ""))
+    cut = str(header.get("cut", ""))
+    return Collection(texts, vectors, header.get("model", ""), int(cut) if cut.isdecimal() else 0)
 
 
 def _texts(parquet: bytes) -> tuple[str, ...]:

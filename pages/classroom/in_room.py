@@ -36,8 +36,10 @@ class InRoom:
             yield False
             return
         follow.note_own_way(self.folder)
-        if self.folder == DESK:  # the desk has the lesson's script
-            yield True
+        if self.folder == DESK:  # the teacher's desk has the question, and the lesson's script
+            own = session.seat()
+            with self._question:
+                yield own is None or own.teaches or question_box.draw()
             return
         with self._question:
             if session.seat() is None and (said := session.said()):

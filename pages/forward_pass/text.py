@@ -5,6 +5,7 @@ import streamlit as st
 from encoder import explain
 from encoder.explain.text import Token
 from encoder.figures.steps import padding_mask
+from encoder.measure.tokens import sentences
 from pages.components import plot
 from pages.core import cache, formulas, selection, sidebar
 from pages.core.lazy import expander
@@ -75,7 +76,7 @@ def _pieces(view: View, token: Token) -> None:
         return
     members = [place for place, word in enumerate(source.words) if word == token.word]
     start, end = source.offsets[members[0]][0], source.offsets[members[-1]][1]
-    text = source.pair if source.segments[members[0]] == 1 and source.pair is not None else source.text
+    text = source.pair if sentences(view.trace)[members[0]] == 1 else source.text
     attempts = explain.word_pieces(view.loaded.tokenizer, (text or "")[start:end])
     if not attempts:
         return

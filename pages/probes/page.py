@@ -8,7 +8,7 @@ import streamlit as st
 
 from encoder.errors import EncoderError, OutOfMemory
 from encoder.figures.probes import ProbeCurve, layer_names, probe_curves
-from encoder.probe import Curve, Task
+from encoder.probe import MOST_TOKENS, Curve, Task
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
 from pages.core import answer
@@ -78,6 +78,8 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
         "Bars: 95 % interval over the texts. Dotted: the control task, where each word has a random label, so only a "
         "probe that learns words by heart does well (Hewitt and Liang 2019)."
     )
+    if cut := max(one.n_cut for one in found.values()):
+        st.caption(f"Texts longer than {MOST_TOKENS} tokens: {cut:,}. Only their beginnings were read.")
     part = expander("What one can conclude, and what not", "probes-limits")
     if part is not None:
         part.markdown(LIMITS)

@@ -52,6 +52,11 @@ def show(view: View, found: Collection) -> None:
     hits = sources.nearest(view, searched, query, search.TOP) if query.strip() else []
     left, right = st.columns([11, 9], gap="medium")
     with left:
+        if found.n_cut:
+            st.caption(
+                f"Longer than {view.loaded.max_embed_tokens:,} tokens: {found.n_cut:,} of {len(found):,} texts. Their "
+                "vectors are those of their beginnings."
+            )
         if not hits:
             st.info("Type a query above.", icon=":material/search:")
         for rank, (place, cosine) in enumerate(hits[:SHOWN], 1):

@@ -64,7 +64,11 @@ def attribution(view: View, params: Params) -> Attribution | None:
     if longest > most:
         raise EncoderError(
             f"A sentence here has {longest:,} tokens, and this map takes up to {most:,}. Shorten the sentence"
-            + ("." if most == LONGEST_EXACT else f", or choose “Output (exact)”, which takes {LONGEST_EXACT:,}.")
+            + (
+                "."
+                if most == LONGEST_EXACT
+                else f", or set “Vectors” to “output (exact)”, which takes {LONGEST_EXACT:,}."
+            )
         )
     found: Attribution | None = cache.known_computed(key)
     if found is None:

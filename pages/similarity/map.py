@@ -4,7 +4,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder.figures.similarity import similarity_heatmap
-from encoder.similarity import Attribution, Cells
+from encoder.similarity import TOLERANCE, Attribution, Cells
 from pages.components import on_click, plot
 from pages.core import answer, formulas, token_names
 from pages.core.view import state
@@ -109,6 +109,11 @@ def check(found: Attribution) -> None:
     rows.append(("Sum of all cells", f"**{number(float(found.matrix.sum()), 4)}**"))
     error = f"{found.error:.1e}" if found.error < 5e-5 else number(found.error, 4)
     rows.append(("Error", error + ("" if found.is_exact else f", {found.steps} steps")))
+    if found.error > TOLERANCE:
+        st.warning(
+            f"The cells miss what they must add up to by {number(found.error, 3)}: choose more steps, or “auto”.",
+            icon=":material/rule:",
+        )
     lines = ["| The check | value |", "|:--|--:|", *(f"| {name} | {value} |" for name, value in rows)]
     st.markdown("\n".join(lines))
     if found.is_exact:

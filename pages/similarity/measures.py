@@ -7,6 +7,7 @@ import streamlit as st
 from encoder.export.similarity import method_frame
 from encoder.figures.similarity import agreement_chart
 from encoder.similarity import MethodComparison
+from pages.core.formulas import number
 
 #: Names of the measures; "attribution" is the map's.
 NAMES = {
@@ -64,9 +65,10 @@ def result(measured: MethodComparison) -> str:
     if measured.best is None:
         return "These sentences have too few words for a rank correlation. Type longer ones."
     best = measured.agreements[measured.best]
+    value, low, high = (number(one, 2) for one in (best.correlation, best.low, best.high))
     said = (
-        f"Closest to leaving words out here: **{NAMES[measured.best]}**, rank correlation **{best.correlation:.2f}** "
-        f"(95 %: {best.low:.2f} to {best.high:.2f}; {best.n_words} words). "
+        f"Closest to leaving words out here: **{NAMES[measured.best]}**, rank correlation **{value}** (95 %: {low} to "
+        f"{high}; {best.n_words} words). "
     )
     if not measured.rivals:
         return said + "Its interval overlaps no other."

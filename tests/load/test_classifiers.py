@@ -53,6 +53,18 @@ def test_tags_of_tokens(family: str, checkpoint: Callable):
         classify.predict(pair.ours, pair.ours.trace(text))
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_entities_of_a_pair_stand_in_their_own_text(family: str, checkpoint: Callable):
+    pair = checkpoint(family, "ForTokenClassification", n_layers=1, **NAMES)
+    trace = pair.ours.trace(sentence(2, seed=1), sentence(3, seed=2))
+    found = classify.entities(pair.ours, trace)
+    assert trace.source.pair is not None
+    words = [trace.source.text.split(), trace.source.pair.split()]
+    said = [(trace.source.text, trace.source.pair)[one.side][one.start : one.end].strip() for one in found]
+    assert said == words[0] + words[1]
+    assert [one.side for one in found] == [0, 0, 1, 1, 1]
+
+
 def test_padding_does_not_change_a_class(checkpoint: Callable):
     for family, more in (("bert", {}), ("modernbert", {"classifier_pooling": "mean"})):
         pair = checkpoint(family, "ForSequenceClassification", n_layers=1, **NAMES, **more)

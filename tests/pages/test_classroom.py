@@ -245,6 +245,18 @@ def test_a_poll_on_the_spot_is_escaped_and_has_no_truth(school: School) -> None:
     assert school.room(code).asked == 2
 
 
+def test_the_desk_asks_before_the_class_has_seen_a_page(school: School) -> None:
+    teacher, code = school.teacher()
+    student = school.student(code)
+    asked = school.store.change(code, lambda room: ask(room, {"kind": "choice", "ask": "?", "options": ["a", "b"]}))
+    assert asked.question
+    student.news()
+    student.put("button_group", f"room:{asked.question.id}:chosen", 1)
+    student.click(f"room:{asked.question.id}:give")
+    assert [*school.store.answers(code, asked.question.id).values()] == ["1"]
+    assert [button.key for button in teacher.run().app.button].count("room:reveal") == 1, "on the desk alone"
+
+
 def test_a_question_about_the_view_is_computed_from_it(school: School) -> None:
     teacher, code = school.teacher()
     teacher.open("heads").type(TEXT)

@@ -114,17 +114,25 @@ def test_bundled_tasks_have_the_labels_that_they_say():
 
 def test_a_file_of_two_or_three_columns():
     rows = [f"{n} good film,yes" for n in range(6)] + [f"{n} bad film,no" for n in range(6)]
-    broken = ["only one column", "\udcff,yes", "0 good film,no", 'bad,"quo"te', ",yes", "odd,once"]
+    broken = [
+        "only one column",
+        "\udcff,yes",
+        "0 good film,no",
+        'bad,"quo"te',
+        ",yes",
+        "odd,once",
+        "good, bad film,yes",
+    ]
     data = "\n".join([*rows[:6], *broken, *rows[6:]]).encode("utf-8", "surrogateescape")
     read = probe.read_task(data, "mine.csv")
     assert read.task.texts == tuple(row.rsplit(",", 1)[0] for row in rows)
     assert read.task.classes == ("no", "yes")
     assert read.task.spans is None
     named = [problem.split(":")[0] for problem in read.problems]
-    assert named[:5] == ["Line 7", "Line 8", "Line 9", "Line 10", "Line 11"]
+    assert named[:6] == ["Line 7", "Line 8", "Line 9", "Line 10", "Line 11", "Line 13"]
     assert "Class “once”" in named
     marked = "\n".join(
-        ["text\tlabel\tword", *(f"{n} light here\tnoun\tlight\n{n} it shines\tverb\tshines" for n in range(5))]
+        ["text\tlabel\tword", *(f"{n} light shines\tnoun\tlight\n{n} light shines\tverb\tshines" for n in range(5))]
     )
     read = probe.read_task(marked.encode(), "mine.TSV")
     assert [text[a:b] for text, (a, b) in zip(read.task.texts, read.task.spans, strict=True)][:2] == ["light", "shines"]
@@ -135,6 +143,15 @@ def test_a_file_of_two_or_three_columns():
     read = probe.read_task(many, "x.csv", most=20)
     assert len(read.task) == 20
     assert read.problems[0].startswith("Line 21")
+
+
+def test_long_texts_are_counted_and_a_word_behind_the_cut_is_named(minilm: TextEncoder):
+    long = "word " * 400 + "shines"
+    task = Task(("it shines", long), ("a", "b"), None, "mine")
+    assert probe.extract(minilm, task).n_cut == 1
+    spans = ((3, 9), (len(long) - 6, len(long)))
+    with pytest.raises(EncoderError, match="shines"):
+        probe.extract(minilm, dataclasses.replace(task, spans=spans))
 
 
 def test_the_sample_is_made_of_wordnets_lines(tmp_path):

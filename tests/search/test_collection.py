@@ -45,6 +45,13 @@ def test_progress_counts_every_text_and_work_can_be_closed(make_tiny: Callable[.
     work.close()
 
 
+def test_texts_that_are_cut_are_counted(minilm: TextEncoder):
+    found = search.embed(minilm, ["a dog", "word " * 300 + "kitten", "word " * 300 + "storm"])
+    assert found.n_cut == 2
+    again = search.from_files(search.to_parquet(found), search.to_safetensors(found))
+    assert again.n_cut == 2
+
+
 def test_the_plane_keeps_most_variance(collection: search.Collection):
     points, shares = collection.plane()
     centred = collection.vectors - collection.vectors.mean(axis=0)

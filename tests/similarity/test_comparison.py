@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from encoder import EncoderError, TextEncoder, similarity
 from encoder.measure.norm_weighted import layer_shares
+from encoder.similarity import comparison
 from encoder.similarity.comparison import rank_correlation
 
 A, B = "The cat sat, unhappy.", "A kitten rested on a rug"
@@ -90,18 +91,20 @@ def test_every_method_has_a_score_for_every_word(minilm: TextEncoder):
 
 
 def test_agreement_by_hand():
-    same = similarity.agreement(scores(1, 2, 3, 4), scores(10, 20, 40, 50))
+    some = scores(1, 2, 3, 4, 5, 6, 7, 8)
+    same = similarity.agreement(some, scores(10, 20, 40, 50, 51, 60, 70, 90))
     assert (same.correlation, same.low, same.high) == pytest.approx((1, 1, 1))
-    assert similarity.agreement(scores(1, 2, 3, 4), scores(4, 3, 2, 1)).correlation == pytest.approx(-1)
-    # One swap of neighbours among four: 1 - 6 x 2 / (4 x 15).
-    assert similarity.agreement(scores(1, 2, 3, 4), scores(1, 3, 2, 4)).correlation == pytest.approx(0.8)
+    assert similarity.agreement(some, scores(8, 7, 6, 5, 4, 3, 2, 1)).correlation == pytest.approx(-1)
+    # One swap of neighbours among eight: 1 - 6 x 2 / (8 x 63).
+    assert similarity.agreement(some, scores(1, 3, 2, 4, 5, 6, 7, 8)).correlation == pytest.approx(1 - 12 / 504)
 
 
 def test_agreement_says_what_it_cannot_compare():
-    with pytest.raises(EncoderError, match="at least 4"):
-        similarity.agreement(scores(1, 2, 3), scores(1, 2, 3))
+    few = range(comparison.FEWEST_WORDS - 1)
+    with pytest.raises(EncoderError, match=f"at least {comparison.FEWEST_WORDS}"):
+        similarity.agreement(scores(*few), scores(*few))
     with pytest.raises(EncoderError, match="no order"):
-        similarity.agreement(scores(1, 1, 1, 1), scores(1, 2, 3, 4))
+        similarity.agreement(scores(*[1] * 8), scores(1, 2, 3, 4, 5, 6, 7, 8))
     with pytest.raises(EncoderError, match="different words"):
         similarity.agreement(scores(1, 2, 3, 4), scores(1, 2, 3, 4, 5))
 
