@@ -72,8 +72,9 @@ def part(name: str, options: argparse.Namespace) -> Iterator[Figure]:
     if name == "corpus":
         from benchmarks import corpus
 
-        texts, rounds = (200, 3) if options.quick else (2_000, 5)
-        return corpus.run(texts=texts, rounds=rounds, clock=options.clock)
+        if options.quick:
+            return corpus.run(texts=200, rounds=3, clock=options.clock, large=500, tokens=100_000)
+        return corpus.run(clock=options.clock)
     if name == "browser":
         from benchmarks import browser
 

@@ -67,7 +67,7 @@ def test_a_comparison_is_clicked_and_exported(visit: Callable[..., Page], tmp_pa
     assert Path(report.path()).stat().st_size > 1_000_000
 
 
-def select_cell(page: Page, number: int, row: int, column: int, side: int) -> None:
+def select_cell(page: Page, number: int, row: float, column: float, side: int) -> None:
     """Click a cell of the map of this number, once the label at the pointer shows that it is drawn."""
     plot = page.locator(f"{MAP} .nsewdrag").nth(number)
     for attempt in range(600):
