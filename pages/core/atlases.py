@@ -59,14 +59,20 @@ def _folders() -> list[str]:
     return sorted(entry.name for entry in os.scandir(home) if entry.is_dir() and not entry.name.startswith("."))
 
 
-def keep_built(folder: Path) -> None:
-    """Remember the atlas that this session has built."""
-    st.session_state[_BUILT] = folder
+def keep_built(atlas: Atlas, folder: object) -> None:
+    """Remember the atlas that this session has built; folder: what keeps its files."""
+    st.session_state[_BUILT] = atlas, folder
 
 
-def built() -> Path | None:
-    """The folder of the atlas that this session has built."""
-    return st.session_state.get(_BUILT)
+def built() -> Atlas | None:
+    """The atlas that this session has built."""
+    kept = st.session_state.get(_BUILT)
+    return None if kept is None else kept[0]
+
+
+def drop_built() -> None:
+    """Forget the atlas that this session has built, and delete its files."""
+    st.session_state.pop(_BUILT, None)
 
 
 def opened(name: str) -> Atlas:
@@ -75,7 +81,7 @@ def opened(name: str) -> Atlas:
     if name in bundled:
         return _open(bundled[name])
     if name == OWN and (own := built()) is not None:
-        return _open(own)
+        return own
     home = root()
     if name.startswith(OFFERED) and home is not None:
         try:
@@ -158,16 +164,18 @@ def choose(view: View) -> Atlas | None:
 
 def tokens(atlas: Atlas, layer: int) -> Tokens:
     """The tokens of an atlas with their vectors at a layer, loaded once for all sessions. Raises AtlasError."""
-    what = ("tokens", atlas.manifest_sha256, layer)
+    what = ("tokens", str(atlas.folder), atlas.manifest_sha256, layer)
     return cache.computed(what, lambda: corpus.load_tokens(atlas, layer))  # type: ignore[no-any-return]
 
 
 def texts_of(atlas: Atlas) -> str:
-    """The corpus in a few words: "2,000 sentences of WordNet", "312 texts of reviews.csv"."""
+    """The corpus in a few words: "2,000 sentences of WordNet", "312 of your texts"."""
     source = atlas.manifest.get("source", {})
     name = str(source.get("name", ""))
     if name == corpus.BUNDLED:
         return f"{atlas.n_texts:,} sentences of WordNet"
+    if atlas is built():
+        return f"{atlas.n_texts:,} of your texts"
     return f"{atlas.n_texts:,} texts" + (f" of {plain(screen_name(name))}" if name else "")
 
 

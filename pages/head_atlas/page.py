@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.errors import EncoderError, OutOfMemory
-from pages.core import atlases
+from pages.core import atlas_building, atlases
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
 from pages.core.links import next_page
@@ -36,6 +36,7 @@ def main(view: View) -> None:
         raise
     except EncoderError as error:
         say_error(error)
+    atlas_building.panel(view)
     next_page("head_types", "Head types, all heads in this sentence")
 
 

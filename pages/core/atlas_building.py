@@ -1,0 +1,204 @@
+"""A button that builds an atlas of the reader's own texts in the sidebar's model. The session alone has it.
+
+An atlas is a folder, so it is written to a temporary one, which is removed with the session.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+import tempfile
+import threading
+import weakref
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from encoder import corpus
+from encoder.corpus import Atlas
+from encoder.errors import EncoderError, OutOfMemory
+from pages.core import atlases, kept_file, long_work, model_access
+from pages.core.lazy import expander
+from pages.core.markdown import plain, say_error
+from pages.core.view import View
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one build may take. texts: the first so many; tokens: where each is cut; vectors: texts whose tokens have
+    vectors; kept: atlases of all sessions together."""
+
+    file_bytes: int
+    texts: int
+    tokens: int | None
+    vectors: int
+    kept: int
+
+
+#: On a shared server, and on one's own machine.
+SHARED = Limits(file_bytes=2_000_000, texts=2_000, tokens=64, vectors=500, kept=16)
+OWN = Limits(file_bytes=50_000_000, texts=50_000, tokens=None, vectors=2_000, kept=16)
+SOURCES = {"lines": "Lines", "file": "A file", "wordnet": "WordNet’s sentences"}
+#: Up to so many bytes an atlas may be downloaded as one file.
+MOST_ZIPPED = 200_000_000
+_TYPED, _FILE = "atlas:lines", "atlas:texts-of-file"
+_FOLDERS: weakref.WeakSet[Folder] = weakref.WeakSet()
+_LOCK = threading.Lock()
+
+
+class Folder:
+    """A temporary folder that goes with this object, at the latest when the server ends."""
+
+    def __init__(self, most: int) -> None:
+        """Raises EncoderError if `most` are there."""
+        with _LOCK:
+            if len(_FOLDERS) >= most:
+                raise EncoderError(f"This server keeps {most} atlases of visitors, no more: try again later.")
+            self.path = Path(tempfile.mkdtemp(prefix="encoderscope-atlas-"))
+            _FOLDERS.add(self)
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+def limits_here() -> Limits:
+    """The limits for this visitor."""
+    return OWN if model_access.for_one_person() else SHARED
+
+
+def panel(view: View) -> None:
+    """Draw the part of the page, closed at first."""
+    part = expander("Build an atlas of your own texts", "atlas-build", icon=":material/construction:")
+    if part is None:
+        return
+    with part:
+        try:
+            _build(view)
+        except OutOfMemory:
+            raise
+        except EncoderError as error:
+            say_error(error)
+
+
+def _build(view: View) -> None:
+    limits = limits_here()
+    source = st.segmented_control(
+        "Texts", list(SOURCES), default="lines", format_func=SOURCES.get, key="atlas:source", required=True
+    )  # fmt: skip
+    given = _given(str(source), limits)
+    cut = f", cut at {limits.tokens} tokens" if limits.tokens else ""
+    st.caption(
+        f"At most {limits.texts:,} texts{cut}; token vectors of {limits.vectors:,} of them. They are in a temporary "
+        "folder of the server, for your session alone, and are deleted when you close the page."
+    )
+    if given is not None:
+        built = long_work.result(
+            "atlas-build", (view.model.of_model, given.digest), lambda: _work(view, given, limits),
+            label="Build the atlas", ask=f"{plain(view.loaded.name)} reads each text once.",
+        )  # fmt: skip
+        if built is not None:
+            atlases.keep_built(*built)
+            st.rerun()
+    _of_session()
+
+
+@dataclass(frozen=True)
+class Given:
+    """data: the bytes of a file, None for the bundled texts; name: its name; labels: columns of labels."""
+
+    data: bytes | None
+    name: str
+    labels: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Names the texts by their content."""
+        return hashlib.sha256(repr((self.name, self.labels)).encode() + (self.data or b"")).hexdigest()
+
+
+def _given(source: str, limits: Limits) -> Given | None:
+    """The widgets of the texts; None while there are none."""
+    if source == "wordnet":
+        return Given(None, corpus.BUNDLED)
+    if source == "lines":
+        st.session_state.setdefault(_TYPED, st.session_state.get(f"{_TYPED}:kept", ""))
+        typed = st.text_area("One text a line", key=_TYPED, height=120)
+        st.session_state[f"{_TYPED}:kept"] = typed  # a widget's own value is lost on another page
+        data = typed.encode("utf-8", "replace")
+        if len(data) > limits.file_bytes:
+            raise EncoderError(f"These lines have {len(data):,} bytes, and the limit is {limits.file_bytes:,}.")
+        return Given(data, "lines.txt") if typed.strip() else None
+    upload = kept_file.upload(
+        "TXT with a text a line; CSV, JSONL or Parquet with a column “text”", "atlas:file", _FILE,
+        type=[one.removeprefix(".") for one in corpus.FORMATS], max_upload_size=limits.file_bytes // 10**6,
+    )  # fmt: skip
+    given = kept_file.read(_FILE, upload, make=lambda file: _content(file, limits))
+    if given is None:
+        return None
+    columns = st.text_input("Columns of labels, with commas between them (optional)", key="atlas:labels")
+    return Given(given.data, given.name, tuple(one.strip() for one in columns.split(",") if one.strip()))
+
+
+def _content(file: UploadedFile, limits: Limits) -> Given:
+    if file.size > limits.file_bytes:  # the widget's limit holds in the browser alone
+        raise EncoderError(f"{file.name} has {file.size:,} bytes, and the limit is {limits.file_bytes:,}: split it.")
+    return Given(file.getvalue(), file.name)
+
+
+def _work(view: View, given: Given, limits: Limits) -> long_work.Work[tuple[Atlas, Folder]]:
+    """Build the atlas in a new folder."""
+    folder = Folder(limits.kept)
+    path = corpus.BUNDLED
+    if given.data is not None:
+        # The visitor's name is for the screen: on the disk its ending alone is used.
+        file = folder.path / f"texts{Path(given.name).suffix.lower()}"
+        file.write_bytes(given.data)
+        path = str(file)
+    source = corpus.Source(path, labels=given.labels, most=limits.texts)
+    n_layers = view.loaded.config.n_layers
+    settings = corpus.Settings(
+        max_tokens=limits.tokens and min(limits.tokens, view.loaded.config.max_tokens),
+        vector_layers=tuple(sorted({(n_layers + 1) // 2, n_layers})), vector_texts=limits.vectors, block_texts=250,
+    )  # fmt: skip
+    for progress in corpus.build(view.loaded, source, folder.path / "atlas", settings, seconds=3600.0):
+        share = progress.done / max(1, progress.n_texts)
+        yield share, f"Texts: {progress.done:,} of {progress.n_texts:,}"
+    return corpus.open_atlas(folder.path / "atlas"), folder
+
+
+def _of_session() -> None:
+    """What the session has built: what was left out, a file of it, and its end."""
+    atlas = atlases.built()
+    if atlas is None:
+        return
+    count = atlas.manifest["count"]
+    left_out = count["broken"] + count["failed"]
+    st.markdown(
+        f"Your atlas: **{atlas.n_texts:,}** texts of {plain(atlas.model_name)}, {atlas.n_tokens:,} tokens; left out: "
+        f"{left_out:,}; cut: {count['cut']:,}."
+    )
+    for problem in atlas.problems()[:5]:
+        st.caption(plain(problem))
+    with st.container(horizontal=True):
+        if sum(file["bytes"] for file in atlas.manifest["files"].values()) <= MOST_ZIPPED:
+            st.download_button(
+                "The atlas (ZIP)", lambda: _zipped(atlas), "atlas.zip", "application/zip", key="atlas:save",
+                on_click="ignore", icon=":material/download:",
+            )  # fmt: skip
+        st.button("Delete it", key="atlas:delete", icon=":material/delete:", on_click=atlases.drop_built)
+
+
+def _zipped(atlas: Atlas) -> bytes:
+    """The folder in one file. Its tables are compressed already."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as file:
+        for path in _files(atlas.folder):
+            file.write(path, Path("atlas") / path.relative_to(atlas.folder))
+    return content.getvalue()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.is_file())

@@ -1,0 +1,65 @@
+"""An atlas of one's own texts: built in the page, open at once, deleted with its files; limits of a shared server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from encoder.measure.heads import head_measures
+from pages.core import atlas_building
+from pages.core.lazy import KEY
+from tests.conftest import ROOT
+from tests.pages.apps import PATIENCE, assert_well, press, sentences, written
+
+LINES = "The cat sat on the mat.\n\nA dog barks.\nShe reads a book."
+
+
+def at(page: str, **query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.session_state[f"{KEY}atlas-build"] = True
+    return app.run().switch_page(f"pages/{page}/page.py").run()
+
+
+def test_lines_become_an_atlas_of_the_session(minilm) -> None:
+    app = at("head_atlas", text="The cat sat.", layer="1", head="9")
+    app.text_area(key="atlas:lines").set_value(LINES).run()
+    press(app, "Build the atlas")
+    assert_well(app)
+    mean = sum(head_measures(minilm.trace(text))["previous"][1, 9] for text in LINES.split("\n") if text) / 3
+    assert f"**{mean:.2f}** ±" in written(app)
+    assert "3 of your texts" in written(app)
+    (folder,) = (one.path for one in atlas_building._FOLDERS)
+    assert (folder / "atlas" / "manifest.json").is_file()
+    app.switch_page("pages/token_search/page.py").run()
+    assert_well(app)
+    assert "Tokens compared: " in written(app)
+    press(app, "Delete it")
+    assert_well(app)
+    assert "Your atlas" not in written(app)
+
+
+def test_a_shared_server_has_lower_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENCODERSCOPE_SHARED", "1")
+    limits = atlas_building.limits_here()
+    assert limits == atlas_building.SHARED
+    app = at("head_atlas", text="The cat sat.", model="twin-pre")
+    app.text_area(key="atlas:lines").set_value("a b c\n" * (limits.file_bytes // 6 + 1)).run()
+    assert not app.exception
+    assert f"{limits.file_bytes:,}" in sentences(app)
+    monkeypatch.setattr(atlas_building, "SHARED", atlas_building.Limits(1_000_000, 5, 8, 2, 0))
+    app.text_area(key="atlas:lines").set_value(LINES).run()
+    press(app, "Build the atlas")
+    assert not app.exception
+    assert "0 atlases" in sentences(app)
+
+
+def test_the_files_go_with_the_folder() -> None:
+    folder = atlas_building.Folder(most=1_000)
+    path: Path = folder.path
+    (path / "texts.txt").write_text("a")
+    del folder
+    assert not path.exists()
