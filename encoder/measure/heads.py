@@ -122,7 +122,10 @@ class _Around:
         }
         content, words = tokens.is_content(trace), tokens.words(trace)
         alone = range(-2, -2 - trace.n_tokens, -1)  # a unique number for each token without an equal one
-        ids = [one if inside else other for one, inside, other in zip(trace.ids, content, alone, strict=True)]
+        # The parts of an image or a sound have no ids: all are -1.
+        ids = [
+            one if inside and one >= 0 else other for one, inside, other in zip(trace.ids, content, alone, strict=True)
+        ]
         of_word = [word if word >= 0 else other for word, other in zip(words, alone, strict=True)]
         labels = {"same_token": torch.tensor(ids, device=device), "own_word": torch.tensor(of_word, device=device)}
         return cls(

@@ -11,6 +11,7 @@ from encoder import EncoderConfig, EncoderError, Sound
 from encoder.audio_encoder import AudioEncoder
 from encoder.log_mel import KaldiMel, Samples, WhisperMel
 from encoder.measure import sounds
+from encoder.measure.heads import head_measures
 from encoder.model import Encoder
 from encoder.sound_layout import TimeSteps
 from encoder.sound_shapes import Convolutions, SpectrogramPatches
@@ -96,6 +97,14 @@ def test_waveform_and_loudest_part() -> None:
     assert part.seconds == pytest.approx(0.1)
     assert 0.14 < start < 0.21
     assert tone().loudest_part(1.0)[1] is not None
+
+
+def test_parts_of_a_sound_are_no_repeated_tokens(steps: AudioEncoder, patches: AudioEncoder) -> None:
+    for model in (steps, patches):
+        found = head_measures(model.trace(tone()))
+        assert np.isnan(found["same_token"]).all()
+        assert np.isnan(found["own_word"]).all()
+        assert np.isfinite(found["entropy"]).all()
 
 
 def test_a_text_is_no_sound(steps: AudioEncoder) -> None:
