@@ -38,6 +38,8 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--use-fake-device-for-media-stream",  # a microphone that beeps, for the pages with sound
+    "--use-fake-ui-for-media-stream",
 ]
 START_SECONDS = 120  # for a server's start on a busy machine, not a claim about speed
 
