@@ -17,6 +17,8 @@ from pages.core import cache, small_maps
 from pages.core.view import View
 
 TWINS = {"twin-pre": "pre", "twin-post": "post"}
+#: Bundled pairs, trained alike: the names of both end in their placement.
+PAIRS = ("twin-pre", "twin-post", "digits-pre", "digits-post")
 _PARTNERS = "_trained_partners"
 
 
@@ -39,8 +41,9 @@ def pair_of(view: View) -> NormPair:
         # final_norm=None: pre-norm gets a final LayerNorm, since post-norm ends in one, too.
         configs = {p: key.scratch.replace(norm_placement=p, final_norm=None) for p in PLACEMENTS}
         return NormPair({p: dataclasses.replace(key, scratch=configs[p]) for p in PLACEMENTS}, "scratch")
-    if key.source in TWINS:
-        return NormPair({p: dataclasses.replace(key, source=f"twin-{p}") for p in PLACEMENTS}, "twins")
+    if key.source in PAIRS:
+        stem = key.source.rpartition("-")[0]
+        return NormPair({p: dataclasses.replace(key, source=f"{stem}-{p}") for p in PLACEMENTS}, "twins")
     placement = cache.model(key).config.norm_placement
     other = next(p for p in PLACEMENTS if p != placement)
     partner = st.session_state.get(_PARTNERS, {}).get(key.source)

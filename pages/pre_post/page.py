@@ -47,8 +47,8 @@ def main() -> None:
 def introduction(traces: PairTraces, look_for: str) -> None:
     """What the page shows, what to look for, and what a difference may mean."""
     glossary.opening(
-        f"You see one sentence in **{traces.name('pre')}** with pre-norm (teal, circles) and "
-        f"**{traces.name('post')}** with post-norm (orange, squares).  \n{look_for}  \n{what_differs(traces)}"
+        f"You see one {'sentence' if takes_text(traces) else 'input'} in **{traces.name('pre')}** with pre-norm "
+        f"(teal, circles) and **{traces.name('post')}** with post-norm (orange, squares).  \n{look_for}  \n{what_differs(traces)}"
     )
     if traces.pair.kind == "rewired":
         agreement = traces.of_both("agreement", stream.output_agreement)
@@ -73,7 +73,8 @@ def what_differs(traces: PairTraces) -> str:
             "Both are untrained, with the same random weights; pre-norm adds a final LayerNorm. Every difference comes "
             "from the norms."
         )
-    shared = "Both were trained from the same seed, on the same text in the same order."
+    data = "text" if takes_text(traces) else "images"
+    shared = f"Both were trained from the same seed, on the same {data} in the same order."
     if kind == "trained":
         steps = [traces.name(placement).rsplit(", ", 1)[-1] for placement in norm_pair.PLACEMENTS]
         shared = "You trained both from the same seed, on the same sequences."
@@ -83,6 +84,11 @@ def what_differs(traces: PairTraces) -> str:
         f"{shared} They differ in the place of their norms and in pre-norm's final LayerNorm. Each learned its own "
         "heads. This is one seed: a difference may be chance."
     )
+
+
+def takes_text(traces: PairTraces) -> bool:
+    """Whether both read text, and not images."""
+    return traces.trace("pre").kind == "text"
 
 
 def which_one() -> None:

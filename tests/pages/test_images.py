@@ -94,6 +94,14 @@ def test_a_link_with_an_image_that_does_not_exist(name: str):
     assert "**3 (" in words(app)
 
 
+def test_both_encoders_of_digits_side_by_side():
+    app = visit("pre_post", model="digits-post", image="4", closed=True)
+    assert_well(app)
+    assert "**digits-pre**" in words(app)
+    assert "**digits-post**" in words(app)
+    assert "images in the same order" in words(app)
+
+
 def test_tokens_of_a_sentence_are_no_patches_of_an_image():
     app = visit("heads", closed=True, text="a b c d e f g h i j k l m n o p q r s t u v", i="20", layer="5", head="9")
     app.selectbox(key="view:model").set_value("digits-pre").run()
