@@ -70,6 +70,14 @@ def attention_distances(trace: Trace) -> Tensor:
     return found / len(places)
 
 
+def neighbour_similarity(trace: Trace) -> tuple[float, float]:
+    """Mean cosine of the position vectors of two patches that share a side, and of two that do not."""
+    patches, similar = grid(trace), position_similarity(trace)
+    places = torch.tensor([patches.place(token) for token in range(len(patches.before), trace.n_tokens)])
+    apart = (places[:, None] - places[None]).abs().sum(-1).to(similar.device)
+    return float(similar[apart == 1].mean()), float(similar[apart > 1].mean())
+
+
 def position_similarity(trace: Trace) -> Tensor:
     """[P, P]: cosine of the position vectors of each two patches. Raises EncoderError where no vector is added."""
     if trace.position is None:

@@ -34,7 +34,8 @@ with grid_side:
         f"Each small map is one head of **{view.loaded.name}**: row *i* attends to column *j*. Look for diagonals and "
         "stripes. Weights suggest where information may come from."
     )
-    ask.strip(view)
+    if view.trace.kind == "text":
+        ask.strip(view)
 with words_side:
     part = expander("Options", "options", icon=":material/tune:")
 if part is not None:

@@ -70,6 +70,12 @@ INTRODUCTION = (
     "Attention alone ignores word order; positions let a model tell “dog bites man” from “man bites dog”."
 )
 
+OF_PATCHES = (
+    "You see how similar the positions of the input’s parts are, then how the model encodes them.  \n"
+    "Look at the cosine of neighbours: a model may learn which parts lie side by side, or only tell them apart.  \n"
+    "Attention alone ignores the order of its tokens; positions tell the model where each one is."
+)
+
 FORMULAS = {
     "sinusoidal": latex.stack(r"P_{p,2c} = \sin\frac{p}{10000^{2c/D}}", r"P_{p,2c+1} = \cos\frac{p}{10000^{2c/D}}"),
     "rotary": latex.stack(
@@ -86,7 +92,7 @@ trace, config = view.trace, view.loaded.config
 
 def main() -> None:
     heading()
-    opening(INTRODUCTION)
+    opening(INTRODUCTION if trace.kind == "text" else OF_PATCHES)
     if trace.kind == "text":
         reversed_order()
     else:

@@ -26,6 +26,8 @@ def patch_positions(view: View) -> None:
         "Look for crosses and spots: rows, columns or neighbours with similar vectors. "
         "The model is never told that patches have rows and columns; any order below was learned."
     )
+    near, far = view.derived("patch neighbours", patches.neighbour_similarity)
+    st.markdown(f"Mean cosine of two patches that share a side: **{near:.3f}**; of all other pairs: **{far:.3f}**.")
     similar = view.derived("patch positions", lambda trace: patches.position_similarity(trace).cpu().numpy())
     st.plotly_chart(
         figures.position_grid(similar, grid.rows, grid.columns), height=440, key="patch-positions",

@@ -48,7 +48,8 @@ def introduction(traces: PairTraces, look_for: str) -> None:
     """What the page shows, what to look for, and what a difference may mean."""
     glossary.opening(
         f"You see one {'sentence' if takes_text(traces) else 'input'} in **{traces.name('pre')}** with pre-norm "
-        f"(teal, circles) and **{traces.name('post')}** with post-norm (orange, squares).  \n{look_for}  \n{what_differs(traces)}"
+        f"(teal, circles) and **{traces.name('post')}** with post-norm (orange, squares).  \n{look_for}  \n"
+        f"{what_differs(traces)}"
     )
     if traces.pair.kind == "rewired":
         agreement = traces.of_both("agreement", stream.output_agreement)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
 import encoder
 from encoder.digits import decode, examples
 from encoder.errors import EncoderError
-from encoder.measure import patches
+from encoder.measure import head_types, patches
+from encoder.measure.heads import head_measures
 from encoder.trace import Trace
 
 
@@ -52,8 +54,19 @@ def test_similarity_of_positions(trace: Trace):
     assert found.shape == (16, 16)
     torch.testing.assert_close(found.diagonal(), torch.ones(16))
     torch.testing.assert_close(found, found.T)
+    near = [float(found[i, j]) for i in range(16) for j in range(16) if math.dist(divmod(i, 4), divmod(j, 4)) == 1]
+    far = [float(found[i, j]) for i in range(16) for j in range(16) if math.dist(divmod(i, 4), divmod(j, 4)) > 1]
+    expected = (sum(near) / len(near), sum(far) / len(far))
+    assert patches.neighbour_similarity(trace) == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_text_has_no_patches(minilm: encoder.TextEncoder):
     with pytest.raises(EncoderError, match="patches"):
         patches.attention_distances(minilm.trace("A cat."))
+
+
+def test_no_patch_is_a_repeated_token(trace: Trace):
+    measures = head_measures(trace)
+    assert np.isnan(measures["same_token"]).all()
+    found = {one.head_type.name for layer in head_types.find(measures) for head in layer for one in head}
+    assert "same" not in found
