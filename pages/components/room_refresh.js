@@ -4,6 +4,7 @@ import { roomNews } from "./room_news.js";
 import { eventId, mounted, unpack } from "./shared.js";
 
 const PAUSE = 700; // milliseconds: thirty may answer at once
+const LOST = 2000; // milliseconds after which another part no longer waits for this one's run
 
 class RoomRefresh {
   constructor(parent) {
@@ -15,6 +16,7 @@ class RoomRefresh {
 
   update(component) {
     this.component = component;
+    if (roomNews().refreshing === this) roomNews().refreshing = null;
     this.activity = unpack(component.data).header.activity;
     this.counts = null; // what Python has drawn: those of the first news that is not newer
     this.take(roomNews().heard ?? {});
@@ -27,10 +29,21 @@ class RoomRefresh {
     if (this.counts === null && news.activity <= this.activity) this.counts = counts;
     if (counts === this.counts) return;
     this.counts = counts;
-    this.waiting ??= setTimeout(() => {
-      this.waiting = undefined;
-      this.component.setTriggerValue("changed", { id: eventId() });
-    }, PAUSE);
+    this.waiting ??= setTimeout(() => this.ask(), PAUSE);
+  }
+
+  // One part of the page after the other: Streamlit takes no requests of two at once.
+  ask() {
+    const news = roomNews();
+    const now = performance.now();
+    if (news.refreshing && news.refreshing !== this && now - news.refreshedAt < LOST) {
+      this.waiting = setTimeout(() => this.ask(), PAUSE);
+      return;
+    }
+    this.waiting = undefined;
+    news.refreshing = this;
+    news.refreshedAt = now;
+    this.component.setTriggerValue("changed", { id: eventId() });
   }
 
   destroy() {
