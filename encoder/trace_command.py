@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
+    from encoder.audio_encoder import AudioEncoder
     from encoder.export import HeadView
     from encoder.image_encoder import ImageEncoder
     from encoder.measure.passage import Direction
@@ -52,16 +53,19 @@ def trace_sentence(options: argparse.Namespace) -> int:
     return 0
 
 
-def _run(options: argparse.Namespace) -> tuple[Trace, TextEncoder | ImageEncoder]:
-    """The trace of the sentence or, for a model of images, of the image file, and the model."""
-    from encoder import ImageEncoder, load, pictures
+def _run(options: argparse.Namespace) -> tuple[Trace, TextEncoder | ImageEncoder | AudioEncoder]:
+    """The trace of the sentence or, for a model of images or of sound, of the file, and the model."""
+    from encoder import AudioEncoder, TextEncoder, load, open_sound, pictures
 
     model = load(options.model, device=options.device)
-    if isinstance(model, ImageEncoder):
+    if not isinstance(model, TextEncoder):
         if options.pair is not None or options.pad_to is not None:
-            raise CommandError(f"{model.name} takes an image: leave --pair and --pad-to out.")
+            raise CommandError(f"{model.name} takes {model.takes}, not text: leave --pair and --pad-to out.")
         model = model if options.norm == "trained" else model.with_norm_placement(options.norm)
-        return model.trace(pictures.open_picture(Path(options.sentence))), model
+        file = Path(options.sentence)
+        if isinstance(model, AudioEncoder):
+            return model.trace(open_sound(file)), model
+        return model.trace(pictures.open_picture(file)), model
     text_model = checked_text_model(model)
     if options.norm != "trained":
         text_model = text_model.with_norm_placement(options.norm)
@@ -143,7 +147,7 @@ def add_trace(subparsers: Subparsers) -> None:
     trace.add_argument(
         "sentence",
         metavar="SENTENCE",
-        help="the input text, - reads it from standard input; for a model of images, a file",
+        help="the input text, - reads it from standard input; for a model of images or sound, a file",
     )
     trace.add_argument("--pair", metavar="SENTENCE", help="a second sentence, for segment B")
     trace.add_argument("--pad-to", type=int, metavar="N", help="pad the text to N tokens, as in a batch")

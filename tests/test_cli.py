@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from encoder import cli, listening
+from encoder import cli, listening, sound_files
 from encoder.digits import decode, examples
+from encoder.spoken import recordings
 from tests.conftest import ROOT, Server, free_port
 
 
@@ -243,6 +244,17 @@ def test_an_image_is_traced_from_its_file(view: str, tmp_path: Path, capsys: pyt
     assert cli.main([*command, "--out", str(tmp_path / "head.html")]) == 0
     assert "17 tokens" in capsys.readouterr().out
     assert "r3 c2" in (tmp_path / "head.html").read_text(encoding="utf-8")
+
+
+def test_a_sound_is_traced_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixture):
+    (tmp_path / "four.wav").write_bytes(sound_files.wav_bytes(recordings.examples()["four"].sound))
+    command = ["trace", str(tmp_path / "four.wav"), "--model", "spoken-digits", "--layer", "2"]
+    assert cli.main([*command, "--out", str(tmp_path / "head.html")]) == 0
+    assert "50 tokens" in capsys.readouterr().out
+    assert "0.16-0.32 s b2" in (tmp_path / "head.html").read_text(encoding="utf-8")
+    (tmp_path / "four.wav").write_bytes(b"no sound")
+    assert cli.main(command) != 0
+    assert "four.wav" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

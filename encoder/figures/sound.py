@@ -121,11 +121,12 @@ def time_map(
     colours: str = "viridis",
     selected: tuple[int | None, int | None] = (None, None),
     hover: str = "%{y}, %{x}: %{z:.3f}",
+    downwards: bool = False,
 ) -> go.Figure:
     """Rows over time: heads, or bands of a spectrogram. A click gives row and column as whole numbers.
 
-    weights [R, C]; starts [C]: seconds of each column; names [R]: of the rows, the first at the bottom; title: of the
-    row axis; selected: (row, column) with a frame. Raises ValueError for shapes that do not fit.
+    weights [R, C]; starts [C]: seconds of each column; names [R]: of the rows, from below or, downwards, from above;
+    title: of the row axis; selected: (row, column) with a frame. Raises ValueError for shapes that do not fit.
     """
     values, times = as_array(weights, name="weights", ndim=2), as_array(starts, name="starts", ndim=1)
     if values.shape != (len(names), len(times)):
@@ -145,6 +146,7 @@ def time_map(
                    "labelalias": {str(at): f"{time:.2f} s" for at, time in enumerate(times)}},
             yaxis={"tickmode": "array", "tickvals": list(range(0, len(names), rows)), "ticktext": list(names[::rows]),
                    "title": {"text": title}, "showgrid": False, "zeroline": False,
+                   "range": [len(names) - 0.5, -0.5] if downwards else [-0.5, len(names) - 0.5],
                    "labelalias": {str(at): name for at, name in enumerate(names)}},
             shapes=frame,
             uirevision=f"{title}{values.shape}",

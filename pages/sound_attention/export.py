@@ -31,7 +31,8 @@ def export_sound(view: View, found: Heard) -> None:
         values = weights()
         names = [f"L{layer} H{head}" for layer in range(values.shape[0]) for head in range(values.shape[1])]
         rows = values.reshape(len(names), -1)
-        return {f"What {found.name} attends to over time": time_map(rows, found.over.starts, names, title="head")}
+        drawn = time_map(rows, found.over.starts, names, title="head", downwards=True)
+        return {f"What {found.name} attends to over time": drawn}
 
     export_panel(
         view,

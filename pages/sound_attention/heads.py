@@ -22,7 +22,7 @@ def draw(view: View, found: Heard) -> None:
     plot(
         time_map(
             rows, found.over.starts, names, title="head", colours=view.colours,
-            selected=(view.layer * config.n_heads + view.head, None), hover="%{y}, from %{x}: %{z:.3f}",
+            selected=(view.layer * config.n_heads + view.head, None), hover="%{y}, from %{x}: %{z:.3f}", downwards=True,
         ),
         key="sound-heads",
         alt=f"What {found.name} attends to over time, one row for each of {len(rows)} heads.",
