@@ -48,10 +48,12 @@ class _Run(threading.local):
     """What a run asks for hundreds of times: Streamlit takes 10 us to find a value of the session.
 
     values: of the session; contents: of the widgets. Both by name; None outside of `begin` and `end`, as in callbacks.
+    drawn: names of the values whose widgets this run has drawn.
     """
 
     values: dict[str, Any] | None = None
     contents: dict[str, Any] | None = None
+    drawn: frozenset[str] | set[str] = frozenset()
 
 
 @cache
@@ -97,7 +99,7 @@ class UrlState:
             )
         first_run = not values
         contents, query = _contents(), st.query_params.to_dict()
-        self._run.values, self._run.contents = values, contents
+        self._run.values, self._run.contents, self._run.drawn = values, contents, set()
         touched = st.session_state.get(_TOUCHED, False)
         for name in self._unconfirmed().stale(contents, values, touched=touched):
             st.session_state[_key(name)] = contents[name] = values[name]
@@ -195,6 +197,10 @@ class UrlState:
             st.query_params.from_dict(wanted)
         st.session_state[_WRITTEN] = wanted
         st.session_state[_RUNNING] = False
+        # Streamlit keeps a value that was set before its widget was ever drawn, and would give it to the widget again
+        # when the page is visited for the second time.
+        for name in (self._run.contents or {}).keys() - self._run.drawn:
+            st.session_state.pop(_key(name), None)
         self._run.values = self._run.contents = None
         self._unconfirmed().drawn()
 
@@ -255,6 +261,7 @@ class UrlState:
         self._values()[name] = value
         if self._run.contents is not None:
             self._run.contents[name] = value
+            self._run.drawn |= {name}
         return value
 
     def segmented(self, param: Param[T], label: str, options: Mapping[T, str] | Iterable[T], **more: Any) -> T:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.runtime.state.session_state import SessionState
+from streamlit.testing.v1 import AppTest
 
 from pages.core import lean, params, url_state
 from pages.core.view import EXAMPLES
@@ -241,3 +242,27 @@ def test_the_session_tells_its_values_one_by_one_as_streamlit_tells_all() -> Non
     assert "no such key" not in told
     shown = {key: value for key, value in all_at_once.items() if key.startswith("view:")}
     assert lean.beginning_with(told, "view:") == shown
+
+
+def test_a_value_of_a_link_does_not_come_back_after_it_was_changed() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from pages.core.url_state import state
+        from pages.search.params import Params
+
+        state.begin()
+        if st.session_state.get("shown"):
+            state.bound(st.text_input, Params.query, "Query")
+        state.end()
+
+    app = AppTest.from_function(page)
+    app.query_params["query"] = "fish"
+    app.run()
+    app.session_state["shown"] = True
+    assert app.run().text_input[0].value == "fish"
+    app.text_input[0].set_value("rain").run()
+    app.session_state["shown"] = False
+    app.run()
+    app.session_state["shown"] = True
+    assert app.run().text_input[0].value == "rain"
