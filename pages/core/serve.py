@@ -6,6 +6,7 @@ It changes these things in Streamlit 1.67:
   pages/ for its older kind of multipage app until the first visit, and a first visitor who opens a link to a page reads
   "Page not found".
 - Messages of a run are sent in groups (delivery.py).
+- A process behind a front loads what every visit needs before it listens (warm.py).
 - Streamlit's own scripts are sent compressed (gzip_static.py). The list of its middleware is private.
 - The page that a browser loads first has the app's style (first_paint.py).
 - Components that refresh themselves have a channel of their own (channel.py), and members of a room hear of its changes
@@ -56,7 +57,7 @@ def _middleware() -> list[Any]:
     from starlette.middleware import Middleware
 
     sys.path.insert(0, str(ROOT))  # as Streamlit does for each run of the app
-    from pages.core import first_paint, mobile_bar
+    from pages.core import first_paint, mobile_bar, warm
     from pages.core.channel import Channel
     from pages.core.guard import Guard, Policy, inline_scripts
     from pages.core.gzip_static import GzipStatic
@@ -64,6 +65,7 @@ def _middleware() -> list[Any]:
     from pages.core.rooms.events import RoomEvents
     from pages.core.uploads import Uploads, kept_by_streamlit
 
+    warm.begin(os.environ)
     base_url = config.get_option("server.baseUrlPath") or ""
     folder = Path(file_util.get_static_dir())
     policy = Policy.of(os.environ, config.get_option("server.address"))
