@@ -31,7 +31,7 @@ below = st.container(key="heads-below")
 with grid_side:
     heading()
     brief_opening(
-        f"Each small map is one head of **{view.loaded.name}**: row *i* attends to column *j*. Look for diagonals and "
+        f"Each small map is one head of **{view.loaded.name}**: row i attends to column j. Look for diagonals and "
         "stripes. Weights suggest where information may come from."
     )
     if view.trace.kind == "text":
