@@ -12,7 +12,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c const
 DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench fuzz twins atlas digits spoken clean
+.PHONY: help run test lint bench fuzz soak twins atlas digits spoken clean
 
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
@@ -20,6 +20,7 @@ help:
 	@echo "make lint   check rules, formatting and types of the code, and the words of its sentences"
 	@echo "make bench  the benchmark: a table and JSON; less of it with ARGS=\"--quick --only engine\""
 	@echo "make fuzz   hostile checkpoints, texts, addresses and messages for ten minutes; ARGS=\"--seed 1\""
+	@echo "make soak   thirty visitors for ten minutes, processes killed under them; ARGS=\"--minutes 60\""
 	@echo "make twins  train the two bundled models again (about two hours on two cores)"
 	@echo "make atlas  measure the heads of the bundled models over 2,000 sentences again (a minute)"
 	@echo "make digits train the two bundled encoders of digits again (minutes)"
@@ -75,6 +76,10 @@ bench: $(VENV)/installed-bench
 
 fuzz: $(VENV)/installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(ARGS)
+
+soak: $(VENV)/installed-test
+	$(BIN)/python -m tests.ensure_servers
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.soak $(ARGS)
 
 twins: $(VENV)/installed
 	$(BIN)/python -m encoder.twins

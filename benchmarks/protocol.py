@@ -21,7 +21,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 #: The frontend forgets a cached message after this many runs without it.
 KEPT_RUNS = 3
-#: The longest run.
+#: The longest run, usually.
 RUN_SECONDS = 120
 #: The id under which the events of a component arrive.
 EVENTS = re.compile(r"\$\$STREAMLIT_INTERNAL_KEY_(.+)__events")
@@ -73,7 +73,9 @@ class Run:
 
 
 class Session:
-    """One visitor. Use as an async context manager."""
+    """One visitor. Use as an async context manager. run_seconds: the longest run."""
+
+    run_seconds: float = RUN_SECONDS
 
     def __init__(self, url: str, template: Template, query: str) -> None:
         parts = urlsplit(url)
@@ -83,6 +85,7 @@ class Session:
         self.query = query
         self.widgets: dict[str, Any] = {}
         self.known: dict[str, int] = {}  # hash of a kept message -> the run that last used it
+        self.headers: dict[str, str] = {}  # of the request that opens the websocket
         self.runs = 0
 
     async def __aenter__(self) -> Session:
@@ -91,6 +94,7 @@ class Session:
         self.socket = await connect(
             self.url,
             origin=self.origin,
+            additional_headers=self.headers,
             subprotocols=["streamlit"],
             max_size=None,
             compression=None,
@@ -129,6 +133,9 @@ class Session:
         value = {"axis": "cell", "i": i, "j": j, "trace": 0, "shift": False, "id": time.time_ns() // 1_000_000}
         return await self._trigger("map", {"event": "click", "value": value})
 
+    def heard(self, message: ForwardMsg) -> None:
+        """A message of a run, for visitors that learn from the page."""
+
     def _put(self, name: str, value: str) -> None:
         for widget_id, widget in self.widgets.items():
             if widget_id.endswith(f"view:{name}"):
@@ -155,18 +162,19 @@ class Session:
     async def _send(self, message: BackMsg) -> Run:
         """Send, and read up to the end of the run.
 
-        Raises RuntimeError for an exception on the page, and TimeoutError for no end within RUN_SECONDS.
+        Raises RuntimeError for an exception on the page, and TimeoutError for no end within `run_seconds`.
         """
         self.runs += 1
         began = time.perf_counter()
         await self.socket.send(message.SerializeToString())
         received = 0
-        async with asyncio.timeout(RUN_SECONDS):
+        async with asyncio.timeout(self.run_seconds):
             while True:
                 frame = await self.socket.recv()
                 received += len(frame)
                 answer = ForwardMsg.FromString(frame)
                 kind = answer.WhichOneof("type")
+                self.heard(answer)
                 if kind == "ref_hash":
                     self.known[answer.ref_hash] = self.runs
                 elif answer.metadata.cacheable:

@@ -1,0 +1,265 @@
+"""What the visitors do, and what each of them was promised."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from websockets.exceptions import WebSocketException
+
+from benchmarks.protocol import Run
+from benchmarks.rooms import Follower
+from pages.core.markdown import plain
+from pages.core.rooms import new_secret
+from tests.soak.soak import Soak
+from tests.soak.visitor import Visitor
+
+WORDS = (
+    "the a cat dog river bank light heavy green old young house garden writes reads sleeps runs finds keeps over under "
+    "near after before seven letters music water bread stone window morning winter train teacher student question"
+).split()
+LAYERS, HEADS = 6, 12
+#: Numbers of the training's channel that this reader has: none, of two runs.
+UNSEEN = "layer=0&head=0&mean=0&seen=0,0,0,0,0,0"
+
+
+class Person:
+    """One visitor with a habit. Subclasses say what comes next in `act`."""
+
+    page, values = "heads", dict[str, str]()
+    #: Values of the address that others may change meanwhile.
+    shared: tuple[str, ...] = ()
+
+    def __init__(self, soak: Soak, number: int) -> None:
+        self.soak, self.chance = soak, random.Random(f"{soak.seed} {number}")
+        self.visitor = Visitor(soak.served.server.url, self.page, urlencode(self.values | {"text": self.sentence(9)}))
+
+    def sentence(self, n: int) -> str:
+        """n words that nobody has typed before."""
+        return " ".join(self.chance.choices(WORDS, k=n))
+
+    async def live(self) -> None:
+        """Come, and act until the end."""
+        await asyncio.sleep(self.soak.thinking * self.chance.random())
+        await self.visitor.__aenter__()
+        try:
+            await self.does("opens a page", self.visitor.open)
+            await self.arrive()
+            await self.soak.begin()
+            while True:
+                await asyncio.sleep(self.soak.thinking * self.chance.uniform(0.6, 1.4))
+                await self.act()
+                if not self.soak.left:
+                    break
+        finally:
+            await self.visitor.socket.close()
+
+    async def arrive(self) -> None:
+        """Once, after the page has opened."""
+
+    async def act(self) -> None:
+        """The next action."""
+        raise NotImplementedError
+
+    async def greet(self) -> Any:
+        """What the browser tells a new session."""
+
+    async def does(self, what: str, act: Callable[[], Awaitable[Run]]) -> bool:
+        """Act, and note the wait; whether it came to its end.
+
+        If the process ended: return with the address. If the page works for long: leave it at that.
+        """
+        before = self.visitor.values
+        try:
+            run = await act()
+        except TimeoutError:
+            self.soak.note(f"{what}, left early", self.visitor.run_seconds, self.visitor.silence)
+            return False
+        except (WebSocketException, OSError):
+            seconds = await self.visitor.returns(self.greet)
+            self.soak.note("returns after the process ended", seconds, self.visitor.silence)
+            after = self.visitor.values
+            kept = {name: value for name, value in before.items() if name not in self.shared}
+            if missing := {name: value for name, value in kept.items() if after.get(name) != value}:
+                self.soak.lose(f"{type(self).__name__} returned without {missing}")
+            return False
+        self.soak.note(what, run.seconds, self.visitor.silence)
+        return True
+
+
+class Reader(Person):
+    """Attention heads: another head, a cell, a sentence."""
+
+    async def act(self) -> None:
+        """One click."""
+        visitor, chance = self.visitor, self.chance
+        what = chance.choices(("head", "cell", "sentence"), (7, 2, 1))[0]
+        if what == "head":
+            await self.does(
+                "another head", lambda: visitor.open_head(chance.randrange(LAYERS), chance.randrange(HEADS))
+            )
+        elif what == "cell":
+            await self.does("a cell", lambda: visitor.select_cell(chance.randrange(9), chance.randrange(9)))
+        else:
+            await self.does("a sentence", lambda: visitor.fill("view:text", self.sentence(9)))
+
+
+class LongReader(Reader):
+    """Texts of up to 8,000 characters: the address has their digest, the browser keeps them."""
+
+    async def act(self) -> None:
+        """A long text, then clicks."""
+        if self.chance.random() < 0.4:
+            text = self.sentence(self.chance.choice((200, 900, 1_400)))
+            await self.does("a long text", lambda: self.visitor.fill("view:text", text))
+        else:
+            await super().act()
+
+
+class Walker(Person):
+    """All pages, one after another, in one session."""
+
+    async def act(self) -> None:
+        """Another page."""
+        page = self.chance.choice([name for name in self.visitor.pages if name and "_" not in name])
+        await self.does(f"the page {page}", lambda: self.visitor.go(page))
+
+
+class Trainer(Person):
+    """Training, watched through its channel; the address finds the runs again."""
+
+    page, values = "training", {"steps": "60"}
+
+    async def act(self) -> None:
+        """One training from its start to its end, then a reload."""
+        kills = self.soak.kills
+        if not await self.does("a training starts", lambda: self.visitor.press("train")):
+            return
+        for _ in range(20):
+            path = f"live/training/{self.visitor.values['training_run']}?{UNSEEN}"
+            try:
+                run, said = await self.visitor.fetch(path)
+            except OSError:
+                return  # the process ended; runs that were not saved end with it
+            self.soak.note("news of a training", run.seconds)
+            if said is None:
+                break
+            if not any(one["active"] for one in said["runs"]):
+                break
+            await asyncio.sleep(0.5)
+        await self.visitor.socket.close()
+        seconds = await self.visitor.returns()
+        self.soak.note("a reload", seconds, self.visitor.silence)
+        _, found = await self.visitor.fetch(f"live/training/{self.visitor.values['training_run']}?{UNSEEN}")
+        if found is None and self.soak.kills == kills:
+            self.soak.lose("a training is gone after a reload")
+
+
+class Uploader(Person):
+    """A file of texts on the page Search; the session keeps it while other pages are visited."""
+
+    page, values = "search", {"search_in": "file"}
+
+    async def act(self) -> None:
+        """Upload, search, leave the page, come back."""
+        lines = [self.sentence(6) for _ in range(60)]
+        file = "\n".join(lines).encode()
+        visitor = self.visitor
+        if not await self.does("a file", lambda: visitor.upload("search:file", "texts.txt", file)):
+            return
+        wanted = self.chance.choice(lines)
+        if not await self.does("a query", lambda: visitor.fill("view:query", wanted)):
+            return
+        self._check(wanted)
+        if await self.does("another page", lambda: visitor.go("heads")) and await self.does(
+            "another page", lambda: visitor.go("search")
+        ):
+            self._check(wanted)
+
+    def _check(self, wanted: str) -> None:
+        first = next((text for text in self.visitor.texts if text.startswith("1. ")), "")
+        if not first.endswith(plain(wanted)):
+            self.soak.lose(f"a file's text {wanted!r} is not the nearest to itself: {first!r}")
+
+
+class Teacher(Reader):
+    """Opens a room, and shows heads to it. After the process ended, the browser's key takes the room again."""
+
+    page = "classroom"
+
+    async def arrive(self) -> None:
+        """Open a room and go to a page."""
+        while "room" not in self.visitor.values:
+            await self.does("a room opens", lambda: self.visitor.press("classroom:open"))
+        self.key = self.visitor.strip["key"]
+        await self.does("another page", lambda: self.visitor.go("heads"))
+        self.soak.room.set_result(self.visitor.values["room"])
+
+    async def greet(self) -> Run:
+        """The key, which the browser kept."""
+        return await say(self.visitor, {"event": "greet", "kept": {"key": getattr(self, "key", "")}})
+
+
+class Student(Person):
+    """Follows the teacher."""
+
+    shared = ("text", "layer", "head", "i", "j")
+
+    def __init__(self, soak: Soak, number: int) -> None:
+        super().__init__(soak, number)
+        self.member = new_secret()
+
+    async def live(self) -> None:
+        """Join, and follow until the end."""
+        self.code = self.visitor.code = await self.soak.room
+        self.visitor.member = self.member
+        self.visitor.query = urlencode({"room": self.code})
+        async with self.visitor:
+            await self.does("opens a page", self.visitor.open)
+            await self.does("joins", self.greet)
+            self.soak.members.append(self.member)
+            await self.soak.begin()
+            while self.soak.left:
+                try:
+                    async with asyncio.timeout(self.soak.left):
+                        async for version in Follower.versions(self.visitor):
+                            if version:
+                                await self._follow(version)
+                except OSError:
+                    await asyncio.sleep(1.0)  # as EventSource does
+                except TimeoutError:
+                    break
+
+    async def _follow(self, version: int) -> None:
+        began = time.perf_counter()
+        if await self.does("the teacher's change", lambda: say(self.visitor, {"event": "news"})):
+            room = await asyncio.to_thread(self.soak.store.find, self.code)
+            seen = self.visitor.values
+            if room.version == version and any(room.view.get(name) != seen.get(name) for name in self.shared):
+                self.soak.lose(f"a student sees {seen}, the class {dict(room.view)}")
+        self.soak.note("a change reaches a student", time.perf_counter() - began)
+
+    async def greet(self) -> Run:
+        """The id, which the browser kept."""
+        return await say(self.visitor, {"event": "greet", "kept": {"member": self.member}})
+
+
+async def say(visitor: Visitor, what: dict[str, Any]) -> Run:
+    """One event of the room's line."""
+    value = {**what, "id": time.time_ns() // 1_000_000}
+    return await visitor._trigger("room-strip", {"event": "said", "value": value})
+
+
+#: One of each kind first; then the mixture of a class.
+FIRST = (Teacher, Student, Trainer, Uploader, LongReader, Walker, Reader)
+THEN = (Reader, Reader, Student, Reader, Walker, Reader, Student, Reader, LongReader, Reader, Trainer)
+
+
+def people(soak: Soak) -> list[Person]:
+    """All visitors."""
+    kinds = [FIRST[i] if i < len(FIRST) else THEN[(i - len(FIRST)) % len(THEN)] for i in range(soak.visitors)]
+    return [kind(soak, number) for number, kind in enumerate(kinds)]

@@ -1,0 +1,115 @@
+"""What happened in a soak, and whether it is well: waits, memory, what was lost."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import statistics
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from benchmarks.load import percentile
+from pages.core.rooms.redis_store import RedisStore
+from tests.soak.served import Served
+
+#: Seconds for which a page that works shows nothing new, at most; the memory's growth from the middle to the end.
+LONGEST, GROWTH = 5.0, 1.10
+#: Seconds between two looks at the memory.
+LOOK = 1.0
+
+
+@dataclass
+class Soak:
+    """One soak: `seconds` from the moment at which all visitors are there.
+
+    thinking: seconds between two actions of a visitor, on average.
+    """
+
+    served: Served
+    visitors: int
+    seconds: float
+    thinking: float = 5.0
+    seed: int = 0
+    waits: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    silences: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    memory: list[int] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    members: list[str] = field(default_factory=list)
+    kills: int = 0
+
+    def __post_init__(self) -> None:
+        self.store = RedisStore(self.served.rooms)
+        self.room: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._all_here = asyncio.Barrier(self.visitors + 2)  # the watch and who kills wait, too
+        self._ends = 0.0
+
+    async def begin(self) -> None:
+        """Wait until everybody is here."""
+        await self._all_here.wait()
+        self._ends = self._ends or time.monotonic() + self.seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds until the end, 0 afterwards."""
+        return max(0.0, self._ends - time.monotonic())
+
+    def note(self, what: str, seconds: float, silence: float | None = None) -> None:
+        """A visitor waited. silence: the longest part of it in which the page showed nothing new, such as progress."""
+        self.waits[what].append(seconds)
+        self.silences[what] = max(self.silences[what], seconds if silence is None else silence)
+
+    def lose(self, what: str) -> None:
+        """Something that was kept is gone."""
+        self.lost.append(what)
+
+    async def watch(self) -> None:
+        """Look at the memory of the first process, which is never killed."""
+        await self.begin()
+        while self.left:
+            self.memory.append(await asyncio.to_thread(self.served.resident, 0))
+            await asyncio.sleep(min(LOOK, self.left))
+
+    async def kill(self, every: float) -> None:
+        """End one of the other processes at random times, `every` seconds on average."""
+        await self.begin()
+        chance = random.Random(self.seed)
+        while self.left:
+            await asyncio.sleep(every * chance.uniform(0.7, 1.3))
+            number = chance.randrange(1, self.served.workers)
+            if self.left > every / 4 and await asyncio.to_thread(self.served.kill, number):
+                self.kills += 1
+
+    async def check_room(self) -> None:
+        """At the end: the room has everybody who joined."""
+        members = await asyncio.to_thread(self.store.members, await self.room)
+        if missing := set(self.members) - set(members):
+            self.lose(f"{len(missing)} of {len(self.members)} members of the room")
+
+    @property
+    def growth(self) -> float:
+        """Memory of the last fifth of the time over that of the third fifth."""
+        fifth = max(1, len(self.memory) // 5)
+        return statistics.median(self.memory[-fifth:]) / statistics.median(self.memory[2 * fifth : 3 * fifth] or [1])
+
+    def faults(self) -> list[str]:
+        """Each promise that did not hold, as a sentence."""
+        found = [f"lost: {what}" for what in self.lost]
+        for what, silence in self.silences.items():
+            if silence > LONGEST:
+                found.append(f"a page showed nothing new for {silence:.1f} s ({what})")
+        if self.growth > GROWTH:
+            found.append(f"the memory grew by {self.growth - 1:.0%}")
+        return found
+
+    def table(self) -> str:
+        """The waits and the memory, as text."""
+        lines = [f"{'':42} {'number':>7} {'median':>8} {'95 %':>8} {'longest':>8} {'silent':>8}"]
+        for what, waits in sorted(self.waits.items()):
+            figures = (statistics.median(waits), percentile(waits, 95), max(waits), self.silences[what])
+            lines.append(f"{what:42} {len(waits):7,} " + " ".join(f"{one:7.2f}s" for one in figures))
+        fifth = max(1, len(self.memory) // 5)
+        fifths = [statistics.median(self.memory[k * fifth : (k + 1) * fifth] or [0]) / 1e6 for k in range(5)]
+        lines.append(f"memory of process 1 in each fifth of the time, MB: {', '.join(f'{one:.0f}' for one in fifths)}")
+        lines.append(f"other processes killed: {self.kills}")
+        return "\n".join(lines)
