@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 import encoder
-from encoder.config import EncoderConfig
 from encoder.device import DTYPES, one_thread, pick_device
 from encoder.edits import Edit
 from encoder.layout import InputKind
@@ -30,6 +29,7 @@ from encoder.trace import Trace
 from pages.core import inputs, limits, log, model_access
 from pages.core.byte_cache import ByteCache
 from pages.core.markdown import screen_name
+from pages.core.model_key import ModelKey as ModelKey  # other modules find it here
 from pages.core.sizes import model_bytes, trace_bytes, value_bytes
 from pages.core.trained import TRAINED, kept_model
 from pages.core.turns import LONG_FLOPS, TURNS
@@ -42,35 +42,6 @@ _collected = 0.0
 SHORT_FLOPS = 2 * 10**9
 #: Megabytes that traces and derived values may take together.
 CACHE_MB = int(os.environ.get("ENCODERSCOPE_CACHE_MB", "768"))
-
-
-@dataclass(frozen=True)
-class ModelKey:
-    """Which model runs, where and how.
-
-    source: a bundled name, a folder, a Hub id, or TRAINED and the id of a model that was trained here; scratch, seed:
-    the architecture of an untrained model; norm: "trained" keeps the checkpoint's placement, "pre" and "post" move it;
-    window: number of the sliding window of a long text, None: its beginning; stride: tokens between windows, None: half
-    a window; pad: padded length, None: no padding; padding: whether the trace keeps padding's rows and columns; edits:
-    changes to the forward pass.
-    """
-
-    source: str = "minilm"
-    scratch: EncoderConfig | None = None
-    seed: int = 0
-    norm: str = "trained"
-    device: str = "auto"
-    dtype: str = "float32"
-    window: int | None = None
-    stride: int | None = None
-    pad: int | None = None
-    padding: bool = False
-    edits: tuple[Edit, ...] = ()
-
-    @property
-    def of_model(self) -> ModelKey:
-        """The part of the key that names the model, without window, padding and edits."""
-        return dataclasses.replace(self, window=None, stride=None, pad=None, padding=False, edits=())
 
 
 _STORE = ByteCache(CACHE_MB * 1_000_000)

@@ -15,6 +15,7 @@ from streamlit.commands import page_config
 from streamlit.navigation import page
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state import session_state
 from streamlit.runtime.state.common import is_element_id, is_keyed_element_id
 from streamlit.runtime.state.safe_session_state import SafeSessionState
@@ -60,6 +61,15 @@ def beginning_with(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     if not isinstance(values, UserState):
         return {key: value for key, value in values.items() if key.startswith(prefix)}
     return values.beginning_with(prefix)
+
+
+def browser_has(key: str) -> bool:
+    """Whether the browser sent the content of this key's widget with its request: it has drawn the widget."""
+    context = get_script_run_ctx()
+    if context is None:
+        return True
+    session = context.session_state._state
+    return session._get_widget_id(key) in session._new_widget_state.states
 
 
 def _kept_theme(populate: Callable[[CustomThemeConfig, str], None]) -> Callable[..., None]:

@@ -252,7 +252,7 @@ class UrlState:
         drawn_on = st.session_state.setdefault(_DRAWN_ON, {})
         if key not in st.session_state:
             st.session_state[key] = self.get(param)
-        elif drawn_on.get(name) != page or not _browser_has(key):
+        elif drawn_on.get(name) != page or not lean.browser_has(key):
             # Streamlit takes a widget on another page for a new one, despite its key, and must be given the value,
             # again if a run begins before a slow browser has drawn it: it would be empty.
             st.session_state[key] = st.session_state[key]
@@ -292,15 +292,6 @@ class UrlState:
     def too_long_for_url(self, param: Param[Any]) -> bool:
         """Whether a value is too long for the link, which then leaves it out."""
         return len(quote(param.format(self.get(param)))) > LONGEST_IN_URL
-
-
-def _browser_has(key: str) -> bool:
-    """Whether the browser sent the content of this key's widget with its request: it has drawn the widget."""
-    context = get_script_run_ctx()
-    if context is None:
-        return True
-    session = context.session_state._state
-    return session._get_widget_id(key) in session._new_widget_state.states
 
 
 def _key(name: str) -> str:
