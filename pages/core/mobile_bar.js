@@ -20,10 +20,14 @@ if (!window.__encoderscopeFrame) {
     const opener = document.querySelector('[data-testid="stExpandSidebarButton"]');
     (opener?.querySelector("button") ?? opener)?.click();
   });
-  // Streamlit gives the place for a file both a name and the role "presentation", which contradict each other.
+  // Streamlit gives the place for a file both a name and the role "presentation", which contradict each other. Its list
+  // of pages has sections between the list and its items: without these roles it is a group of links.
+  const pageList = '[data-testid="stSidebarNavItems"]';
   new MutationObserver(() => {
     const zone = document.querySelector('[data-testid="stFileUploaderDropzone"][role="presentation"]');
     zone?.removeAttribute("role");
+    const items = document.querySelectorAll(`${pageList}:not([role]), ${pageList} li:not([role])`);
+    items.forEach((item) => item.setAttribute("role", "none"));
   }).observe(document.body, { childList: true, subtree: true });
   let bare = false; // a page was just opened, and its address does not hold the view yet
   const push = history.pushState.bind(history);

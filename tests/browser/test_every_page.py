@@ -130,7 +130,7 @@ def check(page: Page, path: str, *, all_open: bool) -> list[str]:
     page.wait_for_function("() => getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
     wait_until_uncut(page, path)
     if all_open:
-        found += violations(page, {"type": "rule", "values": ["color-contrast"]})
+        found += violations(page, {"type": "rule", "values": ["color-contrast", "list", "listitem"]})
     return [f"{path}: {one}" for one in found]
 
 
