@@ -27,7 +27,7 @@ def draw(view: View) -> None:
     with st.container(horizontal=True, gap="small"):
         values = {"layer": choice.layer, "head": choice.head, "i": choice.query, "j": _key(view, choice)}
         links.button(
-            "forward_pass", "How this weight is computed", "calculate", "start-numbers", {**values, "step": "softmax"}
+            "forward_pass", "How this weight is made", "calculate", "start-numbers", {**values, "step": "softmax"}
         )
         links.button("heads", "All heads of this sentence", "grid_view", "start-heads", values)
     draw_one = _lines if view.trace.n_tokens <= MOST_LINES else _text

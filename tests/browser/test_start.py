@@ -56,7 +56,7 @@ def test_a_new_visitor_finds_an_answer_its_numbers_and_a_training_run(visit: Cal
     expect(page.locator(".enc-lines-from .enc-selected")).to_have_text(re.compile("bank"))
     answer = page.locator(".stMain p", has_text=re.compile(r"bank.* attends to .+: \d"))
     expect(answer).to_be_in_viewport()
-    page.get_by_role("button", name="How this weight is computed").click()  # 1 more: the numbers
+    page.get_by_role("button", name="How this weight is made").click()  # 1 more: the numbers
     page.get_by_role("heading", level=1, name="Forward pass").wait_for()
     settle(page)
     assert query(page)["i"] == "5"
