@@ -5,7 +5,6 @@ Shapes: B batch, N images, 8 rows and columns of pixels, T tokens.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from encoder.config import EncoderConfig, NormPlacement, Patches
 from encoder.digits.data import SIDE
 from encoder.image_encoder import ImageEncoder, Preparation
 from encoder.model import Encoder
+from encoder.train.classifier_run import fit
 
 LABELS = tuple("0123456789")
 
@@ -81,32 +81,13 @@ def train(
     model = untrained(recipe)
     assert model.classifier is not None
     encoder, head = model.encoder, model.classifier
-    encoder.train()
-    head.train()
-    weights = [*encoder.parameters(), *head.parameters()]
-    optimiser = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=recipe.weight_decay, betas=(0.9, 0.98))
-    n_batches = max(1, len(labels) // recipe.batch)
-    n_steps = recipe.epochs * n_batches
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min(1.0, (step + 1) / recipe.warmup_steps) * (1.0 - step / n_steps)
-    )
-    generator, began = torch.Generator().manual_seed(recipe.seed), time.monotonic()
-    for epoch in range(recipe.epochs):
-        total = 0.0
-        for batch in torch.randperm(len(labels), generator=generator).chunk(n_batches):
-            pixels = (moved(images[batch], generator).unsqueeze(1) - 0.5) / 0.5
-            logits = head(encoder(pixels), torch.ones(len(batch), recipe.config.max_tokens, dtype=torch.bool))
-            loss = F.cross_entropy(logits, labels[batch], label_smoothing=recipe.smoothing)
-            optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(weights, recipe.clip_norm)
-            optimiser.step()
-            schedule.step()
-            total += float(loss.detach())
-        if epoch % 10 == 9:
-            say(f"{recipe.name}: epoch {epoch + 1}, loss {total / n_batches:.3f}, {time.monotonic() - began:.0f} s")
-    encoder.eval()
-    head.eval()
+
+    def logits_of(batch: Tensor, generator: torch.Generator) -> Tensor:
+        pixels = (moved(images[batch], generator).unsqueeze(1) - 0.5) / 0.5
+        logits: Tensor = head(encoder(pixels), torch.ones(len(batch), recipe.config.max_tokens, dtype=torch.bool))
+        return logits
+
+    fit((encoder, head), logits_of, labels, recipe, lambda line: say(f"{recipe.name}: {line}"))
     return model
 
 

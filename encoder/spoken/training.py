@@ -5,13 +5,11 @@ Shapes: R recordings, B batch, S frames, M mel bands.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from encoder.audio_encoder import AudioEncoder
@@ -21,6 +19,7 @@ from encoder.log_mel import Array, KaldiMel
 from encoder.model import Encoder
 from encoder.sound_shapes import SpectrogramPatches
 from encoder.spoken.voices import WORDS, recorded
+from encoder.train.classifier_run import fit
 
 NAME = "spoken-digits"
 
@@ -104,33 +103,13 @@ def train(
     model = untrained(recipe, mean, std)
     assert model.classifier is not None
     encoder, head = model.encoder, model.classifier
-    encoder.train()
-    head.train()
-    weights = [*encoder.parameters(), *head.parameters()]
-    optimiser = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=recipe.weight_decay, betas=(0.9, 0.98))
-    n_batches = max(1, len(digits) // recipe.batch)
-    n_steps = recipe.epochs * n_batches
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min(1.0, (step + 1) / recipe.warmup_steps) * (1.0 - step / n_steps)
-    )
-    generator, began = torch.Generator().manual_seed(recipe.seed), time.monotonic()
-    with torch.random.fork_rng():
-        torch.manual_seed(recipe.seed)  # dropout
-        for epoch in range(recipe.epochs):
-            total = 0.0
-            for batch in torch.randperm(len(digits), generator=generator).chunk(n_batches):
-                scaled = (hidden(moved(spectrograms[batch].float(), generator), generator) - mean) / (2 * std)
-                logits = head(encoder(scaled), torch.ones(len(batch), 1, dtype=torch.bool))
-                loss = F.cross_entropy(logits, digits[batch], label_smoothing=recipe.smoothing)
-                optimiser.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                torch.nn.utils.clip_grad_norm_(weights, recipe.clip_norm)
-                optimiser.step()
-                schedule.step()
-                total += float(loss.detach())
-            say(f"epoch {epoch + 1}, loss {total / n_batches:.3f}, {time.monotonic() - began:.0f} s")
-    encoder.eval()
-    head.eval()
+
+    def logits_of(batch: Tensor, generator: torch.Generator) -> Tensor:
+        scaled = (hidden(moved(spectrograms[batch].float(), generator), generator) - mean) / (2 * std)
+        logits: Tensor = head(encoder(scaled), torch.ones(len(batch), 1, dtype=torch.bool))
+        return logits
+
+    fit((encoder, head), logits_of, digits, recipe, say)
     return model
 
 

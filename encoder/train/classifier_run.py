@@ -1,0 +1,75 @@
+"""The training of an encoder with a classification head, as the bundled models of digits have it.
+
+Shapes: N inputs, B batch, C classes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Settings(Protocol):
+    """What a recipe says about its steps. The learning rate rises for warmup_steps, then falls to 0."""
+
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def batch(self) -> int: ...
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def warmup_steps(self) -> int: ...
+    @property
+    def weight_decay(self) -> float: ...
+    @property
+    def clip_norm(self) -> float: ...
+    @property
+    def smoothing(self) -> float: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def fit(
+    parts: tuple[nn.Module, ...],
+    logits_of: Callable[[Tensor, torch.Generator], Tensor],
+    labels: Tensor,
+    settings: Settings,
+    say: Callable[[str], None],
+) -> None:
+    """Train the parts together by AdamW on a cross-entropy with smoothed labels [N]; they end in eval mode.
+
+    logits_of: places of a batch [B] and a generator for what varies them -> [B, C]; say: takes a line for each epoch.
+    """
+    for part in parts:
+        part.train()
+    weights = [weight for part in parts for weight in part.parameters()]
+    optimiser = torch.optim.AdamW(
+        weights, lr=settings.learning_rate, weight_decay=settings.weight_decay, betas=(0.9, 0.98)
+    )
+    n_batches = max(1, len(labels) // settings.batch)
+    n_steps = settings.epochs * n_batches
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min(1.0, (step + 1) / settings.warmup_steps) * (1.0 - step / n_steps)
+    )
+    generator, began = torch.Generator().manual_seed(settings.seed), time.monotonic()
+    with torch.random.fork_rng():
+        torch.manual_seed(settings.seed)  # dropout
+        for epoch in range(settings.epochs):
+            total = 0.0
+            for batch in torch.randperm(len(labels), generator=generator).chunk(n_batches):
+                loss = F.cross_entropy(logits_of(batch, generator), labels[batch], label_smoothing=settings.smoothing)
+                optimiser.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                torch.nn.utils.clip_grad_norm_(weights, settings.clip_norm)
+                optimiser.step()
+                schedule.step()
+                total += float(loss.detach())
+            say(f"epoch {epoch + 1}, loss {total / n_batches:.3f}, {time.monotonic() - began:.0f} s")
+    for part in parts:
+        part.eval()
