@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from encoder import media_file
 from encoder.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -43,13 +44,7 @@ def open_picture(file: bytes | str | Path, name: str = "This file") -> Image:
     """
     from PIL import Image, ImageOps, UnidentifiedImageError
 
-    if not isinstance(file, bytes):
-        name = Path(file).name
-        file = _content(Path(file))
-    if not file:
-        raise ImageError(f"{name} is empty: choose another image.")
-    if len(file) > MOST_BYTES:
-        raise ImageError(f"{name} has more than {MOST_BYTES / 1e6:,.0f} MB, which is the limit: scale it down.")
+    file, name = media_file.content(file, name, most=MOST_BYTES, kind="image", refused=ImageError)
     try:
         image: Any = Image.open(io.BytesIO(file), formats=FORMATS)
         check_size(name, *image.size)
@@ -68,17 +63,6 @@ def open_picture(file: bytes | str | Path, name: str = "This file") -> Image:
         raise ImageError(
             f"{name} is damaged and cannot be decoded ({type(error).__name__}): save it again, or use another image."
         ) from None
-
-
-def _content(path: Path) -> bytes:
-    """The bytes of a regular file of a bounded size."""
-    try:
-        if not path.is_file():
-            raise ImageError(f"There is no file {path.name}: give the path of an image.")
-        with path.open("rb") as opened:
-            return opened.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise ImageError(f"{path.name} cannot be read ({error}): give the path of an image.") from None
 
 
 def check_size(name: str, width: int, height: int) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from encoder import media_file
 from encoder.errors import SoundError
 from encoder.sound import HIGHEST_RATE, LOWEST_RATE, MOST_BYTES, MOST_CHANNELS, MOST_SECONDS, Sound
 
@@ -42,13 +43,7 @@ def open_sound(file: bytes | str | Path, name: str = "This file") -> Sound:
 
     Raises SoundError for a file that is empty, too large, damaged, of another format, or without samples.
     """
-    if not isinstance(file, bytes):
-        name = Path(file).name
-        file = _content(Path(file))
-    if not file:
-        raise SoundError(f"{name} is empty: record or choose another sound.")
-    if len(file) > MOST_BYTES:
-        raise SoundError(f"{name} has more than {MOST_BYTES / 1e6:,.0f} MB, which is the limit: cut it first.")
+    file, name = media_file.content(file, name, most=MOST_BYTES, kind="sound", refused=SoundError)
     try:
         samples, rate = _by_soundfile(file) if has_soundfile() else _by_scipy(file, name)
         return Sound(samples, rate)
@@ -58,17 +53,6 @@ def open_sound(file: bytes | str | Path, name: str = "This file") -> Sound:
         raise SoundError(
             f"{name} is no sound that can be decoded ({type(error).__name__}): use a WAV file, or save it again."
         ) from None
-
-
-def _content(path: Path) -> bytes:
-    """The bytes of a regular file of a bounded size."""
-    try:
-        if not path.is_file():
-            raise SoundError(f"There is no file {path.name}: give the path of a sound.")
-        with path.open("rb") as opened:
-            return opened.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise SoundError(f"{path.name} cannot be read ({error}): give the path of a sound.") from None
 
 
 def _check_header(rate: int, channels: int) -> None:

@@ -21,8 +21,8 @@ from tests.conftest import ROOT
 # The engine from the ground up: a module imports only from rows above its own.
 ENGINE = [
     {"csv_rows", "errors", "gradual", "javascript", "map_pooling", "pauses", "token_labels", "tokenizer_bounds"},
-    {"device", "layout", "pictures", "text_file", "whole_numbers"},
-    {"sound", "sound_shapes"},
+    {"device", "layout", "media_file", "text_file", "whole_numbers"},
+    {"pictures", "sound", "sound_shapes"},
     {"config", "log_mel", "sound_files", "sound_layout"},
     {"attend"},
     {"hooks", "pooling", "text"},
