@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from encoder.config import EncoderConfig, Patches
     from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, SaveError, SoundError, TextError
     from encoder.image_encoder import ImageEncoder
+    from encoder.joint_encoder import JointEncoder
     from encoder.load import load, save
     from encoder.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
     from encoder.model import Encoder, initialise
@@ -34,9 +35,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "AudioEncoder", "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "LoadError", "MLMHead",
-    "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "SaveError", "Sound", "SoundError", "TextEncoder",
-    "TextError", "Trace", "build", "figures", "initialise", "load", "measure", "open_sound", "save", "train",
+    "AudioEncoder", "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "JointEncoder",
+    "LoadError", "MLMHead", "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "SaveError", "Sound",
+    "SoundError", "TextEncoder", "TextError", "Trace", "build", "figures", "initialise", "load", "measure",
+    "open_sound", "save", "train",
 ]  # fmt: skip
 
 #: Public name -> its module.
@@ -51,6 +53,7 @@ _MODULE_OF = {
     **dict.fromkeys(("load", "save"), "load"),
     "AudioEncoder": "audio_encoder",
     "ImageEncoder": "image_encoder",
+    "JointEncoder": "joint_encoder",
     "Sound": "sound",
     "Trace": "trace",
     "open_sound": "sound_files",

@@ -21,12 +21,12 @@ __all__ = [
 
 NormPlacement = Literal["pre", "post"]
 PositionKind = Literal["learned", "sinusoidal", "rotary", "none", "convolutional"]
-Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "quick_gelu", "silu"]
 
 NORM_PLACEMENTS: tuple[NormPlacement, ...] = ("pre", "post")
 #: The kinds that fit any input; "convolutional" comes with a checkpoint of sound.
 POSITION_KINDS = ("learned", "sinusoidal", "rotary", "none")
-ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick_gelu", "silu")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Patches:
     """Image input: square images, cut into square patches (ViT).
 
     distillation: whether a second special token, DeiT's, follows [CLS]; registers: special tokens after it that have no
-    position (Darcet et al. 2024).
+    position (Darcet et al. 2024); cls: whether there is a [CLS] (SigLIP: False); bias: of the patches' linear map.
     """
 
     image_size: int
@@ -42,6 +42,8 @@ class Patches:
     channels: int = 3
     distillation: bool = False
     registers: int = 0
+    cls: bool = True
+    bias: bool = True
 
     def __post_init__(self) -> None:
         check_whole("registers", self.registers, 0, MAX_LAYERS)
@@ -49,6 +51,8 @@ class Patches:
         check_whole("patch_size", self.patch_size, 1, int(self.image_size))
         check_whole("channels", self.channels, 1)
         check_whole("the number of patches", self.count, 1)
+        if not self.cls and (self.distillation or self.registers):
+            raise ConfigError("Images without [CLS] have no other special tokens: set distillation and registers to 0.")
 
     @property
     def count(self) -> int:
@@ -58,7 +62,7 @@ class Patches:
     @property
     def n_positions(self) -> int:
         """Rows of the table of positions: of [CLS], DeiT's token and the patches."""
-        return self.count + 1 + self.distillation
+        return self.count + self.cls + self.distillation
 
     @property
     def n_tokens(self) -> int:

@@ -72,9 +72,9 @@ class PatchProjection(nn.Module):
         super().__init__()
         assert config.patches is not None
         size = config.patches.patch_size
-        self.projection = nn.Conv2d(config.patches.channels, config.embedding_width, kernel_size=size, stride=size)
         width, patches = config.embedding_width, config.patches
-        self.cls = nn.Parameter(torch.zeros(1, 1, width))
+        self.projection = nn.Conv2d(patches.channels, width, kernel_size=size, stride=size, bias=patches.bias)
+        self.cls = nn.Parameter(torch.zeros(1, 1, width)) if patches.cls else None
         self.distillation = nn.Parameter(torch.zeros(1, 1, width)) if patches.distillation else None
         self.registers = nn.Parameter(torch.zeros(1, patches.registers, width)) if patches.registers else None
 

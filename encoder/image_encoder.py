@@ -16,11 +16,13 @@ from torch import Tensor
 from encoder import pictures
 from encoder.classifier import Classifier
 from encoder.config import Patches
+from encoder.device import explain_out_of_memory
 from encoder.edits import Edit
 from encoder.errors import EncoderError
 from encoder.layout import InputKind, PatchGrid
 from encoder.named_encoder import NamedEncoder
 from encoder.trace import Trace
+from encoder.vector_head import VectorHead
 
 Interpolation = Literal["bilinear", "bicubic", "nearest", "box"]
 
@@ -41,17 +43,23 @@ class Preparation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImageEncoder(NamedEncoder):
-    """An encoder of images, ready to trace them. preparation: what `prepare` does; classifier: names the image."""
+    """An encoder of images, ready to trace them.
+
+    preparation: what `prepare` does; classifier: names the image; vector_head: makes one vector of it, which
+    JointEncoder compares with those of texts. Without one, the vector is [CLS], or the mean where there is no [CLS].
+    """
 
     preparation: Preparation = Preparation()
     classifier: Classifier | None = None
+    vector_head: VectorHead | None = None
     takes: ClassVar[InputKind] = "image"
     mlm_head: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.classifier is not None:
-            self.classifier.eval()
+        for head in (self.classifier, self.vector_head):
+            if head is not None:
+                head.eval()
 
     def _inputs(self) -> str:
         return f"images of {self.side} x {self.side} pixels in {len(self.tokens):,} tokens"
@@ -71,7 +79,7 @@ class ImageEncoder(NamedEncoder):
     def layout(self) -> PatchGrid:
         """The grid of patches, the same for every image."""
         per_side = self.patches.image_size // self.patches.patch_size
-        before = ("[CLS]", *(["[DIST]"] if self.patches.distillation else []))
+        before = (*(["[CLS]"] if self.patches.cls else []), *(["[DIST]"] if self.patches.distillation else []))
         registers = tuple(f"[REG{index}]" for index in range(self.patches.registers))
         return PatchGrid(per_side, per_side, self.patches.patch_size, before + registers)
 
@@ -160,6 +168,34 @@ class ImageEncoder(NamedEncoder):
             )
         pixels = pixels.to(device=self.device, dtype=self.encoder.dtype)
         return self._traces_of_parts(pixels, edits, request)
+
+    # --- one vector of an image ---------------------------------------------------------------------------------------
+
+    @property
+    def width_of_vectors(self) -> int:
+        """E: numbers in the vector of an image."""
+        return (self.vector_head is not None and self.vector_head.config.d_out) or self.config.d_model
+
+    def pool(self, output: Tensor) -> Tensor:
+        """output [N, T, D] -> [N, E]: pooled and projected, as the checkpoint says."""
+        if self.vector_head is not None:
+            found: Tensor = self.vector_head(output)
+            return found
+        return output[:, 0] if self.patches.cls else output.mean(dim=1)
+
+    def vector_of(self, trace: Trace) -> Tensor:
+        """A trace -> [E]."""
+        return self.pool(trace.output.unsqueeze(0))[0]
+
+    def embed(self, images: Sequence[Any], batch_size: int = 8) -> Tensor:
+        """Images of any size (`prepare`) -> [N, E], as the checkpoint says. Raises ImageError, and OutOfMemory."""
+        vectors = [torch.zeros(0, self.width_of_vectors, device=self.device)]
+        for start in range(0, len(images), batch_size):
+            pixels = torch.stack([self.prepare(image) for image in images[start : start + batch_size]])
+            with explain_out_of_memory(self.device, len(pixels) * self.config.max_tokens), torch.no_grad():
+                output = self.encoder(pixels.to(device=self.device, dtype=self.encoder.dtype))
+                vectors.append(self.pool(output))
+        return torch.cat(vectors)
 
     def probabilities(self, trace: Trace) -> dict[str, float]:
         """Label -> probability, in the head's order. Raises EncoderError for a checkpoint without such a head."""

@@ -198,6 +198,8 @@ def activate(x: Tensor, name: str) -> Tensor:
         return F.relu(x)
     if name == "silu":
         return F.silu(x)
+    if name == "quick_gelu":  # Hendrycks & Gimpel 2016, section 2: GELU's approximation by a logistic function
+        return x * torch.sigmoid(1.702 * x)
     return F.gelu(x, approximate="tanh" if name == "gelu_tanh" else "none")
 
 

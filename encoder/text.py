@@ -5,7 +5,7 @@ Shapes: B batch, T tokens.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
@@ -39,6 +39,21 @@ class Tokenized:
     def cut(self) -> bool:
         """Whether the text was longer than its tokens here."""
         return self.n_full > len(self.ids)
+
+    def filled(self, token: str, token_id: int, n_tokens: int) -> Tokenized:
+        """The same with a special token at its end, repeated up to `n_tokens`."""
+        more = max(0, n_tokens - len(self))
+        return replace(
+            self,
+            ids=self.ids + (token_id,) * more,
+            tokens=self.tokens + (token,) * more,
+            labels=self.labels + (token,) * more,
+            words=self.words + (-1,) * more,
+            segments=self.segments + (0,) * more,
+            special=self.special + (True,) * more,
+            offsets=self.offsets + ((0, 0),) * more,
+            n_full=max(self.n_full, n_tokens),
+        )
 
 
 @dataclass(frozen=True)

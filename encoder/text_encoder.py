@@ -18,6 +18,7 @@ from encoder.config import EncoderConfig
 from encoder.device import explain_out_of_memory, pick_dtype
 from encoder.edits import Edit
 from encoder.errors import EncoderError, TextError
+from encoder.known_tokens import known
 from encoder.mlm import MaskedPrediction, MLMHead
 from encoder.model import Encoder
 from encoder.named_encoder import NamedEncoder
@@ -71,7 +72,7 @@ class TextEncoder(NamedEncoder):
         Raises TextError for a token that the encoder has no vector for.
         """
         limit = self.config.max_tokens if max_tokens is None else min(max_tokens, self.config.max_tokens)
-        return self._known(self.tokenizer.encode(text, pair, limit))
+        return known(self.tokenizer.encode(text, pair, limit), self.config, self.name)
 
     def windows(
         self, text: str, pair: str | None = None, *, stride: int | None = None, max_tokens: int | None = None
@@ -85,29 +86,8 @@ class TextEncoder(NamedEncoder):
         limit = self.config.max_tokens if max_tokens is None else min(max_tokens, self.config.max_tokens)
         found = self.tokenizer.windows(text, limit, stride, pair)
         for window in found:
-            self._known(window.sentence)
+            known(window.sentence, self.config, self.name)
         return found
-
-    def _known(self, sentence: Tokenized) -> Tokenized:
-        """The sentence itself. Raises TextError for no token at all, and for one that the encoder has no vector for."""
-        if not sentence.ids:
-            raise TextError(
-                f"The text is empty, and the tokenizer of {self.name} adds no special tokens: type something."
-            )
-        size = self.config.vocab_size
-        for token, token_id in zip(sentence.tokens, sentence.ids, strict=True):
-            if token_id >= size:
-                raise TextError(
-                    f"The tokenizer of {self.name} gives {token!r} the id {token_id}, but its encoder has vectors for "
-                    f"0 to {size - 1} only: leave the word out, or use the checkpoint's own tokenizer."
-                )
-        n_segments = self.config.n_segments
-        if n_segments > 1 and max(sentence.segments) >= n_segments:  # a table of one row serves every segment
-            raise TextError(
-                f"The tokenizer of {self.name} gives a token the segment {max(sentence.segments)}, but its encoder has "
-                f"0 to {n_segments - 1}: use the checkpoint's own tokenizer."
-            )
-        return sentence
 
     # --- traces -------------------------------------------------------------------------------------------------------
 
@@ -220,7 +200,7 @@ class TextEncoder(NamedEncoder):
         if batch_size < 1:
             raise TextError(f"batch_size={batch_size} is too small: choose 1 text or more.")
         if not texts:
-            return torch.zeros(0, self.dense[-1].config.d_out if self.dense else self.config.d_model)
+            return torch.zeros(0, self.width_of_vectors)
         vectors = []
         for start in range(0, len(texts), batch_size):
             some = texts[start : start + batch_size]
@@ -231,6 +211,15 @@ class TextEncoder(NamedEncoder):
                 mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
                 vectors.append(self.pool(output, mask))
         return torch.cat(vectors)
+
+    @property
+    def width_of_vectors(self) -> int:
+        """Numbers in the vector of a text."""
+        return self.dense[-1].config.d_out if self.dense else self.config.d_model
+
+    def vector_of(self, trace: Trace) -> Tensor:
+        """A trace -> the vector that `embed` gives for its text, edits included."""
+        return self.pool(trace.output.unsqueeze(0), trace.mask.unsqueeze(0))[0]
 
     def pool(self, output: Tensor, mask: Tensor) -> Tensor:
         """output [N, T, D], mask [N, T] -> [N, D] (or the width of the last dense map), as the checkpoint says."""

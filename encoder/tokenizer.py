@@ -14,8 +14,9 @@ import torch
 from torch import Tensor
 
 from encoder.errors import LoadError, TextError, quoted
+from encoder.special_tokens import read_special_tokens
 from encoder.text import Batch, TextWindow, Tokenized, readable
-from encoder.text_file import check_regular, parse_json
+from encoder.text_file import check_regular
 from encoder.token_labels import display_label
 from encoder.tokenizer_bounds import MOST_GROWTH, growth_of, panics_raised
 
@@ -24,15 +25,21 @@ if TYPE_CHECKING:
 
 
 class Tokenizer:
-    """A tokenizer that neither cuts nor pads unless asked. It never changes, so threads can share it."""
+    """A tokenizer that neither cuts nor pads unless asked. It never changes, so threads can share it.
 
-    def __init__(self, backend: tokenizers.Tokenizer, special: dict[str, str] | None = None) -> None:
+    fill_to: each text gets padding tokens up to this number, to which every token attends (SigLIP); None: none.
+    """
+
+    def __init__(
+        self, backend: tokenizers.Tokenizer, special: dict[str, str] | None = None, fill_to: int | None = None
+    ) -> None:
         backend.no_truncation()
         backend.no_padding()
         self.backend = backend
         self.special = special or {}
         self.pad_token = self._first_known("pad_token", "[PAD]", "<pad>") or "[PAD]"
         self.pad_id = backend.token_to_id(self.pad_token)
+        self.fill_to = fill_to
         self.byte_level = any("ByteLevel" in repr(part) for part in (backend.pre_tokenizer, backend.decoder))
 
     @classmethod
@@ -74,7 +81,13 @@ class Tokenizer:
         lower = tokenizers.normalizers.Lowercase()
         normalizer = backend.normalizer
         backend.normalizer = lower if normalizer is None else tokenizers.normalizers.Sequence([lower, normalizer])
-        return Tokenizer(backend, self.special)
+        return Tokenizer(backend, self.special, self.fill_to)
+
+    def filled_to(self, n_tokens: int | None) -> Tokenizer:
+        """The same tokenizer with `fill_to`. Raises LoadError for a vocabulary without a padding token."""
+        if n_tokens is not None and self.pad_id is None:
+            raise LoadError("This model's texts are filled up with padding, and its tokenizer names no padding token.")
+        return Tokenizer(self.backend, self.special, n_tokens)
 
     @property
     def vocab_size(self) -> int:
@@ -120,7 +133,7 @@ class Tokenizer:
             lengths = _share(self._room(max_tokens, len(texts)), [len(encoding) for encoding in encodings])
             for encoding, length in zip(encodings, lengths, strict=True):
                 encoding.truncate(length)
-        return self._finish(encodings, texts, n_full)
+        return self._filled(self._finish(encodings, texts, n_full), max_tokens)
 
     def windows(
         self, text: str, max_tokens: int, stride: int | None = None, pair: str | None = None
@@ -158,7 +171,7 @@ class Tokenizer:
             first = index * stride
             found.append(
                 TextWindow(
-                    sentence=self._finish(parts, texts, n_full),
+                    sentence=self._filled(self._finish(parts, texts, n_full), max_tokens),
                     tokens=(first, first + len(offsets)),
                     characters=(offsets[0][0], offsets[-1][1]) if offsets else (0, 0),
                     slides=slides,
@@ -219,6 +232,13 @@ class Tokenizer:
             n_full=n_full,
         )
 
+    def _filled(self, sentence: Tokenized, max_tokens: int | None) -> Tokenized:
+        """The sentence with padding up to `fill_to`, or to `max_tokens` if that is less."""
+        if self.fill_to is None or self.pad_id is None:
+            return sentence
+        n_tokens = self.fill_to if max_tokens is None else min(self.fill_to, max_tokens)
+        return sentence.filled(self.pad_token, self.pad_id, n_tokens)
+
     def batch(
         self, sentences: Sequence[Tokenized], device: torch.device | str = "cpu", pad_to: int | None = None
     ) -> Batch:
@@ -270,21 +290,3 @@ def _words(word_ids: list[int | None], text_of: list[int | None]) -> tuple[int, 
     for word, text in zip(word_ids, text_of, strict=True):
         words.append(-1 if text is None or word is None else numbers.setdefault((text, word), len(numbers)))
     return tuple(words)
-
-
-def read_special_tokens(folder: Path) -> dict[str, str]:
-    """The special tokens that `special_tokens_map.json` or `tokenizer_config.json` name."""
-    found: dict[str, str] = {}
-    for name in ("tokenizer_config.json", "special_tokens_map.json"):
-        path = folder / name
-        if not path.is_file():
-            continue
-        entries = parse_json(path)
-        if not isinstance(entries, dict):
-            raise LoadError(f"{name} has no JSON object ({{...}}): download it again.")
-        for key, value in entries.items():
-            if key.endswith("_token") and isinstance(value, dict):
-                value = value.get("content")
-            if key.endswith("_token") and isinstance(value, str):
-                found[key] = value
-    return found

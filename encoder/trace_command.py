@@ -54,10 +54,12 @@ def trace_sentence(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> tuple[Trace, TextEncoder | ImageEncoder | AudioEncoder]:
-    """The trace of the sentence or, for a model of images or of sound, of the file, and the model."""
-    from encoder import AudioEncoder, TextEncoder, load, open_sound, pictures
+    """The trace of the sentence or, for a model of images or of sound, of the file, and the model or its tower."""
+    from encoder import AudioEncoder, JointEncoder, TextEncoder, load, open_sound, pictures
 
     model = load(options.model, device=options.device)
+    if isinstance(model, JointEncoder):  # a file is an image, anything else a text
+        model = model.image if Path(options.sentence).is_file() else model.text
     if not isinstance(model, TextEncoder):
         if options.pair is not None or options.pad_to is not None:
             raise CommandError(f"{model.name} takes {model.takes}, not text: leave --pair and --pad-to out.")
@@ -97,10 +99,11 @@ def _view_of(trace: Trace, given: argparse.Namespace) -> HeadView:
 
 
 def load_text_model(options: argparse.Namespace) -> TextEncoder:
-    """The model that `--model` and `--device` name. Raises CommandError for one that takes no text."""
-    from encoder import load
+    """The model that `--model` and `--device` name, or its tower of texts. Raises CommandError for one without."""
+    from encoder import JointEncoder, load
 
-    return checked_text_model(load(options.model, device=options.device))
+    model = load(options.model, device=options.device)
+    return model.text if isinstance(model, JointEncoder) else checked_text_model(model)
 
 
 def checked_text_model(model: NamedEncoder) -> TextEncoder:

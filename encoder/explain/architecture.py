@@ -14,6 +14,8 @@ from encoder.explain.blocks import Architecture, ArchitectureBlock, Architecture
 from encoder.explain.cost import ELEMENTWISE
 from encoder.explain.sound_blocks import sound_blocks
 
+NAMES = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "quick_gelu": "GELU (quick)", "silu": "SiLU"}
+
 
 def architecture(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> Architecture:
     """Every block for a sentence of `n_tokens`; bytes_each: of one number (2 for bfloat16).
@@ -247,7 +249,7 @@ class _Builder:
         """Up-projection with its activation, down-projection."""
         config, T, D, F = self.config, self.T, self.D, self.F
         maps, products = (2 if config.gated else 1), D[1] * F[1]
-        activation = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}[config.activation]
+        activation = NAMES[config.activation]
         elementwise = (ELEMENTWISE[config.activation] + maps - 1) * T[1] * F[1]
         self.add(
             f"{name}.ffn.hidden", "ffn", "FFN up-projection", (T, D), (T, F), opens=f"{name}.ffn.hidden", step="ffn",

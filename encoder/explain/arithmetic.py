@@ -140,6 +140,9 @@ def activate(x: Floats, name: str) -> Floats:
         return np.maximum(x, 0)
     if name == "silu":
         return x / (1.0 + np.exp(-np.clip(x, -80.0, None)))
+    if name == "quick_gelu":
+        quick: Floats = x / (1.0 + np.exp(-np.clip(np.float32(1.702) * x, -80.0, None)))
+        return quick
     if name == "gelu_tanh":
         return 0.5 * x * (1.0 + np.tanh(np.float32(math.sqrt(2.0 / math.pi)) * (x + np.float32(0.044715) * x**3)))
     # x times the standard normal distribution function at x; numpy has no error function

@@ -21,7 +21,10 @@ from encoder.trace import Trace
 #: GELU and SiLU are never exactly 0; a smaller activation counts as off. GELU is that small for x < -1.5.
 NEAR_ZERO = 0.1
 
-_NAMES = {"relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\mathrm{GELU}", "silu": r"\mathrm{SiLU}"}
+_NAMES = {
+    "relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\mathrm{GELU}",
+    "quick_gelu": r"\mathrm{GELU}", "silu": r"\mathrm{SiLU}",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

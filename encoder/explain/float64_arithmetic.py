@@ -48,6 +48,8 @@ def activation(x: Doubles, name: str) -> Doubles:
         return x * (x > 0)
     if name == "silu":
         return x * 0.5 * (1.0 + np.tanh(x / 2.0))  # the logistic function as a tanh
+    if name == "quick_gelu":
+        return x * 0.5 * (1.0 + np.tanh(0.851 * x))
     if name == "gelu_tanh":
         return x * 0.5 * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
     below = np.frompyfunc(lambda value: 0.5 * math.erfc(-value / math.sqrt(2.0)), 1, 1)

@@ -16,6 +16,7 @@ from encoder.audio_encoder import AudioEncoder
 from encoder.device import DEVICES, DTYPES, pick_device, pick_dtype
 from encoder.errors import EncoderError, LoadError, is_out_of_memory, quoted
 from encoder.image_encoder import ImageEncoder
+from encoder.joint_encoder import JointEncoder
 from encoder.load.bundled import BUNDLED, bundled_folder
 from encoder.load.families import FAMILIES
 from encoder.load.folder import load_folder
@@ -31,7 +32,7 @@ __all__ = [
 
 def load(
     source: str | Path, *, device: str = "auto", dtype: str = "float32", trial: bool = False
-) -> TextEncoder | ImageEncoder | AudioEncoder:
+) -> TextEncoder | ImageEncoder | AudioEncoder | JointEncoder:
     """A bundled name ("minilm"), a local folder, or a Hub id ("org/name") -> an encoder of its kind.
 
     A folder has Hugging Face's layout, sentence-transformers' layout, or that of `encoder.save`. device: "auto" takes

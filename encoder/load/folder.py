@@ -10,9 +10,11 @@ import torch
 from encoder.audio_encoder import AudioEncoder
 from encoder.errors import LoadError
 from encoder.image_encoder import ImageEncoder
+from encoder.joint_encoder import JointEncoder
 from encoder.load.checkpoint import LoadedWeights, read_checkpoint
 from encoder.load.families import Fields, family_of
-from encoder.load.native import is_native, load_native
+from encoder.load.native import is_native
+from encoder.load.native_read import load_native
 from encoder.load.pixels import read_preparation
 from encoder.load.sentence import read_dense, read_steps
 from encoder.load.sounds import read_sound_preparation
@@ -26,7 +28,7 @@ from encoder.text_file import read_json
 
 def load_folder(
     folder: Path, device: torch.device, dtype: torch.dtype, *, trial: bool = False
-) -> TextEncoder | ImageEncoder | AudioEncoder:
+) -> TextEncoder | ImageEncoder | AudioEncoder | JointEncoder:
     """Read a checkpoint. trial: try its tokenizer first. Raises LoadError, which names what is wrong."""
     if folder.is_file():
         raise LoadError(

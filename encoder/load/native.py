@@ -1,7 +1,8 @@
-"""Our own checkpoints: `encoder.save` writes them and `encoder.load` reads them, exactly in float32.
+"""Our own checkpoints: `encoder.save` writes them here; `native_read` reads them, exactly in float32.
 
-A folder with config.json (model_type "encoderscope": the fields of EncoderConfig and of the masked-word head),
-model.safetensors (our own parameter names) and tokenizer.json.
+A folder with config.json (model_type "encoderscope": the fields of EncoderConfig and of the heads), model.safetensors
+(our own parameter names) and, where there is text, tokenizer.json. A JointEncoder has the fields of both "towers", and
+"text." and "image." before the names of their weights.
 """
 
 from __future__ import annotations
@@ -10,50 +11,44 @@ import dataclasses
 import json
 import shutil
 import tempfile
-import types
-import typing
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from encoder.classifier import Classifier, ClassifierConfig
-from encoder.config import EncoderConfig, Patches
-from encoder.errors import EncoderError, LoadError, SaveError, quoted
-from encoder.image_encoder import ImageEncoder, Preparation
-from encoder.load.weights import SINGLE, WeightFiles, fill_strictly, prefixed
-from encoder.mlm import MLMHead, MLMHeadConfig
-from encoder.model import Encoder, unfilled
-from encoder.pooling import POOLINGS, Dense, DenseConfig
+from encoder.errors import EncoderError, LoadError, SaveError
+from encoder.image_encoder import ImageEncoder
+from encoder.joint_encoder import JointEncoder
+from encoder.load.weights import SINGLE, prefixed
 from encoder.text_encoder import TextEncoder
-from encoder.text_file import parse_json, read_json
-from encoder.tokenizer import Tokenizer
+from encoder.text_file import parse_json
 
 MODEL_TYPE = "encoderscope"
 FORMAT = 1
 HEAD = "mlm_head."
 CLASSIFIER = "classifier."
+VECTOR_HEAD = "vector_head."
 DENSE = "dense.{}."
 #: The largest number of float16.
 FLOAT16_MAX = 65_504.0
 
 DiskType = Literal["float32", "float16", "bfloat16"]
+Savable = TextEncoder | ImageEncoder | JointEncoder
 DISK_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
-# --- saving -----------------------------------------------------------------------------------------------------------
-
-
-def save(model: TextEncoder | ImageEncoder, folder: str | Path, *, dtype: DiskType = "float32") -> Path:
+def save(model: Savable, folder: str | Path, *, dtype: DiskType = "float32") -> Path:
     """Write `model` as a folder that `encoder.load` reads, and return the folder. dtype: the numbers on disk.
 
     The folder is written elsewhere and then renamed, so it is never incomplete. An earlier checkpoint of `save` is
     replaced. Raises SaveError where the disk is full or takes no files; EncoderError for a folder with other files, for
     an unknown number type, and for a weight that is too large for float16.
     """
-    if not isinstance(model, TextEncoder | ImageEncoder):
-        raise EncoderError(f"{type(model).__name__} cannot be saved: give a TextEncoder or an ImageEncoder.")
+    if not isinstance(model, Savable):
+        raise EncoderError(
+            f"{type(model).__name__} cannot be saved: give a TextEncoder, an ImageEncoder or a JointEncoder."
+        )
     if dtype not in DISK_TYPES:
         raise EncoderError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DISK_TYPES)}.")
     try:
@@ -111,49 +106,55 @@ def _apply_umask(folder: Path) -> None:
     shutil.copymode(folder / "config.json", folder / SINGLE)
 
 
-def _write(model: TextEncoder | ImageEncoder, folder: Path, dtype: torch.dtype) -> None:
+def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
     from safetensors.torch import save_file
 
-    weights = {name: _to_disk(name, value, dtype) for name, value in _state(model).items()}
-    save_file(weights, folder / SINGLE, metadata={"format": "pt"})
-    fields = {
-        "model_type": MODEL_TYPE,
-        "format": FORMAT,
-        "name": model.name,
-        "encoder": dataclasses.asdict(model.config),
-        "classifier": None if model.classifier is None else dataclasses.asdict(model.classifier.config),
-    }
-    if isinstance(model, ImageEncoder):
-        fields["preparation"] = dataclasses.asdict(model.preparation)
+    if isinstance(model, JointEncoder):
+        towers = model.towers
+        state = {f"{kind}.{name}": value for kind, tower in towers.items() for name, value in _state(tower).items()}
+        fields: dict[str, Any] = {"towers": {kind: _fields(tower) for kind, tower in towers.items()}}
+        fields |= {name: getattr(model, name) for name in ("scale", "bias", "compares")}
+        text: TextEncoder | ImageEncoder = model.text
     else:
-        fields |= _fields_of_text(model)
-        model.tokenizer.backend.save(str(folder / "tokenizer.json"))
-        special = json.dumps(model.tokenizer.special, indent=2, ensure_ascii=False)
+        state, fields, text = _state(model), _fields(model), model
+    save_file({name: _to_disk(name, value, dtype) for name, value in state.items()}, folder / SINGLE, {"format": "pt"})
+    fields = {"model_type": MODEL_TYPE, "format": FORMAT, "name": model.name} | fields
+    if isinstance(text, TextEncoder):
+        text.tokenizer.backend.save(str(folder / "tokenizer.json"))
+        special = json.dumps(text.tokenizer.special, indent=2, ensure_ascii=False)
         (folder / "special_tokens_map.json").write_text(special + "\n", encoding="utf-8")
     (folder / "config.json").write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
 
 
-def _fields_of_text(model: TextEncoder) -> dict[str, Any]:
-    head = model.mlm_head
-    return {
-        "mlm_head": None if head is None else dataclasses.asdict(head.config),
+def _fields(model: TextEncoder | ImageEncoder) -> dict[str, Any]:
+    fields = {"encoder": dataclasses.asdict(model.config), "classifier": _head_fields(model.classifier)}
+    if isinstance(model, ImageEncoder):
+        preparation = dataclasses.asdict(model.preparation)
+        return fields | {"preparation": preparation, "vector_head": _head_fields(model.vector_head)}
+    return fields | {
+        "mlm_head": _head_fields(model.mlm_head),
         "pooling": model.pooling,
         "dense": [dataclasses.asdict(dense.config) for dense in model.dense],
         "normalise": model.normalise,
         "max_embed_tokens": model.max_embed_tokens,
+        "fill_to": model.tokenizer.fill_to,
     }
 
 
+def _head_fields(head: Any) -> dict[str, Any] | None:
+    return None if head is None else dataclasses.asdict(head.config)
+
+
 def _state(model: TextEncoder | ImageEncoder) -> dict[str, Tensor]:
-    state = dict(model.encoder.state_dict())
-    if model.classifier is not None:
-        state |= prefixed(CLASSIFIER, model.classifier)
+    heads: dict[str, Any] = {CLASSIFIER: model.classifier}
     if isinstance(model, ImageEncoder):
-        return state
-    if model.mlm_head is not None:
-        state |= prefixed(HEAD, model.mlm_head)
-    for index, dense in enumerate(model.dense):
-        state |= prefixed(DENSE.format(index), dense)
+        heads[VECTOR_HEAD] = model.vector_head
+    else:
+        heads[HEAD] = model.mlm_head
+        heads |= {DENSE.format(index): dense for index, dense in enumerate(model.dense)}
+    state = dict(model.encoder.state_dict())
+    for prefix, head in heads.items():
+        state |= {} if head is None else prefixed(prefix, head)
     return state
 
 
@@ -167,9 +168,6 @@ def _to_disk(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:
     return value.to(dtype).contiguous()
 
 
-# --- loading ----------------------------------------------------------------------------------------------------------
-
-
 def is_native(folder: Path) -> bool:
     """Whether `save` wrote this folder."""
     try:
@@ -177,120 +175,3 @@ def is_native(folder: Path) -> bool:
     except LoadError:
         return False
     return isinstance(fields, dict) and fields.get("model_type") == MODEL_TYPE
-
-
-def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextEncoder | ImageEncoder:
-    """Read a folder of `save`. Raises LoadError, which names the field or weight that is wrong."""
-    fields = read_json(folder / "config.json")
-    if fields.get("format") != FORMAT:
-        raise LoadError(
-            f"{folder.name} has the format {quoted(fields.get('format'))}, but this version reads {FORMAT}: update the "
-            "program, or save the model again."
-        )
-    config = from_fields(EncoderConfig, fields.get("encoder"), "encoder")
-    if config.patches is not None:
-        return _load_images(folder, fields, config, device, dtype)
-    head_fields = fields.get("mlm_head")
-    dense_fields = fields.get("dense", [])
-    if not isinstance(dense_fields, list):
-        raise LoadError(f"config.json has dense={quoted(dense_fields)}: give a list.")
-    with unfilled():
-        encoder = Encoder(config)
-        head = None if head_fields is None else MLMHead(config, from_fields(MLMHeadConfig, head_fields, "mlm_head"))
-        dense = tuple(Dense(from_fields(DenseConfig, entry, "dense")) for entry in dense_fields)
-        classifier = _classifier(config, fields)
-    modules: dict[str, nn.Module] = {"": encoder}
-    if head is not None:
-        modules[HEAD] = head
-    if classifier is not None:
-        modules[CLASSIFIER] = classifier
-    modules |= {DENSE.format(index): module for index, module in enumerate(dense)}
-    fill_strictly(modules, WeightFiles(folder), device, dtype)
-    pooling = fields.get("pooling", "mean")
-    if not isinstance(pooling, str) or pooling not in POOLINGS:
-        raise LoadError(f"config.json has an unknown pooling={quoted(pooling)}: choose one of {', '.join(POOLINGS)}.")
-    most = fields.get("max_embed_tokens")
-    if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
-        raise LoadError(f"config.json has max_embed_tokens={quoted(most)}: give a whole number from 1 on, or null.")
-    return TextEncoder(
-        name=str(fields.get("name") or folder.resolve().name),
-        encoder=encoder,
-        tokenizer=Tokenizer.from_file(folder / "tokenizer.json"),
-        pooling=pooling,
-        dense=dense,
-        normalise=bool(fields.get("normalise", False)),
-        max_embed_tokens=most,
-        mlm_head=head,
-        classifier=classifier,
-    )
-
-
-def _classifier(config: EncoderConfig, fields: dict[str, Any]) -> Classifier | None:
-    named = fields.get("classifier")
-    if named is None:
-        return None
-    return Classifier(config.d_model, from_fields(ClassifierConfig, named, "classifier"))
-
-
-def _load_images(
-    folder: Path, fields: dict[str, Any], config: EncoderConfig, device: torch.device, dtype: torch.dtype
-) -> ImageEncoder:
-    with unfilled():
-        encoder, classifier = Encoder(config), _classifier(config, fields)
-    modules: dict[str, nn.Module] = {"": encoder} | ({} if classifier is None else {CLASSIFIER: classifier})
-    fill_strictly(modules, WeightFiles(folder), device, dtype)
-    preparation: Preparation = from_fields(Preparation, fields.get("preparation", {}), "preparation")
-    assert config.patches is not None
-    if not len(preparation.mean) == len(preparation.std) == config.patches.channels:
-        raise LoadError(
-            f"config.json's mean and std need {config.patches.channels} numbers each: save the model again."
-        )
-    name = str(fields.get("name") or folder.resolve().name)
-    return ImageEncoder(name=name, encoder=encoder, preparation=preparation, classifier=classifier)
-
-
-def from_fields(kind: type, fields: Any, where: str) -> Any:
-    """A JSON object -> the frozen dataclass `kind`. Raises LoadError for an unknown, missing or wrong field.
-
-    A field that the object does not name gets its default, so older checkpoints stay readable.
-    """
-    if not isinstance(fields, dict):
-        raise LoadError(
-            f"config.json has no object {where!r} with the fields of {kind.__name__}: save the model again."
-        )
-    hints = typing.get_type_hints(kind)
-    unknown = sorted(set(fields) - set(hints))
-    if unknown:
-        raise LoadError(
-            f"config.json's {where} has an unknown field {unknown[0]!r}: update the program, or remove the field."
-        )
-    for field in dataclasses.fields(kind):
-        if field.default is dataclasses.MISSING and field.name not in fields:
-            raise LoadError(f"config.json's {where} has no {field.name}: save the model again.")
-    return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in fields.items()})
-
-
-def _value(hint: Any, value: Any, where: str) -> Any:
-    """A JSON value in the type `hint`: lists become tuples, objects Patches."""
-    if isinstance(value, list):
-        value = tuple(value)
-    if isinstance(value, dict) and hint == Patches | None:
-        return from_fields(Patches, value, where)
-    if not _fits(hint, value):
-        raise LoadError(f"config.json has {where}={quoted(value)}, which has the wrong type: save the model again.")
-    return value
-
-
-def _fits(hint: Any, value: Any) -> bool:
-    origin = typing.get_origin(hint)
-    if origin in (typing.Union, types.UnionType):
-        return any(_fits(option, value) for option in typing.get_args(hint))
-    if origin is Literal:
-        return value in typing.get_args(hint)
-    if origin is tuple:
-        return isinstance(value, tuple) and all(_fits(typing.get_args(hint)[0], entry) for entry in value)
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, hint)

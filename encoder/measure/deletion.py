@@ -161,7 +161,7 @@ def _drop(outcome: Callable[[Trace], float], trace: Trace) -> Callable[[Trace], 
 
 def _embedding(model: TextEncoder, trace: Trace) -> Tensor:
     with torch.no_grad():
-        return model.pool(trace.output.unsqueeze(0), trace.mask.unsqueeze(0))[0].cpu().double()
+        return model.vector_of(trace).cpu().double()
 
 
 def _change(before: Tensor, after: Tensor) -> float:

@@ -93,6 +93,10 @@ def _of_source(key: ModelKey) -> AnyEncoder:
         found = encoder.load(key.source, device=key.device, dtype=key.dtype, trial=True)
     except encoder.LoadError as error:
         raise encoder.LoadError(model_access.without_root(str(error))) from error
+    if isinstance(found, encoder.JointEncoder):
+        raise encoder.LoadError(
+            f"{screen_name(found.name)} takes images and texts, which these pages cannot show: choose another model."
+        )
     if found.takes != "text" and found.takes not in inputs.SOURCES:
         raise encoder.LoadError(
             f"{found.name} takes {found.takes}, which these pages cannot show: choose another model."

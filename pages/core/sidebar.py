@@ -37,7 +37,13 @@ PARTS = ("text", "model", "layer", "head")
 _PLACE = ((ViewParams.layer, "Layer"), (ViewParams.head, "Head"))
 _NORMS = {"pre": "Pre-norm", "post": "Post-norm"}
 _DEVICES = {"auto": "automatic", "cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (MPS)"}
-_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
+_ACTIVATIONS = {
+    "relu": "ReLU",
+    "gelu": "GELU",
+    "gelu_tanh": "GELU (tanh)",
+    "quick_gelu": "GELU (quick)",
+    "silu": "SiLU",
+}
 
 
 def _use_example() -> None:

@@ -15,7 +15,7 @@ from pages.core.view import View, ViewParams, state
 from pages.forward_pass.params import Params
 from pages.forward_pass.parts import step_button, token_vectors
 
-ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
+ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "quick_gelu": "GELU", "silu": "SiLU"}
 
 
 def selected_neuron(view: View) -> explain.Place:

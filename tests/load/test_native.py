@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 import encoder
 from encoder import EncoderConfig, EncoderError, LoadError, MLMHead, MLMHeadConfig, TextEncoder
 from encoder.config import Patches
-from encoder.load import native
+from encoder.load import json_fields, native
 from encoder.tokenizer import Tokenizer
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]", "the", "cat", "sat", "on", "a", "mat"]
@@ -222,7 +222,7 @@ def test_a_weight_that_is_wrong_is_named(change, message: str, tmp_path: Path):
 
 def test_patches_come_back_as_patches():
     fields = dataclasses.asdict(PLAIN.replace(patches=Patches(8, 4), vocab_size=0))
-    assert native.from_fields(EncoderConfig, json.loads(json.dumps(fields)), "encoder").patches == Patches(8, 4, 3)
+    assert json_fields.from_fields(EncoderConfig, json.loads(json.dumps(fields)), "encoder").patches == Patches(8, 4, 3)
 
 
 # --- masked words -----------------------------------------------------------------------------------------------------

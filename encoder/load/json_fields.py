@@ -1,0 +1,58 @@
+"""The frozen dataclasses of our own config.json, checked field by field."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from typing import Any, Literal
+
+from encoder.config import Patches
+from encoder.errors import LoadError, quoted
+
+
+def from_fields(kind: type, fields: Any, where: str) -> Any:
+    """A JSON object -> the frozen dataclass `kind`. Raises LoadError for an unknown, missing or wrong field.
+
+    A field that the object does not name gets its default, so older checkpoints stay readable.
+    """
+    if not isinstance(fields, dict):
+        raise LoadError(
+            f"config.json has no object {where!r} with the fields of {kind.__name__}: save the model again."
+        )
+    hints = typing.get_type_hints(kind)
+    unknown = sorted(set(fields) - set(hints))
+    if unknown:
+        raise LoadError(
+            f"config.json's {where} has an unknown field {unknown[0]!r}: update the program, or remove the field."
+        )
+    for field in dataclasses.fields(kind):
+        if field.default is dataclasses.MISSING and field.name not in fields:
+            raise LoadError(f"config.json's {where} has no {field.name}: save the model again.")
+    return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in fields.items()})
+
+
+def _value(hint: Any, value: Any, where: str) -> Any:
+    """A JSON value in the type `hint`: lists become tuples, objects Patches."""
+    if isinstance(value, list):
+        value = tuple(value)
+    if isinstance(value, dict) and hint == Patches | None:
+        return from_fields(Patches, value, where)
+    if not _fits(hint, value):
+        raise LoadError(f"config.json has {where}={quoted(value)}, which has the wrong type: save the model again.")
+    return value
+
+
+def _fits(hint: Any, value: Any) -> bool:
+    origin = typing.get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(option, value) for option in typing.get_args(hint))
+    if origin is Literal:
+        return value in typing.get_args(hint)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(typing.get_args(hint)[0], entry) for entry in value)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, hint)

@@ -1,0 +1,135 @@
+"""Our own checkpoints -> the encoder that `encoder.save` wrote (`native`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from encoder.classifier import Classifier, ClassifierConfig
+from encoder.config import EncoderConfig
+from encoder.errors import LoadError, quoted
+from encoder.image_encoder import ImageEncoder, Preparation
+from encoder.joint_encoder import JointEncoder
+from encoder.load.json_fields import from_fields
+from encoder.load.native import CLASSIFIER, DENSE, FORMAT, HEAD, VECTOR_HEAD
+from encoder.load.weights import WeightFiles, fill_strictly
+from encoder.mlm import MLMHead, MLMHeadConfig
+from encoder.model import Encoder, unfilled
+from encoder.pooling import POOLINGS, Dense, DenseConfig
+from encoder.text_encoder import TextEncoder
+from encoder.text_file import read_json
+from encoder.tokenizer import Tokenizer
+from encoder.vector_head import VectorHead, VectorHeadConfig
+
+Modules = dict[str, nn.Module]
+
+
+def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextEncoder | ImageEncoder | JointEncoder:
+    """Read a folder of `save`. Raises LoadError, which names the field or weight that is wrong."""
+    fields = read_json(folder / "config.json")
+    if fields.get("format") != FORMAT:
+        raise LoadError(
+            f"{folder.name} has the format {quoted(fields.get('format'))}, but this version reads {FORMAT}: update the "
+            "program, or save the model again."
+        )
+    name = str(fields.get("name") or folder.resolve().name)
+    if "towers" in fields:
+        return _joint(name, folder, fields, device, dtype)
+    modules, make = _tower(name, folder, fields)
+    fill_strictly(modules, WeightFiles(folder), device, dtype)
+    made: TextEncoder | ImageEncoder = make()
+    return made
+
+
+def _joint(name: str, folder: Path, fields: dict[str, Any], device: torch.device, dtype: torch.dtype) -> JointEncoder:
+    towers = fields["towers"]
+    if not isinstance(towers, dict) or set(towers) != {"text", "image"}:
+        raise LoadError(f"config.json has towers={quoted(towers)}: give the fields of text and image.")
+    scale, bias, compares = fields.get("scale"), fields.get("bias"), fields.get("compares")
+    for key, value in (("scale", scale), ("bias", bias)):
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise LoadError(f"config.json has {key}={quoted(value)}: give a number.")
+    found: dict[str, Any] = {}
+    modules: Modules = {}
+    for kind, tower_fields in towers.items():
+        if not isinstance(tower_fields, dict):
+            raise LoadError(f"config.json's tower {kind} is no object: save the model again.")
+        parts, found[kind] = _tower(name, folder, tower_fields)
+        modules |= {f"{kind}.{prefix}": module for prefix, module in parts.items()}
+    fill_strictly(modules, WeightFiles(folder), device, dtype)
+    text, image = found["text"](), found["image"]()
+    if not isinstance(text, TextEncoder) or not isinstance(image, ImageEncoder):
+        raise LoadError("config.json's towers are not one of texts and one of images: save the model again.")
+    return JointEncoder(name, text, image, float(scale), float(bias), compares)  # type: ignore[arg-type]
+
+
+def _tower(name: str, folder: Path, fields: dict[str, Any]) -> tuple[Modules, Callable[[], Any]]:
+    """The unfilled modules of an encoder by their prefix, and what makes the encoder of them."""
+    config: EncoderConfig = from_fields(EncoderConfig, fields.get("encoder"), "encoder")
+    with unfilled():
+        modules: Modules = {"": Encoder(config)}
+        if fields.get("classifier") is not None:
+            head = from_fields(ClassifierConfig, fields["classifier"], "classifier")
+            modules[CLASSIFIER] = Classifier(config.d_model, head)
+    return (_images if config.patches is not None else _text)(name, folder, fields, config, modules)
+
+
+def _images(
+    name: str, folder: Path, fields: dict[str, Any], config: EncoderConfig, modules: Modules
+) -> tuple[Modules, Callable[[], ImageEncoder]]:
+    preparation: Preparation = from_fields(Preparation, fields.get("preparation", {}), "preparation")
+    assert config.patches is not None
+    if not len(preparation.mean) == len(preparation.std) == config.patches.channels:
+        raise LoadError(
+            f"config.json's mean and std need {config.patches.channels} numbers each: save the model again."
+        )
+    if fields.get("vector_head") is not None:
+        with unfilled():
+            head = from_fields(VectorHeadConfig, fields["vector_head"], "vector_head")
+            modules[VECTOR_HEAD] = VectorHead(config.d_model, head)
+    heads: dict[str, Any] = {"classifier": modules.get(CLASSIFIER), "vector_head": modules.get(VECTOR_HEAD)}
+    encoder: Any = modules[""]
+    return modules, lambda: ImageEncoder(name=name, encoder=encoder, preparation=preparation, **heads)
+
+
+def _text(
+    name: str, folder: Path, fields: dict[str, Any], config: EncoderConfig, modules: Modules
+) -> tuple[Modules, Callable[[], TextEncoder]]:
+    dense_fields = fields.get("dense", [])
+    if not isinstance(dense_fields, list):
+        raise LoadError(f"config.json has dense={quoted(dense_fields)}: give a list.")
+    with unfilled():
+        if fields.get("mlm_head") is not None:
+            modules[HEAD] = MLMHead(config, from_fields(MLMHeadConfig, fields["mlm_head"], "mlm_head"))
+        dense = tuple(Dense(from_fields(DenseConfig, entry, "dense")) for entry in dense_fields)
+    modules |= {DENSE.format(index): module for index, module in enumerate(dense)}
+    pooling = fields.get("pooling", "mean")
+    if not isinstance(pooling, str) or pooling not in POOLINGS:
+        raise LoadError(f"config.json has an unknown pooling={quoted(pooling)}: choose one of {', '.join(POOLINGS)}.")
+    encoder: Any = modules[""]
+    heads: dict[str, Any] = {"classifier": modules.get(CLASSIFIER), "mlm_head": modules.get(HEAD)}
+    most, fill_to = _whole(fields, "max_embed_tokens"), _whole(fields, "fill_to")
+    if fill_to is not None and fill_to > config.max_tokens:
+        raise LoadError(f"config.json has fill_to={fill_to}, more than the {config.max_tokens} tokens of a text.")
+    return modules, lambda: TextEncoder(
+        name=name,
+        encoder=encoder,
+        tokenizer=Tokenizer.from_file(folder / "tokenizer.json").filled_to(fill_to),
+        pooling=pooling,
+        dense=dense,
+        normalise=bool(fields.get("normalise", False)),
+        max_embed_tokens=most,
+        **heads,
+    )
+
+
+def _whole(fields: dict[str, Any], key: str) -> int | None:
+    """A whole number from 1 on, or null. Raises LoadError for anything else."""
+    value = fields.get(key)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise LoadError(f"config.json has {key}={quoted(value)}: give a whole number from 1 on, or null.")
+    return value
