@@ -20,11 +20,11 @@ from encoder.corpus.bundled import bundled_atlases
 from encoder.corpus.model_hash import model_about
 from encoder.corpus.on_ray import Cluster
 from encoder.corpus.plan import Settings
-from encoder.corpus.rows import BUNDLED, FORMATS, Source
+from encoder.corpus.rows import BUNDLED, FORMATS, POS, Source
 from encoder.corpus.token_search import Behaves, TokenHit, Tokens, load_tokens, token_vector
 
 __all__ = [
-    "BUNDLED", "FORMATS", "Atlas", "Behaves", "Cluster", "Difference", "Example", "Progress", "Settings", "Source",
-    "TokenHit", "Tokens", "build", "bundled_atlases", "difference", "in_process", "load_tokens", "model_about",
-    "open_atlas", "standing", "token_vector",
+    "BUNDLED", "FORMATS", "POS", "Atlas", "Behaves", "Cluster", "Difference", "Example", "Progress", "Settings",
+    "Source", "TokenHit", "Tokens", "build", "bundled_atlases", "difference", "in_process", "load_tokens",
+    "model_about", "open_atlas", "standing", "token_vector",
 ]  # fmt: skip

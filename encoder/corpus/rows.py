@@ -15,12 +15,14 @@ from typing import Any
 
 from encoder.csv_rows import csv_rows, is_utf8
 from encoder.errors import EncoderError, quoted
-from encoder.probe import examples
+from encoder.probe import examples, examples_pos
 from encoder.search.reading import named_column
 
 FORMATS = (".txt", ".csv", ".jsonl", ".parquet")
 #: The bundled example sentences of WordNet, in place of a file.
 BUNDLED = "wordnet"
+#: Their column of labels: of the word that a sentence illustrates.
+POS = "part of speech"
 #: Characters of a text; a tokenizer takes about a second for so many.
 MOST_CHARACTERS = 1_000_000
 
@@ -65,18 +67,17 @@ class Source:
                 raise EncoderError(f"There is no file {self.path}: give one that ends in {', '.join(FORMATS)}.")
             if path.suffix.lower() not in FORMATS:
                 raise EncoderError(f"{path.name} has no known format: choose a file that ends in {', '.join(FORMATS)}.")
-        if self._is_plain and (self.labels or self.text):
+        if self.is_bundled and (self.text or set(self.labels) - {POS}):
+            raise EncoderError(f"The bundled sentences have one column of labels: give --label {POS!r}, or none.")
+        if not self.is_bundled and Path(self.path).suffix.lower() == ".txt" and (self.labels or self.text):
             raise EncoderError("A row of this file is a text and has no columns: choose CSV, JSONL or Parquet.")
-
-    @property
-    def _is_plain(self) -> bool:
-        return self.is_bundled or Path(self.path).suffix.lower() == ".txt"
 
     def about(self) -> dict[str, object]:
         """The file's name, the columns that are read, and a hash of its bytes (of the bundled texts: of these)."""
         digest = hashlib.sha256()
         if self.is_bundled:
             digest.update("\n".join(examples()).encode())
+            digest.update("\n".join(examples_pos() if self.labels else ()).encode())
         else:
             with open(self.path, "rb") as file:
                 while part := file.read(1 << 20):
@@ -91,7 +92,7 @@ class Source:
         file."""
         self.check()
         if self.is_bundled:
-            found: Iterator[Row | BrokenRow] = (Row(number, text) for number, text in enumerate(examples(), 1))
+            found: Iterator[Row | BrokenRow] = _bundled(self)
         else:
             read = {".txt": _lines, ".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}
             found = read[Path(self.path).suffix.lower()](self)
@@ -106,6 +107,11 @@ class Source:
             elif text := row.text.strip():
                 left = left and left - 1
                 yield Row(row.number, text, row.labels)
+
+
+def _bundled(source: Source) -> Iterator[Row]:
+    for number, (text, pos) in enumerate(zip(examples(), examples_pos(), strict=True), 1):
+        yield Row(number, text, (_label(pos),) * len(source.labels))
 
 
 def _lines(source: Source) -> Iterator[Row | BrokenRow]:

@@ -9,7 +9,7 @@ A probe shows that a linear map can read a label off the vectors, not that the m
 tasks (Hewitt and Liang 2019) show how much of the accuracy the probe itself could learn by heart.
 """
 
-from encoder.probe.bundled import TITLES, bundled, examples
+from encoder.probe.bundled import TITLES, bundled, examples, examples_pos
 from encoder.probe.features import MOST_TOKENS, VIEWS, Features, extract, iter_extract, iter_token_vectors
 from encoder.probe.linear import Curve, Score, accuracy_by_layer, fitted_head, iter_accuracy, iter_by_layer, wilson
 from encoder.probe.tasks import ReadTask, Task, control_labels, read_task
@@ -17,7 +17,7 @@ from encoder.probe.trained_pooling import AttentionPooling, attention_pooling, i
 
 __all__ = [
     "MOST_TOKENS", "TITLES", "VIEWS", "AttentionPooling", "Curve", "Features", "ReadTask", "Score", "Task",
-    "accuracy_by_layer", "attention_pooling", "bundled", "control_labels", "examples", "extract", "fitted_head",
-    "iter_accuracy", "iter_attention_pooling", "iter_by_layer", "iter_extract", "iter_token_vectors", "read_task",
-    "wilson",
+    "accuracy_by_layer", "attention_pooling", "bundled", "control_labels", "examples", "examples_pos", "extract",
+    "fitted_head", "iter_accuracy", "iter_attention_pooling", "iter_by_layer", "iter_extract", "iter_token_vectors",
+    "read_task", "wilson",
 ]  # fmt: skip

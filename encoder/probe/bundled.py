@@ -39,5 +39,15 @@ def bundled(name: str) -> Task:
 @cache
 def examples() -> tuple[str, ...]:
     """WordNet's example sentences of the sample."""
+    return _of_examples("text")
+
+
+@cache
+def examples_pos() -> tuple[str, ...]:
+    """For each of `examples`: the part of speech of the word that it illustrates, "" where it has several."""
+    return _of_examples("label")
+
+
+def _of_examples(column: str) -> tuple[str, ...]:
     rows = _sample()
-    return tuple(rows.loc[rows["task"] == "example", "text"])
+    return tuple(rows.loc[rows["task"] == "example", column])

@@ -84,9 +84,19 @@ def rows(found: Iterable[Synset]) -> Iterator[Row]:
             for gloss in first(by_label[label], count, task):
                 yield Row(task, gloss, label)
     yield from words_in_sentences(kept)
-    every = {example for one in kept for example in one.examples if example.count(" ") >= 3 and len(example) <= 160}
-    for example in first(every, EXAMPLES, "example"):
-        yield Row("example", example, "")
+    yield from examples(kept)
+
+
+def examples(found: Iterable[Synset]) -> Iterator[Row]:
+    """Sentences to search, each with the part of speech of the word that it illustrates; "" where it has several."""
+    pos_of: dict[str, set[str]] = defaultdict(set)
+    for one in found:
+        for example in one.examples:
+            if example.count(" ") >= 3 and len(example) <= 160:
+                pos_of[example].add(one.pos)
+    for example in first(pos_of, EXAMPLES, "example"):
+        several = len(pos_of[example]) > 1
+        yield Row("example", example, "" if several else next(iter(pos_of[example])))
 
 
 def words_in_sentences(found: Iterable[Synset]) -> Iterator[Row]:

@@ -122,7 +122,7 @@ class Given:
 def _given(source: str, limits: Limits) -> Given | None:
     """The widgets of the texts; None while there are none."""
     if source == "wordnet":
-        return Given(None, corpus.BUNDLED)
+        return Given(None, corpus.BUNDLED, (corpus.POS,))
     if source == "lines":
         st.session_state.setdefault(_TYPED, st.session_state.get(f"{_TYPED}:kept", ""))
         typed = st.text_area("One text a line", key=_TYPED, height=120)

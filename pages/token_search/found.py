@@ -86,5 +86,6 @@ def shared(query: Query, hits: list[TokenHit]) -> None:
 
 
 def _most(counts: Counter[tuple[str, str]], what: str) -> list[tuple[str, int]]:
-    some = Counter({value: count for (name, value), count in counts.items() if name == what})
-    return some.most_common(NAMED)
+    """The values that two hits or more have in common."""
+    some = Counter({value: count for (name, value), count in counts.items() if name == what and count > 1})
+    return some.most_common(NAMED) or [("(all differ)", 0)]

@@ -32,3 +32,14 @@ def test_a_bundled_atlas_belongs_to_the_model_that_is_shipped(name):
     measured = head_measures(model.trace(example.sentence))["previous"][1, 2]
     assert example.value == pytest.approx(measured, abs=1e-4)
     assert np.all(atlas.array("previous", "low") <= atlas.array("previous", "high"))
+
+
+def test_bundled_texts_have_the_part_of_speech_of_the_word_that_they_illustrate():
+    atlas = corpus.open_atlas(corpus.bundled_atlases()["twin-post"])
+    assert atlas.labels == {corpus.POS: ("adjective", "adverb", "noun", "verb")}
+    rows = atlas.by_label(corpus.POS, "previous")
+    labelled = probe.examples_pos()[: atlas.n_texts]
+    for (layer, head), some in rows.groupby(["layer", "head"]):
+        assert dict(zip(some["value"], some["n"], strict=True)) == {pos: labelled.count(pos) for pos in set(labelled)}
+        whole = np.average(some["mean"], weights=some["n"])
+        assert whole == pytest.approx(atlas.array("previous")[layer, head], abs=1e-9)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from encoder import EncoderError
+from encoder import EncoderError, corpus
 from encoder.corpus.rows import BrokenRow, Row, Source
 from encoder.probe import examples
 
@@ -57,6 +57,9 @@ def test_rows_of_a_parquet_file(tmp_path: Path):
 def test_the_bundled_sentences_need_no_file():
     rows = list(Source("wordnet").rows())
     assert [row.text for row in rows if isinstance(row, Row)] == [text.strip() for text in examples()]
+    labelled = Source("wordnet", labels=(corpus.POS,))
+    assert {label for row in labelled.rows() for label in row.labels} == {"noun", "verb", "adjective", "adverb"}
+    assert labelled.about() != Source("wordnet").about()
 
 
 @pytest.mark.parametrize(
@@ -74,6 +77,12 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, name, content, columns, say
         (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(EncoderError, match=says):
         list(Source(str(tmp_path / name), **columns).rows())
+
+
+def test_the_bundled_sentences_have_no_other_column():
+    for columns in ({"labels": ("stars",)}, {"text": "text"}):
+        with pytest.raises(EncoderError, match=corpus.POS):
+            list(Source("wordnet", **columns).rows())
 
 
 def test_the_first_texts_alone_are_read_on_request(tmp_path):

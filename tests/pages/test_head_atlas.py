@@ -46,6 +46,11 @@ def test_every_part_of_the_card(atlas: corpus.Atlas, part: str) -> None:
     assert_well(app)
     if part == "labels":
         assert app.dataframe[0].value["Mean"].tolist() == atlas.key_tokens(2, 5)["mean"].tolist()
+        rows = atlas.by_label(corpus.POS, "same_token").query("layer == 2 and head == 5")
+        shown = app.dataframe[1].value
+        assert dict(zip(shown[corpus.POS], shown["Mean"], strict=True)) == dict(
+            zip(rows["value"], rows["mean"], strict=True)
+        )
     if part == "similar":
         layer, head, divergence = atlas.most_similar(2, 5)[0]
         assert any(label.startswith(f"**L{layer} H{head}** · divergence {divergence:.3f}") for label in labels(app))

@@ -20,6 +20,12 @@ def test_the_hits_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
     assert f"**{hits[0].cosine:.3f}**; the same token: {sum(hit.token == 'dog' for hit in hits)} of 10" in written(app)
     found = [label for label in labels(app) if label.startswith("**0.")]
     assert [label[2:6] for label in found] == [f"{hit.cosine:.2f}" for hit in hits]
+    of_texts = atlas.rows([hit.text for hit in hits])
+    labelled = [of_texts[hit.text][corpus.POS] for hit in hits]
+    shared = {pos: labelled.count(pos) for pos in labelled if labelled.count(pos) > 1}
+    table = app.dataframe[0].value
+    assert shared
+    assert dict(table[table["What"] == f"Label {corpus.POS}"].iloc[:, 1:].to_numpy().tolist()) == shared
     names: dict = {"trace": trace}
     lines = app.get("code")[-1].value
     exec(lines[lines.index("from pathlib") :], names)

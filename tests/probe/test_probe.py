@@ -154,6 +154,18 @@ def test_long_texts_are_counted_and_a_word_behind_the_cut_is_named(minilm: TextE
         probe.extract(minilm, dataclasses.replace(task, spans=spans))
 
 
+def test_an_example_has_the_part_of_speech_of_its_synset_unless_there_are_two():
+    from encoder.twins.wordnet_sample import Synset, examples
+
+    one, other = "a dog ran home", "the dog ran off"
+    found = [
+        Synset("noun.animal", "noun", ("dog",), "an animal", (one, "too short", other)),
+        Synset("verb.motion", "verb", ("run",), "to move", (other,)),
+    ]
+    assert {row.text: row.label for row in examples(found)} == {one: "noun", other: ""}
+    assert len(probe.examples()) == len(probe.examples_pos())
+
+
 def test_the_sample_is_made_of_wordnets_lines(tmp_path):
     from encoder.twins.wordnet_sample import synsets
 
