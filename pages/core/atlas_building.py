@@ -7,10 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import shutil
-import tempfile
-import threading
-import weakref
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +19,7 @@ from encoder import corpus
 from encoder.corpus import Atlas
 from encoder.errors import EncoderError, OutOfMemory
 from pages.core import atlases, kept_file, long_work, model_access
+from pages.core.atlas_folders import Folder
 from pages.core.lazy import expander
 from pages.core.markdown import plain, say_error
 from pages.core.view import View
@@ -47,21 +44,6 @@ SOURCES = {"lines": "Lines", "file": "A file", "wordnet": "WordNet’s sentences
 #: Up to so many bytes an atlas may be downloaded as one file.
 MOST_ZIPPED = 200_000_000
 _TYPED, _FILE = "atlas:lines", "atlas:texts-of-file"
-_FOLDERS: weakref.WeakSet[Folder] = weakref.WeakSet()
-_LOCK = threading.Lock()
-
-
-class Folder:
-    """A temporary folder that goes with this object, at the latest when the server ends."""
-
-    def __init__(self, most: int) -> None:
-        """Raises EncoderError if `most` are there."""
-        with _LOCK:
-            if len(_FOLDERS) >= most:
-                raise EncoderError(f"This server keeps {most} atlases of visitors, no more: try again later.")
-            self.path = Path(tempfile.mkdtemp(prefix="encoderscope-atlas-"))
-            _FOLDERS.add(self)
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def limits_here() -> Limits:

@@ -84,6 +84,9 @@ def _middleware() -> list[Any]:
 
 def _leave(code: object) -> NoReturn:
     """End the process with this exit code, without a wait for its threads."""
+    from pages.core import atlas_folders
+
+    atlas_folders.remove_all()
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
@@ -97,10 +100,11 @@ starlette_websocket.is_url_from_allowed_origins = lambda url: True
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
-    from pages.core import delivery, log
+    from pages.core import atlas_folders, delivery, log
 
     log.begin()
     delivery.begin()
+    atlas_folders.sweep()
     try:
         _leave(main(prog_name="streamlit"))
     except SystemExit as end:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from encoder.measure.heads import head_measures
-from pages.core import atlas_building
+from pages.core import atlas_building, atlas_folders
 from pages.core.lazy import KEY
 from tests.conftest import ROOT
 from tests.pages.apps import PATIENCE, assert_well, press, sentences, written
@@ -32,7 +36,7 @@ def test_lines_become_an_atlas_of_the_session(minilm) -> None:
     mean = sum(head_measures(minilm.trace(text))["previous"][1, 9] for text in LINES.split("\n") if text) / 3
     assert f"**{mean:.2f}** ±" in written(app)
     assert "3 of your texts" in written(app)
-    (folder,) = (one.path for one in atlas_building._FOLDERS)
+    (folder,) = (one.path for one in atlas_folders._FOLDERS)
     assert (folder / "atlas" / "manifest.json").is_file()
     app.switch_page("pages/token_search/page.py").run()
     assert_well(app)
@@ -58,8 +62,32 @@ def test_a_shared_server_has_lower_limits(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_files_go_with_the_folder() -> None:
-    folder = atlas_building.Folder(most=1_000)
+    folder = atlas_folders.Folder(most=1_000)
     path: Path = folder.path
     (path / "texts.txt").write_text("a")
     del folder
     assert not path.exists()
+    kept = atlas_folders.Folder(most=1_000)
+    kept.remove()  # as at the server's end
+    assert not kept.path.exists()
+
+
+def test_a_killed_server_leaves_folders_to_the_next_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    program = "from pages.core import atlas_folders as a; f = a.Folder(9); print(f.path, flush=True); input()"
+    other = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, env=os.environ | {"TMPDIR": str(tmp_path)}, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert other.stdout is not None
+    theirs, own = Path(other.stdout.readline().strip()), atlas_folders.Folder(9)
+    made = tmp_path / f"{atlas_folders.PREFIX}being-made"
+    made.mkdir()
+    (tmp_path / f"{atlas_folders.PREFIX}link").symlink_to(made)
+    before = set(tmp_path.iterdir())
+    atlas_folders.sweep()
+    assert set(tmp_path.iterdir()) == before >= {theirs, own.path}
+    other.kill()
+    other.communicate()
+    atlas_folders.sweep()
+    assert set(tmp_path.iterdir()) == before - {theirs}
