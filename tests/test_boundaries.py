@@ -34,6 +34,7 @@ ENGINE = [
     {"trace"},
     {"named_encoder"},
     {"audio_encoder", "image_encoder", "text_encoder"},
+    {"any_encoder"},
     {"joint_encoder", "measure"},
     {"classify"},
     {"causal", "load", "explain", "probe", "search", "similarity"},

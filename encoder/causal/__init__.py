@@ -4,6 +4,7 @@ Pure functions over one batched run: `ablate_each_head`, `leave_out_each_sublaye
 `prune_curve`. Expensive ones have a generator that yields progress and can be closed: `iter_each_head` and so on.
 """
 
+from encoder.causal import occlusion as occlusion
 from encoder.causal.classes import ClassProbability
 from encoder.causal.effects import (
     Progress,

@@ -1,4 +1,4 @@
-"""The outcome of a model with a classification head: one class, of the text or of one token.
+"""The outcome of a model with a classification head: one class, of the input or of one token.
 
 Shapes: n runs, T tokens, D d_model, C classes.
 """
@@ -11,11 +11,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from encoder.any_encoder import AnyEncoder
 from encoder.causal.outcomes import Measure, Outcome, WordScale
 from encoder.classify import class_place, classifier_of
 from encoder.errors import EncoderError
-from encoder.text import Tokenized
-from encoder.text_encoder import TextEncoder
+from encoder.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class ClassProbability(Outcome):
     scale: WordScale = "probability"
     code: ClassVar[str] = "class"
 
-    def on(self, model: TextEncoder, source: Tokenized, plain: Tensor) -> Measure:
+    def on(self, model: AnyEncoder, plain: Trace) -> Measure:
         head = classifier_of(model, "sequence" if self.position is None else "token")
         place = class_place(head, self.label)
         if self.scale not in ("log_odds", "probability"):
             raise EncoderError(f"scale={self.scale!r} is unknown: choose log_odds or probability.")
-        if self.position is not None and not 0 <= self.position < len(plain):
-            raise EncoderError(f"No token {self.position} in this text: choose 0 to {len(plain) - 1}.")
+        if self.position is not None and not 0 <= self.position < plain.n_tokens:
+            raise EncoderError(f"No token {self.position} in this {plain.kind}: choose 0 to {plain.n_tokens - 1}.")
         if head.config.layer not in (None, model.config.n_layers):
             raise EncoderError(
                 f"This head reads the input of layer {head.config.layer}, and an outcome is measured at the output: "

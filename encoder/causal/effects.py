@@ -1,7 +1,7 @@
 """Effects: by how much an outcome changes when each head is off, each place is patched, each token is cut off.
 
 Every function has a generator beside it ("iter_...") that yields `Progress` after each chunk of runs. An effect is the
-edited outcome minus the unedited one. It holds for this text and this outcome; effects of several heads do not add up,
+edited outcome minus the unedited one. It holds for this input and this outcome; effects of several heads do not add up,
 since later layers can compensate (McGrath et al. 2023 measure this in a decoder).
 
 Shapes: L layers, H heads, T tokens.
@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from encoder.any_encoder import AnyEncoder
 from encoder.causal.outcomes import Outcome, as_outcome
 from encoder.causal.patching import Where, check_aligned, patch_edit, patch_request
 from encoder.causal.variants import Variant, run_variants
@@ -26,7 +27,7 @@ from encoder.text import Tokenized
 from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
 
-#: A text, its tokens, or its unedited trace.
+#: A text, its tokens, or the unedited trace of any input.
 Text = str | Tokenized | Trace
 #: Layers that are knocked out together, by default.
 WINDOW = 3
@@ -42,32 +43,34 @@ class Progress:
     plain: float
 
 
-def plain_trace(model: TextEncoder, text: Text, request: tuple[str, ...] = ()) -> Trace:
-    """The unedited trace of a text; a Trace is returned as it is."""
+def plain_trace(model: AnyEncoder, text: Text, request: tuple[str, ...] = ()) -> Trace:
+    """The unedited trace of a text; a Trace is returned as it is, which is how to give an image or a sound."""
     if isinstance(text, Trace):
         return text
+    if not isinstance(model, TextEncoder):
+        raise EncoderError(f"{model.name} takes no text: give the trace of an input.")
     return model.trace_tokens(model.tokenize(text) if isinstance(text, str) else text, request=request)
 
 
-def outcomes_of(model: TextEncoder, plain: Trace, edited: Sequence[Trace], outcome: Outcome | str) -> list[float]:
-    """The outcome of the unedited run, then of each edited run of the same text."""
-    assert plain.source is not None
+def outcomes_of(model: AnyEncoder, plain: Trace, edited: Sequence[Trace], outcome: Outcome | str) -> list[float]:
+    """The outcome of the unedited run, then of each edited run of the same input."""
     with torch.no_grad():
-        measure = as_outcome(outcome).on(model, plain.source, plain.output)
+        measure = as_outcome(outcome).on(model, plain)
         return [float(measure(trace.output.unsqueeze(0))[0]) for trace in (plain, *edited)]
 
 
 @torch.no_grad()
 def word_changes(
-    model: TextEncoder, plain: Trace, edited: Trace, position: int, ids: Sequence[int]
+    model: AnyEncoder, plain: Trace, edited: Trace, position: int, ids: Sequence[int]
 ) -> NDArray[np.floating]:
     """[n]: change of the log probability of these words at a position, edited minus unedited.
 
     Raises EncoderError for a model without a masked-word head.
     """
-    head, table = model.mlm_head, model.encoder.embedding.tokens.weight
+    head = model.mlm_head
     if head is None:
         raise EncoderError(f"{model.name} has no masked-word head: choose another model.")
+    table = model.encoder.embedding.tokens.weight
     before, after = (
         torch.log_softmax(head(trace.output[position], table).float(), dim=-1)[list(ids)] for trace in (plain, edited)
     )
@@ -76,12 +79,11 @@ def word_changes(
 
 
 def iter_effects(
-    model: TextEncoder, plain: Trace, variants: Sequence[Variant], outcome: Outcome | str, shape: tuple[int, ...]
+    model: AnyEncoder, plain: Trace, variants: Sequence[Variant], outcome: Outcome | str, shape: tuple[int, ...]
 ) -> Iterator[Progress]:
-    """The effects of any variants on the text of `plain`, in a tensor of `shape`."""
-    assert plain.source is not None
+    """The effects of any variants on the input of `plain`, in a tensor of `shape`."""
     with torch.no_grad():
-        measure = as_outcome(outcome).on(model, plain.source, plain.output)
+        measure = as_outcome(outcome).on(model, plain)
         before = measure(plain.output.unsqueeze(0))[0].cpu()
     values = torch.full((len(variants),), torch.nan)
     done = 0
@@ -92,7 +94,7 @@ def iter_effects(
         yield Progress(values.view(shape).clone(), done, len(variants), float(before))
 
 
-def iter_each_head(model: TextEncoder, text: Text, outcome: Outcome | str = "sentence") -> Iterator[Progress]:
+def iter_each_head(model: AnyEncoder, text: Text, outcome: Outcome | str = "sentence") -> Iterator[Progress]:
     """`ablate_each_head`, chunk by chunk."""
     plain = plain_trace(model, text)
     shape = (model.config.n_layers, model.config.n_heads)
@@ -100,12 +102,12 @@ def iter_each_head(model: TextEncoder, text: Text, outcome: Outcome | str = "sen
     yield from iter_effects(model, plain, variants, outcome, shape)
 
 
-def ablate_each_head(model: TextEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
+def ablate_each_head(model: AnyEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
     """[L, H]: the effect of each head being off alone. "sentence": cosine to the unedited sentence vector, minus 1."""
     return _last(iter_each_head(model, text, outcome))
 
 
-def leave_out_each_sublayer(model: TextEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
+def leave_out_each_sublayer(model: AnyEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
     """[2, L]: the effect of a layer without its attention (row 0), and without its FFN (row 1), one layer at a time.
 
     What a sublayer adds to the residual stream is set to 0; in post-norm the norm after it still acts.
@@ -116,7 +118,7 @@ def leave_out_each_sublayer(model: TextEncoder, text: Text, outcome: Outcome | s
 
 
 def iter_patch(
-    model: TextEncoder,
+    model: AnyEncoder,
     clean: Text,
     corrupted: Text,
     outcome: Outcome | str = "sentence",
@@ -133,7 +135,7 @@ def iter_patch(
 
 
 def patch(
-    model: TextEncoder,
+    model: AnyEncoder,
     clean: Text,
     corrupted: Text,
     outcome: Outcome | str = "sentence",
@@ -157,7 +159,7 @@ def knock_out_edits(n_layers: int, layer: int, query: int, key: int, window: int
 
 
 def iter_knock_out(
-    model: TextEncoder,
+    model: AnyEncoder,
     text: Text,
     query: int,
     outcome: Outcome | str = "sentence",
@@ -169,7 +171,7 @@ def iter_knock_out(
     if window < 1:
         raise EncoderError(f"window={window} is too small: choose 1 layer or more.")
     if not 0 <= query < n_tokens:
-        raise EncoderError(f"No query {query} in this text: choose 0 to {n_tokens - 1}.")
+        raise EncoderError(f"No query {query} in this {plain.kind}: choose 0 to {n_tokens - 1}.")
     variants = [
         knock_out_edits(n_layers, layer, query, key, window) for layer in range(n_layers) for key in range(n_tokens)
     ]
@@ -177,7 +179,7 @@ def iter_knock_out(
 
 
 def knock_out(
-    model: TextEncoder,
+    model: AnyEncoder,
     text: Text,
     query: int,
     outcome: Outcome | str = "sentence",

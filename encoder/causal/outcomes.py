@@ -1,7 +1,7 @@
 """Outcomes: the number by which edited runs are compared. A new one is a frozen dataclass, registered in OUTCOMES.
 
-`outcome.on(model, source, plain)` checks that it fits and returns a function of outputs [n, T, D] of edited runs of the
-text, which gives n numbers. An effect is the edited number minus that of the unedited run.
+`outcome.on(model, plain)` checks that it fits and returns a function of outputs [n, T, D] of edited runs of the same
+input, which gives n numbers. An effect is the edited number minus that of the unedited run.
 
 Shapes: n runs, T tokens, D d_model, V vocabulary.
 """
@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
+from encoder.any_encoder import AnyEncoder, vectors
 from encoder.errors import EncoderError
-from encoder.text import Tokenized
 from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
 
@@ -36,32 +36,35 @@ class Outcome:
 
     code: ClassVar[str] = ""
 
-    def on(self, model: TextEncoder, source: Tokenized, plain: Tensor) -> Measure:
-        """plain [T, D]: the output of the unedited run. Raises EncoderError where the outcome does not fit."""
+    def on(self, model: AnyEncoder, plain: Trace) -> Measure:
+        """plain: the unedited run. Raises EncoderError where the outcome does not fit."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class SentenceVector(Outcome):
-    """Cosine of the sentence vector (pooled as the checkpoint says) to the unedited one: 1 without edits."""
+    """Cosine of the vector of the input (`any_encoder.vectors`) to the unedited one: 1 without edits."""
 
     code: ClassVar[str] = "sentence"
 
-    def on(self, model: TextEncoder, source: Tokenized, plain: Tensor) -> Measure:
-        before = _sentence(model, plain.unsqueeze(0))
-        return lambda outputs: cosine_similarity(_sentence(model, outputs), before, dim=-1)
+    def on(self, model: AnyEncoder, plain: Trace) -> Measure:
+        before = vectors(model, plain.output.unsqueeze(0))
+        return lambda outputs: cosine_similarity(vectors(model, outputs), before, dim=-1)
 
 
 @dataclass(frozen=True)
 class Similarity(Outcome):
-    """Cosine of the sentence vector to that of a second text, which the model runs unedited."""
+    """Cosine of the input's vector to that of a second one. text: a second text, or the trace of any input."""
 
-    text: str
+    text: str | Trace
     code: ClassVar[str] = "similarity"
 
-    def on(self, model: TextEncoder, source: Tokenized, plain: Tensor) -> Measure:
-        second = model.embed(self.text).float()
-        return lambda outputs: cosine_similarity(_sentence(model, outputs), second, dim=-1)
+    def on(self, model: AnyEncoder, plain: Trace) -> Measure:
+        if isinstance(self.text, Trace):
+            second = vectors(model, self.text.output.unsqueeze(0))
+        else:
+            second = _takes_text(model).embed(self.text).float()
+        return lambda outputs: cosine_similarity(vectors(model, outputs), second, dim=-1)
 
 
 @dataclass(frozen=True)
@@ -71,10 +74,10 @@ class TokenVector(Outcome):
     position: int
     code: ClassVar[str] = "token"
 
-    def on(self, model: TextEncoder, source: Tokenized, plain: Tensor) -> Measure:
-        if not 0 <= self.position < len(plain):
-            raise EncoderError(f"No token {self.position} in this text: choose 0 to {len(plain) - 1}.")
-        before = plain[self.position].float()
+    def on(self, model: AnyEncoder, plain: Trace) -> Measure:
+        if not 0 <= self.position < plain.n_tokens:
+            raise EncoderError(f"No token {self.position} in this {plain.kind}: choose 0 to {plain.n_tokens - 1}.")
+        before = plain.output[self.position].float()
         return lambda outputs: cosine_similarity(outputs[:, self.position].float(), before, dim=-1)
 
 
@@ -91,16 +94,18 @@ class MaskedWord(Outcome):
     scale: WordScale = "log_odds"
     code: ClassVar[str] = "word"
 
-    def on(self, model: TextEncoder, source: Tokenized, plain: Tensor) -> Measure:
-        head = model.mlm_head
+    def on(self, model: AnyEncoder, plain: Trace) -> Measure:
+        model = _takes_text(model)
+        assert plain.source is not None
+        head, ids = model.mlm_head, plain.source.ids
         if head is None:
             raise EncoderError(f"{model.name} has no masked-word head: choose another outcome or model.")
         if self.scale not in ("log_odds", "probability"):
             raise EncoderError(f"scale={self.scale!r} is unknown: choose log_odds or probability.")
         token = model.tokenizer.mask_token
-        if token is None or model.tokenizer.mask_id not in source.ids:
+        if token is None or model.tokenizer.mask_id not in ids:
             raise EncoderError(f"The text has no {token or 'mask token'}: type {token or 'one'} in place of the word.")
-        position = source.ids.index(model.tokenizer.mask_id)
+        position = ids.index(model.tokenizer.mask_id)
         words = [_one_token(model, word) for word in (self.word, self.minus) if word is not None]
 
         def measure(outputs: Tensor) -> Tensor:
@@ -132,10 +137,11 @@ def as_outcome(outcome: Outcome | str) -> Outcome:
     raise EncoderError(f"{outcome!r} is no outcome: give 'sentence', or one of {others}.")
 
 
-def _sentence(model: TextEncoder, outputs: Tensor) -> Tensor:
-    """[n, T, D] -> [n, D'], float32."""
-    mask = torch.ones(outputs.shape[:2], dtype=torch.bool, device=outputs.device)
-    return model.pool(outputs, mask).float()
+def _takes_text(model: AnyEncoder) -> TextEncoder:
+    """The model, where it takes text."""
+    if not isinstance(model, TextEncoder):
+        raise EncoderError(f"{model.name} takes no text, and this outcome needs one: choose another outcome.")
+    return model
 
 
 def _one_token(model: TextEncoder, word: str) -> int:

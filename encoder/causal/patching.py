@@ -10,10 +10,10 @@ from typing import Literal, get_args
 import numpy as np
 import torch
 
+from encoder.any_encoder import AnyEncoder
 from encoder.causal.outcomes import Outcome, as_outcome
 from encoder.edits import Edit, Replace, Run
 from encoder.errors import EncoderError
-from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
 
 Where = Literal["residual", "attention_out", "ffn_out", "head"]
@@ -48,16 +48,15 @@ def check_aligned(source: Trace, plain: Trace) -> None:
     """Raise EncoderError for texts that do not have the same number of tokens."""
     if source.n_tokens != plain.n_tokens:
         raise EncoderError(
-            f"The two texts have {source.n_tokens} and {plain.n_tokens} tokens: choose texts that align token by token."
+            f"The two runs have {source.n_tokens} and {plain.n_tokens} tokens: choose inputs that align token by token."
         )
 
 
-def both_outcomes(model: TextEncoder, source: Trace, plain: Trace, outcome: Outcome | str) -> tuple[float, float]:
+def both_outcomes(model: AnyEncoder, source: Trace, plain: Trace, outcome: Outcome | str) -> tuple[float, float]:
     """The outcome of `plain`, and its value where every vector is that of `source`. Raises EncoderError as `patch`."""
     check_aligned(source, plain)
-    assert plain.source is not None
     with torch.no_grad():
-        measure = as_outcome(outcome).on(model, plain.source, plain.output)
+        measure = as_outcome(outcome).on(model, plain)
         before, after = (float(measure(trace.output.unsqueeze(0))[0]) for trace in (plain, source))
     return before, after
 
@@ -71,8 +70,8 @@ def carried_share(effects: np.ndarray, before: float, after: float) -> np.ndarra
     difference = after - before
     if abs(difference) < LEAST_DIFFERENCE:
         raise EncoderError(
-            f"Both texts have the same outcome, {before:.4g}, so there is no difference to locate: choose another "
-            "outcome or other texts."
+            f"Both runs have the same outcome, {before:.4g}, so there is no difference to locate: choose another "
+            "outcome or other inputs."
         )
     return np.asarray(effects / difference)
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from encoder.any_encoder import AnyEncoder
 from encoder.causal.effects import iter_effects
 from encoder.causal.outcomes import Outcome
 from encoder.edits import MaskKeys
 from encoder.errors import EncoderError
 from encoder.measure import aggregate, norm_weighted, tokens
 from encoder.measure.rollout import LONGEST_WHOLE, rollout
-from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
 
 #: Fewer tokens have no rank correlation worth a number.
@@ -52,16 +52,16 @@ class TokenEffects:
     correlations: dict[str, RankCorrelation]
 
 
-def token_effects(model: TextEncoder, plain: Trace, outcome: Outcome | str = "sentence") -> TokenEffects:
+def token_effects(model: AnyEncoder, plain: Trace, outcome: Outcome | str = "sentence") -> TokenEffects:
     """The effect of hiding each token of the text, beside three measures of attention.
 
     Raises EncoderError for fewer than FEWEST tokens without special ones, and for more than LONGEST in all.
     """
     places = tuple(place for place, inside in enumerate(tokens.is_content(plain)) if inside)
     if len(places) < FEWEST:
-        raise EncoderError(f"The text has {len(places)} tokens: a rank correlation needs {FEWEST} or more.")
+        raise EncoderError(f"The {plain.kind} has {len(places)} tokens: a rank correlation needs {FEWEST} or more.")
     if plain.n_tokens > LONGEST:
-        raise EncoderError(f"This text has {plain.n_tokens:,} tokens: choose one of {LONGEST} or fewer.")
+        raise EncoderError(f"This {plain.kind} has {plain.n_tokens:,} tokens: choose one of {LONGEST} or fewer.")
     *_, last = iter_effects(model, plain, [(MaskKeys((place,)),) for place in places], outcome, (len(places),))
     effects = last.values.double().numpy()
     layers = range(plain.config.n_layers)

@@ -1,4 +1,4 @@
-"""Many edited runs of one text as one batch, in which each row has edits of its own.
+"""Many edited runs of one input as one batch, in which each row has edits of its own.
 
 A row starts at the first layer that its edits reach: the layers below are those of the unedited run, computed once. So
 a batch grows from layer to layer. Attention stays fused; where the scores of a row are edited, its z is computed again
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from encoder import attend
+from encoder.any_encoder import AnyEncoder
 from encoder.capture import EXPLICIT, site_of
 from encoder.device import explain_out_of_memory
 from encoder.edits import Edit, Site, check_edits
@@ -23,7 +24,6 @@ from encoder.errors import EncoderError
 from encoder.hooks import LAYER_POINTS, visiting
 from encoder.layers import AttentionContext
 from encoder.model import Encoder
-from encoder.text_encoder import TextEncoder
 from encoder.trace import Trace
 
 Variant = tuple[Edit, ...]
@@ -34,15 +34,15 @@ TOKENS_AT_ONCE = 4096
 
 
 def run_variants(
-    model: TextEncoder, plain: Trace, variants: Sequence[Variant], tokens_at_once: int = TOKENS_AT_ONCE
+    model: AnyEncoder, plain: Trace, variants: Sequence[Variant], tokens_at_once: int = TOKENS_AT_ONCE
 ) -> Iterator[tuple[list[int], Tensor]]:
-    """Runs of the text of `plain`, one for each variant: (indices of variants, outputs [n, T, D]), chunk by chunk.
+    """Runs of the input of `plain`, one for each variant: (indices of variants, outputs [n, T, D]), chunk by chunk.
 
     plain: the unedited trace, without padding. Close the generator to stop early. Raises EncoderError for edits that do
     not fit, and for edits before the first layer's input (the hook points of the embedding's parts and positions).
     """
     if plain.edits or plain.n_real != plain.n_tokens:
-        raise EncoderError("Effects need the trace of one text, without edits and without padding.")
+        raise EncoderError("Effects need the trace of one input, without edits and without padding.")
     for variant in variants:
         check_edits(variant, model.config, plain.n_tokens)
     variants = [tuple(edit.resolve(model._run_source) for edit in variant) for variant in variants]

@@ -131,7 +131,7 @@ class Edit:
         return type(self).__name__
 
     def _refuse(self, name: str, value: int, count: int) -> None:
-        where = "model" if name in ("layer", "head", "component") else "text"
+        where = "model" if name in ("layer", "head", "component") else "input"
         raise EncoderError(f"No {name} {value} in this {where} to edit: choose 0 to {count - 1}.")
 
     def _index(self, name: str, value: object) -> int:

@@ -1,0 +1,36 @@
+"""AnyEncoder: an encoder of texts, images or sounds that may name classes. What all three have, written once.
+
+Shapes: n inputs, T tokens, D d_model, D' width of a vector.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from encoder.audio_encoder import AudioEncoder
+from encoder.image_encoder import ImageEncoder
+from encoder.pooling import Pooling, pool
+from encoder.text_encoder import TextEncoder
+
+AnyEncoder = TextEncoder | ImageEncoder | AudioEncoder
+
+
+def vectors(model: AnyEncoder, outputs: Tensor) -> Tensor:
+    """Outputs [n, T, D] of whole inputs -> the vector of each input, [n, D'] in float32.
+
+    A text is pooled as its checkpoint says. For an image or a sound see `pooling_of`.
+    """
+    mask = torch.ones(outputs.shape[:2], dtype=torch.bool, device=outputs.device)
+    if isinstance(model, TextEncoder):
+        return model.pool(outputs, mask).float()
+    return pool(outputs, mask, pooling_of(model)).float()
+
+
+def pooling_of(model: ImageEncoder | AudioEncoder) -> Pooling:
+    """How an image's or a sound's vector is made: as the classification head reads it; without a head, of [CLS], or the
+    mean of all tokens where there is none.
+    """
+    if model.classifier is not None and model.classifier.config.kind == "sequence":
+        return model.classifier.config.pooling
+    return "cls" if model.layout.before else "mean"
