@@ -40,10 +40,8 @@ SECTIONS = {
              takes=("image",), edits=True),
         Room("sound_attention", "Sound attention", "graphic_eq", "What each part of a sound attends to", "Sounds",
              takes=("sound",), edits=True),
-        Room("compare", "Compare", "difference", "Two heads, two sentences or two models", takes=TEXT,
-             why="It aligns the words of two sentences."),
-        Room("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None,
-             takes=TEXT, why="It measures effects on sentences and words."),
+        Room("compare", "Compare", "difference", "Two heads, two inputs or two models"),
+        Room("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None),
     ],
     "Inside the layer": [
         Room("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight", "Q, K, V"),
@@ -53,8 +51,7 @@ SECTIONS = {
         Room("feed_forward", "Feed-forward", "hub", "The neurons of each layer", uses=("text", "model", "layer")),
         Room("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", "Masked words",
              uses=NO_HEAD, edits=None, former="predict", takes=TEXT, why="It predicts a word."),
-        Room("patching", "Patching", "swap_horiz", "Which vector carries a difference", uses=NO_HEAD,
-             takes=TEXT, why="It compares two sentences with as many tokens."),
+        Room("patching", "Patching", "swap_horiz", "Which vector carries a difference", uses=NO_HEAD),
     ],
     "Pre- vs post-norm": [
         Room("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", "Pre- vs post-norm",

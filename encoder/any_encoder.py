@@ -5,13 +5,19 @@ Shapes: n inputs, T tokens, D d_model, D' width of a vector.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from encoder.audio_encoder import AudioEncoder
+from encoder.capture import ON_REQUEST
+from encoder.edits import Edit
 from encoder.image_encoder import ImageEncoder
 from encoder.pooling import Pooling, pool
 from encoder.text_encoder import TextEncoder
+from encoder.trace import Trace
 
 AnyEncoder = TextEncoder | ImageEncoder | AudioEncoder
 
@@ -34,3 +40,15 @@ def pooling_of(model: ImageEncoder | AudioEncoder) -> Pooling:
     if model.classifier is not None and model.classifier.config.kind == "sequence":
         return model.classifier.config.pooling
     return "cls" if model.layout.before else "mean"
+
+
+def with_inputs(model: ImageEncoder | AudioEncoder, edits: Sequence[Edit], find: Callable[[str], Any]) -> list[Edit]:
+    """The edits with the images or sounds run that they take values from, by name.
+
+    find: name -> what `model.trace` takes. A model of texts needs none of this: it runs the texts itself.
+    """
+
+    def run(name: str, points: tuple[str, ...]) -> Trace:
+        return model.trace(find(name), request=tuple(point for point in points if point in ON_REQUEST))
+
+    return [edit.resolve(run) for edit in edits]

@@ -4,7 +4,7 @@ Pure functions over one batched run: `ablate_each_head`, `leave_out_each_sublaye
 `prune_curve`. Expensive ones have a generator that yields progress and can be closed: `iter_each_head` and so on.
 """
 
-from encoder.causal import occlusion as occlusion
+from encoder.causal import occlusion
 from encoder.causal.classes import ClassProbability
 from encoder.causal.effects import (
     Progress,
@@ -30,16 +30,55 @@ from encoder.causal.outcomes import (
     as_outcome,
     likeliest_word,
 )
-from encoder.causal.patching import Where, both_outcomes, carried_share, displacement, patch_edit, patch_request
+from encoder.causal.patching import (
+    Where,
+    both_outcomes,
+    carried_share,
+    differing,
+    displacement,
+    patch_edit,
+    patch_request,
+)
 from encoder.causal.prune import PruneCurve, iter_prune_curve, prune_curve
 from encoder.causal.tokens import RankCorrelation, TokenEffects, rank_correlation, token_effects
 
 OUTCOMES[ClassProbability.code] = ClassProbability
 
 __all__ = [
-    "OUTCOMES", "ClassProbability", "MaskedWord", "Outcome", "Progress", "PruneCurve", "RankCorrelation",
-    "SentenceVector", "Similarity", "TokenEffects", "TokenVector", "Where", "ablate_each_head", "as_outcome",
-    "both_outcomes", "carried_share", "displacement", "iter_each_head", "iter_effects", "iter_knock_out", "iter_patch",
-    "iter_prune_curve", "knock_out", "knock_out_edits", "leave_out_each_sublayer", "likeliest_word", "outcomes_of",
-    "patch", "patch_edit", "patch_request", "prune_curve", "rank_correlation", "token_effects", "word_changes",
+    "OUTCOMES",
+    "ClassProbability",
+    "MaskedWord",
+    "Outcome",
+    "Progress",
+    "PruneCurve",
+    "RankCorrelation",
+    "SentenceVector",
+    "Similarity",
+    "TokenEffects",
+    "TokenVector",
+    "Where",
+    "ablate_each_head",
+    "as_outcome",
+    "both_outcomes",
+    "carried_share",
+    "differing",
+    "displacement",
+    "iter_each_head",
+    "iter_effects",
+    "iter_knock_out",
+    "iter_patch",
+    "iter_prune_curve",
+    "knock_out",
+    "knock_out_edits",
+    "leave_out_each_sublayer",
+    "likeliest_word",
+    "occlusion",
+    "outcomes_of",
+    "patch",
+    "patch_edit",
+    "patch_request",
+    "prune_curve",
+    "rank_correlation",
+    "token_effects",
+    "word_changes",
 ]  # fmt: skip

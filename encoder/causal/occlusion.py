@@ -195,7 +195,7 @@ def area(curve: np.ndarray, n_covered: Sequence[int]) -> np.ndarray:
 def gradient_by_part(
     model: ImageEncoder, given: Any, plain: Trace, outcome: Outcome | str = "sentence", cover: Cover = "grey"
 ) -> np.ndarray:
-    """[P]: gradient of the outcome by the pixels, times what covering takes away, summed over each patch.
+    """[P]: gradient of the outcome by the pixels, times the change that covering makes, summed over each patch.
 
     A first-order guess of the fall that `iter_occlude_each` measures, from one backward pass ("gradient x input",
     Shrikumar et al. 2016, "Not Just a Black Box", with a reference).

@@ -52,6 +52,14 @@ def check_aligned(source: Trace, plain: Trace) -> None:
         )
 
 
+def differing(plain: Trace, source: Trace) -> np.ndarray:
+    """bool [T]: where the tokens of two aligned inputs differ: in their ids or, without ids, in their embeddings."""
+    if plain.source is not None:
+        return np.not_equal(plain.ids, source.ids)
+    found: np.ndarray = (plain.values["embedding"] != source.values["embedding"]).any(dim=-1).cpu().numpy()
+    return found
+
+
 def both_outcomes(model: AnyEncoder, source: Trace, plain: Trace, outcome: Outcome | str) -> tuple[float, float]:
     """The outcome of `plain`, and its value where every vector is that of `source`. Raises EncoderError as `patch`."""
     check_aligned(source, plain)

@@ -84,10 +84,13 @@ def python_lines(
     return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
 
 
-def lines_of_input(origin: Origin, imports: str, given: str, result: str, edits: Sequence[Edit] = ()) -> str:
-    """`python_lines` for an input that is no text. given: the Python expression of the input, from `imports`."""
-    edited = f", edits={edits_code(edits)}" if edits else ""
-    lines = ["import encoder", imports, model_lines(origin), f"trace = model.trace({given}{edited})"]
+def lines_of_input(origin: Origin, imports: str, given: str, result: str, edits: str = "") -> str:
+    """`python_lines` for an input that is no text. given: the Python expression of the input, from `imports`; edits:
+    lines that make the name `edits`.
+    """
+    edited = ", edits=edits" if edits else ""
+    lines = ["import encoder", imports, model_lines(origin)]
+    lines += [*([edits] if edits else []), f"trace = model.trace({given}{edited})"]
     return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
 
 

@@ -10,6 +10,7 @@ from encoder.measure import align, map_comparison, ranking
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.map_comparison import Cell, Comparison
 from pages.core.comparison import Side, Sides
+from pages.core.input_words import InputWords, words_of
 from pages.core.markdown import plain
 
 
@@ -26,6 +27,11 @@ class Compared:
     special: SpecialTokens
     range: str
     selected: tuple[int | None, int | None]
+
+    @cached_property
+    def words(self) -> InputWords:
+        """What the input and its parts are called."""
+        return words_of(self.sides.first.trace)
 
     @cached_property
     def step_labels(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -60,7 +66,7 @@ class Compared:
     def described(self, side: Side) -> str:
         """The head of a side, and what else differs from the other side: its sentence or its model."""
         if self.sides.what == "sentences":
-            return f"{side.head_name}: {side.text}"
+            return f"{side.head_name}: {side.input_name}"
         if self.sides.what == "models":
             return f"{side.head_name} of {side.model_name}"
         return side.head_name
@@ -87,7 +93,10 @@ class Compared:
         least = map_comparison.least_alike(*traces, self.sides.alignment)
         if cosine is None or least is None:
             return ""
-        text = f" Cosine of a shared word's two output vectors: smallest for {self.bold(least[0])}, **{least[1]:.2f}**"
+        text = (
+            f" Cosine of a shared {self.words.part}'s two output vectors: smallest for {self.bold(least[0])}, "
+            f"**{least[1]:.2f}**"
+        )
         query = self.selected[0]
         if query is not None and query != least[0] and not math.isnan(float(cosine[query])):
             text += f"; for {self.bold(query)} **{float(cosine[query]):.2f}**"

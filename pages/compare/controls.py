@@ -1,40 +1,49 @@
 """The widgets of the page “Compare”: what to compare, side B, and how the maps are drawn."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from encoder.errors import EncoderError
+from encoder.load import BUNDLED
 from pages.compare.params import MODELS, WHAT, Params
 from pages.compare.sides import EXAMPLES, clear_selection, other_head, other_model
-from pages.core import cache, model_access
+from pages.core import cache, model_access, second_input
+from pages.core.input_words import InputWords, words_of
+from pages.core.params import Param
 from pages.core.url_state import controlled
 from pages.core.view import RANGE_HELP, RANGES, MapParams, View, state
 
 
 def draw(view: View) -> None:
     """All controls. Side A is the sidebar's sentence, model and head."""
+    words = words_of(view.trace)
+    what = {name: title.format(inputs=words.inputs) for name, title in WHAT.items()}
+    examples = EXAMPLES[view.loaded.takes]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        state.segmented(Params.what, "What to compare", WHAT, label_visibility="collapsed", width="content")
+        state.segmented(Params.what, "What to compare", what, label_visibility="collapsed", width="content")
         st.selectbox(
-            "Example", list(EXAMPLES), index=None, key="compare:example", placeholder="Try an example …",
-            label_visibility="collapsed", on_change=_use_example, width=300,
+            "Example", list(examples), index=None, key="compare:example", placeholder="Try an example …",
+            label_visibility="collapsed", on_change=_use_example, args=(examples,), width=300,
         )  # fmt: skip
         with st.popover("Options", icon=":material/tune:", width="content"):
-            _options()
+            _options(words)
     _side_b(view, state.read(Params))
 
 
-def _use_example() -> None:
+def _use_example(examples: Mapping[str, Mapping[Param, object]]) -> None:
     chosen = st.session_state.get("compare:example")
-    if chosen is not None:
-        for param, value in EXAMPLES[chosen].items():
+    if chosen in examples:
+        for param, value in examples[chosen].items():
             state.put(param, value)
         clear_selection()
 
 
-def _options() -> None:
+def _options(words: InputWords) -> None:
     state.segmented(
         MapParams.special, "Special tokens", {"show": "Shown", "zero": "Zeroed", "renormalise": "Left out, rows to 1"},
-        help="[CLS] and [SEP] receive much of the attention in many heads, which hides differences between words.",
+        help="Special tokens such as [CLS] receive much of the attention in many heads. This hides differences "
+        f"between {words.parts}.",
     )  # fmt: skip
     state.segmented(
         MapParams.range, "Range", RANGES, help=f"Both maps have the same colours. {RANGE_HELP}",
@@ -43,6 +52,14 @@ def _options() -> None:
 
 def _side_b(view: View, params: Params) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        words = words_of(view.trace)
+        if params.what == "sentences" and view.loaded.takes != "text":
+            second_input.choose(
+                view, Params.input_b, f"{words.input.capitalize()} B",
+                help=f"{words.input.capitalize()} A is the sidebar's. Both run through the same model; the same head "
+                "is shown.",
+            )  # fmt: skip
+            return
         if params.what == "sentences":
             state.bound(
                 st.text_input, Params.text_b, "Sentence B", placeholder="Type a sentence and press Enter",
@@ -58,9 +75,14 @@ def _choose_model(view: View) -> Params:
     def title(name: str) -> str:
         return "Untrained, another seed" if name == "scratch" and view.model.scratch is not None else MODELS[name]
 
+    kind = view.loaded.takes
+    offered = [name for name in MODELS if name not in BUNDLED or BUNDLED[name].takes == kind]
+    offered = [name for name in offered if name != "scratch" or kind == "text"]
+    if state.newest(Params.model_b) not in offered:
+        state.put(Params.model_b, Params.model_b.default)
     chosen = state.bound(
-        st.selectbox, Params.model_b, "Model B", list(MODELS), format_func=title, width=270,
-        help="Model A is the sidebar's. Both read the same sentence.",
+        st.selectbox, Params.model_b, "Model B", offered, format_func=title, width=270,
+        help=f"Model A is the sidebar's. Both read the same {words_of(view.trace).input}.",
     )  # fmt: skip
     if chosen == "other":
         state.bound(

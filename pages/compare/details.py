@@ -89,7 +89,8 @@ def every_head(compared: Compared, colours: str) -> None:
     distance = sides.by_head(compared.special)
     if distance is None:
         st.info(
-            f"Every head is compared up to {EVERY_HEAD:,} tokens; this text is longer. Choose heads by number.",
+            f"Every head is compared up to {EVERY_HEAD:,} tokens; this {compared.words.text} is longer. Choose heads "
+            "by number.",
             icon=":material/info:",
         )
         return

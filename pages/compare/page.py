@@ -16,6 +16,7 @@ from pages.core.comparison import Sides
 from pages.core.export import export_panel
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
+from pages.core.input_words import words_of
 from pages.core.links import next_page
 from pages.core.markdown import say_error
 from pages.core.view import MapParams, View, state
@@ -25,7 +26,7 @@ def main(view: View) -> None:
     heading()
     brief_opening(
         "You see two attention maps, A and B, and their difference. Strong colours there: one side attends more. This "
-        "shows what changes with the head, the sentence or the model."
+        f"shows what changes with the head, the {words_of(view.trace).input} or the model."
     )
     controls.draw(view)
     params, look = state.read(Params), state.read(MapParams)
@@ -58,7 +59,7 @@ def show(view: View, compared: Compared) -> None:
     first, second = compared.sides.first, compared.sides.second
     export_panel(
         view,
-        f"{WHAT[compared.sides.what]}, {first.head_name} and {second.head_name}",
+        f"{WHAT[compared.sides.what].format(inputs=compared.words.inputs)}, {first.head_name} and {second.head_name}",
         lambda: tables.comparison_frame(compared.found, *compared.step_labels[:2]),
         sections=lambda: report_sections(compared, drawn),
         lines=comparison.python_lines(compared.sides, compared.special),

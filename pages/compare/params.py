@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pages.core.params import Param, choice, string, whole_number
 from pages.core.url_state import state
 
-WHAT = {"heads": "Two heads", "sentences": "Two sentences", "models": "Two models"}
+#: "sentences": two inputs, of any kind.
+WHAT = {"heads": "Two heads", "sentences": "Two {inputs}", "models": "Two models"}
 OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
 
 #: Models to compare with the sidebar's.
@@ -14,6 +15,9 @@ MODELS = {
     "minilm": "all-MiniLM-L6-v2",
     "twin-pre": "Twin, pre-norm",
     "twin-post": "Twin, post-norm",
+    "digits-pre": "Digits, pre-norm",
+    "digits-post": "Digits, post-norm",
+    "spoken-digits": "Spoken digits",
     "scratch": "Untrained",
     "other": "Folder or Hub id",
 }
@@ -29,6 +33,8 @@ class Params:
     layer_b: Param[int | None] = whole_number(None)
     head_b: Param[int | None] = whole_number(None)
     text_b: Param[str] = string(OTHER_SENTENCE)
+    # The name of an image or a sound; "": the page chooses.
+    input_b: Param[str] = string()
     model_b: Param[str] = choice("moved", MODELS)
     source_b: Param[str] = string()
     # A selected token that only side B has.

@@ -5,21 +5,25 @@ from collections.abc import Callable, Mapping
 
 import encoder
 from encoder.config import NORM_PLACEMENTS
-from encoder.errors import LoadError
+from encoder.errors import EncoderError, LoadError
+from encoder.layout import InputKind
 from encoder.measure.align import Alignment
 from pages.compare.params import OTHER_SENTENCE, Params
 from pages.components import PlotEvent, on_click
-from pages.core import cache, model_access, sidebar
+from pages.core import cache, inputs, model_access, second_input, sidebar
 from pages.core.comparison import Side, Sides
+from pages.core.image_input import ImageParams
 from pages.core.params import Param
+from pages.core.sound_input import SoundParams
 from pages.core.view import FIRST_SENTENCE, UntrainedParams, View, ViewParams, scratch_config, state
 
 RIVER, MONEY = "We walked along the bank of the river.", "We walked to the bank to get our money."
 
 _MINILM = {ViewParams.model: "minilm", ViewParams.norm: "trained"}
 _PAGE_CHOOSES = {Params.layer_b: None, Params.head_b: None}
+_DIGITS = {ViewParams.model: "digits-pre", ViewParams.norm: "trained"}
 #: Title -> values of the view and of this page.
-EXAMPLES: Mapping[str, Mapping[Param, object]] = {
+_OF_TEXT: Mapping[str, Mapping[Param, object]] = {
     "“bank” of a river and of money": _MINILM | {
         Params.what: "sentences", ViewParams.text: RIVER, Params.text_b: MONEY, ViewParams.pair: "",
         ViewParams.layer: 1, ViewParams.head: 8,
@@ -38,15 +42,41 @@ EXAMPLES: Mapping[str, Mapping[Param, object]] = {
 }  # fmt: skip
 
 
+_OF_IMAGES: Mapping[str, Mapping[Param, object]] = {
+    "A three and an eight": _DIGITS | {
+        Params.what: "sentences", ImageParams.image: "3", Params.input_b: "8", ViewParams.layer: 2, ViewParams.head: 1,
+    },
+    "Digits: pre-norm and post-norm": _PAGE_CHOOSES | _DIGITS | {Params.what: "models", Params.model_b: "digits-post"},
+}  # fmt: skip
+_SPOKEN = {ViewParams.model: "spoken-digits", ViewParams.norm: "trained"}
+_OF_SOUNDS: Mapping[str, Mapping[Param, object]] = {
+    "“seven” and “three”": _SPOKEN | {
+        Params.what: "sentences", SoundParams.sound: "seven", Params.input_b: "three", ViewParams.layer: 2,
+        ViewParams.head: 0,
+    },
+    "Spoken digits with its norms moved": _PAGE_CHOOSES | _SPOKEN | {Params.what: "models", Params.model_b: "moved"},
+}  # fmt: skip
+#: Kind of input -> title -> values of the view and of this page.
+EXAMPLES: Mapping[InputKind, Mapping[str, Mapping[Param, object]]] = {
+    "text": _OF_TEXT, "image": _OF_IMAGES, "sound": _OF_SOUNDS,
+}  # fmt: skip
+
+
 def sides(view: View, params: Params) -> Sides:
     """Both sides, by the view and the page's values. Raises EncoderError where side B cannot run."""
     first = Side(view.model, view.text, view.pair, view.layer, view.head, "A")
     model, text = view.model, view.text
     if params.what == "sentences":
-        text = params.text_b
+        text = params.text_b if view.loaded.takes == "text" else second_input.current(view, Params.input_b)
     elif params.what == "models":
         model = other_model(view, params)
-    layer, head = other_head(view, params, cache.model(model).config)
+    other = cache.model(model)
+    if other.takes != view.loaded.takes:
+        raise EncoderError(
+            f"Model A takes {inputs.NOUNS[view.loaded.takes]}, and model B, {other.name}, {inputs.NOUNS[other.takes]}: "
+            "choose a model B that takes the same."
+        )
+    layer, head = other_head(view, params, other.config)
     return Sides(params.what, first, Side(model, text, view.pair, layer, head, "B"))
 
 

@@ -14,12 +14,13 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 import encoder
+from encoder.any_encoder import AnyEncoder, with_inputs
 from encoder.device import DTYPES, one_thread, pick_device
 from encoder.edits import Edit
 from encoder.layout import InputKind
@@ -33,8 +34,6 @@ from pages.core.model_key import ModelKey as ModelKey  # other modules find it h
 from pages.core.sizes import model_bytes, trace_bytes, value_bytes
 from pages.core.trained import TRAINED, kept_model
 from pages.core.turns import LONG_FLOPS, TURNS
-
-AnyEncoder = encoder.TextEncoder | encoder.ImageEncoder | encoder.AudioEncoder
 
 COLLECT_SECONDS = 5.0
 _collected = 0.0
@@ -163,7 +162,10 @@ def trace(
     def make() -> Trace:
         with one_thread() if work < SHORT_FLOPS else nullcontext():
             if loaded.takes != "text":
-                return loaded.trace(given, edits=(*key.edits, *edits), request=request)
+                chosen = (*key.edits, *edits)
+                run = with_inputs(loaded, chosen, partial(inputs.SOURCES[loaded.takes].find, loaded))
+                found = loaded.trace(given, edits=run, request=request)
+                return dataclasses.replace(found, edits=chosen) if chosen else found
             return loaded.trace_tokens(given, pad_to=key.pad, edits=(*key.edits, *edits), request=request)
 
     with TURNS.turn(long=work > LONG_FLOPS):

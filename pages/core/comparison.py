@@ -1,4 +1,4 @@
-"""Two heads, sentences or models to compare: what each side is, its tokens and its maps."""
+"""Two heads, inputs or models to compare: what each side is, its tokens and its maps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from encoder.measure import align
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.map_comparison import Comparison, TracedHead, compare, distance_by_head
 from encoder.trace import Trace
-from pages.core import cache, export
+from pages.core import cache, export, inputs
 
 #: The longest text, in tokens, for which every head is compared.
 EVERY_HEAD = 1_024
@@ -45,10 +45,16 @@ class Side(cache.TracedText):
         seed = f", seed {self.model.seed}" if self.model.scratch is not None else ""
         return f"{self.loaded.name}{seed}{changed}"
 
+    @property
+    def input_name(self) -> str:
+        """The sentence, or the name of the image or sound for people."""
+        kind = self.loaded.takes
+        return self.text if kind == "text" else inputs.SOURCES[kind].title(self.text)
+
 
 @dataclass(frozen=True)
 class Sides:
-    """Both sides. what: "heads", "sentences" or "models"."""
+    """Both sides. what: "heads", "sentences" (inputs of any kind) or "models"."""
 
     what: str
     first: Side
@@ -103,7 +109,10 @@ def python_lines(sides: Sides, special: SpecialTokens) -> str:
             model = "model_b"
             key, remark = export.origin(second.model, "source_b")
             lines += [*remark.splitlines(), python_code.model_lines(key, model)]
-        lines.append(f"other = {python_code.trace_call(model, second.text, second.pair)}")
+        call = python_code.trace_call(model, second.text, second.pair)
+        if second.loaded.takes != "text":
+            call = f"{model}.trace({inputs.SOURCES[second.loaded.takes].code(second.loaded, second.text)[1]})"
+        lines.append(f"other = {call}")
     options = "" if special == "show" else f', special="{special}"'
     lines += [
         f"steps = align.align_traces(trace, {other})",

@@ -15,6 +15,7 @@ from encoder import edits
 from encoder.edits import MOST_EDITS, Edit
 from encoder.errors import EncoderError, OutOfMemory
 from pages.core import edit_words, links
+from pages.core.input_words import words_of
 from pages.core.markdown import say_error
 from pages.core.params import Param
 from pages.core.url_state import state
@@ -99,7 +100,7 @@ def applied(view: View) -> View:
     except OutOfMemory:
         raise
     except EncoderError as error:
-        before = "The edits do not fit this text and model, so nothing is edited. "
+        before = f"The edits do not fit this {words_of(view.trace).text} and model, so nothing is edited. "
         say_error(error, st.warning, icon=":material/tune:", before=before)
         return view
     return changed

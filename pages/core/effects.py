@@ -38,7 +38,7 @@ def measured(
     if found is not None:
         return found
     if n_tokens > longest:
-        raise EncoderError(f"This text has {n_tokens:,} tokens; the map is limited to {longest}. Use a shorter text.")
+        raise EncoderError(f"This input has {n_tokens:,} tokens; the map is limited to {longest}. Use a shorter one.")
     ask = "" if runs * n_tokens <= AT_ONCE else f"The map needs {runs:,} runs of {n_tokens:,} tokens."
     place = st.empty()
     place_key = f"_place:{key}"

@@ -13,6 +13,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from encoder import edits
+from encoder.edits import Edit
 from encoder.export import python_code, report
 from encoder.export.document import Section, document
 from pages.components.copy_link import copy_link
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 #: Values that hold typed text: a link without the text leaves them out.
 TYPED = (
     "text", "pair", "second", "third", "text_b", "hidden", "similar_to", "query", "edits", "outcome_text",
-    "outcome_word", "outcome_minus", "image", "sound",
+    "outcome_word", "outcome_minus", "image", "sound", "input_b", "patch_input",
 )  # fmt: skip
 #: What the Python lines load if they cannot name the model.
 SAVED = "the-folder-that-you-saved-it-to"
@@ -138,9 +140,37 @@ def python_lines(view: View, lines: str = "") -> str:
     model, remark = origin(view.model)
     if view.loaded.takes != "text":
         code = inputs.SOURCES[view.loaded.takes].code(view.loaded, view.text)
-        return remark + python_code.lines_of_input(model, *code, lines, view.trace.edits)
+        before = edits_lines(view, view.trace.edits) if view.trace.edits else ""
+        return remark + python_code.lines_of_input(model, *code, lines, before)
     place = (view.model.window, view.trace, view.model.stride)
     return remark + python_code.python_lines(model, view.text, view.pair, lines, *place)
+
+
+def given(view: View, text: str) -> str:
+    """The Python expression of an input of this view's kind, by its text or name."""
+    if view.loaded.takes == "text":
+        return repr(text)
+    return inputs.SOURCES[view.loaded.takes].code(view.loaded, text)[1]
+
+
+def again(view: View) -> str:
+    """The beginning of a Python call that runs the view's input once more: edits follow."""
+    if view.loaded.takes == "text":
+        return "model.trace_tokens(trace.source"
+    return f"model.trace({given(view, view.text)}"
+
+
+def edits_lines(view: View, active: Sequence[Edit]) -> str:
+    """Python that makes the name `edits`. Images and sounds that edits take values from are run by it."""
+    parsed = f"encoder.edits.parse({edits.format(active)!r})"
+    others = edits.sources(active)
+    if view.loaded.takes == "text" or not others:
+        return f"edits = {parsed}"
+    known = ", ".join(f"{name!r}: {given(view, name)}" for name in others)
+    return (
+        f"from encoder.any_encoder import with_inputs\nothers = {{{known}}}\n"
+        f"edits = with_inputs(model, {parsed}, others.get)"
+    )
 
 
 def origin(key: cache.ModelKey, source: str = "source") -> tuple[cache.ModelKey, str]:

@@ -54,6 +54,11 @@ def examples(model: encoder.ImageEncoder) -> dict[str, str]:
     return {name: name.replace("hard: ", "hard to name: ") for name in digits.examples()}
 
 
+def kept() -> tuple[str, ...]:
+    """Names of the image files that this session keeps."""
+    return tuple(st.session_state.get(_KEPT, {}))
+
+
 def current(model: encoder.ImageEncoder) -> str:
     """The name of the chosen image; an example where a link names one that is not here, or of another model."""
     name = state.newest(ImageParams.image)

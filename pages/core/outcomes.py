@@ -10,20 +10,21 @@ import streamlit as st
 
 from encoder import causal, classify, figures
 from encoder.causal import Outcome
+from pages.core.input_words import words_of
 from pages.core.params import Param, choice, string, whole_number
 from pages.core.url_state import controlled, state
 from pages.core.view import View
 
 OUTCOMES = {
-    "sentence": "Sentence vector",
+    "sentence": "Sentence vector",  # of another input: see `titles`
     "similarity": "Similarity to a second sentence",
     "token": "Output vector of one token",
     "word": "Masked word",
     "class": "Class of a classification head",
 }
 UNITS = {
-    "sentence": "Cosine to the unedited sentence vector",
-    "similarity": "Cosine to the second sentence",
+    "sentence": "Cosine to the vector of the unedited run",
+    "similarity": "Cosine to the vector of the second sentence",
     "token": "Cosine to the unedited output vector",
 }
 SCALES = {"log_odds": "Log-odds", "probability": "Probability"}
@@ -43,13 +44,22 @@ class OutcomeParams:
     scale: Param[str] = choice("log_odds", ("log_odds", "probability"), url="outcome_scale")
 
 
+def titles(view: View) -> dict[str, str]:
+    """The kinds of outcome that this input can have, with their names. Words need a text."""
+    if view.loaded.takes == "text":
+        return OUTCOMES
+    names = {"sentence": f"{words_of(view.trace).vector.capitalize()}", "token": OUTCOMES["token"]}
+    return names if view.loaded.classifier is None else {"class": OUTCOMES["class"], **names}
+
+
 def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
     """Draw the controls, with these kinds on offer. Whether the outcome fits shows when it is measured."""
-    own = OutcomeParams
+    own, named = OutcomeParams, titles(view)
+    kinds = [kind for kind in named if kind in kinds]
     if state.newest(own.outcome) not in kinds:
-        state.put(own.outcome, own.outcome.default)
+        state.put(own.outcome, kinds[0])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        kind = state.bound(st.selectbox, own.outcome, "Outcome", list(kinds), format_func=OUTCOMES.get, width=280)
+        kind = state.bound(st.selectbox, own.outcome, "Outcome", kinds, format_func=named.get, width=280)
         if kind == "similarity":
             return causal.Similarity(state.bound(st.text_input, own.similar_to, "Second sentence"))
         if kind == "token":
@@ -103,11 +113,13 @@ def _class(view: View) -> Outcome:
         return causal.ClassProbability("")
     labels, of_token = head.config.labels, head.config.kind == "token"
     place = _token(view) if of_token else None
+    best = classify.tags(view.loaded, view.trace)[place].label if of_token else (
+        classify.predict(view.loaded, view.trace).best
+    )  # fmt: skip
     if state.newest(own.label) not in labels:
-        best = classify.tags(view.loaded, view.trace)[place].label if of_token else (
-            classify.predict(view.loaded, view.trace).best
-        )  # fmt: skip
-        state.put(own.label, best)
-    label = state.bound(st.selectbox, own.label, "Class", labels, width=200)
+        state.put(own.label, "")
+    label = state.bound(
+        st.selectbox, own.label, "Class", ("", *labels), width=200, format_func=lambda one: one or f"Predicted: {best}"
+    )
     scale = state.segmented(own.scale, "Scale", SCALES)
-    return causal.ClassProbability(label, place, scale)  # type: ignore[arg-type]
+    return causal.ClassProbability(label or best, place, scale)  # type: ignore[arg-type]

@@ -38,6 +38,16 @@ class SoundParams:
     way: Param[str] = choice("example", WAYS, url="sound_from")
 
 
+def examples() -> tuple[str, ...]:
+    """Names of the bundled sounds."""
+    return tuple(recordings.examples())
+
+
+def kept() -> tuple[str, ...]:
+    """Names of the sounds that this session keeps."""
+    return tuple(st.session_state.get(_KEPT, {}))
+
+
 def current(model: encoder.AudioEncoder) -> str:
     """The name of the chosen sound; an example where a link names one that is not here."""
     name = state.newest(SoundParams.sound)

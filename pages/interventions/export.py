@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from encoder import edits
 from encoder.causal import Outcome
 from encoder.edits import Edit
 from encoder.figures.effects import effect_map
 from pages.core.edit_words import describe
-from pages.core.export import export_panel, title
-from pages.core.outcomes import OUTCOMES
+from pages.core.export import again, edits_lines, export_panel, title
+from pages.core.outcomes import titles
 from pages.core.view import View
 
 
@@ -25,8 +24,7 @@ def export_effects(view: View, outcome: Outcome, active: tuple[Edit, ...], effec
     )
     if active:
         lines += (
-            f"\nfrom encoder.edits import parse\nedits = parse({edits.format(active)!r})\n"
-            "edited = model.trace_tokens(trace.source, edits=edits)\n"
+            f"\n{edits_lines(view, active)}\nedited = {again(view)}, edits=edits)\n"
             "before, after = causal.outcomes_of(model, trace, [edited], outcome)"
         )
     export_panel(
@@ -36,7 +34,7 @@ def export_effects(view: View, outcome: Outcome, active: tuple[Edit, ...], effec
         figures=lambda: {"Effect of each head": effect_map(effects)},
         lines=lines,
         settings={
-            "Outcome": OUTCOMES[outcome.code],
+            "Outcome": titles(view)[outcome.code],
             "Edits": "; ".join(describe(edit, view.trace.labels) for edit in active) or "none",
         },
     )

@@ -8,6 +8,7 @@ from encoder.errors import EncoderError
 from encoder.trace import Trace
 from pages.core import edited, outcomes
 from pages.core.frame import current_view, heading
+from pages.core.input_words import words_of
 from pages.core.links import next_page
 from pages.core.markdown import say_error
 from pages.core.url_state import state
@@ -47,7 +48,7 @@ def main() -> None:
     if found is not None:
         predictors.draw(view, chosen)
     st.caption(
-        "Limits: an effect holds for this text and this outcome. Zero is not a typical value of a head, and later "
+        f"Limits: an effect holds for this {words_of(view.trace).text} and this outcome. Zero is not a typical value of a head, and later "
         "layers can compensate, so a small effect does not show that a head is useless."
     )
     if found is not None:

@@ -8,6 +8,7 @@ from encoder import causal, figures
 from encoder.causal import Outcome, RankCorrelation
 from encoder.errors import EncoderError
 from encoder.figures.numbers import signed
+from pages.core.input_words import words_of
 from pages.core.lazy import expander
 from pages.core.markdown import say_error
 from pages.core.view import View
@@ -47,7 +48,7 @@ def draw(view: View, outcome: Outcome) -> None:
         st.caption(
             "Hidden: no query of any layer attends to the token. Spearman's rank correlation with the size of the "
             f"effect, over {len(found.places)} tokens; interval: middle 95 % of 2,000 resamples of tokens. "
-            "Limits: one short text, and tokens depend on each other. Rollout gives attention and residual connection "
+            f"Limits: one {words_of(view.trace).text}, and tokens depend on each other. Rollout gives attention and residual connection "
             "equal weight."
         )
 

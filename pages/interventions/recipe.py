@@ -10,8 +10,10 @@ import streamlit as st
 
 from encoder import edits, figures
 from encoder.edits import MOST_EDITS, Edit
+from pages.core import second_input
 from pages.core.edit_words import describe
 from pages.core.edited import EditParams, Recipe, Step, take_back
+from pages.core.input_words import InputWords, words_of
 from pages.core.lazy import popover
 from pages.core.url_state import controlled, state
 from pages.core.view import View
@@ -59,7 +61,7 @@ KINDS = {
         lambda form: edits.Scale("z", form.value, layer=form.layer, heads=(form.head,)), (2.0, -10.0, 10.0),
     ),
     "mean": Kind(
-        "Set a head to its mean over a text", ("layer", "head", "any_text"),
+        "Set a head to its mean over another {input}", ("layer", "head", "any_text"),
         lambda form: edits.Mean("z", (form.text,), layer=form.layer, heads=(form.head,)),
     ),
     "uniform": Kind(
@@ -74,8 +76,8 @@ KINDS = {
     "noise": Kind(
         "Noise on the embeddings", ("value",), lambda form: edits.Noise("embedding", form.value), (0.1, 0.0, 10.0)
     ),
-    "pattern": Kind("Attention of another text", ("text",), lambda form: edits.Replace("pattern", form.text)),
-    "values": Kind("Values of another text", ("text",), lambda form: edits.Replace("v", form.text)),
+    "pattern": Kind("Attention of another {input}", ("text",), lambda form: edits.Replace("pattern", form.text)),
+    "values": Kind("Values of another {input}", ("text",), lambda form: edits.Replace("v", form.text)),
 }  # fmt: skip
 
 
@@ -125,8 +127,10 @@ def _chip(view: View, recipe: Recipe, index: int, step: Step) -> None:
 
 
 def _form(view: View) -> None:
-    config, labels = view.loaded.config, view.trace.labels
-    name = st.selectbox("Edit", list(KINDS), format_func=lambda one: KINDS[one].title, key="add:kind")
+    config, labels, words = view.loaded.config, view.trace.labels, words_of(view.trace)
+    name = st.selectbox(
+        "Edit", list(KINDS), format_func=lambda one: KINDS[one].title.format(input=words.text), key="add:kind"
+    )
     kind = KINDS[name]
     last = view.trace.n_tokens - 1
 
@@ -150,14 +154,22 @@ def _form(view: View) -> None:
         query=token("query", "Query token", min(view.i or 1, last)),
         key=token("key", "Key token", min(view.j or 1, last)),
         value=st.number_input("Value", low, high, value, key=f"add:value:{name}") if "value" in kind.fields else value,
-        text=st.text_input("Other text", key="add:text") if {"text", "any_text"} & {*kind.fields} else "",
+        text=_other_input(view, words) if {"text", "any_text"} & {*kind.fields} else "",
     )
     if "text" in kind.fields:
-        st.caption(f"It needs the same number of tokens as your text: {view.trace.n_tokens}.")
+        st.caption(f"It needs the same number of tokens as your {words.text}: {view.trace.n_tokens}.")
     elif "any_text" in kind.fields:
-        st.caption("The head passes on its mean over all tokens of that text, of any length.")
+        st.caption(f"The head passes on its mean over all tokens of that {words.text}, of any length.")
     full = len(state.get(EditParams.recipe)) >= MOST_EDITS
     st.button("Add", type="primary", key="add:go", on_click=_add, args=(kind, form), disabled=full)
+
+
+def _other_input(view: View, words: InputWords) -> str:
+    """The input that an edit takes values from: a text that is typed, or the name of another input."""
+    if view.loaded.takes == "text":
+        return st.text_input("Other text", key="add:text")
+    known = second_input.names(view.loaded)
+    return st.selectbox(f"Other {words.input}", list(known), format_func=known.get, key=f"add:{words.input}")
 
 
 def _add(kind: Kind, form: Form) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from encoder import causal
 from encoder.causal import Where, patch_request
 from encoder.figures.patching import patch_map
-from pages.core.export import export_panel, title
+from pages.core.export import export_panel, given, title
 from pages.core.view import View
 from pages.patching.map import colour_limit
 from pages.patching.pair import Pair, unit
@@ -15,7 +16,7 @@ from pages.patching.params import WHERE
 
 
 def export_patching(view: View, pair: Pair, where: Where, shares: np.ndarray, ends: tuple[float, float]) -> None:
-    """ends: the outcome of your sentence, and of the other."""
+    """ends: the outcome of your input, and of the other."""
     names = "head" if where == "head" else "position"
 
     def frame() -> pd.DataFrame:
@@ -26,11 +27,13 @@ def export_patching(view: View, pair: Pair, where: Where, shares: np.ndarray, en
             table["other_token"] = np.array(pair.source.labels)[places.ravel()]
         return table.assign(share=shares.ravel())
 
+    of_other = isinstance(pair.outcome, causal.Similarity) and view.loaded.takes != "text"
+    outcome = "Similarity(other)" if of_other else repr(pair.outcome)
     lines = (
         "from encoder import causal\n"
-        f"yours, other = model.trace({pair.text!r}), model.trace({pair.other!r}"
+        f"yours, other = model.trace({given(view, pair.text)}), model.trace({given(view, pair.other)}"
         f"{_request(where)})\n"
-        f"outcome = causal.{pair.outcome!r}\n"
+        f"outcome = causal.{outcome}\n"
         "before, after = causal.both_outcomes(model, other, yours, outcome)\n"
         f"effects = causal.patch(model, other, yours, outcome, {where!r})\n"
         "shares = causal.carried_share(effects.numpy(), before, after)"

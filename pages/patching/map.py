@@ -31,7 +31,7 @@ Place = tuple[int, int]
 
 
 def measure(view: View, pair: Pair, where: Where) -> tuple[np.ndarray, float, float] | None:
-    """(shares [L, places], the outcome of your sentence, of the other), or None while they wait for a click.
+    """(shares [L, places], the outcome of your input, of the other), or None while they wait for a click.
 
     Raises EncoderError for long texts, and for an outcome that does not fit or does not differ.
     """
@@ -41,7 +41,7 @@ def measure(view: View, pair: Pair, where: Where) -> tuple[np.ndarray, float, fl
     causal.carried_share(np.zeros(1), before, after)  # outcomes that do not differ are refused before the runs
     found = effects.measured(
         "patching",
-        ("patching", view.model, pair.text, pair.other, pair.outcome, where),
+        ("patching", view.model, pair.text, pair.other, pair.named_outcome, where),
         lambda: causal.iter_patch(view.loaded, pair.source, pair.plain, pair.outcome, where),
         lambda values: _figure(pair, where, causal.carried_share(values, before, after), None),
         runs=n_layers * places,
@@ -64,7 +64,7 @@ def selected(shares: np.ndarray) -> Place | None:
 def draw_answer(pair: Pair, where: Where, shares: np.ndarray, at: Place | None) -> None:
     """The share of the selected place with its rank; without a selection, the largest."""
     if at is None:
-        elsewhere = shares if where == "head" else np.where(_differs(pair), -np.inf, shares)
+        elsewhere = shares if where == "head" else np.where(pair.differs, -np.inf, shares)
         at = _largest(shares if not np.isfinite(elsewhere).any() else elsewhere)
         said = _said(pair, where, shares, at)
         where_else = "" if where == "head" or not np.isfinite(elsewhere).any() else " at a shared token"
@@ -92,22 +92,17 @@ def draw_map(pair: Pair, where: Where, shares: np.ndarray, at: Place | None) -> 
     )
 
 
-def _differs(pair: Pair) -> np.ndarray:
-    """[T]: where the tokens of both sentences differ. There, the first layer carries the difference by construction."""
-    return np.array(pair.plain.ids) != np.array(pair.source.ids)
-
-
 def _largest(shares: np.ndarray) -> Place:
     layer, place = np.unravel_index(int(np.nanargmax(shares)), shares.shape)
     return int(layer), int(place)
 
 
-def colours() -> None:
+def colours(pair: Pair) -> None:
     """The widget for the range of the colours."""
     state.segmented(
         Params.colours, "Colours end at", COLOURS,
-        help="Shared tokens: at the largest share among tokens that both sentences have. Tokens that differ carry most "
-        "in the first layers by construction, and would hide the others.",
+        help=f"Shared tokens: at the largest share among tokens that both {pair.words.inputs} have. Tokens that differ "
+        "carry most in the first layers by construction, and would hide the others.",
     )  # fmt: skip
 
 
@@ -122,9 +117,9 @@ def _figure(pair: Pair, where: Where, shares: np.ndarray, at: Place | None) -> g
 
 def colour_limit(pair: Pair, where: Where, shares: np.ndarray) -> float | None:
     """The share of the full colour: the largest among shared tokens, so that the others do not hide them."""
-    if where == "head" or state.get(Params.colours) == "all" or _differs(pair).all():
+    if where == "head" or state.get(Params.colours) == "all" or pair.differs.all():
         return None
-    return max(float(np.nan_to_num(np.abs(shares[:, ~_differs(pair)])).max()), 0.01)
+    return max(float(np.nan_to_num(np.abs(shares[:, ~pair.differs])).max()), 0.01)
 
 
 def _said(pair: Pair, where: Where, shares: np.ndarray, at: Place) -> str:

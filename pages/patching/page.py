@@ -1,4 +1,4 @@
-"""Patching: which vector carries the difference between two sentences, by replacing one at a time."""
+"""Patching: which vector carries the difference between two inputs, by replacing one at a time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from encoder.errors import EncoderError, OutOfMemory
 from pages.core import answer
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
+from pages.core.input_words import words_of
 from pages.core.links import next_page
 from pages.core.markdown import say_error
 from pages.core.url_state import state
@@ -20,10 +21,12 @@ from pages.patching.params import Params
 
 def main(view: View) -> None:
     heading()
+    words = words_of(view.trace)
     opening(
-        "You see what changes when one vector of your sentence’s run is replaced by another sentence’s vector.  \n"
+        f"You see what changes when one vector of your {words.input}’s run is replaced by another {words.input}’s "
+        "vector.  \n"
         "Look for the cells with the largest share: follow them from layer 0 to the last layer.  \n"
-        "A large share suggests that this vector carries what makes the two sentences different."
+        f"A large share suggests that this vector carries what makes the two {words.inputs} different."
     )
     if view.pair is not None:
         st.caption("This page leaves out the second sentence of the sidebar.")
@@ -36,8 +39,8 @@ def main(view: View) -> None:
     except EncoderError as error:
         say_error(error, st.info, icon=":material/edit:")
     st.caption(
-        "Limits: a share holds for these two sentences and this outcome; shares do not sum to 1. A replaced vector "
-        "that restores the other outcome is sufficient for it here, which does not show that it is necessary "
+        f"Limits: a share holds for these two {words.inputs} and this outcome; shares do not sum to 1. A replaced "
+        "vector that restores the other outcome is sufficient for it here, which does not show that it is necessary "
         "(Heimersheim and Nanda 2024)."
     )
     next_page("interventions", "Interventions, switch off a head and see what it causes")
@@ -57,10 +60,10 @@ def show(view: View, both: pair.Pair) -> None:
         with left:
             map.draw_map(both, where, shares, at)
             if where != "head":
-                map.colours()
-            differ = sum(a != b for a, b in zip(both.plain.ids, both.source.ids, strict=True))
+                map.colours(both)
             st.caption(
-                f"Tokens that differ: {differ} of {both.plain.n_tokens}. 0: as in your sentence; 1: as in the other."
+                f"Tokens that differ: {int(both.differs.sum())} of {both.plain.n_tokens}. 0: as in your "
+                f"{both.words.input}; 1: as in the other."
             )
         if at is not None:
             with right:

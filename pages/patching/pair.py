@@ -1,16 +1,18 @@
-"""The two sentences: their controls, offered pairs, and whether they align token by token."""
+"""The two inputs: their controls, offered pairs, and whether they align token by token."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import streamlit as st
 
 from encoder import causal, figures
 from encoder.causal import Outcome, Where
 from encoder.figures.patching import pair_labels
 from encoder.trace import Trace
-from pages.core import cache, outcomes
+from pages.core import cache, outcomes, second_input
+from pages.core.input_words import InputWords, words_of
 from pages.core.markdown import plain
 from pages.core.outcomes import OutcomeParams
 from pages.core.url_state import state
@@ -56,13 +58,30 @@ class Pair:
     outcome: Outcome
 
     @property
+    def words(self) -> InputWords:
+        """What the input and its parts are called."""
+        return words_of(self.plain)
+
+    @property
+    def named_outcome(self) -> Outcome | str:
+        """The outcome in names of stored values, which must not keep a trace."""
+        return "similarity" if isinstance(self.outcome, causal.Similarity) else self.outcome
+
+    @property
+    def differs(self) -> np.ndarray:
+        """[T]: where the tokens of both inputs differ: the first layer carries the difference there by construction."""
+        return causal.differing(self.plain, self.source)
+
+    @property
     def labels(self) -> list[str]:
         """One name for each position: "he / she" where the tokens differ."""
         return pair_labels(self.plain.labels, self.source.labels)
 
 
 def draw(view: View) -> Pair | None:
-    """Draw the controls; None, and a box that says what to do, where the sentences do not align."""
+    """Draw the controls; None, and a box that says what to do, where the inputs do not align."""
+    if view.loaded.takes != "text":
+        return _draw_input(view)
     offered = EXAMPLES | (MASKED_EXAMPLES if view.loaded.mlm_head is not None else {})
     with st.container(horizontal=True, vertical_alignment="bottom"):
         other = state.bound(
@@ -74,6 +93,28 @@ def draw(view: View) -> Pair | None:
             "Example", list(offered), index=None, key="patching:example", placeholder="Try a pair …",
             label_visibility="collapsed", on_change=_use_example, width=250,
         )  # fmt: skip
+    where, chosen = _what(view)
+    if isinstance(chosen, causal.SentenceVector):
+        chosen = causal.Similarity(other)
+    return _pair(view, other, where, chosen)
+
+
+def _draw_input(view: View) -> Pair | None:
+    """The same for images and sounds, which are chosen."""
+    words = words_of(view.trace)
+    other = second_input.choose(
+        view, Params.other_input, f"Take vectors from this {words.input}",
+        help=f"Your {words.input} is the sidebar's. Each vector of its run can be replaced by the vector of this "
+        f"{words.input}'s run at the same layer and position.",
+    )  # fmt: skip
+    where, chosen = _what(view)
+    if isinstance(chosen, causal.SentenceVector):
+        chosen = causal.Similarity(cache.trace(view.model, other))
+    return _pair(view, other, where, chosen)
+
+
+def _what(view: View) -> tuple[Where, Outcome]:
+    """What is replaced, and the outcome."""
     kinds = ["sentence", "token"] + (["word"] if view.loaded.mlm_head is not None else [])
     kinds += ["class"] if view.loaded.classifier is not None else []
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -83,9 +124,10 @@ def draw(view: View) -> Pair | None:
             "sublayer adds to it. Heads: what one head passes on, at all tokens.",
         )  # type: ignore[assignment]  # fmt: skip
         with st.container(width="content"):
-            chosen = outcomes.choose(view, kinds)
-    if isinstance(chosen, causal.SentenceVector):
-        chosen = causal.Similarity(other)
+            return where, outcomes.choose(view, kinds)
+
+
+def _pair(view: View, other: str, where: Where, chosen: Outcome) -> Pair | None:
     pair = Pair(
         cache.trace(view.model, view.text),
         cache.trace(view.model, other, request=causal.patch_request(where)),
@@ -98,7 +140,7 @@ def draw(view: View) -> Pair | None:
 
 def unit(outcome: Outcome) -> str:
     """The name of the outcome's number on this page."""
-    return "Cosine to the other sentence" if isinstance(outcome, causal.Similarity) else outcomes.unit(outcome)
+    return "Cosine to the other vector" if isinstance(outcome, causal.Similarity) else outcomes.unit(outcome)
 
 
 def forget_place() -> None:
@@ -122,8 +164,10 @@ def _use_example() -> None:
 
 
 def _aligns(pair: Pair) -> bool:
-    """Whether both sentences have the same number of tokens and differ; otherwise a box says what to do."""
+    """Whether both inputs have the same number of tokens and differ; otherwise a box says what to do."""
     plain_labels, other_labels = pair.plain.labels, pair.source.labels
+    if pair.plain.source is None:
+        return _inputs_align(pair)
     if pair.plain.ids == pair.source.ids:
         said = "Both sentences are the same. Change a word of the other sentence, or choose a pair."
     elif len(plain_labels) != len(other_labels):
@@ -142,4 +186,18 @@ def _aligns(pair: Pair) -> bool:
             "Copy my sentence", icon=":material/content_copy:", key="patching:copy", on_click=state.put,
             args=(Params.other, pair.text), help="Then change one word of it.",
         )  # fmt: skip
+    return False
+
+
+def _inputs_align(pair: Pair) -> bool:
+    """The same for images and sounds. Sounds of some models have a token for each step of time."""
+    n, theirs, name = pair.plain.n_tokens, pair.source.n_tokens, pair.words.input
+    if n == theirs and pair.differs.any():
+        return True
+    said = (
+        f"Both {pair.words.inputs} are the same: choose another {name}."
+        if n == theirs
+        else f"The {pair.words.inputs} do not align: yours has {n} tokens, the other {theirs}. Choose another {name}."
+    )
+    st.info(said, icon=":material/align_horizontal_left:")
     return False

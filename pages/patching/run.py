@@ -23,26 +23,35 @@ WORDS = 4
 
 
 def draw(view: View, pair: Pair, where: Where, at: Place, ends: tuple[float, float]) -> None:
-    """The patched run. ends: the outcome of your sentence, and of the other."""
+    """The patched run. ends: the outcome of your input, and of the other."""
     edit = causal.patch_edit(where, pair.other, *at)
     patched = cache.trace(view.model, pair.text, edits=(edit,))
     value = causal.outcomes_of(view.loaded, pair.plain, [patched], pair.outcome)[1]
     with st.container(horizontal=True, gap="large"):
-        for name, one in (("Your sentence", ends[0]), ("One vector replaced", value), ("The other", ends[1])):
+        for name, one in (
+            (f"Your {pair.words.input}", ends[0]),
+            ("One vector replaced", value),
+            ("The other", ends[1]),
+        ):
             st.metric(name, number(one), width="content")
     st.caption(f"{plain(unit(pair.outcome))}.")
-    if view.loaded.mlm_head is not None and view.loaded.tokenizer.mask_token in pair.plain.tokens:
+    if (
+        pair.plain.source is not None
+        and view.loaded.mlm_head is not None
+        and view.loaded.tokenizer.mask_token in pair.plain.tokens
+    ):
         _words(view, pair, patched)
     moved = causal.displacement(pair.plain, patched)
+    name = pair.words.input
     plot(
         displacement_map(moved, pair.labels, view.colours, None if where == "head" else at),
         key="patching-moved",
-        alt=f"How far each vector moves from your sentence's run: {moved.shape[0]} rows, from the input of layer 0 to "
+        alt=f"How far each vector moves from your {name}'s run: {moved.shape[0]} rows, from the input of layer 0 to "
         f"the output, {moved.shape[1]} tokens to the right.",
         height=token_rows.height(moved.shape[0], pitch=26, frame=160, most=520),
     )
     st.caption(
-        "How far each vector moves from your sentence’s run, relative to its norm. Attention passes the change to "
+        f"How far each vector moves from your {name}’s run, relative to its norm. Attention passes the change to "
         "other tokens in later layers."
     )
     if links.exists("interventions"):

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder.figures.numbers import three_digits
+from encoder.layout import InputKind
 from encoder.measure import align
 from pages.compare import sides as compare
 from pages.compare.params import WHAT, Params
@@ -112,12 +113,16 @@ def test_every_head_leads_to_a_head(monkeypatch: pytest.MonkeyPatch):
     assert put == {"layer": 3, "head": 1, "layer_b": None, "head_b": None}
 
 
-@pytest.mark.parametrize("title", list(compare.EXAMPLES))
-def test_every_example_shows_a_difference(title: str):
-    app = visit("compare")
+@pytest.mark.parametrize(("model", "kind"), [("minilm", "text"), ("digits-post", "image"), ("spoken-digits", "sound")])
+def test_every_example_shows_a_difference(model: str, kind: InputKind):
+    for title, values in compare.EXAMPLES[kind].items():
+        one_example(visit("compare", model=model), title, values[Params.what])
+
+
+def one_example(app: AppTest, title: str, what: object):
     app.main.selectbox(key="compare:example").set_value(title).run()
     assert_well(app)
-    assert app.main.get("button_group")[0].value == compare.EXAMPLES[title][Params.what]
+    assert app.main.get("button_group")[0].value == what
     assert "Largest difference" in written(app)
 
 
