@@ -25,11 +25,13 @@ AnyEncoder = TextEncoder | ImageEncoder | AudioEncoder
 def vectors(model: AnyEncoder, outputs: Tensor) -> Tensor:
     """Outputs [n, T, D] of whole inputs -> the vector of each input, [n, D'] in float32.
 
-    A text is pooled as its checkpoint says. For an image or a sound see `pooling_of`.
+    A text is pooled as its checkpoint says, and so is an image without a classification head; else see `pooling_of`.
     """
     mask = torch.ones(outputs.shape[:2], dtype=torch.bool, device=outputs.device)
     if isinstance(model, TextEncoder):
         return model.pool(outputs, mask).float()
+    if isinstance(model, ImageEncoder) and model.classifier is None:
+        return model.pool(outputs).float()
     return pool(outputs, mask, pooling_of(model)).float()
 
 

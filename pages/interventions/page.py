@@ -48,8 +48,8 @@ def main() -> None:
     if found is not None:
         predictors.draw(view, chosen)
     st.caption(
-        f"Limits: an effect holds for this {words_of(view.trace).text} and this outcome. Zero is not a typical value of a head, and later "
-        "layers can compensate, so a small effect does not show that a head is useless."
+        f"Limits: an effect holds for this {words_of(view.trace).text} and this outcome. Zero is not a typical value "
+        "of a head, and later layers can compensate, so a small effect does not show that a head is useless."
     )
     if found is not None:
         export_effects(view, chosen, active, found)

@@ -48,8 +48,8 @@ def draw(view: View, outcome: Outcome) -> None:
         st.caption(
             "Hidden: no query of any layer attends to the token. Spearman's rank correlation with the size of the "
             f"effect, over {len(found.places)} tokens; interval: middle 95 % of 2,000 resamples of tokens. "
-            f"Limits: one {words_of(view.trace).text}, and tokens depend on each other. Rollout gives attention and residual connection "
-            "equal weight."
+            f"Limits: one {words_of(view.trace).text}, and tokens depend on each other. Rollout gives attention and "
+            "residual connection equal weight."
         )
 
 
