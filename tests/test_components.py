@@ -19,6 +19,7 @@ from plotly.offline import get_plotlyjs, get_plotlyjs_version
 from streamlit.testing.v1 import AppTest
 
 from encoder import figures
+from encoder.export import plotly_js
 from encoder.javascript import joined
 from pages.components import HEAD_COLOURS, assets, events, head_grid, lines, text_shade, wire
 from pages.components.plot import _message
@@ -230,12 +231,25 @@ def test_plotly_is_written_once_whole_and_under_its_version(tmp_path: Path) -> N
     folder = tmp_path / "static"
     with ThreadPoolExecutor(8) as pool:
         targets = set(pool.map(lambda _: assets.write_plotly(folder), range(8)))
-    assert targets == {folder / f"plotly-{get_plotlyjs_version()}.min.js.gz"}
+    assert targets == {folder / f"plotly-{get_plotlyjs_version()}-bar-heatmap.min.js.gz"}
     assert [path.name for path in folder.iterdir()] == [targets.pop().name]  # no half-written file stays
     (written,) = folder.iterdir()
-    assert gzip.decompress(written.read_bytes()) == get_plotlyjs().encode()
+    assert gzip.decompress(written.read_bytes()).decode() == plotly_js.plotly_js()
+    assert written.stat().st_size < 500_000
     before = written.stat().st_ino
     assert assets.write_plotly(folder).stat().st_ino == before
+
+
+def test_what_is_left_of_plotly_is_its_own_and_a_figure_of_another_kind_gets_all() -> None:
+    whole, script = get_plotlyjs(), plotly_js.plotly_js()
+    modules = re.split(r"(?<=;)(?=var [\w$]+=W\()", script)
+    assert len(modules) > 300
+    assert all(module in whole for module in modules[:-1])
+    assert script.endswith(whole[-1_500:]), "the licences"
+    assert plotly_js.plotly_js([go.Figure(go.Pie(values=[1, 2]))]) == whole
+    assert plotly_js.plotly_js([go.Figure([go.Bar(y=[1]), go.Scatter(y=[1]), go.Heatmap(z=[[1]])])]) == script
+    with pytest.raises(LookupError):
+        plotly_js.cut(whole.replace(".register([", ".enter(["))
 
 
 def test_a_folder_that_cannot_be_written_is_an_oserror(tmp_path: Path) -> None:

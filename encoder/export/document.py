@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
-from plotly.offline import get_plotlyjs
 
 from encoder.export.picture import escape, style
+from encoder.export.plotly_js import plotly_js
 from encoder.figures import colours as colour
 from encoder.figures.png import png_uri
 from encoder.javascript import joined
@@ -72,8 +72,8 @@ def document(
         footer: the last line.
     """
     scripts = []
-    if any(section.figure is not None for section in sections):
-        scripts += [get_plotlyjs(), joined(HERE / "document.js")]
+    if figures := [section.figure for section in sections if section.figure is not None]:
+        scripts += [plotly_js(figures), joined(HERE / "document.js")]
     if any(section.live is not None for section in sections):
         scripts.append(joined(HERE / "interactive_report.js"))
     body = [f"<h1>{escape(title)}</h1>"]
