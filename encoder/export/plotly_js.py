@@ -53,9 +53,7 @@ def cut(whole: str) -> str:
         raise LookupError("the script is no list of modules")
     end = ends[0].start()
     places = [begin.start() for begin in begins]
-    texts = {
-        begin[1]: whole[place:stop] for begin, place, stop in zip(begins, places, [*places[1:], end], strict=True)
-    }
+    texts = {begin[1]: whole[place:stop] for begin, place, stop in zip(begins, places, [*places[1:], end], strict=True)}
     last = begins[-1][1]
     registered = _REGISTER.search(texts[last])
     if registered is None:

@@ -10,7 +10,9 @@ import streamlit as st
 from components_tokens import TOKENS  # beside this script
 
 from pages import components
+from pages.core import whole_callbacks
 
+whole_callbacks.begin()
 N = len(TOKENS)
 show = st.query_params.get("show", "plot")
 heard = st.session_state.setdefault("heard", [])
