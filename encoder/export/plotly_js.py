@@ -32,12 +32,12 @@ _PASSED = re.compile(r"exports=([\w$]+)\(\)\}\);$")
 def plotly_js(figures: Iterable[go.Figure] = ()) -> str:
     """The script; whole for a figure of another kind, or if the installed plotly is built in another way."""
     kinds = {trace.type for figure in figures for trace in figure.data}
-    return _cut() if kinds <= {"scatter", *KINDS} else get_plotlyjs()
+    return _cut() if kinds <= {"scatter", *KINDS} else str(get_plotlyjs())
 
 
 @cache
 def _cut() -> str:
-    whole = get_plotlyjs()
+    whole = str(get_plotlyjs())
     if get_plotlyjs_version() != VERSION:
         return whole
     try:

@@ -271,7 +271,7 @@ def test_plotly_arrives_once_and_compressed(visit: Callable[..., Page], app: Ser
     (own,) = [name for name in names if "plotly-" in name and name.endswith(".gz")]
     assert own.startswith(f"{app.url}/app/static/plotly-")
     body = page.request.get(own).body()
-    assert len(body) < 2_000_000 < len(gzip.decompress(body))
+    assert len(body) < 500_000 < 1_000_000 < len(gzip.decompress(body))
 
 
 def test_without_static_files_plotly_comes_as_a_media_file(
