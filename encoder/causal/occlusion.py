@@ -1,10 +1,10 @@
 """Occlusion: what an outcome loses when a part of an image or of a sound is covered, and when more and more parts are.
 
-Covering one part after another is Zeiler and Fergus (2014, section 2.1; "Visualizing and Understanding Convolutional
-Networks"), with a grey square. Covering more and more, in the order of an explanation, is the deletion curve of Petsiuk
-et al. (2018, "RISE"): the lower the area below it, the better the order finds what the model uses. Both change the
-input itself, before the first layer, unlike `MaskKeys`. A covered input is one that no model was trained on, and what
-it is covered with changes the numbers.
+Covering one part after another is the occlusion sensitivity of Zeiler and Fergus (2014, "Visualizing and Understanding
+Convolutional Networks"), with a grey square. Covering more and more, in the order of an explanation, is the deletion
+metric of Petsiuk et al. (2018, "RISE"): the lower the area below the curve, the better the order finds what the model
+uses. Both change the input itself, before the first layer, unlike `MaskKeys`. The model was not trained on covered
+inputs, and what covers a part changes the numbers.
 
 Parts of an image are its patches. Parts of a sound are windows of equal length; their samples are set to 0.
 
@@ -124,7 +124,7 @@ def iter_covered(
     not fit.
     """
     if plain.edits:
-        raise EncoderError("Occlusion needs the trace of the unedited run.")
+        raise EncoderError("Occlusion needs the run without edits: take the edits back.")
     with torch.no_grad():
         measure = as_outcome(outcome).on(model, plain)
         before = float(measure(plain.output.unsqueeze(0))[0])

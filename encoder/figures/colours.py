@@ -118,6 +118,15 @@ def thumbnails_lut(colours: str = "viridis") -> np.ndarray:
     return lut
 
 
+@cache
+def signed_lut(kind: str = "signed") -> np.ndarray:
+    """[256, 3] uint8, read-only: the two colours of signed values; its middle is 0, which is drawn transparent."""
+    ends = [np.array(_rgb(one), dtype=np.uint8) for one in SIGNED[kind]]
+    lut = np.repeat(np.stack(ends), 128, axis=0)
+    lut.flags.writeable = False
+    return lut
+
+
 def cyclic() -> tuple[tuple[float, str], ...]:
     """Colour scale for angles, with the same colour at both ends: 2π looks like 0."""
     named = plotly.colors.cyclical.Twilight

@@ -66,9 +66,11 @@ class PatchView extends Drawing {
 
   shade(pen, at, weight) {
     if (!Number.isFinite(weight)) return;
-    const share = this.header.top > 0 ? Math.min(1, weight / this.header.top) : 0;
-    const colour = 3 * Math.round(255 * share);
-    const opacity = this.header.opacity * (FAINT + (1 - FAINT) * share); // a small weight hides less of the image
+    const { top, signed } = this.header;
+    const share = top > 0 ? Math.min(1, Math.abs(weight) / top) : 0;
+    const colour = 3 * Math.round(signed ? 127.5 * (1 + Math.sign(weight) * share) : 255 * share);
+    const faint = signed ? 0 : FAINT;
+    const opacity = this.header.opacity * (faint + (1 - faint) * share); // a small weight hides less of the image
     pen.fillStyle = `rgb(${this.arrays.colours.data.slice(colour, colour + 3).join(" ")} / ${opacity})`;
     pen.fillRect(...this.box([Math.floor(at / this.columns), at % this.columns]));
   }
@@ -95,11 +97,14 @@ class PatchView extends Drawing {
   fillLegend() {
     const scale = make("canvas", { width: "256", height: "1" });
     const pen = scale.getContext("2d");
+    const { top, signed } = this.header;
     for (let at = 0; at < 256; at++) {
-      pen.fillStyle = `rgb(${this.arrays.colours.data.slice(3 * at, 3 * at + 3).join(" ")})`;
+      const opacity = signed ? Math.abs(at - 127.5) / 127.5 : 1;
+      pen.fillStyle = `rgb(${this.arrays.colours.data.slice(3 * at, 3 * at + 3).join(" ")} / ${opacity})`;
       pen.fillRect(at, 0, 1, 1);
     }
-    const [low, high] = ["0", threeDigits(this.header.top)].map((text) => make("span", {}, text));
+    const ends = [signed && top > 0 ? threeDigits(-top) : "0", threeDigits(top)];
+    const [low, high] = ends.map((text) => make("span", {}, text));
     this.legend.replaceChildren(make("span", {}, this.header.label), low, scale, high);
   }
 
@@ -112,7 +117,7 @@ class PatchView extends Drawing {
 
   nameOf([row, column]) {
     const weight = this.arrays.weights.data[row * this.columns + column];
-    return `r${row} c${column}: ${threeDigits(weight)}`;
+    return `r${row} c${column}: ${Number.isFinite(weight) ? threeDigits(weight) : "not measured"}`;
   }
 
   hover(patch, event) {

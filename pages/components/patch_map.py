@@ -31,6 +31,7 @@ def patch_map(
     selected: tuple[int, int] | None = None,
     opacity: float = 0.6,
     top: float | None = None,
+    signed: bool = False,
     size: int = 360,
     on_event: Callable[[PatchEvent], None] | None = None,
 ) -> None:
@@ -46,6 +47,7 @@ def patch_map(
         selected: (row, column) with the frame.
         opacity: of the colours, 0 to 1.
         top: the weight of the last colour; None: the largest.
+        signed: weights may be below 0: the colours run from -top to top, and 0 is transparent.
         size: pixels of the drawing's side, where there is room.
         on_event: called with the event before the page runs.
 
@@ -58,11 +60,11 @@ def patch_map(
     if weights.ndim != 2 or 0 in weights.shape:
         raise ValueError(f"weights must be [R, C], not {list(weights.shape)}.")
     rows, columns = weights.shape
-    most = float(np.nanmax(weights)) if np.isfinite(weights).any() else 0.0
+    most = float(np.nanmax(np.abs(weights) if signed else weights)) if np.isfinite(weights).any() else 0.0
     header = {
         "alt": alt, "label": label, "selected": None if selected is None else [int(part) for part in selected],
         "opacity": float(opacity), "top": most if top is None else float(top), "size": int(size),
-        "heard": events.heard(key),
+        "signed": signed, "heard": events.heard(key),
     }  # fmt: skip
     arrays = {"image": image, "weights": weights, "colours": np.asarray(colorscale).astype(np.uint8)}
     _render(

@@ -21,6 +21,7 @@ from pages.components.kept_text import kept_text
 from pages.core import (  # noqa: F401 - some register values that several pages share
     cache,
     chosen_input,
+    covering,
     edited,
     first_paint,
     first_view,

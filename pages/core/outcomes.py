@@ -65,7 +65,7 @@ def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
         if kind == "token":
             return causal.TokenVector(_token(view))
         if kind == "class":
-            return _class(view)
+            return choose_class(view)
         if kind == "word":
             likeliest = view.derived("likeliest word", partial(causal.likeliest_word, view.loaded))
             word = state.bound(
@@ -106,8 +106,8 @@ def _token(view: View) -> int:
     return place
 
 
-def _class(view: View) -> Outcome:
-    """One class of the checkpoint's head, by default the predicted one; of a token, if the head tags tokens."""
+def choose_class(view: View) -> Outcome:
+    """Draw the controls of one class of the checkpoint's head, by default the predicted; or of a token's."""
     head, own = view.loaded.classifier, OutcomeParams
     if head is None:  # measuring it says what to do
         return causal.ClassProbability("")

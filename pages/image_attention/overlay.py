@@ -17,6 +17,7 @@ from pages.core import answer, gestures, image_input, sidebar, token_names
 from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.core.view import View
+from pages.image_attention import why
 from pages.image_attention.params import OVERLAYS, Params
 
 #: Classes that are named.
@@ -33,9 +34,11 @@ def token(view: View) -> int:
     return view.i if view.i is not None else 0
 
 
-def draw_image(view: View) -> None:
-    """The controls, the answer and the image."""
+def draw_image(view: View) -> why.Measured | None:
+    """The controls, the answer and the image. Returns the occlusion, where it was measured."""
     overlay = state.segmented(Params.overlay, "Over the image", OVERLAYS, label_visibility="collapsed")
+    if overlay == "occlusion":
+        return why.draw_image(view)
     row, over = weights_of(view, overlay)
     labels, grid, place = view.trace.labels, patches.grid(view.trace), token(view)
     where = f"L{view.layer}" if overlay == "rollout" else f"L{view.layer} H{view.head}"
@@ -59,6 +62,7 @@ def draw_image(view: View) -> None:
             on_event=lambda event: _select(grid, event),
         )
         state.bound(st.slider, Params.opacity, "Opacity", min_value=0.0, max_value=1.0, step=0.05, width=200)
+    return None
 
 
 def weights_of(view: View, overlay: str) -> tuple[Weights, np.ndarray]:

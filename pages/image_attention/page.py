@@ -10,7 +10,7 @@ from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
 from pages.core.links import next_page
 from pages.core.view import View
-from pages.image_attention import depth, overlay
+from pages.image_attention import depth, overlay, why
 
 
 def main(view: View) -> None:
@@ -23,9 +23,10 @@ def main(view: View) -> None:
             "that find the ink. Weights suggest where information may come from."
         )
         overlay.classes(view)
-        overlay.draw_image(view)
+        measured = overlay.draw_image(view)
     with heads_side:
         overlay.draw_heads(view)
+    measured = why.draw(view, measured)
     depth.over_depth(view)
     depth.distances(view)
     at = overlay.token(view)
@@ -33,7 +34,8 @@ def main(view: View) -> None:
         view,
         title(view, f"Attention of {view.trace.labels[at]}"),
         lambda: tables.patches_frame(view.trace, at),
-        lines=f"from encoder.measure import patches\nrows = patches.rows_of_token(trace, {at})  # [L, H, T]",
+        lines=f"from encoder.measure import patches\nrows = patches.rows_of_token(trace, {at})  # [L, H, T]"
+        + ("" if measured is None else measured.covered.python_lines()),
         settings=place(view),
     )
     next_page("positions", "Positions, how similar the places of two patches are")

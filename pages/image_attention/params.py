@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pages.core.params import Param, choice, number
 from pages.core.url_state import state
 
-OVERLAYS = {"attention": "Attention", "weighted": "Norm-weighted", "rollout": "Rollout"}
+OVERLAYS = {"attention": "Attention", "weighted": "Norm-weighted", "rollout": "Rollout", "occlusion": "Occlusion"}
 
 
 @state.register

@@ -13,8 +13,8 @@ from pages.core.view import View
 from pages.sound_attention.heard import Heard
 
 
-def export_sound(view: View, found: Heard) -> None:
-    """Weights of the query in all heads."""
+def export_sound(view: View, found: Heard, lines: str) -> None:
+    """Weights of the query in all heads. lines: further lines of Python."""
 
     def weights() -> np.ndarray:
         return sounds.all_heads_over_time(view.trace, found.query)
@@ -42,6 +42,7 @@ def export_sound(view: View, found: Heard) -> None:
         lines=(
             "from encoder.measure import sounds\n"
             f"weights = sounds.all_heads_over_time(trace, {found.query})  # [layers, heads, columns of time]"
+            f"{lines}"
         ),
         settings={"Query": found.name},
     )

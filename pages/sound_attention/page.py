@@ -11,7 +11,7 @@ from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
 from pages.core.view import View
-from pages.sound_attention import heads, picture
+from pages.sound_attention import heads, picture, why
 from pages.sound_attention.export import export_sound
 from pages.sound_attention.heard import Heard, heard_of
 
@@ -36,12 +36,13 @@ def main(view: View) -> None:
         for column, part in zip(st.columns(2, gap="medium"), (picture.draw_bands, heads.draw), strict=True):
             with column:
                 part(view, found)
+    lines = why.draw(view, found)
     st.caption(
         "Limits: attention shows where a head reads, not what the model concludes from it. "
         + ("The patches of one time are summed in the curve." if found.over.bands is not None else
            "Each step also reads a little of the sound after it.")
     )  # fmt: skip
-    export_sound(view, found)
+    export_sound(view, found, lines)
     next_page("heads", "Attention heads, all heads of this sound as maps")
 
 

@@ -9,6 +9,7 @@ import encoder
 from encoder import causal, classify
 from encoder.digits import decode, examples
 from encoder.edits import AblateHead, Replace
+from encoder.figures.numbers import signed, three_digits
 from encoder.spoken import recordings
 from pages.core.edited import Step, format_recipe
 from pages.core.formulas import number
@@ -96,3 +97,32 @@ def test_a_model_of_another_input_cannot_be_compared(monkeypatch: pytest.MonkeyP
     app = visit("compare", compare="models", model_b="other", source_b="digits-pre")
     assert not app.exception
     assert "digits-pre" in sentences(app)
+
+
+def test_occlusion_over_an_image():
+    query = {"model": "digits-post", "image": "8", "over_image": "occlusion", "outcome_scale": "probability"}
+    app = visit("image_attention", layer="2", head="1", **query)
+    assert_well(app)
+    model, given = encoder.load("digits-post", device="cpu"), decode(examples()["8"])
+    plain = model.trace(given)
+    *_, alone = causal.occlusion.iter_occlude_each(model, given, plain, causal.ClassProbability("8"), "black")
+    falls = -alone.values.numpy()
+    assert f"most at: {plain.labels[1 + int(falls.argmax())]} {three_digits(float(falls.max()))}" in written(app)
+    found = causal.rank_correlation(plain.attention(2, 1)[0, 1:].numpy(), falls)
+    assert f"**{signed(found.value, 2)}**" in written(app)
+    assert np.allclose(ran(app)["falls"].numpy(), falls, atol=1e-5)
+    grey = visit("image_attention", cover="grey", closed=True, **query)
+    assert_well(grey)
+    assert written(grey) != written(app)
+    edited = visit("image_attention", edits="ablate_l0_h0", closed=True, **query)
+    assert "edits" in sentences(edited)
+    assert not edited.exception
+
+
+def test_occlusion_of_a_sound():
+    app = visit("sound_attention", model="spoken-digits", sound="four", outcome_class="four")
+    assert_well(app)
+    names = ran(app)
+    edges = causal.occlusion.windows(recordings.examples()["four"].sound)
+    best = int(names["falls"].argmax())
+    assert f"**{three_digits(float(names['falls'].max()))}**, without {edges[best]:.2f}-" in written(app)
