@@ -144,6 +144,28 @@ def show_atlas(options: argparse.Namespace) -> int:
     return 0
 
 
+def index_atlas(options: argparse.Namespace) -> int:
+    """Make an atlas ready for Token search."""
+    from encoder.corpus import iter_index, open_atlas
+    from encoder.errors import EncoderError
+
+    try:
+        atlas = open_atlas(options.atlas)
+        layers = atlas.vector_layers if options.layer is None else (options.layer,)
+        if not layers:
+            raise CommandError(f"{options.atlas} has no vectors of tokens: build it with --vectors.")
+        for layer in layers:
+            last = time.monotonic()
+            for share in iter_index(atlas, layer, options.exact):
+                if time.monotonic() - last >= BETWEEN_LINES:
+                    last = time.monotonic()
+                    print(f"layer {layer}: {share:.0%}", file=sys.stderr, flush=True)
+            print(f"{options.atlas}: layer {layer} is ready for Token search")
+    except EncoderError as error:
+        raise CommandError(str(error)) from None
+    return 0
+
+
 def add_corpus(subparsers: Subparsers) -> None:
     """Add the command and its options to the command line."""
     corpus = subparsers.add_parser(
@@ -210,6 +232,19 @@ def add_corpus(subparsers: Subparsers) -> None:
     )
     show.add_argument("atlas", type=Path, metavar="ATLAS")
     show.set_defaults(run=show_atlas)
+    index = actions.add_parser(
+        "index",
+        help="make a large atlas ready for Token search",
+        description="Write the token vectors of an atlas in a form that Token search opens at once, in its folder "
+        "index. Many tokens get a graph, which may miss a neighbour.",
+    )
+    index.add_argument("atlas", type=Path, metavar="ATLAS")
+    index.add_argument("--layer", type=_number, metavar="N", help="one layer alone (default: all with vectors)")
+    index.add_argument(
+        "--exact", type=_number, default=3_000_000, metavar="N",
+        help="up to so many tokens without a graph (default: %(default)s); a graph needs the extra index",
+    )  # fmt: skip
+    index.set_defaults(run=index_atlas)
 
 
 def _number(text: str) -> int:

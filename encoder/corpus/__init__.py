@@ -10,7 +10,7 @@
 
 `rows` reads texts, `watcher` and `batch` measure texts of one length, `block` sums them, `totals` and `exact_sums` add
 blocks in any order, `staging` keeps a build that was ended, `tables` writes the atlas, `atlas` reads it,
-`token_search` finds tokens. `on_ray` runs blocks on several processes or machines.
+`token_search` finds tokens, `token_index` maps them. `on_ray` runs blocks on several processes or machines.
 """
 
 from encoder.corpus.atlas import Atlas, Example, open_atlas
@@ -21,10 +21,11 @@ from encoder.corpus.model_hash import model_about
 from encoder.corpus.on_ray import Cluster
 from encoder.corpus.plan import Settings
 from encoder.corpus.rows import BUNDLED, FORMATS, POS, Source
-from encoder.corpus.token_search import Behaves, TokenHit, Tokens, load_tokens, token_vector
+from encoder.corpus.token_index import iter_index, load_tokens
+from encoder.corpus.token_search import Behaves, TokenHit, Tokens, token_vector
 
 __all__ = [
     "BUNDLED", "FORMATS", "POS", "Atlas", "Behaves", "Cluster", "Difference", "Example", "Progress", "Settings",
-    "Source", "TokenHit", "Tokens", "build", "bundled_atlases", "difference", "in_process", "load_tokens",
+    "Source", "TokenHit", "Tokens", "build", "bundled_atlases", "difference", "in_process", "iter_index", "load_tokens",
     "model_about", "open_atlas", "standing", "token_vector",
 ]  # fmt: skip

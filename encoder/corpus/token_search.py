@@ -6,15 +6,16 @@
 
 Exact: one product with all vectors. The product is that of 16-bit numbers, as they are stored; all tokens that may be
 among the nearest, by the bound of its rounding, are compared again in 32 bits. Three million vectors of width 384 take
-a quarter of a second and 2.3 GB, so there is no index: a graph of 100,000 takes minutes to build.
+0.2 s. The time grows with their number, so from there on a graph finds candidates (`token_index`), which may miss some.
 
 Shapes: N tokens, D d_model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,13 +27,16 @@ from encoder.measure.sized import Sized
 from encoder.search.collection import direction
 from encoder.trace import Trace
 
-#: Tokens that are loaded at most; as many of width 384 take 2.3 GB, and their behaviour in 72 heads 1.1 GB.
+#: Tokens that an exact search compares: their vectors of width 384 have 2.3 GB, their behaviour in 72 heads 1.1 GB.
 MOST_TOKENS = 3_000_000
 #: How far a cosine from 16-bit numbers may lie from the true one: half a step of the result, 2^-12, and the rounding of
 #: the vectors and the query, 2^-11 of each product in sum; twice that for the order of the sum.
 ROUNDING = 2 * (2**-12 + 2 * 2**-11)
 #: Where fewer than one token in so many behaves as asked, their vectors alone are multiplied.
 FEW = 16
+#: Of a graph: candidates for each neighbour that is asked for; how often a filter asks for eight times as many; tokens
+#: that pass a filter up to which their vectors are multiplied.
+CANDIDATES, WIDER, FEW_OF_GRAPH = 8, 3, 200_000
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,8 @@ class Tokens(Sized):
     """Loaded tokens, in the order of the corpus.
 
     vectors: float16 [N, D], each of norm 1; codes: int32 [N], places in `vocabulary`; texts, positions, starts, ends:
-    int32 [N]; behaviour: uint8 [L, H, 5, N], in units of 1/255; model: the name of the model that made them.
+    int32 [N]; behaviour: uint8 [L, H, 5, N], in units of 1/255; model: the name of the model that made them; graph: of
+    usearch, whose keys are places, or None: then `nearest` is exact.
     """
 
     vectors: np.ndarray
@@ -77,6 +82,13 @@ class Tokens(Sized):
     behaviour: np.ndarray
     vocabulary: tuple[str, ...]
     model: str
+    graph: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays in memory; those of a mapped file are the system's to drop."""
+        arrays = (value for value in vars(self).values() if isinstance(value, np.ndarray))
+        return sum(array.nbytes for array in arrays if not isinstance(array, np.memmap))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -105,8 +117,11 @@ class Tokens(Sized):
 
     def _candidates(self, query: np.ndarray, k: int, among: np.ndarray | None) -> np.ndarray:
         """Ascending places with the k nearest among them, and all that rounding could confuse with these."""
-        if among is not None and FEW * int(among.sum()) < len(self):
+        few = len(self) // FEW if self.graph is None else FEW_OF_GRAPH
+        if among is not None and int(among.sum()) < few:
             return np.flatnonzero(among)
+        if self.graph is not None:
+            return self._near(query, k, among)
         product = torch.mv(torch.from_numpy(self.vectors), torch.from_numpy(query).half())
         if among is not None:
             product[torch.from_numpy(~among)] = -torch.inf
@@ -115,6 +130,18 @@ class Tokens(Sized):
             return np.empty(0, dtype=np.int64)
         least = torch.topk(product, most).values[-1].float() - 2 * ROUNDING
         found: np.ndarray = torch.nonzero(product.float() >= least).squeeze(-1).numpy()
+        return found
+
+    def _near(self, query: np.ndarray, k: int, among: np.ndarray | None) -> np.ndarray:
+        """Ascending places of candidates by the graph; with a filter, more of them until k pass."""
+        most = min(CANDIDATES * max(k, 1), len(self))
+        for _ in range(1 if among is None else 1 + WIDER):
+            found = np.sort(np.asarray(self.graph.search(query, most).keys, dtype=np.int64))
+            if among is not None:
+                found = found[among[found]]
+            if len(found) >= k:
+                break
+            most = min(8 * most, len(self))
         return found
 
     def behaving(self, where: Behaves) -> np.ndarray:
@@ -138,35 +165,41 @@ class Tokens(Sized):
         return TokenHit(self.token(place), text, int(self.positions[place]), cosine, place, start, end, following)
 
 
-def load_tokens(atlas: Atlas, layer: int, most: int = MOST_TOKENS) -> Tokens:
+#: Room for an array of a name, a shape and a type.
+Room = Callable[[str, tuple[int, ...], type[np.generic]], np.ndarray]
+
+
+def in_memory(name: str, shape: tuple[int, ...], kind: type[np.generic]) -> np.ndarray:
+    """Room in this process's own memory."""
+    return np.empty(shape, dtype=kind)
+
+
+def read_tokens(atlas: Atlas, layer: int, most: int, room: Room = in_memory) -> Iterator[tuple[float, Tokens]]:
     """The tokens of an atlas with their vectors at a layer, special tokens left out; whole parts, up to `most` tokens.
 
-    Raises AtlasError for an atlas without vectors of this layer.
+    Yields the share that is read, and the same Tokens each time; they are whole with the last one. Raises AtlasError
+    for an atlas without vectors of this layer.
     """
     tables, words = _tables(atlas, most)
+    if not tables:
+        raise AtlasError("This atlas has no vectors of tokens: build it with --vectors.")
     n_tokens = sum(len(table["kept"]) for table in tables.values())
-    vectors: np.ndarray | None = None
-    behaviour = np.empty(0, dtype=np.uint8)
+    part, table = next(iter(tables.items()))
+    width, heads = atlas.vectors(part, layer).shape[1], atlas.behaviour(part).shape[1:]
+    vectors, behaviour = room("vectors", (n_tokens, width), np.float16), room("behaviour", (*heads, n_tokens), np.uint8)
+    numbers = {name: room(name, (n_tokens,), np.int32) for name in ("codes", "texts", "positions", "starts", "ends")}
+    tokens = Tokens(vectors, **numbers, behaviour=behaviour, vocabulary=tuple(words), model=atlas.model_name)
     first = 0
     for part, table in tables.items():
-        kept, last = table["kept"], first + len(table["kept"])
-        given, behaved = atlas.vectors(part, layer)[kept].astype(np.float32), atlas.behaviour(part)[kept]
-        if vectors is None:
-            vectors = np.empty((n_tokens, given.shape[1]), dtype=np.float16)
-            behaviour = np.empty((*behaved.shape[1:], n_tokens), dtype=np.uint8)
+        kept, last = table.pop("kept"), first + len(table["codes"])
+        given = atlas.vectors(part, layer)[kept].astype(np.float32)
         given /= np.linalg.norm(given, axis=1, keepdims=True).clip(min=np.finfo(np.float32).tiny)
         vectors[first:last] = given
-        behaviour[..., first:last] = np.moveaxis(behaved, 0, -1)
+        behaviour[..., first:last] = np.moveaxis(atlas.behaviour(part)[kept], 0, -1)
+        for name, array in numbers.items():
+            array[first:last] = table.pop(name)
         first = last
-    if vectors is None:
-        raise AtlasError("This atlas has no vectors of tokens: build it with --vectors.")
-    codes, texts, positions, starts, ends = (
-        np.concatenate([table[name] for table in tables.values()])
-        for name in ("codes", "text", "position", "start", "end")
-    )
-    return Tokens(
-        vectors, codes, texts, positions, starts, ends, behaviour, tuple(words), atlas.model_name
-    )  # fmt: skip
+        yield last / max(1, n_tokens), tokens
 
 
 def _tables(atlas: Atlas, most: int) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, int]]:
@@ -188,7 +221,8 @@ def _columns(atlas: Atlas) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
     for part in atlas.parts():
         table = atlas.tokens(part)
         kept = np.flatnonzero(~table["special"].to_numpy(dtype=bool))
-        numbers = {name: table[name].to_numpy()[kept].astype(np.int32) for name in ("text", "position", "start", "end")}
+        columns = ("text", "position", "start", "end")
+        numbers = {f"{name}s": table[name].to_numpy()[kept].astype(np.int32) for name in columns}
         yield part, numbers | {"token": table["token"].to_numpy()[kept], "kept": kept}
 
 

@@ -69,10 +69,11 @@ def show(view: View, atlas: Atlas) -> None:
             texts = found.sentences(asked, hits)
         with right:
             found.shared(asked, hits)
-    n_tokens = len(atlases.tokens(atlas, at))
+    tokens = atlases.tokens(atlas, at)
+    how = "" if tokens.graph is None else ", by an index that may miss a neighbour"
     st.caption(
-        f"Tokens compared: {n_tokens:,}. Limits: a near vector need not have the same meaning, and the cosine says "
-        "nothing about which part of the vector agrees."
+        f"Tokens compared: {len(tokens):,}{how}. Limits: a near vector need not have the same meaning, and the cosine "
+        "says nothing about which part of the vector agrees."
     )
     if hits:
         export_hits(asked, hits, texts)

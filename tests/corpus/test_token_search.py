@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shutil
+import tempfile
+import types
+
 import numpy as np
 import pytest
 
-from encoder import EncoderError, corpus
+from encoder import EncoderError, cli, corpus
+from encoder.corpus import token_index, token_search
 from encoder.corpus.token_search import Tokens
 from encoder.errors import AtlasError
 
@@ -74,6 +80,83 @@ def test_a_head_chooses_among_the_tokens(tokens, model, texts):
 def test_fewer_tokens_are_loaded_on_request(atlas):
     few = corpus.load_tokens(atlas, 3, most=10)
     assert 0 < len(few) < len(corpus.load_tokens(atlas, 3))
+
+
+@pytest.fixture
+def copied(atlas, tmp_path) -> corpus.Atlas:
+    return corpus.open_atlas(shutil.copytree(atlas.folder, tmp_path / "atlas"))
+
+
+def the_same(some: corpus.Tokens, other: corpus.Tokens) -> bool:
+    """Whether both find the same; of equal cosines rounding decides, so these are compared."""
+    where = corpus.Behaves(1, 2, "previous", 0.3)
+    asked = [(other.vectors[place], 7, filtered) for place in (3, 40) for filtered in (None, where)]
+    found = [[hit.cosine for one in asked for hit in tokens.nearest(*one)] for tokens in (some, other)]
+    return len(some) == len(other) and found[0] == pytest.approx(found[1], abs=1e-6)
+
+
+def test_an_index_opens_mapped_and_finds_the_same(copied, tokens):
+    assert list(corpus.iter_index(copied, 3))[-1] == 1.0
+    mapped = corpus.load_tokens(copied, 3)
+    assert mapped.nbytes == 0 < tokens.nbytes
+    assert the_same(mapped, tokens)
+    assert (mapped.behaviour == tokens.behaviour).all()
+    list(corpus.iter_index(copied, 3))
+    (folder,) = (copied.folder / "index").iterdir()
+    (folder / "codes.npy").write_bytes(b"")
+    with pytest.raises(AtlasError, match="damaged"):
+        corpus.load_tokens(copied, 3)
+    list(corpus.iter_index(copied, 3))
+    manifest = copied.folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("sha256", "other", 1).replace('"other"', '"sha256"', 1) + " ")
+    assert the_same(corpus.load_tokens(corpus.open_atlas(copied.folder), 3), tokens)  # the same content
+    manifest.write_text(manifest.read_text().replace('"seed": 0', '"seed": 1'))
+    with pytest.raises(AtlasError, match="another atlas"):
+        corpus.load_tokens(corpus.open_atlas(copied.folder), 3)
+
+
+def test_many_vectors_are_mapped_from_a_temporary_file(copied, tokens, monkeypatch, tmp_path):
+    monkeypatch.setattr(token_index, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.raises(AtlasError, match="do not fit"):
+        corpus.load_tokens(copied, 3)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    mapped = corpus.load_tokens(copied, 3)
+    assert mapped.nbytes == 0
+    assert the_same(mapped, tokens)
+    assert [path.name for path in tmp_path.iterdir()] == ["atlas"]
+
+
+def test_a_graph_finds_candidates_and_the_exact_cosines_order_them(copied, tokens, capsys):
+    pytest.importorskip("usearch", reason="the extra “index” is not installed")
+    assert cli.main(["corpus", "index", str(copied.folder), "--layer", "3", "--exact", "50"]) == 0
+    found = corpus.load_tokens(copied, 3)
+    assert found.graph is not None
+    assert the_same(found, tokens)  # so few that the graph misses none
+
+
+def test_a_filter_asks_a_graph_for_more(tokens, monkeypatch):
+    monkeypatch.setattr(token_search, "FEW_OF_GRAPH", 0)
+    asked = []
+
+    class Graph:
+        """Exact, in place of usearch."""
+
+        def search(self, query, k):
+            asked.append(k)
+            return types.SimpleNamespace(
+                keys=np.argsort(-(tokens.vectors.astype(np.float32) @ query), kind="stable")[:k]
+            )
+
+    assert the_same(dataclasses.replace(tokens, graph=Graph()), tokens)
+    assert asked[0] == token_search.CANDIDATES * 7 < max(asked) <= len(tokens)
+
+
+def test_a_graph_needs_usearch(copied, monkeypatch):
+    monkeypatch.setattr(token_index, "is_installed", lambda: False)
+    with pytest.raises(EncoderError, match="usearch"):
+        next(corpus.iter_index(copied, 3, exact=50))
+    assert not (copied.folder / "index").exists()
 
 
 def test_what_is_not_there_is_said(atlas, tokens, model):

@@ -1,0 +1,152 @@
+"""Tokens of an atlas, ready for search: arrays in files that are mapped, and for very many a graph of their vectors.
+
+    for share in corpus.iter_index(atlas, 6): ...    # writes ATLAS/index/layer.6
+    tokens = corpus.load_tokens(atlas, 6)            # opens it at once
+
+Without these files `load_tokens` reads the parts of the atlas: 20 s for three million tokens. Mapped files take no
+memory of the process, and several processes share them.
+
+The graph is usearch's (the extra "index"), as on the page Search: 8-bit numbers, since the exact cosines order what it
+finds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from encoder.corpus.atlas import Atlas
+from encoder.corpus.token_search import MOST_TOKENS, Room, Tokens, in_memory, read_tokens
+from encoder.errors import AtlasError, EncoderError
+from encoder.search.index import PART, is_installed
+
+FOLDER, ABOUT, GRAPH = "index", "about.json", "graph.usearch"
+ARRAYS = ("vectors", "codes", "texts", "positions", "starts", "ends", "behaviour")
+#: Larger ones are mapped from a temporary file.
+MOST_IN_MEMORY = 256_000_000
+
+
+def load_tokens(atlas: Atlas, layer: int, most: int | None = None) -> Tokens:
+    """The tokens of an atlas with their vectors at a layer, special tokens left out.
+
+    All of them where `iter_index` has run; otherwise those of whole parts, up to `most` tokens (MOST_TOKENS). Raises
+    AtlasError for an atlas without vectors of this layer, and for a damaged index.
+    """
+    folder = _folder(atlas, layer)
+    if most is None and folder.is_dir():
+        return _opened(atlas, folder)
+    most = MOST_TOKENS if most is None else most
+    if min(most, atlas.n_tokens) * 2 * int(atlas.manifest["model"].get("d_model", 0)) <= MOST_IN_MEMORY:
+        return _read(atlas, layer, most, in_memory)
+    try:
+        # The files are removed at once; what is mapped stays until it is forgotten.
+        with tempfile.TemporaryDirectory(prefix="encoderscope-tokens-", ignore_cleanup_errors=True) as place:
+            return _read(atlas, layer, most, _files(Path(place)))
+    except OSError as error:
+        raise AtlasError(f"The vectors of {atlas.folder.name} do not fit here: {error.strerror or error}.") from None
+
+
+def _read(atlas: Atlas, layer: int, most: int, room: Room) -> Tokens:
+    *_, (_, tokens) = read_tokens(atlas, layer, most, room)
+    return tokens
+
+
+def iter_index(atlas: Atlas, layer: int, exact: int = MOST_TOKENS) -> Iterator[float]:
+    """Write the tokens of a layer in a form that opens at once; above `exact` of them with a graph.
+
+    Yields the share that is done. Raises AtlasError for an atlas without vectors of this layer or a folder that cannot
+    be written, and EncoderError where a graph is needed and usearch is not installed.
+    """
+    n_tokens = sum(int((~atlas.tokens(part, ["special"])["special"]).sum()) for part in atlas.parts())
+    if not n_tokens:
+        raise AtlasError("This atlas has no vectors of tokens: build it with --vectors.")
+    if n_tokens > exact and not is_installed():
+        raise EncoderError(
+            f'{n_tokens:,} tokens need a graph, and that needs usearch: pip install "encoderscope[index]".'
+        )
+    folder = _folder(atlas, layer)
+    try:
+        folder.parent.mkdir(exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise AtlasError(f"{folder} cannot be written: {error.strerror or error}. Copy the atlas first.") from None
+    try:
+        reading = 1.0 if n_tokens <= exact else 0.05
+        for share, found in read_tokens(atlas, layer, n_tokens, _files(part)):
+            tokens = found
+            yield reading * share
+        if n_tokens > exact:
+            for share in _graph(tokens, part / GRAPH):
+                yield reading + (1 - reading) * share
+        about = {"manifest": atlas.manifest_sha256, "tokens": len(tokens), "vocabulary": tokens.vocabulary}
+        (part / ABOUT).write_text(json.dumps(about), encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.replace(part, folder)
+    except OSError as error:
+        raise AtlasError(f"{folder} cannot be written: {error.strerror or error}.") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _graph(tokens: Tokens, path: Path) -> Iterator[float]:
+    from usearch.index import Index as Graph
+
+    graph = Graph(ndim=tokens.vectors.shape[1], metric="cos", dtype="i8")
+    for first in range(0, len(tokens), PART):
+        some = np.asarray(tokens.vectors[first : first + PART], dtype=np.float32)
+        graph.add(np.arange(first, first + len(some), dtype=np.uint64), some)
+        yield (first + len(some)) / len(tokens)
+    graph.save(str(path))
+
+
+def _opened(atlas: Atlas, folder: Path) -> Tokens:
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        # "c": changes would stay in memory. torch takes no arrays that cannot be written.
+        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="c", allow_pickle=False) for name in ARRAYS}
+        fits = about["manifest"] == atlas.manifest_sha256
+        fits &= {array.shape[0] for name, array in arrays.items() if name != "behaviour"} == {about["tokens"]}
+        fits &= arrays["behaviour"].shape[-1] == about["tokens"]
+        fits &= 0 <= arrays["codes"].min() <= arrays["codes"].max() < len(about["vocabulary"])
+        graph = _mapped_graph(folder / GRAPH)
+        fits &= graph is None or (len(graph), graph.ndim) == arrays["vectors"].shape
+    except (OSError, EOFError, ValueError, KeyError, TypeError):
+        fits = False
+    if not fits:
+        raise AtlasError(f"The index of {atlas.folder.name} is damaged, or of another atlas: remove {FOLDER}/ in it.")
+    return Tokens(**arrays, vocabulary=tuple(about["vocabulary"]), model=atlas.model_name, graph=graph)
+
+
+def _mapped_graph(path: Path) -> Any:
+    if not path.exists():
+        return None
+    if not is_installed():
+        raise EncoderError('The index of this atlas needs usearch: pip install "encoderscope[index]".')
+    from usearch.index import Index as Graph
+
+    return Graph.restore(str(path), view=True)
+
+
+def _folder(atlas: Atlas, layer: int) -> Path:
+    return atlas.folder / FOLDER / f"layer.{layer}"
+
+
+def _files(place: Path) -> Room:
+    def room(name: str, shape: tuple[int, ...], kind: type[np.generic]) -> np.ndarray:
+        if not all(shape):
+            return np.empty(shape, dtype=kind)  # nothing can be mapped
+        path = place / f"{name}.npy"
+        array: np.ndarray = np.lib.format.open_memmap(path, "w+", kind, shape)
+        if hasattr(os, "posix_fallocate"):  # a full disk is an error here, and not the end of the process later
+            with open(path, "rb+") as file:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        return array
+
+    return room
