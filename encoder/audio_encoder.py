@@ -12,9 +12,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from encoder.class_vectors import class_probabilities
 from encoder.classifier import Classifier
 from encoder.edits import Edit
-from encoder.errors import EncoderError, SoundError
+from encoder.errors import SoundError
 from encoder.layout import InputKind
 from encoder.log_mel import KALDI_HOP, Preparation, Samples, WhisperMel
 from encoder.named_encoder import NamedEncoder
@@ -102,9 +103,4 @@ class AudioEncoder(NamedEncoder):
 
     def probabilities(self, trace: Trace) -> dict[str, float]:
         """Label -> probability, in the head's order. Raises EncoderError for a checkpoint without such a head."""
-        if self.classifier is None:
-            raise EncoderError(f"{self.name} has no classification head: choose a checkpoint that was saved with one.")
-        with torch.no_grad():
-            logits = self.classifier(trace.output[None], trace.mask[None])
-            found = self.classifier.probabilities(logits)[0].tolist()
-        return dict(zip(self.classifier.config.labels, found, strict=True))
+        return class_probabilities(self.classifier, trace, self.name)

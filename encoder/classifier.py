@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from encoder.config import ACTIVATIONS
+from encoder.config import ACTIVATIONS, MAX_LAYERS, check_whole
 from encoder.errors import ConfigError
 from encoder.layers import activate
 from encoder.pooling import POOLINGS, Pooling, pool
@@ -27,8 +27,11 @@ class ClassifierConfig:
     """The differences between classification heads.
 
     kind: classes of a text, or of each token; labels [C]: their names; pooling: the vector of a text; dense: whether a
-    linear map [D, D] comes first; activation: after it; norm: whether a LayerNorm follows; out_bias: whether the map to
-    the classes has a bias; scale: of the logits; layer: whose input the head reads, None for the encoder's output.
+    linear map [D, D] comes first; dense_width: its width P where that is another, [D, P]; activation: after it; norm:
+    whether a LayerNorm follows; out_bias: whether the map to the classes has a bias; scale: of the logits; layer: whose
+    input the head reads, None for the encoder's output; before_norm: whether it reads that output before the final norm
+    (CLIP); n_summed: L + 1 where it reads a weighted sum of the embeddings and all layers' outputs (Wav2Vec2), else 0.
+    Of texts, a head reads one layer.
     """
 
     kind: Kind
@@ -43,6 +46,9 @@ class ClassifierConfig:
     out_bias: bool = True
     scale: Scale = "softmax"
     layer: int | None = None
+    dense_width: int | None = None
+    before_norm: bool = False
+    n_summed: int = 0
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -55,6 +61,9 @@ class ClassifierConfig:
             raise ConfigError("A classification head needs at least one label: name its classes.")
         if self.layer is not None and self.layer < 0:
             raise ConfigError(f"layer={self.layer} does not exist: choose 0 or more.")
+        check_whole("n_summed", self.n_summed, 0, MAX_LAYERS + 1)
+        if self.dense_width is not None:
+            check_whole("dense_width", self.dense_width, 1)
 
 
 class Classifier(nn.Module):
@@ -63,9 +72,11 @@ class Classifier(nn.Module):
     def __init__(self, d_model: int, config: ClassifierConfig) -> None:
         super().__init__()
         self.config = config
-        self.dense = nn.Linear(d_model, d_model, bias=config.dense_bias) if config.dense else None
-        self.norm = nn.LayerNorm(d_model, eps=config.norm_eps, bias=config.norm_bias) if config.norm else None
-        self.out = nn.Linear(d_model, len(config.labels), bias=config.out_bias)
+        width = config.dense_width or d_model if config.dense else d_model
+        self.dense = nn.Linear(d_model, width, bias=config.dense_bias) if config.dense else None
+        self.norm = nn.LayerNorm(width, eps=config.norm_eps, bias=config.norm_bias) if config.norm else None
+        self.out = nn.Linear(width, len(config.labels), bias=config.out_bias)
+        self.layer_weights = nn.Parameter(torch.zeros(config.n_summed)) if config.n_summed else None
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """vectors [N, T, D], mask [N, T] (True: a real token) -> logits [N, C], of tokens [N, T, C]."""

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from encoder import pictures
+from encoder.class_vectors import class_probabilities
 from encoder.classifier import Classifier
 from encoder.config import Patches
 from encoder.device import explain_out_of_memory
@@ -199,9 +200,4 @@ class ImageEncoder(NamedEncoder):
 
     def probabilities(self, trace: Trace) -> dict[str, float]:
         """Label -> probability, in the head's order. Raises EncoderError for a checkpoint without such a head."""
-        if self.classifier is None:
-            raise EncoderError(f"{self.name} has no classification head: choose a checkpoint that was saved with one.")
-        with torch.no_grad():
-            logits = self.classifier(trace.output[None], trace.mask[None])
-            found = self.classifier.probabilities(logits)[0].tolist()
-        return dict(zip(self.classifier.config.labels, found, strict=True))
+        return class_probabilities(self.classifier, trace, self.name)

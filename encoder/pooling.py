@@ -14,8 +14,10 @@ from torch import Tensor, nn
 from encoder.config import check_whole
 from encoder.errors import ConfigError
 
-Pooling = Literal["mean", "cls", "max", "mean_sqrt_len", "weighted_mean", "last", "first_two"]
-POOLINGS: tuple[Pooling, ...] = ("mean", "cls", "max", "mean_sqrt_len", "weighted_mean", "last", "first_two")
+Pooling = Literal["mean", "cls", "max", "mean_sqrt_len", "weighted_mean", "last", "first_two", "after_first"]
+POOLINGS: tuple[Pooling, ...] = (
+    "mean", "cls", "max", "mean_sqrt_len", "weighted_mean", "last", "first_two", "after_first"
+)  # fmt: skip
 
 DenseActivation = Literal["none", "tanh", "relu", "gelu"]
 DENSE_ACTIVATIONS: dict[str, nn.Module] = {
@@ -31,8 +33,11 @@ def pool(output: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
 
     "mean": of the real tokens; "cls": the first token; "max": the largest number of each dimension; "mean_sqrt_len":
     the sum, divided by the root of the number of tokens; "weighted_mean": token i counts i + 1 times; "last": the last
-    real token; "first_two": the mean of [CLS] and the distillation token (AST).
+    real token; "first_two": the mean of [CLS] and the distillation token (AST); "after_first": the mean of the real
+    tokens but the first (BEiT, CLIP's classes).
     """
+    if pooling == "after_first":
+        output, mask = output[:, 1:], mask[:, 1:]
     if pooling == "first_two":
         return output[:, :2].mean(dim=1)
     if pooling == "cls":

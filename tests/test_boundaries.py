@@ -32,7 +32,7 @@ ENGINE = [
     {"model"},
     {"capture", "recorded_pass"},
     {"trace"},
-    {"named_encoder"},
+    {"class_vectors", "named_encoder"},
     {"audio_encoder", "image_encoder", "text_encoder"},
     {"any_encoder"},
     {"joint_encoder", "measure"},

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from encoder.any_encoder import AnyEncoder
+from encoder.class_vectors import vectors_before as vectors_before  # its public name
+from encoder.class_vectors import vectors_for
 from encoder.classifier import Classifier, Kind
 from encoder.errors import EncoderError
 from encoder.measure.tokens import sentences
@@ -87,23 +89,10 @@ def class_place(head: Classifier, label: str) -> int:
     return head.config.labels.index(label)
 
 
-def vectors_before(trace: Trace, layer: int | None) -> Tensor:
-    """[T, D]: the residual stream that enters a layer; the output for None and for the number of layers.
-
-    Raises EncoderError for a layer that the model does not have.
-    """
-    n_layers = trace.config.n_layers
-    if layer is None or layer == n_layers:
-        return trace.output
-    if not 0 <= layer < n_layers:
-        raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}, which is the output.")
-    return trace.values["embedding" if layer == 0 else f"layers.{layer - 1}.after_ffn"]
-
-
 @torch.no_grad()
 def _logits(model: AnyEncoder, trace: Trace, kind: Kind) -> tuple[Classifier, Tensor]:
     head = classifier_of(model, kind)
-    vectors = vectors_before(trace, head.config.layer).unsqueeze(0)
+    vectors = vectors_for(head, trace).unsqueeze(0)
     return head, head(vectors, trace.mask.unsqueeze(0))[0]
 
 

@@ -24,12 +24,13 @@ from encoder.model import Encoder, unfilled
 
 @dataclass(frozen=True)
 class LoadedWeights:
-    """A loaded encoder and its heads. notes: sentences about weights that were left out."""
+    """A loaded encoder and its heads. notes: sentences about weights that were left out; vector: `Family.vector`."""
 
     encoder: Encoder
     mlm_head: MLMHead | None
     notes: tuple[str, ...]
     classifier: Classifier | None = None
+    vector: nn.Module | None = None
 
 
 class Disk:
@@ -77,7 +78,7 @@ class Source:
 
     def shape(self, files: WeightFiles) -> tuple[int, ...]:
         """The shape of the part, from the header. Raises LoadError for blocks of unequal size."""
-        shape = files.shape(self.name)
+        shape = (1,) * self.part.wrap + files.shape(self.name)
         if self.part.unwrap:
             shape = shape[1:] if shape[:1] == (1,) else ()  # () fits nothing
         if self.part.of > 1:
@@ -98,6 +99,7 @@ class Source:
         weight = files.read(self.name)
         if self.part.unwrap:
             weight = weight[0]
+        weight = weight.view((1,) * self.part.wrap + weight.shape)
         weight = weight.chunk(self.part.of)[self.part.index] if self.part.of > 1 else weight
         if self.part.scale:
             scale = files.read(self.part.scale).float()
@@ -122,15 +124,15 @@ def read_checkpoint(
     check_shapes(files, encoder, sources)
     head, head_sources = prepare_head(disk, family, fields, config, sources)
     classifier, classifier_sources, trouble = prepare_classifier(disk, family, fields, config)
+    vector, vector_sources = prepare_vector(disk, family, fields, config)
     notes = (*trouble, *explain_rest(disk, family))
-    check_memory([one for one in (encoder, head, classifier) if one is not None], device, dtype)
-    fill(encoder, {ours: source.read(files, device, dtype) for ours, source in sources.items()})
-    if head is not None:
-        fill(head, {ours: source.read(files, device, dtype) for ours, source in head_sources.items()})
-    if classifier is not None:
-        fill(classifier, {ours: source.read(files, device, dtype) for ours, source in classifier_sources.items()})
-        classifier.eval()
-    return LoadedWeights(encoder, head, notes, classifier)
+    parts = ((encoder, sources), (head, head_sources), (classifier, classifier_sources), (vector, vector_sources))
+    check_memory([module for module, _ in parts if module is not None], device, dtype)
+    for module, places in parts:
+        if module is not None:
+            fill(module, {ours: source.read(files, device, dtype) for ours, source in places.items()})
+            module.eval()
+    return LoadedWeights(encoder, head, notes, classifier, vector)
 
 
 # --- the encoder -----------------------------------------------------------------------------------------------------
@@ -259,6 +261,26 @@ def prepare_classifier(
     except LoadError as error:
         return None, {}, (f"The encoder is open without its classification head. {error}",)
     return head, found, ()
+
+
+def prepare_vector(
+    disk: Disk, family: Family, fields: Fields, config: EncoderConfig
+) -> tuple[nn.Module | None, dict[str, Source]]:
+    """The unfilled end of an encoder of images and texts, and the places of its weights; (None, {}) without one."""
+    if family.vector is None:
+        return None, {}
+    parts = {ours: as_part(entry) for ours, entry in family.vector.names.items()}
+    names = {ours: part.name.replace("{encoder}", disk.prefix) for ours, part in parts.items()}
+    if not any(name in disk for name in names.values()):
+        return None, {}
+    try:
+        with unfilled():
+            module = family.vector.build(fields, config)
+    except ConfigError as error:
+        raise LoadError(f"config.json describes no encoder. {error}") from error
+    found = {ours: Source(disk.take(name), parts[ours]) for ours, name in names.items()}
+    check_shapes(disk.files, module, found)
+    return module, found
 
 
 def explain_rest(disk: Disk, family: Family) -> tuple[str, ...]:

@@ -11,14 +11,15 @@ from encoder.audio_encoder import AudioEncoder
 from encoder.errors import LoadError
 from encoder.image_encoder import ImageEncoder
 from encoder.joint_encoder import JointEncoder
-from encoder.load.checkpoint import LoadedWeights, read_checkpoint
-from encoder.load.families import Fields, family_of
+from encoder.load.checkpoint import read_checkpoint
+from encoder.load.families import JOINTS, Fields, family_of
+from encoder.load.joint import Target, load_joint
 from encoder.load.native import is_native
 from encoder.load.native_read import load_native
-from encoder.load.pixels import read_preparation
 from encoder.load.sentence import read_dense, read_steps
 from encoder.load.sounds import read_sound_preparation
 from encoder.load.tokenizer import read_tokenizer
+from encoder.load.towers import image_encoder, text_encoder
 from encoder.load.trial import try_tokenizer
 from encoder.load.weights import PICKLES, WeightFiles
 from encoder.model import Encoder
@@ -41,13 +42,19 @@ def load_folder(
         return load_native(folder, device, dtype)
     steps = read_steps(folder)
     fields = Fields(read_json(steps.folder / "config.json"))
+    name, joint = folder.resolve().name, JOINTS.get(str(fields.get("model_type")))
+    if joint is not None:
+        if trial:
+            try_tokenizer(steps.folder)
+        return load_joint(name, steps.folder, fields, joint, Target(device, dtype))
     family = family_of(fields)
     if trial and not family.images and not family.sounds:
         try_tokenizer(steps.folder)
     read = read_checkpoint(WeightFiles(steps.folder), fields, family, device, dtype)
-    name = folder.resolve().name
     if family.images:
-        return image_encoder(name, steps.folder, read)
+        return image_encoder(name, steps.folder, family, read)
+    if family.pooling is not None:
+        return text_encoder(name, steps.folder, fields, family, read)
     if family.sounds:
         preparation = read_sound_preparation(steps.folder, read.encoder.config)
         notes = (*read.notes, *notes_on_positions(read.encoder))
@@ -64,15 +71,6 @@ def load_folder(
         mlm_head=read.mlm_head,
         classifier=read.classifier,
         notes=(*read.notes, *steps.notes),
-    )
-
-
-def image_encoder(name: str, folder: Path, read: LoadedWeights) -> ImageEncoder:
-    """The encoder of a folder whose model takes images."""
-    assert read.encoder.config.patches is not None
-    preparation = read_preparation(folder, read.encoder.config.patches)
-    return ImageEncoder(
-        name=name, encoder=read.encoder, preparation=preparation, classifier=read.classifier, notes=read.notes
     )
 
 

@@ -48,6 +48,7 @@ def unfilled_head(
             kind=kind,
             labels=labels_of(fields),
             dense=names.dense is not None,
+            n_summed=config.n_layers + 1 if names.layer_weights and fields.flag("use_weighted_layer_sum", False) else 0,
             norm=names.norm is not None,
             scale=scale_of(fields, kind),
             **names.options(fields),
@@ -59,7 +60,10 @@ def unfilled_head(
     modules = {"dense": names.dense, "norm": names.norm, "out": names.out}
     places = {}
     for ours in head.state_dict():
-        module, kind_of_weight = ours.split(".")
+        module, _, kind_of_weight = ours.partition(".")
+        if not kind_of_weight:
+            places[ours] = str(names.layer_weights)
+            continue
         places[ours] = f"{modules[module]}.{kind_of_weight}"
     return head, places
 

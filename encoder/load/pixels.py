@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from encoder.config import Patches
@@ -13,13 +15,20 @@ from encoder.text_file import read_json
 
 #: Pillow's numbers of the ways to scale an image.
 RESAMPLING: dict[int, Interpolation] = {0: "nearest", 2: "bilinear", 3: "bicubic", 4: "box"}
-FILE = "preprocessor_config.json"
+FILE, JOINT_FILE = "preprocessor_config.json", "processor_config.json"
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-def read_preparation(folder: Path, patches: Patches) -> Preparation:
-    """The folder's preparation; without the file, ViT's. Raises LoadError, which names an unknown setting."""
-    path = folder / FILE
-    fields = read_json(path) if path.is_file() else {}
+def read_preparation(folder: Path, patches: Patches, usual_fields: Mapping[str, Any] = NOTHING) -> Preparation:
+    """The folder's preparation; usual_fields: where no file says anything, by default ViT's.
+
+    A processor of images and texts may have its file inside processor_config.json. Raises LoadError, which names an
+    unknown setting.
+    """
+    fields = {**usual_fields, **read_fields(folder)}
+    usual_size = usual_fields.get("size", {})
+    if "shortest_edge" in usual_size and isinstance(fields["size"], int):  # one number means a square elsewhere
+        fields["size"] = {"shortest_edge": fields["size"]}
     resample = fields.get("resample", 2)
     if not isinstance(resample, int) or resample not in RESAMPLING:
         raise LoadError(f"{FILE} has an unknown resample={resample!r}: choose 0, 2, 3 or 4 (nearest to box).")
@@ -31,6 +40,18 @@ def read_preparation(folder: Path, patches: Patches) -> Preparation:
     mean, std = (numbers(fields, key, default, channels) for key, default in
                  (("image_mean", usual.mean), ("image_std", usual.std)))  # fmt: skip
     return Preparation(mean, std, RESAMPLING[resample], resize)
+
+
+def read_fields(folder: Path) -> dict[str, Any]:
+    """The object in preprocessor_config.json, or in processor_config.json; {} without either."""
+    if (folder / FILE).is_file():
+        return read_json(folder / FILE)
+    if (folder / JOINT_FILE).is_file():
+        found = read_json(folder / JOINT_FILE).get("image_processor", {})
+        if not isinstance(found, dict):
+            raise LoadError(f"{JOINT_FILE} has image_processor={quoted(found)}: give an object.")
+        return found
+    return {}
 
 
 def resize_of(fields: dict[str, Any], side: int) -> tuple[int, int] | int | None:

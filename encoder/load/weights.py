@@ -7,6 +7,7 @@ truncates the file, and `save` may replace a folder whose model is in use.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,12 @@ class WeightFiles:
                         f"{folder.name} has the weight {name} twice, in two of its files: save the model again."
                     )
                 self._file_of[name] = opened
+
+    def starting_with(self, prefixes: tuple[str, ...]) -> WeightFiles:
+        """Only the weights whose names start with one of `prefixes`."""
+        some = copy.copy(self)
+        some._file_of = {name: file for name, file in self._file_of.items() if name.startswith(prefixes)}
+        return some
 
     def __contains__(self, name: str) -> bool:
         return name in self._file_of

@@ -254,7 +254,7 @@ UNSUPPORTED = [
     ("bert", "add_cross_attention", True),
     ("bert", "pruned_heads", {"0": [1]}),
     ("bert", "quantization_config", {"bits": 4}),
-    ("bert", "hidden_act", "quick_gelu"),
+    ("bert", "hidden_act", "mish"),
     ("bert", "hidden_act", None),
     ("bert", "hidden_size", "40"),
     ("bert", "num_hidden_layers", 0),

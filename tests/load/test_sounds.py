@@ -219,14 +219,34 @@ def test_classes_of_ast(checkpoint: Callable):
     close(torch.tensor(list(found.values())), theirs, "probabilities")
 
 
+@pytest.mark.parametrize("summed", [False, True], ids=["last layer", "all layers"])
+@pytest.mark.parametrize(
+    ("family", "head"),
+    [
+        ("wav2vec2", "ForSequenceClassification"),
+        ("wav2vec2-stable", "ForSequenceClassification"),
+        ("hubert", "ForSequenceClassification"),
+        ("hubert-stable", "ForSequenceClassification"),
+        ("whisper", "ForAudioClassification"),
+    ],
+)
+def test_classes_of_the_mean_over_time(family: str, head: str, summed: bool, checkpoint: Callable):
+    more = {"num_labels": 7, "use_weighted_layer_sum": summed, "classifier_proj_size": 28}
+    pair = checkpoint(family, head, n_layers=2, **more)
+    sound = sounds.tone(0.4)
+    with torch.no_grad():
+        theirs = pair.theirs(pair.ours.prepare(sound)[None]).logits[0].softmax(-1)
+    found = pair.ours.probabilities(pair.ours.trace(sound))
+    close(torch.tensor(list(found.values())), theirs, "probabilities")
+    assert (pair.ours.classifier.layer_weights is not None) == summed
+
+
 @pytest.mark.parametrize(
     ("family", "head", "meaning"),
     [
         ("whisper", "ForConditionalGeneration", "decoder"),
-        ("whisper", "ForAudioClassification", "classification head"),
         ("wav2vec2", "ForCTC", "CTC"),
         ("wav2vec2", "ForPreTraining", "pretraining"),
-        ("wav2vec2", "ForSequenceClassification", "classification head"),
         ("hubert", "ForCTC", "CTC"),
     ],
 )

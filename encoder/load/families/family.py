@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from torch import nn
+
 from encoder.config import MAX_LAYERS, EncoderConfig
 from encoder.errors import LoadError, quoted
 from encoder.mlm import MLMHeadConfig
+from encoder.pooling import Pooling
 
 #: Names of activation functions in config.json -> ours. GELU's tanh forms differ only in how they are computed.
 ACTIVATIONS = {
@@ -23,6 +26,7 @@ ACTIVATIONS = {
     "gelu_fast": "gelu_tanh",
     "gelu_accurate": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
+    "quick_gelu": "quick_gelu",
     "silu": "silu",
     "swish": "silu",
 }
@@ -105,14 +109,15 @@ def unsupported(key: str, value: Any, why: str) -> LoadError:
 class Part:
     """A weight of ours that is a part of a weight on disk: the `index`-th of `of` equal blocks of rows.
 
-    unwrap: on disk it has an additional first axis of length 1. scale: a vector on disk by which its rows are
-    multiplied (layer scale).
+    unwrap: on disk it has an additional first axis of length 1; wrap: it lacks so many first axes of length 1; scale: a
+    vector on disk by which its rows are multiplied (layer scale).
     """
 
     name: str
     index: int = 0
     of: int = 1
     unwrap: bool = False
+    wrap: int = 0
     scale: str = ""
 
 
@@ -141,18 +146,31 @@ class HeadNames:
 class ClassifierNames:
     """A classification head on disk: its modules, "{encoder}" for the encoder's prefix.
 
-    out: the map to the classes; dense, norm: what comes before it, if anything does; options: config.json -> fields of
-    ClassifierConfig, such as the activation.
+    out: the map to the classes; dense, norm: what comes before it, if anything does; layer_weights: those of a sum over
+    the layers; options: config.json -> fields of ClassifierConfig, such as the activation.
     """
 
     out: str = "classifier"
     dense: str | None = None
     norm: str | None = None
+    layer_weights: str | None = None
     options: Callable[[Fields], dict[str, Any]] = lambda fields: {}
 
     def modules(self, prefix: str) -> list[str]:
         """The names of its modules on disk."""
         return [name.replace("{encoder}", prefix) for name in (self.out, self.dense, self.norm) if name is not None]
+
+
+@dataclass(frozen=True)
+class VectorNames:
+    """What makes the one vector of an input in an encoder of images and texts: a Dense or a VectorHead, on disk.
+
+    build: config.json -> the module without its weights; names: our parameter -> its place, "{encoder}" for the
+    encoder's prefix. A checkpoint has all of them or none.
+    """
+
+    build: Callable[[Fields, EncoderConfig], nn.Module]
+    names: Mapping[str, str | Part]
 
 
 @dataclass(frozen=True)
@@ -162,7 +180,9 @@ class Family:
     config: its config.json -> EncoderConfig; names: our parameter -> its name (or a Part of it) on disk; prefixes:
     possible prefixes of those names; head: its masked-word head; classifiers: kind -> classification head;
     dropped: pattern of a name -> what it is, for weights outside the encoder ("" for those without a note); renamed:
-    (pattern, replacement) for other spellings on disk; images, sounds: whether it takes these and not text.
+    (pattern, replacement) for other spellings on disk; images, sounds: whether it takes these and not text; vector:
+    what makes one vector of an input; pooling: of a text before it; filled: whether texts are filled up to the longest
+    length; preparation: of images, where preprocessor_config.json says nothing.
     """
 
     config: Callable[[Fields], EncoderConfig]
@@ -174,6 +194,18 @@ class Family:
     renamed: tuple[tuple[str, str], ...] = ()
     images: bool = False
     sounds: bool = False
+    vector: VectorNames | None = None
+    pooling: Pooling | None = None
+    filled: bool = False
+    preparation: Mapping[str, Any] = field(default_factory=dict)
+
+
+#: The head of Wav2Vec2, HuBERT and Whisper: the mean over time, mapped to another width.
+SOUND_CLASSIFIER = ClassifierNames(
+    dense="projector",
+    layer_weights="layer_weights",
+    options=lambda fields: {"pooling": "mean", "dense_width": fields.integer("classifier_proj_size", 256)},
+)
 
 
 def both(ours: str, theirs: str) -> dict[str, str | Part]:

@@ -5,10 +5,11 @@ Positions are a convolution of the tokens. The base models are post-norm; do_sta
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from encoder.config import EncoderConfig
-from encoder.load.families.family import Family, Fields, both, unsupported
+from encoder.load.families.family import SOUND_CLASSIFIER, Family, Fields, both, unsupported
 from encoder.sound import MOST_SECONDS
 from encoder.sound_shapes import Convolutions
 
@@ -79,6 +80,12 @@ def whole_numbers(fields: Fields, key: str, default: tuple[int, ...]) -> tuple[i
     return tuple(value)
 
 
+def classifier_options(fields: Fields) -> dict[str, Any]:
+    """In a sum over the layers, transformers 5 takes the last one before the final norm, and 4 took it after."""
+    summed = fields.flag("use_weighted_layer_sum", False)
+    return SOUND_CLASSIFIER.options(fields) | {"before_norm": summed and fields.flag("do_stable_layer_norm", False)}
+
+
 WAV2VEC2 = Family(
     config=wav2vec2_config,
     names={
@@ -107,6 +114,7 @@ WAV2VEC2 = Family(
         **both("layers.{l}.ffn.w_out", "encoder.layers.{l}.feed_forward.output_dense"),
     },
     prefixes=("wav2vec2.", "hubert.", ""),
+    classifiers={"sequence": dataclasses.replace(SOUND_CLASSIFIER, options=classifier_options)},
     dropped={
         r"masked_spec_embed": "",
         r"lm_head\.(weight|bias)": "a head that writes letters (CTC)",

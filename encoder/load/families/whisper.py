@@ -6,7 +6,7 @@ Its positions are sines that the checkpoint stores as a table. The decoder is le
 from __future__ import annotations
 
 from encoder.config import EncoderConfig
-from encoder.load.families.family import Family, Fields, both
+from encoder.load.families.family import SOUND_CLASSIFIER, Family, Fields, both
 from encoder.sound_shapes import Convolutions
 
 
@@ -57,6 +57,7 @@ WHISPER = Family(
         **both("final_norm", "encoder.layer_norm"),
     },
     prefixes=("model.", ""),
+    classifiers={"sequence": SOUND_CLASSIFIER},
     dropped={
         r"decoder\..*": "the decoder, which writes the text",
         r"proj_out\.weight": "the decoder, which writes the text",
