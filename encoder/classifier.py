@@ -65,6 +65,11 @@ class ClassifierConfig:
         if self.dense_width is not None:
             check_whole("dense_width", self.dense_width, 1)
 
+    @property
+    def reads_output(self) -> bool:
+        """Whether the encoder's output is all that the head reads, or one layer's input is."""
+        return not self.before_norm and not self.n_summed
+
 
 class Classifier(nn.Module):
     """norm(act(x W + b)) U + c, of the pooled vector of a text or of each token's vector x."""

@@ -63,7 +63,7 @@ class TextEncoder(NamedEncoder):
         for head in (self.mlm_head, self.classifier):
             if head is not None:
                 head.eval()
-        if self.classifier is not None and (self.classifier.config.before_norm or self.classifier.config.n_summed):
+        if self.classifier is not None and not self.classifier.config.reads_output:
             raise EncoderError("A classification head of texts reads one layer: choose another head.")
 
     # --- tokens -------------------------------------------------------------------------------------------------------

@@ -37,9 +37,10 @@ class ClassProbability(Outcome):
             raise EncoderError(f"scale={self.scale!r} is unknown: choose log_odds or probability.")
         if self.position is not None and not 0 <= self.position < plain.n_tokens:
             raise EncoderError(f"No token {self.position} in this {plain.kind}: choose 0 to {plain.n_tokens - 1}.")
-        if head.config.layer not in (None, model.config.n_layers):
+        if head.config.layer not in (None, model.config.n_layers) or not head.config.reads_output:
+            what = "other vectors" if head.config.layer is None else f"the input of layer {head.config.layer}"
             raise EncoderError(
-                f"This head reads the input of layer {head.config.layer}, and an outcome is measured at the output: "
+                f"This head reads {what}, and an outcome is measured at the output: "
                 "choose a head that reads the output."
             )
 

@@ -49,7 +49,8 @@ def titles(view: View) -> dict[str, str]:
     if view.loaded.takes == "text":
         return OUTCOMES
     names = {"sentence": f"{words_of(view.trace).vector.capitalize()}", "token": OUTCOMES["token"]}
-    return names if view.loaded.classifier is None else {"class": OUTCOMES["class"], **names}
+    head = view.loaded.classifier
+    return names if head is None or not head.config.reads_output else {"class": OUTCOMES["class"], **names}
 
 
 def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:

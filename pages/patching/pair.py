@@ -116,7 +116,8 @@ def _draw_input(view: View) -> Pair | None:
 def _what(view: View) -> tuple[Where, Outcome]:
     """What is replaced, and the outcome."""
     kinds = ["sentence", "token"] + (["word"] if view.loaded.mlm_head is not None else [])
-    kinds += ["class"] if view.loaded.classifier is not None else []
+    head = view.loaded.classifier
+    kinds += ["class"] if head is not None and head.config.reads_output else []
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         where: Where = state.segmented(
             Params.where, "Replaced", WHERE,

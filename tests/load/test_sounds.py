@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import encoder
-from encoder import AudioEncoder, EncoderError, LoadError, Sound, SoundError, explain
+from encoder import AudioEncoder, EncoderError, LoadError, Sound, SoundError, causal, explain
 from encoder.edits import AblateHead, DropPositions
 from encoder.explain.architecture import architecture
 from encoder.explain.cost import cost
@@ -239,6 +239,9 @@ def test_classes_of_the_mean_over_time(family: str, head: str, summed: bool, che
     found = pair.ours.probabilities(pair.ours.trace(sound))
     close(torch.tensor(list(found.values())), theirs, "probabilities")
     assert (pair.ours.classifier.layer_weights is not None) == summed
+    if summed:  # effects are measured at the output, which is not all that this head reads
+        with pytest.raises(EncoderError, match="reads"):
+            causal.ablate_each_head(pair.ours, pair.ours.trace(sound), causal.ClassProbability("LABEL_1"))
 
 
 @pytest.mark.parametrize(

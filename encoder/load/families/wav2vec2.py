@@ -65,7 +65,7 @@ def front(fields: Fields) -> Convolutions:
 
 
 def norm_of(fields: Fields) -> Any:
-    """ "group" or "layer"."""
+    """Either "group" or "layer"."""
     norm = fields.get("feat_extract_norm", "group")
     if norm not in ("group", "layer"):
         raise unsupported("feat_extract_norm", norm, "choose group or layer")
