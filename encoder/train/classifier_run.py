@@ -1,4 +1,4 @@
-"""The training of an encoder with a classification head, as the bundled models of digits have it.
+"""The steps that trained the bundled encoders of digits and sounds, for any loss; the loss of a classification head.
 
 Shapes: N inputs, B batch, C classes.
 """
@@ -30,21 +30,44 @@ class Settings(Protocol):
     @property
     def clip_norm(self) -> float: ...
     @property
-    def smoothing(self) -> float: ...
-    @property
     def seed(self) -> int: ...
+
+
+class ClassifierSettings(Settings, Protocol):
+    """The settings of a classifier. smoothing: of the labels."""
+
+    @property
+    def smoothing(self) -> float: ...
 
 
 def fit(
     parts: tuple[nn.Module, ...],
     logits_of: Callable[[Tensor, torch.Generator], Tensor],
     labels: Tensor,
+    settings: ClassifierSettings,
+    say: Callable[[str], None],
+) -> None:
+    """Train the parts together on a cross-entropy with smoothed labels [N]; they end in eval mode.
+
+    logits_of: places of a batch [B] and a generator for what varies them -> [B, C]; say: takes a line for each epoch.
+    """
+
+    def loss_of(batch: Tensor, generator: torch.Generator) -> Tensor:
+        return F.cross_entropy(logits_of(batch, generator), labels[batch], label_smoothing=settings.smoothing)
+
+    descend(parts, loss_of, len(labels), settings, say)
+
+
+def descend(
+    parts: tuple[nn.Module, ...],
+    loss_of: Callable[[Tensor, torch.Generator], Tensor],
+    n_inputs: int,
     settings: Settings,
     say: Callable[[str], None],
 ) -> None:
-    """Train the parts together by AdamW on a cross-entropy with smoothed labels [N]; they end in eval mode.
+    """Train the parts together by AdamW on any loss of N inputs; they end in eval mode.
 
-    logits_of: places of a batch [B] and a generator for what varies them -> [B, C]; say: takes a line for each epoch.
+    loss_of: places of a batch [B] and a generator for what varies them -> a number; say: takes a line for each epoch.
     """
     for part in parts:
         part.train()
@@ -52,7 +75,7 @@ def fit(
     optimiser = torch.optim.AdamW(
         weights, lr=settings.learning_rate, weight_decay=settings.weight_decay, betas=(0.9, 0.98)
     )
-    n_batches = max(1, len(labels) // settings.batch)
+    n_batches = max(1, n_inputs // settings.batch)
     n_steps = settings.epochs * n_batches
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda step: min(1.0, (step + 1) / settings.warmup_steps) * (1.0 - step / n_steps)
@@ -62,8 +85,8 @@ def fit(
         torch.manual_seed(settings.seed)  # dropout
         for epoch in range(settings.epochs):
             total = 0.0
-            for batch in torch.randperm(len(labels), generator=generator).chunk(n_batches):
-                loss = F.cross_entropy(logits_of(batch, generator), labels[batch], label_smoothing=settings.smoothing)
+            for batch in torch.randperm(n_inputs, generator=generator).chunk(n_batches):
+                loss = loss_of(batch, generator)
                 optimiser.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 torch.nn.utils.clip_grad_norm_(weights, settings.clip_norm)
