@@ -19,10 +19,14 @@ from encoder.digit_words.captions import Caption
 from encoder.digit_words.strokes import STROKES, limits, strokes
 from encoder.digits.data import SIDE
 from encoder.digits.training import moved
+from encoder.image_encoder import ImageEncoder, Preparation
+from encoder.joint_encoder import JointEncoder
 from encoder.model import Encoder
-from encoder.pooling import pool
+from encoder.pooling import Dense, DenseConfig, pool
+from encoder.text_encoder import TextEncoder
 from encoder.tokenizer import Tokenizer
 from encoder.train.classifier_run import descend
+from encoder.vector_head import VectorHead, VectorHeadConfig
 
 NAME = "digit-words"
 #: The largest scale, as of CLIP: above, the training is unstable.
@@ -75,10 +79,10 @@ class Pair(nn.Module):
         super().__init__()
         self.image = Encoder(recipe.image_config, seed=recipe.seed)
         self.text = Encoder(recipe.text_config, seed=recipe.seed + 1)
-        with torch.random.fork_rng():
+        with torch.random.fork_rng():  # the projections draw their weights from torch's own numbers
             torch.manual_seed(recipe.seed)
-            self.image_projection = nn.Linear(recipe.d_model, recipe.width, bias=False)
-            self.text_projection = nn.Linear(recipe.d_model, recipe.width, bias=False)
+            self.image_head = VectorHead(recipe.d_model, VectorHeadConfig("cls", recipe.width))
+            self.text_head = Dense(DenseConfig(recipe.d_model, recipe.width, bias=False, activation="none"))
         self.log_scale = nn.Parameter(torch.tensor(recipe.scale).log())
 
     @property
@@ -89,14 +93,22 @@ class Pair(nn.Module):
     def of_images(self, images: Tensor) -> Tensor:
         """Images [N, 8, 8] from 0 to 1 -> unit vectors [N, W], from [CLS]."""
         output = self.image((images.unsqueeze(1) - 0.5) / 0.5)
-        return F.normalize(self.image_projection(output[:, 0]), dim=-1)
+        return F.normalize(self.image_head(output), dim=-1)
 
     def of_texts(self, texts: Sequence[str], tokenizer: Tokenizer) -> Tensor:
         """M captions -> unit vectors [M, W], from [END]."""
         batch = tokenizer.batch([tokenizer.encode(text, max_tokens=captions.MOST_TOKENS) for text in texts])
         mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
         output = self.text(batch.ids, batch.mask)
-        return F.normalize(self.text_projection(pool(output, mask, "last")), dim=-1)
+        return F.normalize(self.text_head(pool(output, mask, "last")), dim=-1)
+
+    def finished(self, tokenizer: Tokenizer) -> JointEncoder:
+        """The trained pair, ready to compare images and texts."""
+        end = tokenizer.backend.token_to_id(captions.END)
+        text = TextEncoder(NAME, self.text, tokenizer, pooling="eos", dense=(self.text_head,), eos_id=end)
+        preparation = Preparation(mean=(0.5,), std=(0.5,), interpolation="box")
+        image = ImageEncoder(NAME, self.image, preparation=preparation, vector_head=self.image_head)
+        return JointEncoder(NAME, text, image, scale=float(self.scale.detach()))
 
 
 def contrastive_loss(logits: Tensor, holds: Tensor) -> Tensor:
@@ -125,7 +137,7 @@ def which_hold(drawn: Sequence[Caption], labels: Tensor, thickness: Tensor) -> T
 
 def train(
     recipe: PairRecipe, images: Tensor, labels: Tensor, say: Callable[[str], None] = lambda line: None
-) -> Pair:
+) -> JointEncoder:
     """Train on images [N, 8, 8] from 0 to 1 and labels [N]; say: takes a line about the progress."""
     model, tokenizer, between = Pair(recipe), captions.tokenizer(), limits(images, labels)
 
@@ -140,4 +152,4 @@ def train(
         return contrastive_loss(logits, which_hold(drawn, labels[batch], thickness))
 
     descend((model,), loss_of, len(labels), recipe, lambda line: say(f"{NAME}: {line}"))
-    return model
+    return model.finished(tokenizer)

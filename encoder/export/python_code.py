@@ -13,10 +13,16 @@ from encoder.trace import Trace
 
 
 class Origin(Protocol):
-    """How to make a model again. source: what `encoder.load` takes; scratch: the architecture of an untrained model."""
+    """How to make a model again.
+
+    source: what `encoder.load` takes; tower: "text" or "image" for one encoder of a model of both; scratch: the
+    architecture of an untrained model.
+    """
 
     @property
     def source(self) -> str: ...
+    @property
+    def tower(self) -> str: ...
     @property
     def scratch(self) -> EncoderConfig | None: ...
     @property
@@ -34,6 +40,7 @@ class ModelOrigin:
     """An `Origin`. norm: "trained", or "pre" or "post" for the same weights with the norms moved."""
 
     source: str = "minilm"
+    tower: str = ""
     scratch: EncoderConfig | None = None
     seed: int = 0
     norm: str = "trained"
@@ -52,7 +59,8 @@ def model_lines(origin: Origin, name: str = "model") -> str:
         config = f"encoder.EncoderConfig({fields})"
         return f"{name} = encoder.build({config}, {tokenizer}, seed={origin.seed}{options}{dtype})"
     moved = "" if origin.norm == "trained" else f'.with_norm_placement("{origin.norm}")'
-    return f"{name} = encoder.load({_quoted(origin.source)}{options}{dtype}){moved}"
+    tower = f".{origin.tower}" if origin.tower else ""
+    return f"{name} = encoder.load({_quoted(origin.source)}{options}{dtype}){tower}{moved}"
 
 
 def config_fields(config: EncoderConfig) -> dict[str, object]:

@@ -23,6 +23,7 @@ import encoder
 from encoder.any_encoder import AnyEncoder, with_inputs
 from encoder.device import DTYPES, one_thread, pick_device
 from encoder.edits import Edit
+from encoder.joint_encoder import JointEncoder
 from encoder.layout import InputKind
 from encoder.text import TextWindow, Tokenized
 from encoder.tokenizer import Tokenizer
@@ -34,6 +35,8 @@ from pages.core.model_key import ModelKey as ModelKey  # other modules find it h
 from pages.core.sizes import model_bytes, trace_bytes, value_bytes
 from pages.core.trained import TRAINED, kept_model
 from pages.core.turns import LONG_FLOPS, TURNS
+
+Checkpoint = AnyEncoder | JointEncoder
 
 COLLECT_SECONDS = 5.0
 _collected = 0.0
@@ -66,10 +69,21 @@ def _model_keys(name: Hashable) -> Iterator[ModelKey]:
             yield from _model_keys(part)
 
 
-def _loaded(key: ModelKey) -> AnyEncoder:
+def _checkpoint(key: ModelKey) -> Checkpoint:
+    """What is loaded for a key, once for all sessions: an encoder, or the pair of a model of images and text."""
+    return _MODELS.get(key.of_checkpoint, lambda: _loaded(key.of_checkpoint), model_bytes)
+
+
+def _encoder(key: ModelKey) -> AnyEncoder:
+    """The encoder of a key: one of a pair, by default that of texts, and with its norms moved where the key says so."""
+    found = _checkpoint(key)
+    if isinstance(found, JointEncoder):
+        found = found.image if key.tower == "image" else found.text
+    return found if key.norm == "trained" else found.with_norm_placement(key.norm)
+
+
+def _loaded(key: ModelKey) -> Checkpoint:
     began = time.monotonic()
-    if key.norm != "trained":
-        return model(dataclasses.replace(key, norm="trained")).with_norm_placement(key.norm)
     if key.scratch is not None:
         limits.of_model(key.scratch, DTYPES[key.dtype].itemsize)
         device, tokenizer = pick_device(key.device), _tokenizer()
@@ -87,15 +101,13 @@ def _loaded(key: ModelKey) -> AnyEncoder:
     return made
 
 
-def _of_source(key: ModelKey) -> AnyEncoder:
+def _of_source(key: ModelKey) -> Checkpoint:
     try:
         found = encoder.load(key.source, device=key.device, dtype=key.dtype, trial=True)
     except encoder.LoadError as error:
         raise encoder.LoadError(model_access.without_root(str(error))) from error
-    if isinstance(found, encoder.JointEncoder):
-        raise encoder.LoadError(
-            f"{screen_name(found.name)} takes images and texts, which these pages cannot show: choose another model."
-        )
+    if isinstance(found, JointEncoder):
+        return dataclasses.replace(found, name=screen_name(found.name))
     if found.takes != "text" and found.takes not in inputs.SOURCES:
         raise encoder.LoadError(
             f"{found.name} takes {found.takes}, which these pages cannot show: choose another model."
@@ -106,7 +118,15 @@ def _of_source(key: ModelKey) -> AnyEncoder:
 def model(key: ModelKey) -> AnyEncoder:
     """The model of a key, loaded once for all sessions. Raises EncoderError with a text for the screen."""
     key = key.of_model
-    return _MODELS.get(key, lambda: _loaded(key), model_bytes)
+    if key == key.of_checkpoint:
+        return _encoder(key)
+    return _MODELS.get(key, lambda: _encoder(key), model_bytes)
+
+
+def joint(key: ModelKey) -> JointEncoder | None:
+    """The pair of encoders of a model of images and text; None for another model. Raises EncoderError as `model`."""
+    found = _checkpoint(key)
+    return found if isinstance(found, JointEncoder) else None
 
 
 def collect_garbage() -> None:
@@ -123,9 +143,14 @@ def is_loaded(key: ModelKey) -> bool:
     return _MODELS.known(key.of_model) is not None
 
 
+def kinds(key: ModelKey) -> tuple[InputKind, ...]:
+    """What the encoders of a key's model take, as far as it is known before it is loaded."""
+    return inputs.kinds_of(key.source, _MODELS.known(key.of_checkpoint))
+
+
 def takes(key: ModelKey) -> InputKind:
     """What the model of a key takes, as far as it is known before it is loaded."""
-    return inputs.kind_of(key.source, _MODELS.known(key.of_model))
+    return key.tower or kinds(key)[0]  # type: ignore[return-value]
 
 
 @cache

@@ -21,6 +21,19 @@ def remembered() -> InputKind:
     return st.session_state[_KIND]
 
 
+def turned() -> bool:
+    """Whether this page shows the other encoder of a pair than the page before. Before `remembered`."""
+    key = _key()
+    return key is not None and bool(key.tower) and st.session_state.get(_KIND, key.tower) != key.tower
+
+
+def _key() -> cache.ModelKey | None:
+    try:
+        return model_key()
+    except EncoderError:  # there is no such model
+        return None
+
+
 def changed() -> bool:
     """Whether the model now takes another kind of input than the sidebar drew. For callbacks."""
     return kind() != st.session_state.get(_KIND, "text")
@@ -28,10 +41,8 @@ def changed() -> bool:
 
 def kind() -> InputKind:
     """What the model of the sidebar takes, as far as it is known before it is loaded."""
-    try:
-        return cache.takes(model_key())
-    except EncoderError:  # there is no such model
-        return "text"
+    key = _key()
+    return "text" if key is None else cache.takes(key)
 
 
 def was_guessed(kind: InputKind) -> bool:

@@ -15,7 +15,6 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
 from encoder.errors import EncoderError, OutOfMemory
-from encoder.layout import InputKind
 from pages.components import fade
 from pages.components.kept_text import kept_text
 from pages.core import (  # noqa: F401 - some register values that several pages share
@@ -42,11 +41,15 @@ from pages.core import (  # noqa: F401 - some register values that several pages
 )
 from pages.core.markdown import say_error
 from pages.core.url_state import FRONT, OF_ANY_PAGE, state
-from pages.core.view import View, ViewParams, model_key, padded
+from pages.core.view import PAGE_TAKES, View, ViewParams, model_key, padded
 
 _VIEW, _TITLE = "_current_view", "_current_title"
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
+CAUSAL = (
+    "This model reads text with a causal mask: each token attends to itself and to earlier tokens, never to later ones. "
+    "So the maps are triangles, and only the last token has read the whole text."
+)
 
 
 @functools.cache
@@ -71,7 +74,7 @@ def run(
     uses: Collection[str] = sidebar.PARTS,
     pads: bool = False,
     edits: bool | None = False,
-    takes: Collection[InputKind] = ("text", "image", "sound"),
+    takes: Collection[str] = ("text", "image", "sound"),
     why: str = "",
     front: bool = False,
     beside: Callable[[], AbstractContextManager[bool]] = lambda: contextlib.nullcontext(True),
@@ -86,6 +89,7 @@ def run(
     """
     first_paint.draw()
     st.session_state[_TITLE] = title
+    st.session_state[PAGE_TAKES] = takes
     st.session_state.pop(_VIEW, None)
     state.begin()
     try:
@@ -126,13 +130,14 @@ def _with_sidebar(
     uses: Collection[str],
     pads: bool,
     edits: bool | None,
-    takes: Collection[InputKind],
+    takes: Collection[str],
     why: str,
 ) -> None:
     with st.sidebar:
         place_of_input = st.container()
         place_of_windows = st.container()
         sidebar.model_controls()
+        sidebar.tower_controls()
         with place_of_input:
             sidebar.input_controls()
         places = Places(place_of_windows, st.container(), st.container(), st.container())
@@ -140,7 +145,7 @@ def _with_sidebar(
     with area:
         mobile_bar.bar(*chosen_input.in_words())
     view = _load(area, places, uses, pads)
-    if view is not None and view.loaded.takes not in takes:
+    if view is not None and not other_input.fits(view, takes):
         st.session_state[_VIEW] = view
         with area:
             heading()
@@ -201,8 +206,8 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         key = model_key()
         with area, _spinner("Loading the model …", quick=cache.is_loaded(key)):
             model = cache.model(key)
-        if chosen_input.was_guessed(model.takes):
-            st.rerun()  # the sidebar shows the input of another kind
+        if chosen_input.was_guessed(model.takes) or model_key() != key:
+            st.rerun()  # the sidebar shows the input of another kind, or lacks the choice between two encoders
         quick = _is_quick(model)
         fade.remember(model.config.norm_placement)
         if model.takes == "text" and state.newest(ViewParams.long) == "cut":  # a window has tokens of its own
@@ -269,6 +274,8 @@ def _notes(area: DeltaGenerator, view: View) -> None:
             st.info(
                 "Random weights, untrained: the maps show the effect of initialisation alone.", icon=":material/casino:"
             )
+        if view.loaded.config.causal:
+            st.info(CAUSAL, icon=":material/signal_cellular_alt:")
         for sentence in view.loaded.notes:
             st.info(sidebar.plain(sentence), icon=":material/info:")
         if unknown := unknown_words.sentence(view.trace, view.loaded):

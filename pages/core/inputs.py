@@ -6,10 +6,11 @@ address. So caches, links and pages treat all inputs alike, and `cache.trace` as
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from encoder.joint_encoder import JointEncoder
 from encoder.layout import InputKind
 from encoder.load import BUNDLED
 from encoder.named_encoder import NamedEncoder
@@ -34,12 +35,30 @@ class Source:
 #: Kind of input -> its source; core/image_input.py registers images. Sentences are ViewParams.text and pair.
 SOURCES: dict[InputKind, Source] = {}
 
-#: What models of a kind take, in a sentence.
-NOUNS: dict[InputKind, str] = {"text": "text", "image": "images", "sound": "sound"}
+#: What models of a kind take, in a sentence. PAIR: both encoders of a model of images and text.
+PAIR = "pair"
+NOUNS = {"text": "text", "image": "images", "sound": "sound", PAIR: "images and text"}
+
+Loaded = NamedEncoder | JointEncoder
 
 
-def kind_of(source: str, loaded: NamedEncoder | None) -> InputKind:
-    """What a model takes: of a loaded one, else of a bundled name; any other is taken for text until it is loaded."""
+def kinds_of(source: str, loaded: Loaded | None) -> tuple[InputKind, ...]:
+    """What the encoders of a model take, one kind for each.
+
+    Of a loaded one, else of a bundled name; any other is taken for one encoder of text until it is loaded.
+    """
+    if isinstance(loaded, JointEncoder):
+        return loaded.text.takes, loaded.image.takes
     if loaded is not None:
-        return loaded.takes
-    return BUNDLED[source].takes if source in BUNDLED else "text"
+        return (loaded.takes,)
+    return BUNDLED[source].kinds if source in BUNDLED else ("text",)
+
+
+def fitting(kinds: Sequence[InputKind], takes: Collection[str], wanted: str) -> InputKind:
+    """Which of a model's encoders a page shows: the wanted one if the page takes its input, else the first that fits.
+
+    kinds: `kinds_of`; takes: what the page takes. Where no encoder fits, the first one: the page says so.
+    """
+    shown = {"image" if kind == PAIR else kind for kind in takes}
+    offered = [kind for kind in kinds if kind in shown] or list(kinds)
+    return next((kind for kind in offered if kind == wanted), offered[0])

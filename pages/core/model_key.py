@@ -13,14 +13,16 @@ from encoder.edits import Edit
 class ModelKey:
     """Which model runs, where and how.
 
-    source: a bundled name, a folder, a Hub id, or TRAINED and the id of a model that was trained here; scratch, seed:
-    the architecture of an untrained model; norm: "trained" keeps the checkpoint's placement, "pre" and "post" move it;
+    source: a bundled name, a folder, a Hub id, or TRAINED and the id of a model that was trained here; tower: which
+    encoder of a model of images and text ("text", "image"), "" for any other; scratch, seed: the architecture of an
+    untrained model; norm: "trained" keeps the checkpoint's placement, "pre" and "post" move it;
     window: number of the sliding window of a long text, None: its beginning; stride: tokens between windows, None: half
     a window; pad: padded length, None: no padding; padding: whether the trace keeps padding's rows and columns; edits:
     changes to the forward pass.
     """
 
     source: str = "minilm"
+    tower: str = ""
     scratch: EncoderConfig | None = None
     seed: int = 0
     norm: str = "trained"
@@ -36,3 +38,8 @@ class ModelKey:
     def of_model(self) -> ModelKey:
         """The part of the key that names the model, without window, padding and edits."""
         return dataclasses.replace(self, window=None, stride=None, pad=None, padding=False, edits=())
+
+    @property
+    def of_checkpoint(self) -> ModelKey:
+        """The part of the key that names what is loaded: without the encoder of a pair and moved norms."""
+        return dataclasses.replace(self.of_model, tower="", norm="trained")

@@ -27,7 +27,8 @@ class Room:
 
     short: its name in the navigation, if it differs from the title; uses: the parts of the sidebar that it needs, of
     "text", "model", "layer" and "head" (none: the page has no sidebar); takes, why: the kinds of input that it can
-    show, of "text", "image" and "sound", and a sentence with the reason where others are left out; pads: whether it
+    show, of "text", "image", "sound" and "pair" (an image and texts), and a sentence with the reason where others are
+    left out; pads: whether it
     shows a text padded as in a batch; edits: whether it shows the edited run, None: it draws the edits itself; former:
     the name that it had in addresses before.
     """

@@ -6,18 +6,21 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from encoder.layout import InputKind
-from pages.core import inputs
-from pages.core.cache import AnyEncoder
+from pages.core import cache, inputs
 from pages.core.markdown import plain
 from pages.core.url_state import state
-from pages.core.view import SOURCES, ViewParams
+from pages.core.view import SOURCES, View, ViewParams
 
 #: Kind of input -> a bundled model that takes it.
-FIRST: dict[InputKind, str] = {"text": "minilm", "image": "digits-pre", "sound": "spoken-digits"}
+FIRST = {"text": "minilm", "image": "digits-pre", "sound": "spoken-digits", inputs.PAIR: "digit-words"}
 
 
-def say(model: AnyEncoder, takes: Collection[InputKind], why: str) -> None:
+def fits(view: View, takes: Collection[str]) -> bool:
+    """Whether a page with these inputs can show the model of the view."""
+    return view.loaded.takes in takes or (inputs.PAIR in takes and cache.joint(view.model) is not None)
+
+
+def say(model: cache.AnyEncoder, takes: Collection[str], why: str) -> None:
     """The reason, and a button that chooses a model that fits. takes: what the page can show."""
     wanted = next(kind for kind in takes if kind in FIRST)
     needed, given = inputs.NOUNS[wanted], inputs.NOUNS[model.takes]

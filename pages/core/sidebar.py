@@ -23,14 +23,19 @@ from pages.core.view import (
     EXAMPLES,
     LEAST_WIDTH,
     MOST_WIDTH,
+    FIRST_SENTENCE,
     SOURCES,
     UntrainedParams,
     View,
     ViewParams,
+    is_pair,
     model_key,
+    page_takes,
 )  # fmt: skip
 
 _TEXT_BEFORE = "_text_before_trained"
+#: The first sentence of the model of digits and words.
+CAPTION = "a picture of a handwritten three"
 
 #: What a page may need of the sidebar, declared in app.py.
 PARTS = ("text", "model", "layer", "head")
@@ -131,6 +136,24 @@ def model_controls() -> None:
     if kind == "scratch":
         _untrained_controls()
     _check_device()
+
+
+def tower_controls() -> None:
+    """Which encoder of a model of images and text, where the page can show both."""
+    with contextlib.suppress(EncoderError):  # said where the model is loaded
+        key = model_key()
+        if is_pair(key) and {"text", "image"} <= set(page_takes()):
+            state.segmented(
+                ViewParams.tower, "Encoder of", {"text": "Text", "image": "Image"}, width="stretch",
+                help="This model has two encoders. The page “Image and text” shows what both say of each other.",
+            )  # fmt: skip
+
+
+def _fitting_sentence(key: cache.ModelKey) -> None:
+    """A caption of a digit in place of the first sentence, of which the model of digits and words knows no word."""
+    first, other = (CAPTION, FIRST_SENTENCE) if key.source == "digit-words" else (FIRST_SENTENCE, CAPTION)
+    if state.newest(ViewParams.text) == other:
+        state.put(ViewParams.text, first)
 
 
 def awaits_source() -> bool:
@@ -247,8 +270,13 @@ def _facts(view: View) -> str:
 
 def input_controls() -> None:
     """What the model of the sidebar reads: a sentence, or an input of another kind."""
+    if chosen_input.turned():  # tokens, layers and heads of the other encoder
+        select(None, None)
+        open_head(0, 0)
     kind = chosen_input.remembered()
     if kind == "text":
+        with contextlib.suppress(EncoderError):
+            _fitting_sentence(model_key())
         sentence_controls()
         return
     with contextlib.suppress(EncoderError):  # said where the model is loaded

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from encoder.text_encoder import TextEncoder
+from encoder.joint_encoder import JointEncoder
+from encoder.named_encoder import NamedEncoder
 from encoder.trace import Trace
 
 
@@ -15,8 +16,10 @@ def trace_bytes(trace: Trace) -> int:
     return sum(n_bytes for storage, n_bytes in storages.items() if storage not in models)
 
 
-def model_bytes(model: TextEncoder) -> int:
+def model_bytes(model: NamedEncoder | JointEncoder) -> int:
     """Bytes of a model's weights; two placements that share weights both count them."""
+    if isinstance(model, JointEncoder):
+        return model_bytes(model.text) + model_bytes(model.image)
     return sum(parameter.numel() * parameter.element_size() for parameter in model.encoder.parameters())
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
+
+import streamlit as st
 
 import encoder
 from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.device import DEVICES, DTYPES
 from encoder.errors import ConfigError
-from pages.core import cache, model_access
+from pages.core import cache, inputs, model_access
 from pages.core.params import Param, ZoomWindow, choice, flag, string, token_positions, whole_number, zoom_window
 from pages.core.url_state import state
 
@@ -33,13 +36,14 @@ SOURCES = {
     "twin-post": "Twin, post-norm",
     "digits-pre": "Digits (images), pre-norm",
     "digits-post": "Digits (images), post-norm",
+    "digit-words": "Digits and words (pair)",
     "spoken-digits": "Spoken digits (sound)",
     "scratch": "Untrained (random weights)",
     "trained": "My trained models",
     "other": "Folder or Hub id",
 }
 #: The models that `encoder.load` knows by this name.
-BUNDLED = ("minilm", "twin-pre", "twin-post", "digits-pre", "digits-post", "spoken-digits")
+BUNDLED = ("minilm", "twin-pre", "twin-post", "digits-pre", "digits-post", "digit-words", "spoken-digits")
 COLOURS = ("viridis", "cividis", "magma", "greys")
 
 #: Where the colours of a map end.
@@ -53,6 +57,10 @@ RANGE_HELP = (
 MOST_SELECTED = 64
 
 
+#: Where the session keeps what the open page takes.
+PAGE_TAKES = "_page_takes"
+
+
 @state.register
 @dataclass(frozen=True)
 class ViewParams:
@@ -61,6 +69,8 @@ class ViewParams:
     text: Param[str] = string(FIRST_SENTENCE)
     pair: Param[str] = string()
     model: Param[str] = choice("minilm", SOURCES)
+    # The encoder of a model of images and text, on pages that can show both.
+    tower: Param[str] = choice("text", ("text", "image"))
     source: Param[str] = string()
     run: Param[str] = string()
     layer: Param[int] = whole_number(0)
@@ -191,4 +201,17 @@ def model_key() -> cache.ModelKey:
         source = cache.TRAINED + own.run
     else:
         source = own.model if own.model in BUNDLED else model_access.allowed_source(own.source)
-    return cache.ModelKey(source=source, norm=norm, **place)
+    key = cache.ModelKey(source=source, norm=norm, **place)
+    if not is_pair(key):
+        return key
+    return dataclasses.replace(key, tower=inputs.fitting(cache.kinds(key), page_takes(), own.tower))
+
+
+def is_pair(key: cache.ModelKey) -> bool:
+    """Whether a model has an encoder of images and one of text, as far as it is known before it is loaded."""
+    return len(cache.kinds(key)) > 1
+
+
+def page_takes() -> Collection[str]:
+    """The kinds of input that the open page can show; `frame.run` sets them."""
+    return st.session_state.get(PAGE_TAKES, ("text",))
