@@ -23,7 +23,7 @@ help:
 	@echo "make soak   thirty visitors for ten minutes, processes killed under them; ARGS=\"--minutes 60\""
 	@echo "make twins  train the two bundled models again (about two hours on two cores)"
 	@echo "make atlas  measure the heads of the bundled models over 2,000 sentences again (a minute)"
-	@echo "make digits train the two bundled encoders of digits again (minutes)"
+	@echo "make digits train the bundled encoders of digits, and of digits and words, again (minutes)"
 	@echo "make spoken train the bundled encoder of spoken digits again (half an hour; needs espeak-ng)"
 	@echo "make clean  remove what was built; $(VENV) stays (remove it by hand)"
 
@@ -94,6 +94,7 @@ atlas: $(VENV)/installed
 
 digits: $(VENV)/installed
 	$(BIN)/python -m encoder.digits
+	$(BIN)/python -m encoder.digit_words
 
 spoken: $(VENV)/installed
 	$(BIN)/python -m encoder.spoken

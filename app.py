@@ -39,6 +39,8 @@ SECTIONS = {
              former="beyond"),
         Room("image_attention", "Image attention", "image", "What each patch of an image attends to", "Images",
              takes=("image",), edits=True),
+        Room("image_text", "Image and text", "image_search", "Which caption fits an image", takes=("pair",),
+             uses=NO_HEAD, why="It compares images with captions."),
         Room("sound_attention", "Sound attention", "graphic_eq", "What each part of a sound attends to", "Sounds",
              takes=("sound",), edits=True),
         Room("compare", "Compare", "difference", "Two heads, two inputs or two models"),

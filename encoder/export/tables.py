@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from encoder.explain.blocks import Architecture
     from encoder.explain.claims import Claim
     from encoder.explain.cost import Cost
+    from encoder.pair_scores import Scores
     from encoder.similarity import Attribution, WordScores
 
 #: Up to this many tokens each way a map has a cell for each weight; above, a cell shows a block of tokens.
@@ -36,6 +37,15 @@ def patches_frame(trace: Trace, token: int) -> pd.DataFrame:
             "layer": layers, "head": heads, "query": trace.labels[token], "key_position": keys,
             "key": np.array(trace.labels, dtype=object)[keys], "weight": rows.ravel(),
         }
+    )  # fmt: skip
+
+
+def captions_frame(texts: Sequence[str], found: Scores) -> pd.DataFrame:
+    """The scores of one image: a row for each caption."""
+    numbers = {name: getattr(found, name)[0].numpy() for name in ("cosines", "logits", "probabilities")}
+    return pd.DataFrame(
+        {"caption": list(texts), "cosine": numbers["cosines"], "logit": numbers["logits"],
+         "probability": numbers["probabilities"]}
     )  # fmt: skip
 
 

@@ -14,7 +14,8 @@ from encoder.layout import InputKind
 class Bundled:
     """A checkpoint inside an installed package.
 
-    title: its name for people; remedy: what to do if it is missing; takes: what the model takes.
+    title: its name for people; remedy: what to do if it is missing; takes: what the model takes; second: what
+    its second encoder takes, if it has two.
     """
 
     title: str
@@ -22,6 +23,12 @@ class Bundled:
     folder: str
     remedy: str
     takes: InputKind = "text"
+    second: InputKind | None = None
+
+    @property
+    def kinds(self) -> tuple[InputKind, ...]:
+        """What its encoders take, one kind for each."""
+        return (self.takes,) if self.second is None else (self.takes, self.second)
 
 
 BUNDLED = {
@@ -39,6 +46,10 @@ BUNDLED = {
         name: Bundled(name, "encoder", f"data/{name}", "install this program again, or run make digits", "image")
         for name in ("digits-pre", "digits-post")
     },
+    # CLIP in small: the same images with captions of them (encoder/digit_words).
+    "digit-words": Bundled(
+        "digit-words", "encoder", "data/digit-words", "install this program again, or run make digits", "text", "image"
+    ),
     # AST, on digits that a synthesiser says (encoder/spoken).
     "spoken-digits": Bundled(
         "spoken-digits", "encoder", "data/spoken-digits", "install this program again, or run make spoken", "sound"

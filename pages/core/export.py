@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: Values that hold typed text: a link without the text leaves them out.
 TYPED = (
     "text", "pair", "second", "third", "text_b", "hidden", "similar_to", "query", "edits", "outcome_text",
-    "outcome_word", "outcome_minus", "image", "sound", "input_b", "patch_input",
+    "outcome_word", "outcome_minus", "image", "sound", "input_b", "patch_input", "captions",
 )  # fmt: skip
 #: What the Python lines load if they cannot name the model.
 SAVED = "the-folder-that-you-saved-it-to"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import encoder
+from encoder.text import Tokenized
 from encoder.trace import Trace
 
 #: Unknown words that are named.
@@ -11,17 +14,14 @@ MOST_NAMED = 4
 
 def sentence(trace: Trace, model: encoder.TextEncoder) -> str | None:
     """The unknown words of a trace and what they mean for the model; None where there are none."""
-    source = trace.source
-    if source is None or (unknown := model.tokenizer.unk_token) is None:
+    return None if trace.source is None else of_sources([trace.source], model)
+
+
+def of_sources(sources: Sequence[Tokenized], model: encoder.TextEncoder) -> str | None:
+    """The same for several texts."""
+    if (unknown := model.tokenizer.unk_token) is None:
         return None
-    texts = (source.text, source.pair or "")
-    found = [
-        texts[segment if source.pair is not None else 0][start:end]
-        for token, special, segment, (start, end) in zip(
-            source.tokens, source.special, source.segments, source.offsets, strict=True
-        )
-        if token == unknown and not special
-    ]
+    found = [word for source in sources for word in _words(source, unknown)]
     if not found:
         return None
     different = list(dict.fromkeys(word for word in found if word.strip()))
@@ -33,3 +33,12 @@ def sentence(trace: Trace, model: encoder.TextEncoder) -> str | None:
         f"The tokenizer of {model.name} does not know {names}: it writes {unknown} instead ({count}). "
         f"The model cannot tell one {unknown} from another."
     )
+
+
+def _words(source: Tokenized, unknown: str) -> Iterator[str]:
+    texts = (source.text, source.pair or "")
+    for token, special, segment, (start, end) in zip(
+        source.tokens, source.special, source.segments, source.offsets, strict=True
+    ):
+        if token == unknown and not special:
+            yield texts[segment if source.pair is not None else 0][start:end]
