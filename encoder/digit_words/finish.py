@@ -37,7 +37,8 @@ def accuracies(model: JointEncoder) -> dict[str, tuple[float, float]]:
 def card(model: JointEncoder, recipe: PairRecipe, minutes: float) -> str:
     """The model card, with the figures of these weights."""
     shown = of_held_out(model, "a handwritten {number}")
-    wrong = [f"{WORDS[row]} as {WORDS[column]}" for row, column in torch.nonzero(shown.counts).tolist() if row != column]
+    counted = [(*place, int(shown.counts[tuple(place)])) for place in torch.nonzero(shown.counts).tolist()]
+    wrong = [f"{WORDS[digit]} as {WORDS[said]} ({n})" for digit, said, n in counted if digit != said]
     strokes = {name: accuracy_of_strokes(model, unseen=name == "unseen") for name in ("trained", "unseen")}
     ranges = {name: f"{low:.3f} to {high:.3f}" for name, (low, high) in accuracies(model).items()}
     values = dataclasses.asdict(recipe) | {

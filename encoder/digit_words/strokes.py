@@ -15,14 +15,14 @@ STROKES: tuple[Stroke | None, ...] = (None, "thick", "thin")
 
 
 def limits(images: Tensor, labels: Tensor) -> Tensor:
-    """Images [N, 8, 8], labels [N] -> [10, 2]: the ink below which a third of each digit's images is, and two thirds."""
+    """Images [N, 8, 8], labels [N] -> [10, 2]: where a third of each digit's images ends by its ink, and two thirds."""
     ink = images.sum(dim=(1, 2))
     shares = torch.tensor([1 / 3, 2 / 3])
     return torch.stack([torch.quantile(ink[labels == digit], shares) for digit in range(10)])
 
 
 def strokes(images: Tensor, labels: Tensor, between: Tensor) -> Tensor:
-    """Images [N, 8, 8], labels [N], `limits` [10, 2] -> places in STROKES [N]: thick has the most ink, thin the least."""
+    """Images [N, 8, 8], labels [N], `limits` [10, 2] -> places in STROKES [N]: thick has the most ink."""
     ink = images.sum(dim=(1, 2))
     low, high = between[labels].unbind(-1)
     return (ink >= high).long() + 2 * (ink <= low).long()

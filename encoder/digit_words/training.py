@@ -104,8 +104,7 @@ class Pair(nn.Module):
 
     def finished(self, tokenizer: Tokenizer) -> JointEncoder:
         """The trained pair, ready to compare images and texts."""
-        end = tokenizer.backend.token_to_id(captions.END)
-        text = TextEncoder(NAME, self.text, tokenizer, pooling="eos", dense=(self.text_head,), eos_id=end)
+        text = TextEncoder(NAME, self.text, tokenizer, pooling="last", dense=(self.text_head,))
         preparation = Preparation(mean=(0.5,), std=(0.5,), interpolation="box")
         image = ImageEncoder(NAME, self.image, preparation=preparation, vector_head=self.image_head)
         return JointEncoder(NAME, text, image, scale=float(self.scale.detach()))

@@ -21,9 +21,9 @@ from pages.core.url_state import state
 from pages.core.view import (
     COLOURS,
     EXAMPLES,
+    FIRST_SENTENCE,
     LEAST_WIDTH,
     MOST_WIDTH,
-    FIRST_SENTENCE,
     SOURCES,
     UntrainedParams,
     View,

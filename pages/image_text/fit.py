@@ -61,9 +61,7 @@ def arithmetic(pair: Pair) -> None:
             st.select_slider, Params.scale, "Scale (1 / temperature)", list(SCALES), format_func=names.get,
             help="The model learned one scale. A larger one makes the probabilities more extreme; the order stays.",
         )  # fmt: skip
-    cosine, logit, probability = (
-        float(values[0, at]) for values in (found.cosines, found.logits, found.probabilities)
-    )
+    cosine, logit, probability = (float(values[0, at]) for values in (found.cosines, found.logits, found.probabilities))
     with right:
         st.markdown(
             f"logit = scale × cosine + bias = {three_digits(found.scale)} × {three_digits(cosine)} + "

@@ -37,7 +37,7 @@ def draw(pair: Pair) -> None:
         size=300,
         on_event=lambda event: _select(pair, event),
     )
-    names = {at: label for at, label in enumerate(trace.labels)}
+    names = dict(enumerate(trace.labels))
     names[len(names) - 1] += " (whole caption)"
     control = state.segmented if len(names) <= MOST_BUTTONS else _list
     control(Params.word, "Word of the caption", names)

@@ -107,7 +107,7 @@ def held_out(pair: Pair) -> None:
         figures.pair_map(counts, WORDS, WORDS, titles=("digit", "best caption"), measure="images", digits=0,
                          limits=(0.0, float(counts.max())), colours=pair.view.colours),
         key="held-out-map", height=AROUND + ROW * len(WORDS),
-        alt=f"Held-out digits, downwards, by the caption that fits best, to the right: {wrong} are not on the diagonal.",
+        alt=f"Held-out digits, downwards, by the caption that fits best, to the right: {wrong} off the diagonal.",
         on_event=on_click(cell=lambda i, j: _open_held_out(found, template, i, j)),
     )  # fmt: skip
     gestures.caption(f"{gestures.CLICK} a number to open the first of its images with its caption.")

@@ -107,7 +107,7 @@ def test_the_loss_is_clips_where_each_image_has_one_caption():
 
 
 def test_two_captions_of_one_digit_are_both_right():
-    """Two images of a three and one of a five: either caption of a three is right for both, and the loss can be least."""
+    """Two images of a three and one of a five: either caption of a three is right for both images of it."""
     holds = torch.tensor([[True, True, False], [True, True, False], [False, False, True]])
     least = contrastive_loss(50.0 * holds.float(), holds)
     assert least == pytest.approx(2 / 3 * torch.tensor(2.0).log().item(), abs=1e-4)  # two rows of three choose evenly
