@@ -24,27 +24,27 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported;
 
 
 NO_HEAD, TEXT = ("text", "model"), ("text",)
-#: Section -> its pages. The first page of all is the one that opens.
+#: Section -> its pages, two in each column of the bar: long names share one. The first page of all opens at "/".
 SECTIONS = {
     "": [
         Room("start", "See what a transformer encoder does with your sentence", "home", "Begin here", "Start", uses=()),
     ],
     "Attention": [
         Room("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, edits=True),
-        Room("head_types", "Head types", "travel_explore", "What each head does in this sentence", edits=True,
-             former="find"),
-        Room("head_atlas", "Head atlas", "public", "All heads over thousands of sentences", takes=TEXT,
-             why="It measures heads over sentences."),
         Room("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights",
              former="beyond"),
+        Room("head_types", "Head types", "travel_explore", "What each head does in this sentence", edits=True,
+             former="find"),
+        Room("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None),
+        Room("head_atlas", "Head atlas", "public", "All heads over thousands of sentences", takes=TEXT,
+             why="It measures heads over sentences."),
+        Room("compare", "Compare", "difference", "Two heads, two inputs or two models"),
         Room("image_attention", "Image attention", "image", "What each patch of an image attends to", "Images",
              takes=("image",), edits=True),
-        Room("image_text", "Image and text", "image_search", "Which caption fits an image", takes=("pair",),
-             uses=NO_HEAD, why="It compares images with captions."),
+        Room("image_text", "Image and text", "image_search", "Which caption fits an image", "Captions",
+             takes=("pair",), uses=NO_HEAD, why="It compares images with captions."),
         Room("sound_attention", "Sound attention", "graphic_eq", "What each part of a sound attends to", "Sounds",
              takes=("sound",), edits=True),
-        Room("compare", "Compare", "difference", "Two heads, two inputs or two models"),
-        Room("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None),
     ],
     "Inside the layer": [
         Room("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight", "Q, K, V"),

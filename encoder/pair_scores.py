@@ -15,6 +15,9 @@ from encoder.joint_encoder import JointEncoder
 from encoder.measure import patches
 from encoder.trace import Trace
 
+#: Unit vectors of images or texts, [..., E].
+Vectors = Tensor
+
 
 @dataclass(frozen=True)
 class Scores:

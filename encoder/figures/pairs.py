@@ -5,18 +5,29 @@ Shapes: R rows, C columns.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.axes import as_array, check_labels, colour_bar, margin, neutral_layout, token_axis
+from encoder.figures.axes import as_array, check_labels, colour_bar, isolated, margin, neutral_layout, token_axis
 from encoder.figures.marks import EMPHASISED, selection_marks
 from encoder.figures.traces import heatmap
+from encoder.figures.words import word_bars
 
 #: Up to so many columns the cells hold their numbers.
 WRITTEN_UP_TO = 12
+#: Characters of a name on an axis, and how many of them are its beginning: captions often differ at their ends.
+LONGEST, BEGINNING = 24, 6
+#: Characters of a caption in the label of its bar.
+LONGEST_HOVER = 100
+
+
+def short(name: str) -> str:
+    """A name for an axis: the middle of a long one is left out."""
+    return name if len(name) <= LONGEST else f"{name[:BEGINNING]}…{name[BEGINNING + 1 - LONGEST :]}"
 
 
 def pair_map(
@@ -39,7 +50,8 @@ def pair_map(
     """
     cells = as_array(values, name="values", ndim=2)
     n_rows, n_columns = cells.shape
-    down, across = check_labels(rows, n_rows, "rows"), check_labels(columns, n_columns, "columns")
+    down = [short(name) for name in check_labels(rows, n_rows, "rows")]
+    across = [short(name) for name in check_labels(columns, n_columns, "columns")]
     drawn = heatmap(
         cells, limits, colour.sequential(colours), colour_bar(measure, nticks=5),
         f"%{{y}}, %{{x}}: %{{z:.{digits + 1 if digits else 0}f}}",
@@ -53,6 +65,7 @@ def pair_map(
             xaxis=token_axis(across, 0, n_columns, title=titles[1], names=across),
             yaxis=token_axis(down, 0, n_rows, title=titles[0], downwards=True, names=down),
             uirevision=f"{n_rows}x{n_columns}",
+            meta={"longest": LONGEST},
         ),
     )
     row, column = selected
@@ -67,3 +80,12 @@ def _written(cells: np.ndarray, digits: int) -> list[list[str]]:
     """The numbers as text: none where they round to 0, so that the others are seen."""
     least = 0.5 * 10.0**-digits
     return [["" if abs(value) < least else f"{value:.{digits}f}" for value in row] for row in cells.tolist()]
+
+
+def caption_bars(texts: Sequence[str], probabilities: object, *, marked: str | None = None) -> go.Figure:
+    """A bar for each of N captions, in their order, on an axis from 0 to 1. marked: the caption with a frame."""
+    shown = [short(text) for text in texts]
+    figure = word_bars(shown, probabilities, largest=1.0, marked=None if marked is None else short(marked))
+    figure.update_layout(meta={"longest": LONGEST})
+    figure.update_traces(customdata=[html.escape(isolated(text[:LONGEST_HOVER])) for text in texts])
+    return figure

@@ -10,7 +10,7 @@ const CATEGORY_PITCH = 15.6; // of Plotly's own choice, for type of 12 pixels
 export function tickLabels(plot, name) {
   const axis = plot.figure.layout[name];
   const labels = plot.labels[name];
-  const longest = plot.width < 500 ? 10 : 16;
+  const longest = plot.figure.layout.meta?.longest ?? (plot.width < 500 ? 10 : 16);
   const drawn = plot.host._fullLayout?.[name];
   const length = drawn?._length || (name[0] === "x" ? plot.width : plot.header.height) * 0.75;
   if (axis.labelalias) {

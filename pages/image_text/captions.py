@@ -19,7 +19,7 @@ EXAMPLES = {
     "Words that it does not know": "a dog\na cat\na handwritten three",
 }
 OF_PHOTOS = {
-    "Buildings and plants": "a photo of a temple\na photo of a flower\na photo of a tree\na photo of a house",
+    "Buildings and plants": "a photo of a temple\na photo of a flower\na photo of a tree\na photo of a bridge",
     "Photo or painting": "a photo of a flower\na painting of a flower\na flower\na temple",
 }
 

@@ -17,7 +17,7 @@ def draw(pair: Pair) -> None:
         pair.view,
         title(pair.view, "Captions"),
         lambda: tables.captions_frame(pair.texts, found),
-        figures=lambda: {"Captions": figures.word_bars(pair.texts, found.probabilities[0].numpy(), largest=1.0)},
+        figures=lambda: {"Captions": figures.caption_bars(pair.texts, found.probabilities[0].numpy())},
         lines=lines(pair),
         settings={"Scale": f"{found.scale:.4g}", "Bias": f"{found.bias:.4g}", "Probabilities": pair.model.compares},
     )

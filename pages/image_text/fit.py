@@ -33,7 +33,7 @@ def draw(pair: Pair) -> None:
         clear=(lambda: captions.select(None)) if picked else None,
     )
     plot(
-        figures.word_bars(pair.texts, probabilities.numpy(), largest=1.0, marked=pair.texts[at]),
+        figures.caption_bars(pair.texts, probabilities.numpy(), marked=pair.texts[at]),
         key="caption-bars",
         alt=f"Probability of each of {len(pair.texts)} captions. Highest: {pair.texts[int(probabilities.argmax())]}.",
         height=AROUND + ROW * len(pair.texts),

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from torch import Tensor
 
 import encoder
 from encoder import pair_scores
-from encoder.pair_scores import Scores
+from encoder.pair_scores import Scores, Vectors
 from encoder.trace import Trace
 from pages.core import cache, image_input, limits
 from pages.core.turns import LONG_FLOPS
@@ -53,16 +52,16 @@ class Pair:
         return asked if isinstance(asked, int) and asked < len(self.texts) else best
 
     @property
-    def image_vector(self) -> Tensor:
+    def image_vector(self) -> Vectors:
         """Of the sidebar's image, [E]."""
-        found: Tensor = self.view.derived("image vector", self.model.image_vector)
+        found: Vectors = self.view.derived("image vector", self.model.image_vector)
         return found
 
-    def vectors(self, texts: Sequence[str]) -> Tensor:
+    def vectors(self, texts: Sequence[str]) -> Vectors:
         """Of texts, [N, E], computed once for all sessions."""
         config = self.model.text.config
         work = limits.flops(config, config.max_tokens) * len(texts)
-        found: Tensor = cache.computed(
+        found: Vectors = cache.computed(
             ("caption vectors", self.view.model, tuple(texts)),
             lambda: self.model.embed_texts(texts),
             heavy=work > LONG_FLOPS,
@@ -91,10 +90,10 @@ class Pair:
         found = {name: title for name, title in known.items() if not name.startswith("hard")}
         return found if self.view.text in found else found | {self.view.text: "this image"}
 
-    def example_vectors(self) -> Tensor:
+    def example_vectors(self) -> Vectors:
         """Of `examples`, [I, E]."""
         model, names = self.model, tuple(self.examples)
-        found: Tensor = cache.computed(
+        found: Vectors = cache.computed(
             ("example vectors", self.view.model, names),
             lambda: model.embed_images([image_input.find(model.image, name) for name in names]),
         )

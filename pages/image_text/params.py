@@ -26,4 +26,4 @@ class Params:
     scale: Param[str] = choice("1", SCALES, url="scale_times")
     cells: Param[str] = choice("probability", CELLS, url="pair_cells")
     template: Param[str] = string(FIRST_TEMPLATE)
-    opacity: Param[float] = number(0.65, 0.0, 1.0, url="word_opacity")
+    opacity: Param[float] = number(0.5, 0.0, 1.0, url="word_opacity")

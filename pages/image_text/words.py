@@ -38,9 +38,8 @@ def draw(pair: Pair) -> None:
         on_event=lambda event: _select(pair, event),
     )
     names = dict(enumerate(trace.labels))
-    names[len(names) - 1] += " (whole caption)"
     control = state.segmented if len(names) <= MOST_BUTTONS else _list
-    control(Params.word, "Word of the caption", names)
+    control(Params.word, f"Word of the caption ({plain(trace.labels[-1])}: all of it)", names)
     state.bound(st.slider, Params.opacity, "Opacity", min_value=0.0, max_value=1.0, step=0.05, width=200)
     if trace.source is not None and trace.source.cut:
         st.caption(f"The model reads {trace.n_tokens} tokens: the end of this caption is cut.")

@@ -18,7 +18,7 @@ from pages.image_text import captions
 from pages.image_text.pair import Pair
 from pages.image_text.params import CELLS, Params
 
-ROW, AROUND = 30, 130
+ROW, AROUND = 28, 130
 PHOTO_LABELS = ("temple", "flower", "cat", "dog", "car", "person")
 PHOTO_TEMPLATES = ("a photo of a {number}", "a {number}", "a painting of a {number}", "a small photo of a {number}")
 #: Templates of the map: a few of those trained on, and all others.
@@ -38,7 +38,7 @@ def images_and_captions(pair: Pair) -> None:
         colours=pair.view.colours, selected=(names.index(pair.view.text), pair.chosen),
     )  # fmt: skip
     plot(
-        figure, key="pair-map", height=AROUND + 60 + ROW * len(names),
+        figure, key="pair-map", height=AROUND + 100 + ROW * len(names),
         alt=f"{CELLS[cells]} of {len(names)} images, downwards, with {len(pair.texts)} captions, to the right.",
         on_event=on_click(cell=lambda i, j: _open(names[i], j), row=lambda i: image_input.choose(names[i]),
                           column=captions.select, clear=lambda: captions.select(None)),
@@ -67,7 +67,7 @@ def templates(pair: Pair) -> None:
         return pair_scores.by_template(pair.model, pair.model.image_vector(trace), vectors, pair.times).numpy()
 
     values = pair.view.derived(("templates", rows, pair.times), make)
-    marked = [row.format(number="…") + (" *" if row in UNSEEN_TEMPLATES else "") for row in rows]
+    marked = [row.format(number="{}") + (" *" if row in UNSEEN_TEMPLATES else "") for row in rows]
     plot(
         figures.pair_map(values, marked, labels, titles=("template", "label"), measure="probability",
                          colours=pair.view.colours, selected=(at, None)),
@@ -99,7 +99,7 @@ def held_out(pair: Pair) -> None:
     n, wrong = len(found.truth), int((found.said != found.truth).sum())
     st.header("Errors on held-out digits", anchor=False)
     st.markdown(
-        f"Template “{plain(template.format(number='…'))}”: {n - wrong} of {n} held-out digits are named rightly "
+        f"Template “{plain(template.format(number='{}'))}”: {n - wrong} of {n} held-out digits are named rightly "
         f"({found.accuracy:.1%}), {wrong} are not. No image was in training; all ten words were."
     )
     counts = found.counts.numpy()

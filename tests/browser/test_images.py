@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 ONE = [(0.5, 0.1), (0.5, 0.9)]
+THREE = [(0.3, 0.15), (0.6, 0.1), (0.7, 0.28), (0.45, 0.48), (0.7, 0.65), (0.65, 0.88), (0.3, 0.88)]
 
 
 def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> None:
@@ -52,3 +53,29 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
         square.press(key)
     page.wait_for_url(lambda url: url != drawn)
     settle(page)
+
+
+def test_captions_of_a_drawn_three_and_a_cell_of_their_map(visit: Callable[..., Page]) -> None:
+    page = visit("/image_text?model=digit-words&image_from=draw&image=7", width=1366, height=768)
+    said = page.locator(".st-key-answer")
+    expect(said).to_contain_text("a handwritten seven: ")
+    square = page.locator(".enc-draw canvas")
+    box = square.bounding_box()
+    assert box is not None
+    places = [(box["x"] + box["width"] * right, box["y"] + box["height"] * down) for right, down in THREE]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=4)
+    page.mouse.up()
+    expect(said).to_contain_text("a handwritten three: ")
+    expect(said).to_contain_text("1st of 10")
+
+    cells = page.locator(".st-key-pair-map .nsewdrag")
+    cells.scroll_into_view_if_needed()
+    box = cells.bounding_box()
+    assert box is not None  # ten captions across; ten digits and the drawing downwards
+    cells.click(position={"x": box["width"] * 5.5 / 10, "y": box["height"] * 8.5 / 11})
+    wait_for_query(page, image="8", caption="5")
+    expect(said).to_contain_text("a handwritten five: ")
+    check_width(page)

@@ -1,0 +1,170 @@
+"""The page “Image and text”, and a model of images and text on other pages."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import encoder
+from encoder.digit_words.captions import WORDS
+from encoder.digits import decode, examples
+from pages.core import inputs
+from pages.core.cache import ModelKey, joint, model, takes
+from pages.image_text.captions import LONGEST, MOST
+from pages.image_text.params import TEN_DIGITS
+from tests.pages.apps import assert_well, noted, sentences, visit, words, written
+
+#: Pages that show the causal encoder of text. Those that need the head of another model are tested with theirs.
+PAGES = ("heads", "head_types", "beyond_weights", "qkv", "positions", "layernorm", "feed_forward", "forward_pass",
+         "architecture", "pre_post", "similarity")  # fmt: skip
+
+
+def opened(**query: str) -> AppTest:
+    app = visit("image_text", model="digit-words", closed=True, **query)
+    assert_well(app)
+    return app
+
+
+def query(app: AppTest, name: str) -> str | None:
+    found = app.query_params.get(name)
+    return found[0] if isinstance(found, list) else found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opens_with_the_causal_encoder(page: str):
+    app = visit(page, model="digit-words", closed=True)
+    assert not app.exception, page
+    assert not app.error, (page, [box.value for box in app.error])
+
+
+def test_the_page_offers_the_pair_to_other_models():
+    app = visit("image_text", closed=True)
+    assert "all-MiniLM-L6-v2" in sentences(app)
+    app.button(key="other-input").click().run()
+    assert app.selectbox(key="view:model").value == "digit-words"
+    assert_well(app)
+    app = visit("image_text", model="digits-pre", closed=True)
+    assert "digits-pre" in sentences(app)
+
+
+def test_the_page_says_what_the_model_computes():
+    app = opened(image="5")
+    pair = encoder.load("digit-words", device="cpu")
+    found = pair.probabilities([decode(examples()["5"])], TEN_DIGITS.splitlines())[0]
+    assert int(found.argmax()) == 5
+    assert f"**a handwritten five**: **{float(found[5]):.3g}** (1st of 10)" in written(app)
+
+
+def test_a_selected_caption_and_another_scale():
+    app = opened(image="5", caption="3", scale_times="0.25")
+    pair = encoder.load("digit-words", device="cpu")
+    cosines = pair.embed_images([decode(examples()["5"])]) @ pair.embed_texts(TEN_DIGITS.splitlines()).T
+    found = (0.25 * pair.scale * cosines).softmax(dim=-1)[0]
+    assert f"**a handwritten three**: **{float(found[3]):.3g}**" in written(app)
+    app.select_slider(key="view:scale_times").set_value("1").run()
+    assert query(app, "scale_times") is None
+    assert f"**{float((pair.scale * cosines).softmax(dim=-1)[0, 3]):.3g}**" in written(app)
+
+
+def test_captions_are_typed_one_a_line():
+    app = opened(image="3")
+    app.text_area(key="view:captions").set_value("a three\n\n a   three \nan eight").run()
+    assert_well(app)
+    assert "(1st of 2)" in written(app)
+    assert query(app, "captions") == "a three\n\n a   three \nan eight"
+    app.text_area(key="view:captions").set_value("").run()
+    assert_well(app)
+
+
+def test_examples_of_captions():
+    app = opened(image="3")
+    app.selectbox(key="caption-example").set_value("Even or odd").run()
+    assert_well(app)
+    assert "**an odd digit**" in written(app)
+
+
+def test_unknown_words_are_named():
+    app = opened(captions="a dog\na cat")
+    assert {"dog", "cat"} <= set(noted(app, "unknown_document").replace("“", " ").replace("”", " ").split())
+
+
+def test_too_many_captions_and_too_long_ones():
+    app = opened(captions="\n".join(f"{n} {word} {'x' * LONGEST}" for n in range(3) for word in WORDS))
+    assert f"of {MOST})" in written(app)
+    assert str(LONGEST) in words(app)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"caption": "99"},
+        {"caption_word": "99"},
+        {"template": "{"},
+        {"template": "{0.__class__}"},
+        {"captions": "<script>alert(1)</script>\n**a** $x$ [b](c)"},
+        {"image": "0" * 63},
+        {"tower": "sound"},
+    ],
+)
+def test_values_of_a_link_that_fit_nothing(hostile: dict[str, str]):
+    app = visit("image_text", model="digit-words", closed=True, **hostile)
+    assert not app.exception
+    assert not app.error
+
+
+def test_the_python_lines_give_the_numbers_of_the_page():
+    app = visit("image_text", model="digit-words", image="8", captions="an eight\na three", scale_times="2")
+    (code,) = [block.value for block in app.code if "trace" in block.value]
+    names: dict[str, object] = {}
+    exec(code, names)
+    found = names["found"]
+    assert f"**{float(found.probabilities[0, 0]):.3g}**" in written(app)
+
+
+def test_the_encoder_of_text_is_causal_on_attention_heads():
+    app = visit("heads", model="digit-words", closed=True)
+    assert_well(app)
+    assert noted(app, "signal_cellular_alt")
+    assert app.text_area[0].value != ""
+    assert "[UNK]" not in sentences(app)
+    app.segmented_control(key="view:tower").set_value("image").run()
+    assert_well(app)
+    assert not noted(app, "signal_cellular_alt")
+    assert query(app, "tower") == "image"
+    assert not app.text_area
+
+
+def test_the_first_sentence_comes_back_with_its_model():
+    app = visit("heads", closed=True)
+    first = app.text_area[0].value
+    app.selectbox(key="view:model").set_value("digit-words").run()
+    assert app.text_area[0].value != first
+    app.selectbox(key="view:model").set_value("minilm").run()
+    assert app.text_area[0].value == first
+
+
+def test_a_page_shows_the_encoder_whose_input_it_takes():
+    pair = ("text", "image")
+    assert inputs.fitting(pair, ("image",), "text") == "image"
+    assert inputs.fitting(pair, ("text",), "image") == "text"
+    assert inputs.fitting(pair, ("text", "image", "sound"), "image") == "image"
+    assert inputs.fitting(pair, ("pair",), "text") == "image"
+    assert inputs.fitting(pair, ("sound",), "image") == "image"
+    app = visit("image_attention", model="digit-words", image="4", closed=True)
+    assert_well(app)
+    app = visit("masked_words", model="digit-words", closed=True)
+    assert not app.exception
+
+
+def test_one_load_gives_both_encoders():
+    whole = joint(ModelKey("digit-words", device="cpu"))
+    text, image = (model(ModelKey("digit-words", tower=tower, device="cpu")) for tower in ("text", "image"))
+    assert whole is not None
+    assert (text, image) == (whole.text, whole.image)
+    assert takes(ModelKey("digit-words", tower="image")) == "image"
+    assert joint(ModelKey("digits-pre", device="cpu")) is None
+    moved = model(ModelKey("digit-words", tower="image", norm="post", device="cpu"))
+    assert moved.config.norm_placement == "post"
+    assert torch.equal(moved.encoder.block(0).ffn.w_in.weight, image.encoder.block(0).ffn.w_in.weight)
+    assert whole.image.config.norm_placement == "pre"
