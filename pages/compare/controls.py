@@ -76,7 +76,7 @@ def _choose_model(view: View) -> Params:
         return "Untrained, another seed" if name == "scratch" and view.model.scratch is not None else MODELS[name]
 
     kind = view.loaded.takes
-    offered = [name for name in MODELS if name not in BUNDLED or BUNDLED[name].takes == kind]
+    offered = [name for name in MODELS if name not in BUNDLED or kind in BUNDLED[name].kinds]
     offered = [name for name in offered if name != "scratch" or kind == "text"]
     if state.newest(Params.model_b) not in offered:
         state.put(Params.model_b, Params.model_b.default)
@@ -95,7 +95,8 @@ def _choose_model(view: View) -> Params:
 def _choose_head(view: View, params: Params) -> None:
     """Layer and head of side B. While nobody chooses them the page does, and they stay out of the link."""
     try:
-        config = (view.loaded if params.what == "heads" else cache.model(other_model(view, params))).config
+        other = view.model if params.what == "heads" else cache.taking(other_model(view, params), view.loaded.takes)
+        config = cache.model(other).config
     except EncoderError:
         return  # the comparison below says what is wrong with model B
     layer, head = other_head(view, params, config)

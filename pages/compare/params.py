@@ -17,6 +17,7 @@ MODELS = {
     "twin-post": "Twin, post-norm",
     "digits-pre": "Digits, pre-norm",
     "digits-post": "Digits, post-norm",
+    "digit-words": "Digits and words",
     "spoken-digits": "Spoken digits",
     "scratch": "Untrained",
     "other": "Folder or Hub id",

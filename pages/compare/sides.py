@@ -69,7 +69,7 @@ def sides(view: View, params: Params) -> Sides:
     if params.what == "sentences":
         text = params.text_b if view.loaded.takes == "text" else second_input.current(view, Params.input_b)
     elif params.what == "models":
-        model = other_model(view, params)
+        model = cache.taking(other_model(view, params), view.loaded.takes)
     other = cache.model(model)
     if other.takes != view.loaded.takes:
         raise EncoderError(

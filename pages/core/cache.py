@@ -129,6 +129,11 @@ def joint(key: ModelKey) -> JointEncoder | None:
     return found if isinstance(found, JointEncoder) else None
 
 
+def taking(key: ModelKey, kind: InputKind) -> ModelKey:
+    """The key of a pair's encoder that takes this kind of input; of another model, the key itself."""
+    return dataclasses.replace(key, tower=kind) if joint(key) is not None else key
+
+
 def collect_garbage() -> None:
     """Collect garbage, but at most every few seconds. Streamlit would after each run: 4 ms, a tenth of the run."""
     global _collected

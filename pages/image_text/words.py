@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
-from encoder import figures
+from encoder.figures.colours import signed_lut
 from encoder.measure import patches
 from pages.components.patch_map import PatchEvent, patch_map
 from pages.core import image_input, sidebar
@@ -28,12 +29,12 @@ def draw(pair: Pair) -> None:
         maps[token],
         key="word-map",
         alt=f"The image in {grid.rows} x {grid.columns} patches, coloured by their cosine with {trace.labels[token]}.",
-        colorscale=figures.thumbnails_lut(view.colours),
+        colorscale=signed_lut(),
         label=f"cosine with {trace.labels[token]}",
         selected=selected,
         opacity=state.newest(Params.opacity),
-        bottom=float(maps.min()),
-        top=float(maps.max()),
+        top=float(np.abs(maps).max()),
+        signed=True,
         size=300,
         on_event=lambda event: _select(pair, event),
     )
