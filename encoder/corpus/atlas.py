@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from encoder.corpus.atlas_files import Files
 from encoder.corpus.manifest import MANIFEST, read_manifest
+from encoder.corpus.rows import Row
 from encoder.corpus.staging import LABEL, TEXTS
-from encoder.errors import AtlasError, quoted
+from encoder.errors import AtlasError
 from encoder.measure import head_types
 from encoder.measure.head_types import Finding, Thresholds
 from encoder.measure.heads import HeadMeasures
@@ -63,14 +65,19 @@ class Atlas:
             self.n_texts, self.n_tokens = int(count["texts"]), int(count["tokens"])
             self.measures = tuple(map(str, manifest["measures"]))
             self.labels = {str(name): tuple(map(str, values)) for name, values in manifest["labels"].items()}
-            self.vector_layers = tuple(map(int, manifest["settings"]["vector_layers"]))
-            self._files = {
-                str(name): (int(file["bytes"]), str(file["sha256"])) for name, file in manifest["files"].items()
-            }
+            settings = manifest["settings"]
+            self.vector_layers = tuple(map(int, settings["vector_layers"]))
+            self.block_texts, self.strong = int(settings["block_texts"]), float(settings["strong"])
+            self.d_model = int(model["d_model"])
+            self._files = Files(folder, manifest["files"])
+            sizes = (self.n_layers, self.n_heads, self.n_texts, self.n_tokens, self.block_texts, self.d_model)
+            ruled = {measure for one in head_types.HEAD_TYPES for measure, *_ in one.rules}
+            if min(sizes) < 1 or not ruled <= set(self.measures):
+                raise ValueError("no sizes of an atlas, or too few measures")
+        except AtlasError:
+            raise
         except (KeyError, TypeError, ValueError, AttributeError):
             raise AtlasError(f"The {MANIFEST} of {folder.name} is damaged: build the atlas again.") from None
-        if any(name.startswith(("/", "\\")) or ".." in name.split("/") for name in self._files):
-            raise AtlasError(f"The {MANIFEST} of {folder.name} names files outside of it: build the atlas again.")
 
     @cached_property
     def manifest_sha256(self) -> str:
@@ -87,17 +94,11 @@ class Atlas:
 
     def check_files(self) -> None:
         """Raise AtlasError for a file that is missing or has another size. `verify` reads them all."""
-        for name, (size, _) in self._files.items():
-            path = self.folder / name
-            if not path.is_file() or path.stat().st_size != size:
-                raise AtlasError(f"{name} of {self.folder.name} is missing or damaged: copy or build the atlas again.")
+        self._files.check()
 
     def verify(self) -> None:
         """Raise AtlasError where the content of a file is not what was written."""
-        for name, (_, sha256) in self._files.items():
-            with open(self.folder / name, "rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-                    raise AtlasError(f"{name} of {self.folder.name} was changed: copy or build the atlas again.")
+        self._files.verify()
 
     def table(
         self, name: str, columns: Sequence[str] | None = None, filters: Sequence[tuple[str, str, Any]] | None = None
@@ -106,35 +107,14 @@ class Atlas:
 
         Raises AtlasError for a table that is not there, or damaged.
         """
-        found: pd.DataFrame = self._arrow(f"{name}.parquet", columns, filters).to_pandas()
+        found: pd.DataFrame = self._files.arrow(f"{name}.parquet", columns, filters).to_pandas()
         return found
-
-    def _arrow(self, name: str, columns: Sequence[str] | None = None, filters: Any = None) -> Any:
-        if name not in self._files:
-            raise AtlasError(f"This atlas has no {quoted(name)}: it has {', '.join(self._tables())}.")
-        import pyarrow.parquet as pq
-
-        return self._read(name, lambda path: pq.read_table(path, columns=columns, filters=filters))
-
-    def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
-        import pyarrow as pa
-        from safetensors import SafetensorError
-
-        try:
-            return read(self.folder / name)
-        except (pa.ArrowException, SafetensorError, OSError, KeyError) as error:
-            raise AtlasError(
-                f"{name} of {self.folder.name} is damaged ({quoted(str(error))}): copy or build the atlas again."
-            ) from None
-
-    def _tables(self) -> list[str]:
-        return [name.removesuffix(".parquet") for name in self._files if "/" not in name]
 
     # --- heads --------------------------------------------------------------------------------------------------------
 
     @cached_property
     def _heads(self) -> Mapping[str, np.ndarray]:
-        table = self._arrow("heads.parquet")
+        table = self._files.arrow("heads.parquet")
         shape = (len(self.measures), self.n_layers, self.n_heads)
         try:
             return {
@@ -158,8 +138,7 @@ class Atlas:
         """The means over texts, in the form that a trace's measures have; n_tokens: the mean length, rounded."""
         values = {name: self.array(name) for name in self.measures}
         mean_length = round(self.n_tokens / self.n_texts)
-        strong = float(self.manifest["settings"]["strong"])
-        return HeadMeasures(MappingProxyType(values), mean_length, mean_length, "all", strong)
+        return HeadMeasures(MappingProxyType(values), mean_length, mean_length, "all", self.strong)
 
     def head_types(self, thresholds: Thresholds | None = None) -> tuple[tuple[tuple[Finding, ...], ...], ...]:
         """[L][H]: the types of each head by its means over the corpus."""
@@ -201,8 +180,10 @@ class Atlas:
     def divergence(self) -> np.ndarray:
         """float64 [N, N]: Jensen-Shannon divergence of all pairs of heads in nats, mean over the compared texts."""
         n = self.n_layers * self.n_heads
-        found: np.ndarray = self._arrow("similarity.parquet", ["divergence"]).column(0).to_numpy().reshape(n, n)
-        return found
+        found: np.ndarray = self._files.arrow("similarity.parquet", ["divergence"]).column(0).to_numpy()
+        if len(found) != n * n:
+            raise AtlasError(f"similarity.parquet of {self.folder.name} is damaged: build the atlas again.")
+        return found.reshape(n, n)
 
     def most_similar(self, layer: int, head: int, k: int = 5) -> list[tuple[int, int, float]]:
         """The k heads of the smallest divergence from this one: (layer, head, divergence), the smallest first."""
@@ -213,7 +194,9 @@ class Atlas:
     def examples(self, layer: int, head: int, measure: str) -> list[Example]:
         """The texts in which the measure of a head is largest, the strongest first."""
         columns = ["value", "text", "n_tokens"]  # their order in the table is that of their ranks
-        rows = self._arrow("examples.parquet", columns, [("measure", "=", measure), *_at(layer, head)]).to_pylist()
+        rows = self._files.arrow(
+            "examples.parquet", columns, [("measure", "=", measure), *_at(layer, head)]
+        ).to_pylist()
         texts = self.texts([row["text"] for row in rows])
         return [Example(row["value"], row["text"], row["n_tokens"], texts[row["text"]]) for row in rows]
 
@@ -223,7 +206,7 @@ class Atlas:
 
     def problems(self) -> list[str]:
         """A line for each row or text that was left out: "row 5: not UTF-8"."""
-        rows = self._arrow("problems.parquet").to_pylist()
+        rows = self._files.arrow("problems.parquet").to_pylist()
         places = (f"row {one['row']:,}" if one["row"] is not None else f"text {one['text'] + 1:,}" for one in rows)
         return [f"{place}: {one['why']}" for place, one in zip(places, rows, strict=True)]
 
@@ -231,33 +214,39 @@ class Atlas:
 
     def texts(self, indices: Sequence[int]) -> dict[int, str]:
         """Index -> text; only the row groups that have them are read."""
-        return {index: str(row["text"]) for index, row in self.rows(indices).items()}
+        return {index: row.text for index, row in self.rows(indices).items()}
 
-    def rows(self, indices: Sequence[int]) -> dict[int, dict[str, Any]]:
-        """Index -> row (its number in the file), text, and a value for each label column."""
+    def rows(self, indices: Sequence[int]) -> dict[int, Row]:
+        """Index -> its row: number in the file, text, and a value for each of `labels`. Raises AtlasError for an index
+        that is not there."""
         import pyarrow.parquet as pq
 
-        def read(path: Path) -> dict[int, dict[str, Any]]:
+        def read(path: Path) -> dict[int, Row]:
             found = {}
             with pq.ParquetFile(path) as file:
-                size = int(self.manifest["settings"]["block_texts"])
+                size = self.block_texts
                 for group in sorted({index // size for index in indices if 0 <= index < file.metadata.num_rows}):
                     table = file.read_row_group(group)
                     wanted = sorted({index % size for index in indices if index // size == group})
                     for at, row in zip(wanted, table.take(wanted).to_pylist(), strict=True):
-                        found[group * size + at] = {name.removeprefix(LABEL): value for name, value in row.items()}
+                        labels = tuple(row[LABEL + name] for name in self.labels)
+                        found[group * size + at] = Row(int(row["row"]), str(row["text"]), labels)
             return found
 
-        found: dict[int, dict[str, Any]] = self._read(TEXTS, read)
+        found: dict[int, Row] = self._files.read(TEXTS, read)
+        if missing := set(indices) - set(found):
+            raise AtlasError(f"The atlas {self.folder.name} has no text {min(missing):,}: is {TEXTS} damaged?")
         return found
 
     def parts(self) -> list[str]:
         """Names of the parts of the tokens' tables and vectors, in the order of the texts."""
-        return sorted(name[len("tokens/") : -len(".parquet")] for name in self._files if name.startswith("tokens/"))
+        return sorted(
+            name[len("tokens/") : -len(".parquet")] for name in self._files.names if name.startswith("tokens/")
+        )
 
     def tokens(self, part: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """text, position, token, special, start, end of each token of a part; row n has the n-th vector."""
-        found: pd.DataFrame = self._arrow(f"tokens/{part}.parquet", columns).to_pandas()
+        found: pd.DataFrame = self._files.arrow(f"tokens/{part}.parquet", columns).to_pandas()
         return found
 
     def vectors(self, part: str, layer: int) -> np.ndarray:
@@ -265,30 +254,17 @@ class Atlas:
         if layer not in self.vector_layers:
             known = ", ".join(map(str, self.vector_layers)) or "none"
             raise AtlasError(f"This atlas has no vectors of layer {layer}: it has {known}.")
-        return self._tensor(part, f"layer.{layer}")
+        return self._files.tensor(part, f"layer.{layer}")
 
     def behaviour(self, part: str) -> np.ndarray:
         """uint8 [tokens, L, H, 5]: weight of each token on the previous token, itself, the next one, the opening token
         and separators, in units of 1/255."""
-        return self._tensor(part, "behaviour")
+        return self._files.tensor(part, "behaviour")
 
     def iter_vectors(self, layer: int) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
         """(tokens, vectors) of each part."""
         for part in self.parts():
             yield self.tokens(part), self.vectors(part, layer)
-
-    def _tensor(self, part: str, name: str) -> np.ndarray:
-        from safetensors import safe_open
-
-        def read(path: Path) -> np.ndarray:
-            with safe_open(path, framework="numpy") as file:
-                found: np.ndarray = file.get_tensor(name)
-                return found
-
-        if f"vectors/{part}.safetensors" not in self._files:
-            raise AtlasError(f"This atlas has no part {part!r} of vectors.")
-        found: np.ndarray = self._read(f"vectors/{part}.safetensors", read)
-        return found
 
 
 def _at(layer: int, head: int) -> list[tuple[str, str, Any]]:

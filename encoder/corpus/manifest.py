@@ -10,6 +10,22 @@ from encoder.errors import AtlasError
 
 FORMAT, VERSION = "encoderscope atlas", 1
 MANIFEST = "manifest.json"
+#: Table -> (its columns of numbers, its columns of texts). A file may come from anywhere, so they are checked.
+TABLES = {
+    "heads": ("layer head n mean std se low high", "measure"),
+    "histograms": ("layer head lower upper count", "measure"),
+    "types": ("layer head by_mean support share low high", "type"),
+    "profile": ("layer head offset mean share pairs", ""),
+    "key_tokens": ("layer head n mean std se", "token"),
+    "labels": ("layer head n mean std se", "label value measure"),
+    "similarity": ("layer head other_layer other_head divergence", ""),
+    "examples": ("layer head rank value text n_tokens", "measure"),
+    "norms": ("n mean std se", "quantity place"),
+    "lengths": ("n_tokens texts", ""),
+    "texts": ("row", "text"),
+    "problems": ("row text", "why"),
+    "tokens": ("text position special start end", "token"),
+}
 #: A larger manifest is refused unread.
 MOST_BYTES = 50_000_000
 

@@ -5,9 +5,11 @@ A file is read as a stream, so its size does not matter. A row that cannot be re
 
 from __future__ import annotations
 
+import codecs
 import csv
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,8 @@ FORMATS = (".txt", ".csv", ".jsonl", ".parquet")
 BUNDLED = "wordnet"
 #: Their column of labels: of the word that a sentence illustrates.
 POS = "part of speech"
+#: Half of a pair of UTF-16: JSON may have one, and no file can.
+HALF = re.compile("[\ud800-\udfff]")
 #: Characters of a text; a tokenizer takes about a second for so many.
 MOST_CHARACTERS = 1_000_000
 
@@ -69,6 +73,10 @@ class Source:
                 raise EncoderError(f"{path.name} has no known format: choose a file that ends in {', '.join(FORMATS)}.")
         if self.is_bundled and (self.text or set(self.labels) - {POS}):
             raise EncoderError(f"The bundled sentences have one column of labels: give --label {POS!r}, or none.")
+        if not self.is_bundled and Path(self.path).suffix.lower() != ".parquet":
+            with open(self.path, "rb") as file:
+                if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                    raise EncoderError(f"{Path(self.path).name} is UTF-16: save it as UTF-8.")
         if not self.is_bundled and Path(self.path).suffix.lower() == ".txt" and (self.labels or self.text):
             raise EncoderError("A row of this file is a text and has no columns: choose CSV, JSONL or Parquet.")
 
@@ -102,6 +110,8 @@ class Source:
                 return
             if isinstance(row, BrokenRow):
                 yield row
+            elif any(HALF.search(one) for one in (row.text, *filter(None, row.labels))):
+                yield BrokenRow(row.number, "half of a UTF-16 pair, which is no character")
             elif len(row.text) > MOST_CHARACTERS:
                 yield BrokenRow(row.number, f"{len(row.text):,} characters, and the limit is {MOST_CHARACTERS:,}")
             elif text := row.text.strip():
@@ -215,7 +225,7 @@ def _parquet(source: Source) -> Iterator[Row | BrokenRow]:
                 else:
                     yield BrokenRow(number, "no text")
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise EncoderError(f"This Parquet file is damaged: {str(error)[:100]}. Save it again.") from None
+        raise EncoderError(f"This Parquet file is damaged: {str(error)[:100].rstrip('. ')}. Save it again.") from None
 
 
 def _first_text(file: Any) -> str:

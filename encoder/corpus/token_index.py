@@ -43,7 +43,7 @@ def load_tokens(atlas: Atlas, layer: int, most: int | None = None) -> Tokens:
     if most is None and folder.is_dir():
         return _opened(atlas, folder)
     most = MOST_TOKENS if most is None else most
-    if min(most, atlas.n_tokens) * 2 * int(atlas.manifest["model"].get("d_model", 0)) <= MOST_IN_MEMORY:
+    if min(most, atlas.n_tokens) * 2 * atlas.d_model <= MOST_IN_MEMORY:
         return _read(atlas, layer, most, in_memory)
     try:
         # The files are removed at once; what is mapped stays until it is forgotten.

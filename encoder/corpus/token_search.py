@@ -184,18 +184,22 @@ def read_tokens(atlas: Atlas, layer: int, most: int, room: Room = in_memory) -> 
     if not tables:
         raise AtlasError("This atlas has no vectors of tokens: build it with --vectors.")
     n_tokens = sum(len(table["kept"]) for table in tables.values())
-    part, table = next(iter(tables.items()))
-    width, heads = atlas.vectors(part, layer).shape[1], atlas.behaviour(part).shape[1:]
+    width, heads = atlas.d_model, (atlas.n_layers, atlas.n_heads, len(BEHAVIOUR))
     vectors, behaviour = room("vectors", (n_tokens, width), np.float16), room("behaviour", (*heads, n_tokens), np.uint8)
     numbers = {name: room(name, (n_tokens,), np.int32) for name in ("codes", "texts", "positions", "starts", "ends")}
     tokens = Tokens(vectors, **numbers, behaviour=behaviour, vocabulary=tuple(words), model=atlas.model_name)
     first = 0
     for part, table in tables.items():
         kept, last = table.pop("kept"), first + len(table["codes"])
-        given = atlas.vectors(part, layer)[kept].astype(np.float32)
+        given, behaved = atlas.vectors(part, layer), atlas.behaviour(part)
+        if (given.shape[1:], behaved.shape[1:]) != ((width,), heads) or not len(given) == len(behaved) > kept.max(
+            initial=0
+        ):
+            raise AtlasError(f"The vectors of {atlas.folder.name} are damaged: copy or build the atlas again.")
+        given = given[kept].astype(np.float32)
         given /= np.linalg.norm(given, axis=1, keepdims=True).clip(min=np.finfo(np.float32).tiny)
         vectors[first:last] = given
-        behaviour[..., first:last] = np.moveaxis(atlas.behaviour(part)[kept], 0, -1)
+        behaviour[..., first:last] = np.moveaxis(behaved[kept], 0, -1)
         for name, array in numbers.items():
             array[first:last] = table.pop(name)
         first = last

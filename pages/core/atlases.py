@@ -181,8 +181,7 @@ def texts_of(atlas: Atlas) -> str:
 
 def here(view: View, atlas: Atlas) -> HeadMeasures:
     """The measures of this sentence, with the atlas' threshold of a strong weight."""
-    strong = float(atlas.manifest["settings"]["strong"])
-    return view.derived(("measures", "all", strong), lambda trace: head_measures(trace, strong=strong))
+    return view.derived(("measures", "all", atlas.strong), lambda trace: head_measures(trace, strong=atlas.strong))
 
 
 def python(atlas: Atlas) -> str:

@@ -10,16 +10,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from encoder import EncoderError, cli, corpus
 from encoder.corpus.manifest import VERSION
+from encoder.corpus.rows import Row
 from encoder.corpus.watcher import FARTHEST
 from encoder.corpus_command import progress_line
 from encoder.errors import AtlasError
 from encoder.measure import head_types
 from encoder.measure.heads import head_measures
 from encoder.measure.similarity import head_similarity
-from tests.corpus.conftest import SETTINGS, contents
+from tests.corpus.conftest import SETTINGS, built, contents
 
 
 def test_an_interval_holds_the_mean(atlas):
@@ -103,8 +105,10 @@ def test_tokens_and_vectors_belong_together(atlas, model, texts):
 
 def test_rows_have_their_number_and_labels(atlas, texts):
     rows = atlas.rows([4, 69])
-    assert rows[69] == {"row": 70, "text": texts[69], "kind": "one"}
-    assert rows[4]["kind"] == "two"
+    assert rows[69] == Row(70, texts[69], ("one",))
+    assert rows[4].labels == ("two",)
+    with pytest.raises(AtlasError, match="no text 70"):
+        atlas.rows([4, 70])
 
 
 @pytest.mark.parametrize(
@@ -163,6 +167,52 @@ def test_a_folder_that_is_no_atlas_is_refused_in_a_sentence(atlas, tmp_path):
     for ask in (other.verify, lambda: other.array("entropy"), lambda: other.vectors("000000", 3)):
         with pytest.raises(AtlasError):
             ask()
+
+
+def test_tables_that_do_not_fit_are_refused_in_a_sentence(atlas, tmp_path):
+    def of(name: str, change) -> corpus.Atlas:
+        folder = tmp_path / "atlas"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(atlas.folder, folder)
+        manifest = json.loads((folder / "manifest.json").read_text())
+        if name == "manifest":
+            change(manifest)
+        elif name.endswith(".safetensors"):
+            save_file({key: change(one) for key, one in load_file(folder / name).items()}, folder / name)
+        else:
+            change(pd.read_parquet(folder / name)).to_parquet(folder / name)
+        for file, about in manifest["files"].items():
+            about["bytes"] = (folder / file).stat().st_size
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        return corpus.open_atlas(folder)
+
+    def search(other: corpus.Atlas) -> None:
+        corpus.load_tokens(other, 3)
+
+    cases = [
+        ("types.parquet", lambda table: table.drop(columns="share"), corpus.Atlas.types),
+        ("heads.parquet", lambda table: table.astype(str), lambda other: other.array("entropy")),
+        ("similarity.parquet", lambda table: table[:9], lambda other: other.most_similar(1, 1)),
+        ("texts.parquet", lambda table: table[:0], lambda other: other.examples(0, 3, "next")),
+        ("problems.parquet", lambda table: pd.DataFrame({"q": [1]}), corpus.Atlas.problems),
+        ("tokens/000000.parquet", lambda table: table.drop(columns="special"), search),
+        ("vectors/000000.safetensors", lambda tensor: tensor[:5], search),
+        ("vectors/000000.safetensors", lambda tensor: tensor[:, :5].copy(), search),
+        ("manifest", lambda manifest: manifest["settings"].update(block_texts=0), None),
+        ("manifest", lambda manifest: manifest.update(measures=["cosine"]), None),
+        ("manifest", lambda manifest: manifest["model"].update(n_heads=4), lambda other: other.array("entropy")),
+    ]
+    for name, change, ask in cases:
+        with pytest.raises(AtlasError, match="damaged"):
+            ask(of(name, change))
+
+
+def test_a_label_may_be_called_text(model, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("said,text,row\nthe cat sat,a,x\nthe dog,b,y\n", encoding="utf-8")
+    atlas = built(model, corpus.Source(str(path), "said", ("text", "row")), tmp_path / "atlas")
+    assert atlas.texts([0, 1]) == {0: "the cat sat", 1: "the dog"}
+    assert atlas.rows([1])[1] == Row(3, "the dog", ("b", "y"))
 
 
 def test_the_command_builds_shows_and_refuses(tmp_path, capsys):

@@ -38,10 +38,12 @@ def test_rows_of_a_csv_file_with_labels(tmp_path: Path):
 
 def test_objects_of_a_jsonl_file(tmp_path: Path):
     path = tmp_path / "a.jsonl"
-    path.write_text('{"text": "one", "n": 3}\n"two"\n[1]\n{"n": 1}\nnot json\n\n{"text": "x", "n": null}\n', "utf-8")
+    path.write_text(
+        '{"text": "one", "n": 3}\n"two"\n[1]\n{"n": 1}\nnot json\n\n{"text": "x", "n": null}\n"\\ud83d"', "utf-8"
+    )
     rows, broken = read(path)
     assert [(row.number, row.text) for row in rows] == [(1, "one"), (2, "two"), (7, "x")]
-    assert broken == [3, 4, 5]
+    assert broken == [3, 4, 5, 8]
     assert [row.labels for row in read(path, labels=("n",))[0]] == [("3",), (None,)]
 
 
@@ -67,6 +69,7 @@ def test_the_bundled_sentences_need_no_file():
     [
         ("missing.txt", None, {}, "no file"),
         ("a.docx", "x", {}, "format"),
+        ("a.csv", "text\nx".encode("utf-16"), {}, "UTF-16"),
         ("a.txt", "x", {"labels": ("y",)}, "columns"),
         ("a.csv", "text\nx", {"labels": ("y",)}, "no column 'y'"),
         ("a.csv", "x\ny", {"text": "z"}, "no column 'z'"),
@@ -74,7 +77,7 @@ def test_the_bundled_sentences_need_no_file():
 )
 def test_what_cannot_be_read_is_said(tmp_path: Path, name, content, columns, says):
     if content is not None:
-        (tmp_path / name).write_text(content, encoding="utf-8")
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(EncoderError, match=says):
         list(Source(str(tmp_path / name), **columns).rows())
 

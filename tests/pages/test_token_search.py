@@ -21,7 +21,7 @@ def test_the_hits_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
     found = [label for label in labels(app) if label.startswith("**0.")]
     assert [label[2:6] for label in found] == [f"{hit.cosine:.2f}" for hit in hits]
     of_texts = atlas.rows([hit.text for hit in hits])
-    labelled = [of_texts[hit.text][corpus.POS] for hit in hits]
+    labelled = [of_texts[hit.text].labels[0] for hit in hits]
     shared = {pos: labelled.count(pos) for pos in labelled if labelled.count(pos) > 1}
     table = app.dataframe[0].value
     assert shared

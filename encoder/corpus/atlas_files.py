@@ -1,0 +1,91 @@
+"""The files of an atlas, each checked when it is read: an atlas may come from anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from encoder.corpus.manifest import MANIFEST, TABLES
+from encoder.errors import AtlasError, quoted
+
+
+class Files:
+    """The files that a manifest names, in a folder."""
+
+    def __init__(self, folder: Path, files: Mapping[str, Any]) -> None:
+        """files: name -> bytes and sha256. Raises AtlasError for a name outside of the folder."""
+        self._folder = folder
+        self._files = {str(name): (int(file["bytes"]), str(file["sha256"])) for name, file in files.items()}
+        if any(name.startswith(("/", "\\")) or ".." in name.split("/") for name in self._files):
+            raise AtlasError(f"The {MANIFEST} of {folder.name} names files outside of it: build the atlas again.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Paths inside the folder, with "/"."""
+        return tuple(self._files)
+
+    def check(self) -> None:
+        """Raise AtlasError for a file that is missing or has another size."""
+        for name, (size, _) in self._files.items():
+            path = self._folder / name
+            if not path.is_file() or path.stat().st_size != size:
+                raise AtlasError(f"{name} of {self._folder.name} is missing or damaged: copy or build the atlas again.")
+
+    def verify(self) -> None:
+        """Raise AtlasError where the content of a file is not what was written."""
+        for name, (_, sha256) in self._files.items():
+            with open(self._folder / name, "rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                    raise AtlasError(f"{name} of {self._folder.name} was changed: copy or build the atlas again.")
+
+    def arrow(self, name: str, columns: Sequence[str] | None = None, filters: Any = None) -> Any:
+        """A table as pyarrow's. Raises AtlasError where it, or a column, is not there or damaged."""
+        if name not in self._files:
+            raise AtlasError(f"This atlas has no {quoted(name)}: it has {', '.join(self._tables())}.")
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        found = self.read(name, lambda path: pq.read_table(path, columns=columns, filters=filters))
+        numbers, texts = TABLES.get(name.split("/")[0].removesuffix(".parquet"), ("", ""))
+        for column in columns or (numbers + " " + texts).split():
+            kind = found.schema.field(column).type if column in found.schema.names else None
+            if kind is None or (
+                (pa.types.is_string(kind) or pa.types.is_dictionary(kind)) == (column in numbers.split())
+            ):
+                raise AtlasError(
+                    f"{name} of {self._folder.name} is damaged: it has no column {column}, or another kind."
+                )
+        return found
+
+    def read(self, name: str, read: Callable[[Path], Any]) -> Any:
+        """What `read` makes of the path of a file. Raises AtlasError where it fails."""
+        import pyarrow as pa
+        from safetensors import SafetensorError
+
+        try:
+            return read(self._folder / name)
+        except (pa.ArrowException, SafetensorError, OSError, LookupError, TypeError, ValueError) as error:
+            raise AtlasError(
+                f"{name} of {self._folder.name} is damaged ({quoted(str(error))}): copy or build the atlas again."
+            ) from None
+
+    def _tables(self) -> list[str]:
+        return [name.removesuffix(".parquet") for name in self._files if "/" not in name]
+
+    def tensor(self, part: str, name: str) -> np.ndarray:
+        """A tensor of a part of the vectors."""
+        from safetensors import safe_open
+
+        def read(path: Path) -> np.ndarray:
+            with safe_open(path, framework="numpy") as file:
+                found: np.ndarray = file.get_tensor(name)
+                return found
+
+        if f"vectors/{part}.safetensors" not in self._files:
+            raise AtlasError(f"This atlas has no part {part!r} of vectors.")
+        found: np.ndarray = self.read(f"vectors/{part}.safetensors", read)
+        return found
