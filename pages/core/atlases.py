@@ -169,14 +169,14 @@ def tokens(atlas: Atlas, layer: int) -> Tokens:
 
 
 def texts_of(atlas: Atlas) -> str:
-    """The corpus in a few words: "2,000 sentences of WordNet", "312 of your texts"."""
+    """The corpus in a few words: "2,000 sentences of WordNet", "312 of your texts". Not escaped for Markdown."""
     source = atlas.manifest.get("source", {})
     name = str(source.get("name", ""))
     if name == corpus.BUNDLED:
         return f"{atlas.n_texts:,} sentences of WordNet"
     if atlas is built():
         return f"{atlas.n_texts:,} of your texts"
-    return f"{atlas.n_texts:,} texts" + (f" of {plain(screen_name(name))}" if name else "")
+    return f"{atlas.n_texts:,} texts" + (f" of {screen_name(name)}" if name else "")
 
 
 def here(view: View, atlas: Atlas) -> HeadMeasures:

@@ -10,6 +10,7 @@ from encoder.corpus import Atlas
 from encoder.measure.definitions import BY_NAME
 from pages.core import atlases, head_measures, links
 from pages.core.formulas import number
+from pages.core.markdown import plain
 from pages.core.view import View
 
 #: What the line says of a head without a type over the corpus.
@@ -38,4 +39,5 @@ def sentence(view: View, atlas: Atlas) -> str:
         here = float(atlases.here(view, atlas)[name][place])
     said = "" if math.isnan(here) else f"**{number(here, 2)}** here, "
     title = BY_NAME[name].title.lower()
-    return f"{title[0].upper()}{title[1:]}: {said}**{number(mean, 2)}** ± {number(half)} in {atlases.texts_of(atlas)}."
+    over = f"**{number(mean, 2)}** ± {number(half)} in {plain(atlases.texts_of(atlas))}"
+    return f"{title[0].upper()}{title[1:]}: {said}{over}."

@@ -12,7 +12,7 @@ from encoder.figures.atlas import heads_by_layer
 from encoder.figures.placements import PLACEMENT_COLOURS, SYMBOLS
 from encoder.measure.head_types import BY_NAME as TYPES
 from pages.core import atlases
-from pages.core.markdown import plain, say_error
+from pages.core.markdown import plain, say_error, screen_name
 from pages.core.url_state import state
 from pages.head_atlas.opened import Opened, means
 from pages.head_atlas.params import Params
@@ -51,12 +51,14 @@ def _drawn(found: Opened, other: Atlas) -> dict[str, go.Figure]:
         figure, height=340, key="atlas:compared",
         alt=f"{found.measure.title} of every head of two atlases, by layer.",
     )  # fmt: skip
-    st.caption(f"Heads by type over the corpus: {names[0]}: {_types(found.atlas)}. {names[1]}: {_types(other)}.")
+    st.caption(
+        f"Heads by type over the corpus: {plain(names[0])}: {_types(found.atlas)}. {plain(names[1])}: {_types(other)}."
+    )
     return {f"{found.measure.title} in two atlases": figure}
 
 
 def _names(atlas: Atlas, other: Atlas) -> tuple[str, str]:
-    first, second = (f"{plain(one.model_name)}, {atlases.texts_of(one)}" for one in (atlas, other))
+    first, second = (f"{screen_name(one.model_name)}, {atlases.texts_of(one)}" for one in (atlas, other))
     return (first, second) if first != second else (first, f"{second} (2)")
 
 

@@ -10,6 +10,7 @@ from encoder.corpus import standing
 from encoder.figures.atlas import corpus_map
 from pages.components import on_click, plot
 from pages.core import answer, atlases
+from pages.core.markdown import plain
 from pages.head_atlas.opened import Opened, means
 
 
@@ -44,7 +45,7 @@ def said(found: Opened) -> tuple[str, str]:
     if math.isnan(mean):
         return f"**{found.name}**: no text of this corpus has the measure “{title}”.", ""
     half = (found.at("high") - found.at("low")) / 2
-    over = f"**{found.said(mean)}** ± {found.said(half, 1)} in {atlases.texts_of(found.atlas)}"
+    over = f"**{found.said(mean)}** ± {found.said(half, 1)} in {plain(atlases.texts_of(found.atlas))}"
     if n < found.atlas.n_texts:
         over += f" ({n:,} have it)"
     spread = f"95% interval of the mean; standard deviation of the texts: {found.said(found.at('std'))}."

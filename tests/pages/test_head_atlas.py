@@ -30,6 +30,8 @@ def test_the_numbers_are_those_of_the_atlas_and_the_sentence(minilm: encoder.Tex
     assert f"**{here:.2f}** here, **{mean:.2f}**" in written(app)
     below = corpus.standing(atlas, "previous", 1, 9, here)
     assert f"{below:.0%} of the texts" in written(app)
+    legend = [trace.get("name") for chart in app.get("plotly_chart") for trace in json.loads(chart.proto.spec)["data"]]
+    assert {"all-MiniLM-L6-v2, 2,000 sentences of WordNet", "twin-pre, 2,000 sentences of WordNet"} <= set(legend)
     names: dict = {}
     exec(app.get("code")[-1].value, names)
     np.testing.assert_array_equal(names["mean"], atlas.array("previous"))
