@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+#: CLIP's mark at the end of a word.
+END_OF_WORD = "</w>"
 #: White space that is invisible on an axis -> the sign that replaces it.
 VISIBLE = str.maketrans({" ": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥", "\u00a0": "␣", "\u3000": "␣"})
 
@@ -9,11 +11,14 @@ VISIBLE = str.maketrans({" ": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥", "\u0
 def display_label(token: str, covered: str, byte_level: bool = False) -> str:
     """The label of a token. covered: the characters of the text that the token covers, in whole or in part.
 
-    Word pieces keep their "##"; byte-level and unigram tokens lose the mark of the space before them. A token that is
+    Word pieces keep their "##"; byte-level and unigram tokens lose the mark of the space before them, CLIP's tokens that
+    of the word's end. A token that is
     a part of a character (an emoji has four bytes) shows the character and "…"; white space becomes visible.
     """
     is_part = False
     if byte_level:
+        if not covered.endswith(END_OF_WORD):
+            token = token.removesuffix(END_OF_WORD) or token
         text = token_text(token)
         is_part = text is None
         token = covered if text is None else text

@@ -31,7 +31,7 @@ def read_preparation(folder: Path, patches: Patches, usual_fields: Mapping[str, 
         fields["size"] = {"shortest_edge": fields["size"]}
     resample = fields.get("resample", 2)
     if not isinstance(resample, int) or resample not in RESAMPLING:
-        raise LoadError(f"{FILE} has an unknown resample={resample!r}: choose 0, 2, 3 or 4 (nearest to box).")
+        raise LoadError(f"{FILE} has an unknown resample={quoted(resample)}: choose 0, 2, 3 or 4 (nearest to box).")
     if fields.get("do_rescale", True) is not True or abs(fields.get("rescale_factor", 1 / 255) * 255 - 1) > 1e-3:
         raise LoadError(f"{FILE} does not scale pixels from 0..255 to 0..1: choose a checkpoint that does.")
     channels, usual, resize = patches.channels, Preparation(), resize_of(fields, patches.image_size)
@@ -88,5 +88,5 @@ def numbers(fields: dict[str, Any], key: str, default: tuple[float, ...], channe
         or len(value) != channels
         or not all(isinstance(x, int | float) for x in value)
     ):
-        raise LoadError(f"{FILE} has {key}={value!r}: give one number for each of {channels} channels.")
+        raise LoadError(f"{FILE} has {key}={quoted(value)}: give one number for each of {channels} channels.")
     return tuple(float(x) for x in value)

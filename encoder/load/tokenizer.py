@@ -17,6 +17,7 @@ SENTENCEPIECE = ("spiece.model", "sentencepiece.bpe.model", "tokenizer.model", "
 #: The classes that the older files describe. Others (Japanese BERT's) split words in a way that is not in the files.
 WORD_PIECE_CLASSES = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MPNetTokenizer")
 BYTE_BPE_CLASSES = ("RobertaTokenizer",)
+CLIP_CLASSES, CLIP_MODELS = ("CLIPTokenizer",), ("clip", "clip_text_model")
 
 BERT_SPECIAL = {
     "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]",
@@ -24,6 +25,12 @@ BERT_SPECIAL = {
 ROBERTA_SPECIAL = {
     "unk_token": "<unk>", "cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>", "mask_token": "<mask>",
 }  # fmt: skip
+CLIP_SPECIAL = {
+    "unk_token": "<|endoftext|>", "bos_token": "<|startoftext|>", "eos_token": "<|endoftext|>",
+    "pad_token": "<|endoftext|>",
+}  # fmt: skip
+#: What CLIP splits a text into, before byte pairs: words, digits, and runs of other characters.
+CLIP_PARTS = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 MPNET_SPECIAL = ROBERTA_SPECIAL | {"unk_token": "[UNK]"}
 
 
@@ -34,6 +41,8 @@ def read_tokenizer(folder: Path, model_type: str) -> Tokenizer:
     if (folder / "vocab.txt").is_file():
         return built(folder, word_piece, MPNET_SPECIAL if model_type == "mpnet" else BERT_SPECIAL)
     if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
+        if model_type in CLIP_MODELS:
+            return built(folder, clip_bpe, CLIP_SPECIAL)
         return built(folder, byte_level_bpe, ROBERTA_SPECIAL)
     pieces = [name for name in SENTENCEPIECE if (folder / name).is_file()]
     if pieces:
@@ -128,6 +137,27 @@ def byte_level_bpe(folder: Path, settings: dict[str, Any], special: dict[str, st
     return backend
 
 
+def clip_bpe(folder: Path, settings: dict[str, Any], special: dict[str, str]) -> tokenizers.Tokenizer:
+    """CLIP's tokenizer from vocab.json and merges.txt: lower case, byte pairs that mark the ends of words by "</w>"."""
+    from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
+    from tokenizers import Tokenizer as Backend
+
+    check_class(settings, CLIP_CLASSES)
+    files = str(folder / "vocab.json"), str(folder / "merges.txt")
+    marks = {"continuing_subword_prefix": "", "end_of_word_suffix": "</w>"}
+    backend = Backend(models.BPE.from_file(*files, unk_token=special["unk_token"], **marks))
+    backend.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()]
+    )
+    split = pre_tokenizers.Split(Regex(CLIP_PARTS), behavior="removed", invert=True)
+    backend.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    backend.decoder = decoders.ByteLevel()
+    add_special(backend, folder, settings, special, mask_eats_space=False, keys=tuple(CLIP_SPECIAL))
+    start, end = (with_id(backend, special[key]) for key in ("bos_token", "eos_token"))
+    backend.post_processor = processors.RobertaProcessing(end, start, trim_offsets=False, add_prefix_space=False)
+    return backend
+
+
 def with_id(backend: tokenizers.Tokenizer, token: str) -> tuple[str, int]:
     """A token of the vocabulary, and its id."""
     token_id = backend.token_to_id(token)
@@ -141,6 +171,7 @@ def add_special(
     settings: dict[str, Any],
     special: dict[str, str],
     mask_eats_space: bool,
+    keys: tuple[str, ...] = tuple(BERT_SPECIAL),
 ) -> None:
     """Mark the special tokens, and add those that follow the vocabulary, each with its id.
 
@@ -156,7 +187,7 @@ def add_special(
                 f"{folder.name} gives the added token {token!r} the id {token_id}, which does not follow its "
                 "vocabulary: write tokenizer.json with save_pretrained."
             )
-    for key in BERT_SPECIAL:
+    for key in keys:
         token = special[key]
         if backend.token_to_id(token) is None:
             raise LoadError(f"The vocabulary of {folder.name} lacks its {key} {token!r}: download it again.")

@@ -19,11 +19,12 @@ import torch
 import encoder
 from encoder.errors import EncoderError, LoadError
 from tests.conftest import ROOT
-from tests.load import reference
+from tests.load import joints, reference, sounds
 
-#: Families of other projects, and our own format.
+#: Families of other projects, and our own format. The families of text are compared with transformers.
 FAMILIES = ("bert", "roberta", "modernbert", "albert", "mpnet", "distilbert", "electra")
-OWN = "own"
+IMAGES, SOUNDS, JOINTS = ("DeiT", "Dinov2"), ("wav2vec2", "whisper"), ("clip", "siglip")
+OWN, OWN_JOINT = "own", "own joint"
 #: Seconds until a case counts as a hang.
 PATIENCE = 20
 VALUES: tuple[Any, ...] = (
@@ -31,6 +32,11 @@ VALUES: tuple[Any, ...] = (
     "gelu", "a" * 3_000, "\ud800", "../..", "/etc/passwd", "full_attention", [], [[]], [1, 2], ["a"], {}, {"a": {}},
     [None] * 40,
 )  # fmt: skip
+
+PICTURE = torch.rand(3, 30, 40, generator=torch.Generator().manual_seed(0))
+INPUTS: dict[str, tuple[Any, ...]] = {
+    "text": ("the cat [MASK] w12", "a b"), "image": (PICTURE,), "sound": (sounds.tone(0.2),),
+}  # fmt: skip
 
 
 class Found(AssertionError):
@@ -59,6 +65,17 @@ def write_originals(folder: Path) -> dict[str, Path]:
     for family in FAMILIES:
         found[family] = folder / family
         reference.write(reference.model_of(family, "Model", 1), folder / family, family)
+    for family in IMAGES:
+        found[family] = reference.write(reference.image_model_of(family, "Model", 1), folder / family, None)
+        size = {"size": {"shortest_edge": 28}, "crop_size": {"height": 24, "width": 24}, "do_center_crop": True}
+        (folder / family / "preprocessor_config.json").write_text(json.dumps(size | {"resample": 3}))
+    for family in SOUNDS:
+        more = {"use_weighted_layer_sum": True, "num_labels": 3}
+        head = "ForAudioClassification" if family == "whisper" else "ForSequenceClassification"
+        found[family] = reference.write(sounds.model_of(family, head, 1, **more), folder / family, None)
+    for family in JOINTS:
+        found[family] = joints.write(joints.model_of(family), folder / family, family)
+    found[OWN_JOINT] = encoder.save(encoder.load(found["siglip"], device="cpu"), folder / OWN_JOINT)
     return found
 
 
@@ -183,23 +200,28 @@ def case(originals: dict[str, Path], seed: int, compare: bool = True) -> str:
         except BaseException as error:
             raise Found(f"{what}: {type(error).__name__}: {error}") from error
         use(loaded, what)
-        if compare and family != OWN and isinstance(loaded, encoder.TextEncoder):
+        if compare and family in FAMILIES and isinstance(loaded, encoder.TextEncoder):
             compare_outputs(loaded, folder, what)
         return "loaded"
 
 
 def use(loaded: Any, what: str) -> None:
-    """Trace a text, and read what the pages read first."""
-    if not isinstance(loaded, encoder.TextEncoder):
-        return
+    """Trace an input, and read what the pages read first."""
     try:
         with bounded(what):
-            trace = loaded.trace("the cat [MASK] w12", "a b")
+            if isinstance(loaded, encoder.JointEncoder):
+                loaded.probabilities([PICTURE], ["w12 w13", "w40"])
+                loaded.projected_tokens(loaded.image.trace(PICTURE))
+            traced = loaded.image if isinstance(loaded, encoder.JointEncoder) else loaded
+            trace = traced.trace(*INPUTS[traced.takes])
             if trace.finite:
                 if not bool(trace.thumbnails(8).isfinite().all()):
                     raise Found(f"{what}: `finite` says that maps are finite, and they are not")
                 _ = repr(trace), trace.labels
-            loaded.embed("the cat")
+            if isinstance(traced, encoder.TextEncoder):
+                traced.embed("the cat")
+            elif traced.classifier is not None:
+                traced.probabilities(trace)
     except (EncoderError, Found) as error:
         if isinstance(error, Found):
             raise

@@ -92,6 +92,30 @@ def test_vocab_txt_of_mpnet(tmp_path: Path):
     assert (ours.pad_id, ours.mask_token) == (1, "<mask>")
 
 
+def test_clips_vocab_json_and_merges_txt(tmp_path: Path):
+    import transformers
+    from tokenizers import Tokenizer as Backend
+    from tokenizers import models, normalizers, pre_tokenizers, trainers
+
+    backend = Backend(models.BPE(end_of_word_suffix="</w>"))
+    backend.normalizer, backend.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.ByteLevel(False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=700, initial_alphabet=alphabet, end_of_word_suffix="</w>", show_progress=False,
+        special_tokens=["<|startoftext|>", "<|endoftext|>"],
+    )  # fmt: skip
+    backend.train_from_iterator([*CORPUS, *TEXTS], trainer)
+    backend.model.save(str(tmp_path))
+    ours = read_tokenizer(tmp_path, "clip")
+    theirs = transformers.CLIPTokenizer(vocab=str(tmp_path / "vocab.json"), merges=str(tmp_path / "merges.txt"))
+    for text in [*TEXTS, "A PHOTO of 3 cats, isn't it?", "two  words<|endoftext|>more"]:
+        assert list(ours.encode(text).ids) == theirs(text)["input_ids"], text
+    assert ours.encode("The cat").labels == ("<|startoftext|>", "the", "c", "at", "<|endoftext|>")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "SquirrelTokenizer"}))
+    with pytest.raises(LoadError, match="SquirrelTokenizer"):
+        read_tokenizer(tmp_path, "clip")
+
+
 def test_lines_that_end_as_on_windows(tmp_path: Path):
     (tmp_path / "vocab.txt").write_bytes(b"[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\ncat\r\n")
     assert read_tokenizer(tmp_path, "bert").encode("cat").ids == (2, 5, 3)
