@@ -11,9 +11,9 @@ VISIBLE = str.maketrans({" ": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥", "\u0
 def display_label(token: str, covered: str, byte_level: bool = False) -> str:
     """The label of a token. covered: the characters of the text that the token covers, in whole or in part.
 
-    Word pieces keep their "##"; byte-level and unigram tokens lose the mark of the space before them, CLIP's tokens that
-    of the word's end. A token that is
-    a part of a character (an emoji has four bytes) shows the character and "…"; white space becomes visible.
+    Word pieces keep their "##"; byte-level and unigram tokens lose the mark of the space before them, and CLIP's tokens
+    that of the word's end. A token that is a part of a character (an emoji has four bytes) shows the character and "…";
+    white space becomes visible.
     """
     is_part = False
     if byte_level:

@@ -247,6 +247,7 @@ def test_a_config_that_belongs_to_other_weights(field: str, value: int, folder: 
 
 UNSUPPORTED = [
     ("bert", "model_type", "gpt2"),
+    ("bert", "model_type", "beit"),
     ("bert", "model_type", None),
     ("bert", "model_type", ["bert"]),
     ("bert", "position_embedding_type", "relative_key"),

@@ -68,6 +68,10 @@ JOINTS = {"clip": Joint(CLIP_TEXT, CLIP_IMAGE), "siglip": Joint(SIGLIP_TEXT, SIG
 def family_of(fields: Fields) -> Family:
     """The family of config.json's model_type. Raises LoadError for an unknown one."""
     kind = fields.get("model_type")
+    if kind == "beit":  # only the bias by distance in one dimension is written here
+        raise unsupported(
+            "model_type", kind, "its layers add a bias for each row and column between patches; choose ViT or DINOv2"
+        )
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise unsupported("model_type", kind, f"choose one of the families {', '.join(sorted({*FAMILIES, *JOINTS}))}")
     family = FAMILIES[kind]

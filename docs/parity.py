@@ -1,0 +1,215 @@
+"""`python -m docs.parity` writes docs/parity.md: how far images, sounds and pairs are from transformers' numbers.
+
+Every checkpoint is a tiny one with random weights, written by transformers. The largest difference is over output,
+streams between layers, all attention maps, the vector or the probabilities.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+import encoder
+from encoder.load.native import DISK_TYPES
+from tests.load import joints, reference, sounds
+
+FILE = Path(__file__).parent / "parity.md"
+HEAD = """# Images, sounds and pairs beside transformers
+
+`python -m docs.parity` writes this file. Each row is a tiny checkpoint with random weights, written by transformers
+5.23. A figure is the largest absolute difference over the output, the residual stream between layers, all attention maps
+and what the head gives (a vector, or probabilities). The reference is transformers in float32 with the same weights.
+
+- **float32**: the promise is 1e-5.
+- **float16 file**: the weights are saved in float16. Both sides read them into float32; the promise is 1e-5.
+- **bfloat16**: Encoderscope computes in bfloat16 with weights rounded to it; attention maps follow in float32. In
+  brackets: transformers itself in bfloat16. There is no promise: numbers of about 1 have two to three digits there.
+
+Images are prepared as the checkpoint's own processor does, within 1e-4; sounds as its feature extractor does, within
+1e-4. Tests compare both (tests/load). BEiT is refused with a sentence: its bias by row and column is not written here.
+
+| family | checkpoint | float32 | float16 file | bfloat16 |
+|---|---|---|---|---|
+"""
+PIXELS = torch.randn(2, 3, 24, 24, generator=torch.Generator().manual_seed(0))
+SOUND = sounds.tone(0.4)
+POST, PRE = "post-norm", "pre-norm"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A checkpoint: its family for people and its kind, what makes the reference, and what it is run on."""
+
+    family: str
+    kind: str
+    make: Callable[[], nn.Module]
+    write: Callable[[nn.Module, Path], Path]
+    run: Callable[[Any, Any, torch.dtype], tuple[list[Tensor], list[Tensor]]]
+
+
+def plain_write(model: nn.Module, folder: Path) -> Path:
+    """save_pretrained; images and sounds need no tokenizer."""
+    return reference.write(model, folder, None)
+
+
+def numbers(trace: encoder.Trace, found: Any, index: int = 0) -> tuple[list[Tensor], list[Tensor]]:
+    """Streams and maps, ours and theirs. The last stream of the reference may be normed or not: it is left out."""
+    n, layers = trace.n_real, range(trace.config.n_layers)
+    ours = [trace.values["embedding" if layer == 0 else f"layers.{layer - 1}.after_ffn"][:n] for layer in layers]
+    ours += [trace.layer_attention(layer)[:, :n, :n] for layer in layers]
+    theirs = [found.hidden_states[layer][index, :n] for layer in layers]
+    theirs += [found.attentions[layer][index, :, :n, :n] for layer in layers]
+    return ours, theirs
+
+
+def of_images(model: Any, theirs: Any, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
+    """An ImageEncoder and the reference on the same pixels."""
+    states = {"output_hidden_states": True, "output_attentions": True}
+    found = theirs(pixel_values=PIXELS[:1].to(dtype), **states)
+    trace = model.trace_image(PIXELS[0])
+    ours, expected = numbers(trace, found)
+    if model.classifier is not None:
+        ours.append(torch.tensor(list(model.probabilities(trace).values())))
+        expected.append(found.logits[0].float().softmax(-1))
+    elif model.vector_head is not None:
+        vector = found.get("image_embeds", found.get("pooler_output"))
+        ours.append(model.vector_of(trace)), expected.append(vector[0])
+    elif "last_hidden_state" in found:
+        unnormed = trace.config.embedding_norm and trace.config.patches.cls  # CLIP
+        ours.append(trace.values["final_norm.input"] if unnormed else trace.output)
+        expected.append(found.last_hidden_state[0])
+    return ours, expected
+
+
+def of_sounds(model: Any, theirs: Any, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
+    """An AudioEncoder and the reference on the same sound."""
+    found = sounds.run(theirs, model.prepare(SOUND)[None].to(dtype))
+    trace = model.trace(SOUND)
+    ours, expected = numbers(trace, found)
+    if model.classifier is not None:
+        ours.append(torch.tensor(list(model.probabilities(trace).values())))
+        logits = theirs(model.prepare(SOUND)[None].to(dtype)).logits
+        expected.append(logits[0].float().softmax(-1))
+    elif "last_hidden_state" in found:
+        ours.append(trace.output), expected.append(found.last_hidden_state[0])
+    return ours, expected
+
+
+def of_texts(model: Any, theirs: Any, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
+    """A tower of texts and the reference on the same text."""
+    text = joints.TEXTS[2]
+    found = theirs(joints.ids_of(model, [text])["input_ids"], output_hidden_states=True, output_attentions=True)
+    ours, expected = numbers(model.trace(text), found) if "hidden_states" in found else ([], [])
+    ours.append(model.embed(text)[0]), expected.append(found.get("text_embeds", found.get("pooler_output"))[0])
+    return ours, expected
+
+
+def of_pairs(model: Any, theirs: Any, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
+    """Both towers and the reference: vectors of norm 1 and probabilities, maps and streams of both."""
+    states = {"output_hidden_states": True, "output_attentions": True}
+    ids = joints.ids_of(model.text, joints.TEXTS[:1])["input_ids"]
+    found = theirs(input_ids=ids, pixel_values=PIXELS[:1].to(dtype))
+    text, image = model.text.trace(joints.TEXTS[0]), model.image.trace_image(PIXELS[0])
+    ours, expected = numbers(text, theirs.text_model(ids, **states))
+    more, others = numbers(image, theirs.vision_model(PIXELS[:1].to(dtype), **states))
+    ours += [*more, model.text_vector(text), model.image_vector(image)]
+    expected += [*others, found.text_embeds[0], found.image_embeds[0]]
+    return ours, expected
+
+
+def rows() -> Iterator[Row]:
+    """Every row of the table."""
+    images = (
+        ("ViT", "ViT", {}), ("DeiT", "DeiT", {}), ("DINOv2", "Dinov2", {}), ("DINOv2, SwiGLU", "Dinov2",
+        {"use_swiglu_ffn": True}), ("DINOv2, registers", "Dinov2WithRegisters", {"num_register_tokens": 3}),
+    )  # fmt: skip
+    for family, name, fields in images:
+        for head in ("Model", "ForImageClassification") if name in ("ViT", "DeiT") else ("Model",):
+            more = {**fields, **({"num_labels": 7} if head != "Model" else {})}
+            yield Row(family, f"{name}{head}", _image(name, head, more), plain_write, of_images)
+    named = {"ast": "AST", "whisper": "Whisper", "wav2vec2": f"Wav2Vec2, {POST}", "wav2vec2-stable": f"Wav2Vec2, {PRE}",
+             "hubert": f"HuBERT, {POST}", "hubert-stable": f"HuBERT, {PRE}"}  # fmt: skip
+    for family, title in named.items():
+        head = "ForSequenceClassification" if family[0] in "wh" and family != "whisper" else "ForAudioClassification"
+        for kind, fields in (("Model", {}), (head, {"num_labels": 7}), (head, {"num_labels": 7, SUMMED: True})):
+            if SUMMED in fields and family == "ast":
+                continue
+            what = f"{sounds.FAMILIES[family][0]}{kind}{', all layers' if SUMMED in fields else ''}"
+            yield Row(title, what, _sound(family, kind, fields), plain_write, of_sounds)
+    for family, title in (("clip", "CLIP"), ("clip-gelu", "CLIP, GELU"), ("siglip", "SigLIP")):
+        heads = {
+            "Model": of_pairs,
+            "TextModel": of_texts,
+            "VisionModel": of_images,
+            "ForImageClassification": of_images,
+        }
+        if family != "siglip":
+            heads |= {"TextModelWithProjection": of_texts, "VisionModelWithProjection": of_images}
+        for head, run in heads.items():
+            more = {"num_labels": 7} if head == "ForImageClassification" else {}
+            yield Row(title, f"{joints.FAMILIES[family][0]}{head}", _joint(family, head, more), _writer(family), run)
+
+
+SUMMED = "use_weighted_layer_sum"
+
+
+def _image(name: str, head: str, more: dict[str, Any]) -> Callable[[], nn.Module]:
+    return lambda: reference.image_model_of(name, head, 3, **more)
+
+
+def _sound(family: str, head: str, more: dict[str, Any]) -> Callable[[], nn.Module]:
+    return lambda: sounds.model_of(family, head, 3, **more)
+
+
+def _joint(family: str, head: str, more: dict[str, Any]) -> Callable[[], nn.Module]:
+    return lambda: joints.model_of(family, head, **more)
+
+
+def _writer(family: str) -> Callable[[nn.Module, Path], Path]:
+    return lambda model, folder: joints.write(model, folder, family)
+
+
+@torch.no_grad()
+def difference(row: Row, file: str = "float32", computed: str = "float32") -> tuple[float, float]:
+    """(ours - transformers in float32, transformers in `computed` - in float32), the largest of each.
+
+    file: the number type of the weights on disk.
+    """
+    stored = row.make().to(DISK_TYPES[file])
+    with tempfile.TemporaryDirectory() as place:
+        folder = row.write(stored, Path(place) / "model")
+        model = encoder.load(folder, device="cpu", dtype=computed)
+    theirs = stored.float()
+    ours, expected = row.run(model, theirs, torch.float32)
+    low = expected
+    if computed != "float32":
+        dtype = DISK_TYPES[computed]
+        low = row.run(model, row.make().to(dtype), dtype)[1]
+    return _largest(ours, expected), _largest(low, expected)
+
+
+def _largest(some: list[Tensor], others: list[Tensor]) -> float:
+    pairs = zip(some, others, strict=True)
+    return max(float((a.float() - b.float()).abs().max()) for a, b in pairs)
+
+
+def line(row: Row) -> str:
+    """A row of the table, measured."""
+    full, half = difference(row)[0], difference(row, file="float16")[0]
+    ours, theirs = difference(row, computed="bfloat16")
+    return f"| {row.family} | {row.kind} | {full:.0e} | {half:.0e} | {ours:.2f} ({theirs:.2f}) |\n"
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    FILE.write_text(HEAD + "".join(line(row) for row in rows()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

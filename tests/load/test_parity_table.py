@@ -1,0 +1,24 @@
+"""docs/parity.md: every family of images, sounds and pairs has its rows, and the promises hold in them."""
+
+from __future__ import annotations
+
+import re
+
+from docs import parity
+from encoder.load.families import FAMILIES, JOINTS
+
+
+def test_the_table_has_every_checkpoint_and_keeps_its_promises():
+    found = re.findall(r"^\| (.+?) \| (.+?) \| (\d\S+) \| (\d\S+) \| \S+ \(\S+\) \|$", parity.FILE.read_text(), re.M)
+    rows = list(parity.rows())
+    assert [(family, kind) for family, kind, *_ in found] == [(row.family, row.kind) for row in rows]
+    assert max(float(figure) for _, _, *figures in found for figure in figures) <= 1e-5
+    kinds = {row.make().config.model_type for row in rows if row.kind.endswith("Model")}
+    assert kinds >= {name for name, family in FAMILIES.items() if family.images or family.sounds} | set(JOINTS)
+
+
+def test_a_row_is_measured():
+    clip = next(row for row in parity.rows() if row.kind == "CLIPModel")
+    assert parity.difference(clip)[0] <= 1e-5
+    rounded, reference = parity.difference(clip, computed="bfloat16")
+    assert 1e-3 < rounded < 3 * reference
