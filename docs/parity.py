@@ -23,8 +23,8 @@ FILE = Path(__file__).parent / "parity.md"
 HEAD = """# Images, sounds and pairs beside transformers
 
 `python -m docs.parity` writes this file. Each row is a tiny checkpoint with random weights, written by transformers
-5.23. A figure is the largest absolute difference over the output, the residual stream between layers, all attention maps
-and what the head gives (a vector, or probabilities). The reference is transformers in float32 with the same weights.
+5.23. A figure is the largest absolute difference over the output, the residual stream between layers, all attention
+maps and what the head gives (a vector, or probabilities). The reference: transformers in float32, same weights.
 
 - **float32**: the promise is 1e-5.
 - **float16 file**: the weights are saved in float16. Both sides read them into float32; the promise is 1e-5.
