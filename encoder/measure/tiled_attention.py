@@ -95,9 +95,10 @@ def layer_overview(trace: Trace, layer: int, size: int = 256) -> Overview:
     cells = -(-trace.n_tokens // block)
     pooled = torch.zeros(trace.config.n_heads, cells, cells, device=trace.mask.device)
     received = torch.zeros(trace.config.n_heads, trace.n_tokens, device=trace.mask.device)
-    for _, rows, _, pattern in trace.iter_attention((layer,), block=block):
-        put_block_max(pooled, pattern, rows.start, block)
-        received += pattern[:, : max(0, trace.n_real - rows.start)].sum(dim=1)
+    for heads in trace.head_groups():
+        for _, rows, _, pattern in trace.iter_attention((layer,), heads, block=block):
+            put_block_max(pooled[heads], pattern, rows.start, block)
+            received[heads] += pattern[:, : max(0, trace.n_real - rows.start)].sum(dim=1)
     return Overview(pooled, block, received / max(1, trace.n_real))
 
 

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 import encoder
+from encoder import trace as trace_module
 from encoder.map_pooling import pooling_block
+from encoder.measure.tiled_attention import layer_overview
 from encoder.trace import Trace
 
 
@@ -43,3 +45,16 @@ def test_a_map_of_no_cells_is_refused(trace: Trace, size: int) -> None:
         trace.pooled_attention(0, 0, 8, queries=slice(4, 4))
     with pytest.raises(encoder.EncoderError, match=r"size=2\.5"):
         trace.thumbnails(2.5)
+
+
+@pytest.mark.parametrize("heads_at_once", [1, 2])
+def test_all_heads_in_groups_give_the_same_maps(
+    trace: Trace, heads_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maps, overview = trace.thumbnails(8), layer_overview(trace, 1, 8)
+    monkeypatch.setattr(trace_module, "CHUNK_NUMBERS", heads_at_once * trace_module.FEW_ROWS * trace.n_tokens)
+    assert [group.stop - group.start for group in trace.head_groups()] == ([1] * 3 if heads_at_once == 1 else [2, 1])
+    torch.testing.assert_close(trace.thumbnails(8), maps)
+    grouped = layer_overview(trace, 1, 8)
+    torch.testing.assert_close(grouped.pooled, overview.pooled)
+    torch.testing.assert_close(grouped.received, overview.received)
