@@ -4,6 +4,7 @@ import { fadeOut, fadingPicture, showsOther } from "./fade.js";
 import { gestures, listenToFinger } from "./finger.js";
 import { cellAt, cellCorner, drawGrid, gridLayout, measureColour, saveGrid } from "./grid_picture.js";
 import { saveButtons } from "./picture.js";
+import { listenToPlaceFields } from "./place_fields.js";
 import { Drawing, everyFrame, mounted, readTheme, sameBytes, stored } from "./shared.js";
 import { Thumbnails } from "./thumbnails.js";
 
@@ -37,6 +38,7 @@ class GridView extends Drawing {
       this.tip.hide();
       this.paintSoon();
     });
+    listenToPlaceFields(this, (head) => this.isReady && this.showNext(head));
     this.listen(window, "enc-stored", () => this.component && this.update(this.component));
   }
 
@@ -198,12 +200,19 @@ class GridView extends Drawing {
 
   open(k, shift) {
     const head = this.headOf(k);
-    if (!shift) this.selected = [head.layer, head.head]; // shown at once; Python's answer follows
-    this.paint();
     const id = this.send("grid", { event: "open", ...head, shift });
-    if (shift) return;
+    if (!shift) this.showNext(head, id);
+  }
+
+  // Shown at once; Python's answer follows. id: of the event, which the answer will name; else any answer ends it.
+  showNext({ layer, head }, id) {
+    const { layers, heads, name } = this.header;
+    const isOther = String([layer, head]) !== String(this.selected);
+    if (!isOther || !layers.includes(layer) || !heads.includes(head)) return;
+    this.selected = [layer, head];
     this.opened = { id, selected: this.selected };
-    window.dispatchEvent(new CustomEvent("enc-open", { detail: { grid: this.header.name, id, ...head } }));
+    this.paint();
+    window.dispatchEvent(new CustomEvent("enc-open", { detail: { grid: name, id, layer, head } }));
   }
 
   key(event) {

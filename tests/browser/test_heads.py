@@ -311,3 +311,15 @@ def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callab
     expect(chip).to_be_hidden()
     drawn_is(5, 0)
     settle(page)
+
+    page.evaluate("held.holding = true")  # the fields of the sidebar do the same
+    layer = page.locator(".st-key-view-layer input")
+    layer.focus()
+    page.keyboard.press("ArrowDown")
+    expect(chip).to_have_text("L4 H0")
+    drawn_is(4, 0)
+    expect(heading).to_have_text("L5 H0")
+    page.evaluate("held.holding = false; held.waiting.splice(0).forEach(m => m.tell())")
+    expect(heading).to_have_text("L4 H0")
+    expect(chip).to_be_hidden()
+    settle(page)
