@@ -1,8 +1,11 @@
-"""A whole class at once: thirty visitors with five seconds between actions, on two cores."""
+"""What one action costs the server; a whole class at once: thirty visitors with five seconds between actions, on two
+cores; thirty who press Enter within one second.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
 import statistics
@@ -28,7 +31,10 @@ def run(*, visitors: int = VISITORS, thinking: float = THINKING, actions: int = 
     """Figures of a class. Each visitor opens the app and then acts `actions` times."""
     with serving.app() as app:
         limit(app, CORES)
-        series = asyncio.run(lesson(app, observed(app), visitors, thinking, actions))
+        template = observed(app)
+        yield from asyncio.run(one_visitor(app, template, actions))
+        yield from asyncio.run(burst(app, template, visitors))
+        series = asyncio.run(lesson(app, template, visitors, thinking, actions))
         yield from figures(series, visitors, thinking)
         if app.log():
             raise RuntimeError(f"the app's log is not empty:\n{app.log()}")
@@ -109,6 +115,51 @@ async def lesson(app: serving.App, template: Template, visitors: int, thinking: 
     series.server_cpu, series.own_cpu = app.cpu_seconds() - server, time.process_time() - own
     series.resident = app.resident()
     return series
+
+
+async def one_visitor(app: serving.App, template: Template, actions: int) -> list[Figure]:
+    """The server's work for each kind of action of one visitor, when it has done each some times before."""
+    found = []
+    async with Session(app.url, template, urlencode({"text": words(TOKENS, seed=1)})) as session:
+        await session.open()
+        acts = {
+            "another head": lambda turn: session.open_head(turn % LAYERS, turn % HEADS),
+            "a cell": lambda turn: session.select_cell(turn % TOKENS, 3 * turn % TOKENS),
+            "another sentence": lambda turn: session.type_text(words(TOKENS, seed=200_000 + turn)),
+        }
+        for name, act in acts.items():
+            for turn in range(actions):
+                await act(turn)
+            before = app.cpu_seconds()
+            for turn in range(actions, 5 * actions):
+                await act(turn)
+            work = (app.cpu_seconds() - before) / (4 * actions)
+            target = 60.0 if name == "another sentence" else 20.0
+            what = f"server's work for one visitor: {name}"
+            found.append(Figure("load", what, "", 1000 * work, tokens=TOKENS, unit="ms", target=target))
+    return found
+
+
+async def burst(app: serving.App, template: Template, visitors: int) -> list[Figure]:
+    """All visitors press Enter within one second, each with a sentence of their own: when the last one is served."""
+    async with contextlib.AsyncExitStack() as stack:
+        sessions = []
+        for number in range(visitors):
+            query = urlencode({"text": words(TOKENS, seed=300_000 + number)})
+            sessions.append(await stack.enter_async_context(Session(app.url, template, query)))
+            await sessions[-1].open()
+
+        async def enter(number: int) -> Run:
+            await asyncio.sleep(number / visitors)
+            return await sessions[number].type_text(words(TOKENS, seed=400_000 + number))
+
+        began = time.perf_counter()
+        runs = await asyncio.gather(*map(enter, range(visitors)))
+        last = time.perf_counter() - began
+    what = f"{visitors} visitors press Enter within one second: all are served after"
+    return [
+        Figure("load", what, "", last, tokens=TOKENS, unit="s", target=2.0, raw=spread([run.seconds for run in runs]))
+    ]
 
 
 def next_action(
