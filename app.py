@@ -33,7 +33,7 @@ SECTIONS = {
         Room("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, edits=True),
         Room("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights",
              former="beyond"),
-        Room("head_types", "Head types", "travel_explore", "What each head does in this sentence", edits=True,
+        Room("head_types", "Head types", "travel_explore", "What each head does, by its pattern", edits=True,
              former="find"),
         Room("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None),
         Room("head_atlas", "Head atlas", "public", "All heads over thousands of sentences", takes=TEXT,
@@ -48,7 +48,7 @@ SECTIONS = {
     ],
     "Inside the layer": [
         Room("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight", "Q, K, V"),
-        Room("positions", "Positions", "straighten", "How a model knows the order of the words"),
+        Room("positions", "Positions", "straighten", "How a model knows the order of its tokens"),
         Room("layernorm", "LayerNorm", "equalizer", "What each LayerNorm does to each token", uses=NO_HEAD,
              edits=True, former="norms"),
         Room("feed_forward", "Feed-forward", "hub", "The neurons of each layer", uses=("text", "model", "layer")),

@@ -31,8 +31,8 @@ def show(view: View, block: ArchitectureBlock, token: int) -> None:
     with st.container(horizontal=True, gap="large"):
         share = f"{percent(block.share)} of all" if block.parameters else None
         st.metric("Parameters", f"{block.parameters:,}", share, delta_color="off", delta_arrow="off", width="content")
-        st.metric("FLOPs", short(block.flops), help=f"{block.flops:,} for this sentence.", width="content")
-        memory = f"Output of the block for this sentence: {block.memory:,} bytes."
+        st.metric("FLOPs", short(block.flops), help=f"{block.flops:,} for this input.", width="content")
+        memory = f"Output of the block for this input: {block.memory:,} bytes."
         st.metric("Memory", f"{short(block.memory)}B", help=memory, width="content")
     if block.opens is not None:
         _tensor(view, block, block.opens, token)

@@ -13,6 +13,7 @@ from encoder.explain.timing import Timing
 from encoder.figures.steps import cost_curves
 from pages.architecture.units import short
 from pages.core import cache, formulas
+from pages.core.input_words import words_of
 from pages.core.markdown import say_error
 from pages.core.view import View
 
@@ -26,7 +27,8 @@ def show(view: View, bytes_each: int) -> Cost:
     config, n_tokens = view.loaded.config, view.trace.n_tokens
     found = cost(config, n_tokens, view.loaded.n_parameters, bytes_each)
     st.markdown(
-        f"Work for this sentence, n = {n_tokens} tokens: **{short(found.flops)}FLOP** in {config.n_layers} layers. "
+        f"Work for this {words_of(view.trace).input}, n = {n_tokens} tokens: **{short(found.flops)}FLOP** in "
+        f"{config.n_layers} layers. "
         f"Weights: **{short(found.weights)}B**. Residual stream of a trace: {short(found.stream)}B. "
         f"All {config.n_layers * config.n_heads} attention maps, if written out: {short(found.maps)}B."
     )

@@ -19,11 +19,11 @@ PARTS = {"diagram": "Diagram", "stream": "Residual stream", "cost": "Cost"}
 OPENINGS = {
     "diagram": "Look for the violet lines, the residual connections around each sublayer. Select a block to open it."
     "  \n"
-    "Every block is a computation on your sentence, with its shape and its cost.",
+    "Every block is a computation on your input, with its shape and its cost.",
     "stream": "Look at the width of the band, the norm of the token's vector: arrows show what each sublayer adds.  \n"
     "Each sublayer reads the residual stream and adds its output, so one vector passes through all layers.",
-    "cost": "Look for the parts with n²: their work grows fastest with the length of the text.  \n"
-    "The cost decides which texts and models fit a machine.",
+    "cost": "Look for the parts with n²: their work grows fastest with the length of the input.  \n"
+    "The cost decides which inputs and models fit a machine.",
 }
 CONTENTS = {"shape": "Shape", "parameters": "Parameters", "flops": "FLOPs", "memory": "Memory"}
 

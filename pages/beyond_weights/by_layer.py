@@ -10,6 +10,7 @@ from encoder.measure import norm_weighted
 from encoder.measure.norm_weighted import LayerShares
 from pages.components import on_click, plot
 from pages.core import gestures, sidebar, token_rows
+from pages.core.input_words import words_of
 from pages.core.markdown import plain
 from pages.core.view import View, ViewParams, state
 
@@ -38,11 +39,11 @@ def show(view: View) -> dict[str, go.Figure]:
                 drawn["Layer by layer"],
                 key="norm-weighted-layers",
                 alt=f"Three curves over {len(every)} layers: attention on {name}, its norm-weighted attention, and "
-                "that of an average word.",
+                f"that of an average {words_of(view.trace).part}.",
                 height=330,
                 on_event=on_click(point=lambda event: state.put(ViewParams.layer, event["point"])),
             )
-            st.markdown(_about_layers(opening, word, plain(name)))
+            st.markdown(_about_layers(opening, word, plain(name), words_of(view.trace).part))
     with right:
         st.header(f"Layer {view.layer}, all heads", anchor=False)
         part = token_rows.part(view.trace.n_real, view.j, "moves")
@@ -85,8 +86,8 @@ def _every_layer(view: View) -> list[LayerShares]:
     return found
 
 
-def _about_layers(opening: np.ndarray, word: np.ndarray, name: str) -> str:
-    """The layer with most attention on the opening token, and the sink layers. opening, word [L, 2]."""
+def _about_layers(opening: np.ndarray, word: np.ndarray, name: str, part: str) -> str:
+    """The layer with most attention on the opening token, and the sink layers. opening, word [L, 2]; part: its name."""
     peak = int(opening[:, 0].argmax())
     text = f"Most attention on **{name}**: layer {peak}, {opening[peak, 0]:.1%}."
     sinks = (opening[:, 0] > MUCH * word[:, 0]) & (opening[:, 1] < word[:, 1])
@@ -94,21 +95,22 @@ def _about_layers(opening: np.ndarray, word: np.ndarray, name: str) -> str:
         return text
     layers = ", ".join(map(str, np.flatnonzero(sinks)))
     return (
-        f"{text} Layers with over {MUCH} times the attention of an average word on it, but **less norm-weighted "
-        f"attention than that word**: {layers}. This fits an attention sink (Xiao et al. 2023)."
+        f"{text} Layers with over {MUCH} times the attention of an average {part} on it, but **less norm-weighted "
+        f"attention than that {part}**: {layers}. This fits an attention sink (Xiao et al. 2023)."
     )
 
 
 def _about_layer(view: View, here: LayerShares) -> str:
     """The selected layer in numbers."""
-    opening, word = here.on_opening(), here.on_average_word()
+    opening, word, words = here.on_opening(), here.on_average_word(), words_of(view.trace)
     if opening is None or here.opening is None:
-        return "This tokenizer starts no text with a special token."
+        return "This model starts no input with a special token."
     if word is None:
-        return "This text has no word to compare the special tokens with."
+        return f"This {words.text} has no {words.part} to compare the special tokens with."
     text = (
         f"**{plain(view.trace.labels[here.opening])}**, averaged over queries: attention **{opening[0]:.1%}**, "
-        f"norm-weighted **{opening[1]:.1%}**. An average word: attention {word[0]:.1%}, norm-weighted {word[1]:.1%}."
+        f"norm-weighted **{opening[1]:.1%}**. An average {words.part}: attention {word[0]:.1%}, norm-weighted "
+        f"{word[1]:.1%}."
     )
     if word[1]:
         text += f" Norm-weighted attention of the two, as a ratio: **{opening[1] / word[1]:.2f}**"

@@ -13,7 +13,8 @@ from pages.beyond_weights import by_layer
 from pages.beyond_weights.params import Params
 from pages.components import plot, plot_window
 from pages.core import answer, formulas, map_window, sidebar, token_names
-from pages.core.view import RANGE_HELP, RANGES, MapParams, View, state
+from pages.core.input_words import InputWords, words_of
+from pages.core.view import MapParams, View, state
 
 RULE = (
     r"\begin{gathered}\alpha_{ij}\,\lVert f(x_j) \rVert,\qquad f(x) = (x W_V + b_V)\, W_O \\"
@@ -30,12 +31,12 @@ def show(view: View) -> dict[str, go.Figure]:
     """The whole part of the page: all layers, one layer, one head, one query. Returns its figures by their titles."""
     st.markdown(
         "You see attention and norm-weighted attention: each weight times the norm of its value after W_O.  \n"
-        "Look for tokens with much attention but little norm-weighted attention, often [CLS] or [SEP].  \n"
+        "Look for tokens with much attention but little norm-weighted attention, often special tokens such as [CLS].  \n"
         "A large weight on a value with a small norm adds little to the output (Kobayashi et al. 2020)."
     )
     drawn = by_layer.show(view)
     st.header(f"L{view.layer} H{view.head}", anchor=False)
-    _controls()
+    _controls(words_of(view.trace))
     params, look = state.read(Params), state.read(MapParams)
     with answer.area():
         _answer(view)
@@ -62,7 +63,7 @@ def show(view: View) -> dict[str, go.Figure]:
     return drawn
 
 
-def _controls() -> None:
+def _controls(words: InputWords) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         state.segmented(
             Params.weighted,
@@ -75,8 +76,8 @@ def _controls() -> None:
         state.segmented(
             MapParams.range,
             "Range",
-            RANGES,
-            help=f"{RANGE_HELP} With **0 to 1**, weight × norm ends at the layer's largest norm.",
+            words.ranges,
+            help=f"{words.range_help} With **0 to 1**, weight × norm ends at the layer's largest norm.",
         )
 
 

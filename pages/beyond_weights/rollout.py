@@ -10,6 +10,7 @@ from encoder.measure import rollout as measure
 from encoder.measure.ranking import Weights
 from pages.components import plot
 from pages.core import answer, formulas, map_window, sidebar, token_names, token_rows
+from pages.core.input_words import words_of
 from pages.core.url_state import controlled
 from pages.core.view import MapParams, View, ViewParams, state
 
@@ -112,8 +113,8 @@ def _one_row(view: View) -> None:
     """Of a long text only the row of one token, which needs little memory."""
     query = _query(view)
     st.info(
-        f"This text is {view.trace.n_tokens:,} tokens; whole maps are made up to {measure.LONGEST_WHOLE:,}. Shown: the "
-        "row of one token. Select another token on the page Attention heads.",
+        f"This {words_of(view.trace).text} is {view.trace.n_tokens:,} tokens; whole maps are made up to "
+        f"{measure.LONGEST_WHOLE:,}. Shown: the row of one token. Select another token on the page Attention heads.",
         icon=":material/content_cut:",
     )
     with st.spinner(f"Following token {query} through {view.layer + 1} layers …", show_time=True):

@@ -12,7 +12,7 @@ from pages.core import cache, model_access, second_input
 from pages.core.input_words import InputWords, words_of
 from pages.core.params import Param
 from pages.core.url_state import controlled
-from pages.core.view import RANGE_HELP, RANGES, MapParams, View, state
+from pages.core.view import MapParams, View, state
 
 
 def draw(view: View) -> None:
@@ -46,7 +46,7 @@ def _options(words: InputWords) -> None:
         f"between {words.parts}.",
     )  # fmt: skip
     state.segmented(
-        MapParams.range, "Range", RANGES, help=f"Both maps have the same colours. {RANGE_HELP}",
+        MapParams.range, "Range", words.ranges, help=f"Both maps have the same colours. {words.range_help}",
     )  # fmt: skip
 
 

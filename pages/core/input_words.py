@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from encoder.layout import InputKind
 from encoder.sound_layout import TimeSteps
 from encoder.trace import Trace
+from pages.core.view import RANGES
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,20 @@ class InputWords:
     def parts(self) -> str:
         """Several parts."""
         return _several(self.part)
+
+    @property
+    def ranges(self) -> dict[str, str]:
+        """Where the colours of a map can end: `view.RANGES`, in these words."""
+        return {**RANGES, "words": self.parts.capitalize()}
+
+    @property
+    def range_help(self) -> str:
+        """What the ranges mean."""
+        return (
+            f"**{self.parts.capitalize()}**: the colours end at the largest weight between {self.parts}, so that "
+            "special tokens do not hide the others; the colour bar says where. **0 to 1** lets you compare heads. "
+            "**Fit to map**: they end at the largest weight."
+        )
 
     @property
     def vector(self) -> str:

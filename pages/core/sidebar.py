@@ -14,6 +14,7 @@ from encoder.device import DTYPES, available_devices, memory_in_use
 from encoder.errors import EncoderError
 from pages.components import PlotEvent, on_click
 from pages.core import cache, chosen_input, first_view, inputs, links, model_access, sizes, trained
+from pages.core.input_words import words_of
 from pages.core.lazy import expander
 from pages.core.markdown import plain as plain  # other modules find it here
 from pages.core.params import Param
@@ -302,7 +303,8 @@ def with_selection_inside(view: View, n_tokens: int) -> View:
             view = dataclasses.replace(view, **{param.name: None})
         elif value is not None and value >= n_tokens:
             state.note(
-                f"{param.name}={value}: this sentence has tokens 0 to {n_tokens - 1}. No such token is selected."
+                f"{param.name}={value}: this {words_of(view.trace).input} has tokens 0 to {n_tokens - 1}. No such "
+                "token is selected."
             )
             state.put(param, None)
             view = dataclasses.replace(view, **{param.name: None})

@@ -33,7 +33,7 @@ def part(n_tokens: int, selected: int | None, key: str, label: str = "Tokens") -
         value=home,
         key=f"{key}:part:{n_tokens}:{home}",
         format_func=lambda first: f"{first:,} to {first + AT_ONCE - 1:,}",
-        help=f"The text has {n_tokens:,} tokens; {AT_ONCE} of them are drawn at once.",
+        help=f"The input has {n_tokens:,} tokens; {AT_ONCE} of them are drawn at once.",
     )
     return slice(start, start + AT_ONCE)
 

@@ -48,10 +48,6 @@ COLOURS = ("viridis", "cividis", "magma", "greys")
 
 #: Where the colours of a map end.
 RANGES = {"words": "Words", "fixed": "0 to 1", "head": "Fit to map"}
-RANGE_HELP = (
-    "**Words**: the colours end at the largest weight between words, so that [CLS] and [SEP] do not hide the others; "
-    "the colour bar says where. **0 to 1** lets you compare heads. **Fit to map**: they end at the largest weight."
-)
 
 #: More tokens selected at once than this make a link that nobody reads, and a sum that says nothing.
 MOST_SELECTED = 64

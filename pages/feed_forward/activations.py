@@ -15,6 +15,7 @@ from encoder.figures.feed_forward import neuron_heatmap
 from encoder.figures.numbers import three_digits
 from pages.components import on_click, plot
 from pages.core import answer, token_names, token_rows
+from pages.core.input_words import words_of
 from pages.core.selection import PlaceParams
 from pages.core.url_state import state
 from pages.core.view import View, ViewParams
@@ -83,7 +84,7 @@ def draw(selected: Selected) -> None:
     pooled = f" A cell shows the largest of {found.block} neurons." if found.block > 1 else ""
     st.caption(
         f"Active neurons, those not {near}: {1 - selected.layer.off_share:.1%} of all activations of layer "
-        f"{view.layer}. Never active in this text: {int(selected.layer.never.sum()):,} of "
+        f"{view.layer}. Never active in this {words_of(view.trace).text}: {int(selected.layer.never.sum()):,} of "
         f"{selected.layer.hidden.shape[1]:,} neurons.{pooled}{token_rows.which(rows, n_tokens, selected.token)}"
     )
 
@@ -105,7 +106,7 @@ def controls() -> None:
     """Which neurons the map shows."""
     state.segmented(
         Params.neurons, "Neurons", NEURONS,
-        help="Most active: with the largest absolute activation at any token of this text. All: a cell shows the "
+        help="Most active: with the largest absolute activation at any token of this input. All: a cell shows the "
         "neuron of its column whose activation is largest in size.",
     )  # fmt: skip
 

@@ -14,6 +14,7 @@ from encoder.figures.steps import token_bars
 from pages.core import cache, links, token_names, token_rows
 from pages.core.edited import EditParams, Step
 from pages.core.formulas import number
+from pages.core.input_words import words_of
 from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.feed_forward.activations import Selected
@@ -46,7 +47,7 @@ def draw(selected: Selected) -> None:
 def _along(selected: Selected) -> None:
     view = selected.view
     rows = token_rows.part(view.trace.n_tokens, selected.token, "neuron-along")
-    st.markdown(f"**Neuron {selected.neuron} along the sentence**")
+    st.markdown(f"**Neuron {selected.neuron} along the {words_of(view.trace).input}**")
     st.plotly_chart(
         token_bars(
             {"activation": selected.layer.hidden[rows, selected.neuron]}, view.trace.labels, roles=("other",),

@@ -16,6 +16,7 @@ from encoder.measure import tokens
 from pages.components import on_click, plot
 from pages.core import cache, outcomes, token_names, token_rows
 from pages.core.formulas import number
+from pages.core.input_words import words_of
 from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.core.view import View, ViewParams
@@ -56,8 +57,8 @@ def sizes(view: View, token: int) -> dict[str, go.Figure]:
             )
     at = np.unravel_index(int(found.ffn.argmax()), found.ffn.shape)
     st.caption(
-        f"Norm of the update over the norm of the residual stream before it; colours end at the largest of a word. "
-        f"Largest of the FFN: "
+        f"Norm of the update over the norm of the residual stream before it; colours end at the largest of a "
+        f"{words_of(view.trace).part}. Largest of the FFN: "
         f"{three_digits(float(found.ffn[at]))} in L{at[0]} at {token_names.quoted(view.trace.labels, int(at[1]))}. A "
         "large update can still matter little to the result: the bars below measure that."
     )
@@ -66,12 +67,10 @@ def sizes(view: View, token: int) -> dict[str, go.Figure]:
 
 def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
     """The bars of what is lost without a sublayer. Raises EncoderError where the outcome does not fit."""
-    if view.loaded.takes != "text":  # the outcomes are those of texts
-        return None
     st.header("What is lost without attention, or without the FFN", anchor=False)
     outcome = outcomes.choose(view)
     if view.trace.n_tokens > LONGEST:
-        st.info(f"This text has {view.trace.n_tokens:,} tokens; the test is limited to {LONGEST}. Use a shorter text.")
+        st.info(f"This input has {view.trace.n_tokens:,} tokens; the test is limited to {LONGEST}. Use a shorter one.")
         return None
     found: np.ndarray = cache.computed(
         ("left out", view.model, view.text, view.pair, outcome),

@@ -8,6 +8,7 @@ from encoder.measure.definitions import BY_NAME as MEASURES
 from encoder.measure.head_types import HEAD_TYPES, Finding, HeadType
 from pages.components import head_grid
 from pages.core import sidebar, small_maps
+from pages.core.input_words import words_of
 from pages.core.view import View
 from pages.head_types.heads import Heads
 
@@ -22,13 +23,15 @@ def draw(view: View, found: Heads) -> None:
         with columns[at % len(columns)], st.container(border=True, gap="small"):
             _card(view, found, one, numbers)
     if missing:
-        st.caption(f"Types that no head has in this sentence: {', '.join(missing)}.")
+        st.caption(f"Types that no head has in this {words_of(view.trace).input}: {', '.join(missing)}.")
 
 
 def _card(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:
     heads = [divmod(number, found.n_heads) for number in numbers]
     layers = sorted({layer for layer, _ in heads})
-    st.markdown(f"**{one.title}** · {len(heads)}  \n{one.sentence}  \n{_in_this_sentence(found, one, numbers)}")
+    st.markdown(
+        f"**{one.title}** · {len(heads)}  \n{one.sentence}  \n{_here(found, one, numbers, words_of(view.trace).input)}"
+    )
     head_grid(
         np.stack([small_maps.of_layer(view, layer) for layer in layers]),
         layers=layers,
@@ -42,7 +45,7 @@ def _card(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:
     )
 
 
-def _in_this_sentence(found: Heads, one: HeadType, numbers: list[int]) -> str:
+def _here(found: Heads, one: HeadType, numbers: list[int], name: str) -> str:
     """The head of a type with the largest number, and the measure that shows it."""
 
     def finding(number: int) -> Finding:
@@ -52,4 +55,4 @@ def _in_this_sentence(found: Heads, one: HeadType, numbers: list[int]) -> str:
     layer, head = divmod(best, found.n_heads)
     shown = finding(best)
     measure = MEASURES[shown.measure].title
-    return f"In this sentence: L{layer} H{head} has the largest number, “{measure}” {shown.value:.2f}."
+    return f"In this {name}: L{layer} H{head} has the largest number, “{measure}” {shown.value:.2f}."

@@ -13,6 +13,7 @@ from encoder.measure.head_types import HEAD_TYPES, Finding, HeadType
 from encoder.measure.heads import HeadMeasures
 from pages.core import head_measures
 from pages.core.head_measures import HeadTypeParams
+from pages.core.input_words import InputWords
 from pages.core.view import View, state
 from pages.head_types.params import Params
 
@@ -80,7 +81,7 @@ def type_filter() -> None:
 _THRESHOLDS = {
     HeadTypeParams.position: (
         "Previous, next, self: mean weight above",
-        "0.5 in the code of Clark et al. (2019), for means over a corpus. Here the mean is over one text.",
+        "0.5 in the code of Clark et al. (2019), for means over a corpus. Here the mean is over one input.",
     ),
     HeadTypeParams.top: (
         "… or share of queries with the largest weight there",
@@ -88,7 +89,7 @@ _THRESHOLDS = {
     ),
     HeadTypeParams.special: (
         "Opening token, separators: mean weight above",
-        "0.6 in the code of Clark et al. (2019), for means over a corpus. Here the mean is over one text.",
+        "0.6 in the code of Clark et al. (2019), for means over a corpus. Here the mean is over one input.",
     ),
     HeadTypeParams.broad: (
         "Broad: normalised entropy above",
@@ -100,7 +101,7 @@ _THRESHOLDS = {
 }
 
 
-def threshold_controls(place: DeltaGenerator) -> None:
+def threshold_controls(place: DeltaGenerator, words: InputWords) -> None:
     """The thresholds of the types, and the queries that count."""
     with place:
         for param, (label, source) in _THRESHOLDS.items():
@@ -110,8 +111,8 @@ def threshold_controls(place: DeltaGenerator) -> None:
         state.segmented(
             Params.queries,
             "Averaged over",
-            {"all": "All tokens", "content": "Words only"},
-            help="The queries that count: all real tokens, as in Clark et al. (2019), or without [CLS] and [SEP].",
+            {"all": "All tokens", "content": f"{words.parts.capitalize()} only"},
+            help="The queries that count: all real tokens, as in Clark et al. (2019), or without special tokens.",
         )
         st.button("Defaults", icon=":material/restart_alt:", on_click=_defaults)
 

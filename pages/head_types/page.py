@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
+from pages.core.input_words import words_of
 from pages.core.lazy import popover
 from pages.core.links import next_page
 from pages.core.url_state import state
@@ -13,20 +14,21 @@ from pages.head_types.heads import Heads, threshold_controls, type_filter
 from pages.head_types.params import PARTS, Params
 
 view = current_view()
-config = view.loaded.config
+config, words = view.loaded.config, words_of(view.trace)
 
 heading()
 brief_opening(
-    f"You see what the {config.n_layers} × {config.n_heads} heads of **{view.loaded.name}** do in this sentence.  \n"
+    f"You see what the {config.n_layers} × {config.n_heads} heads of **{view.loaded.name}** do in this "
+    f"{words.input}.  \n"
     "Look for heads with one clear pattern: the previous token, the token itself, or an attention sink.  \n"
-    "Such patterns suggest what a head may do; one sentence is no proof. Another can show other types."
+    f"Such patterns suggest what a head may do; one {words.input} is no proof. Another can show other types."
 )
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     state.segmented(Params.part, "Show", PARTS)
     type_filter()
     thresholds = popover("Thresholds", "thresholds", icon=":material/tune:")
     if thresholds is not None:
-        threshold_controls(thresholds)
+        threshold_controls(thresholds, words)
 
 params = state.read(Params)
 found = Heads.of(view, params)

@@ -118,4 +118,4 @@ def _say_that_none_is(found: Heads) -> None:
     rules = " or ".join(
         f"“{MEASURES[measure].title}” above {getattr(thresholds, field):g}" for measure, field, _ in wanted.rules
     )
-    st.info(f"{wanted.title}: no head in this sentence has {rules}. Lower the threshold to find the nearest head.")
+    st.info(f"{wanted.title}: no head has {rules} here. Lower the threshold to find the nearest head.")

@@ -15,6 +15,7 @@ from encoder.map_pooling import pooling_block
 from pages.components import plot, plot_window
 from pages.components.events import PlotEvent
 from pages.core import gestures, norm_change
+from pages.core.input_words import words_of
 from pages.core.map_window import EXACT_TOKENS, zoom_of, zoomed
 from pages.core.params import Param, ZoomWindow
 from pages.core.view import View
@@ -98,7 +99,7 @@ def _range(figure: dict, head: Map) -> str:
     known = ~np.isnan(cells)
     largest = float(np.max(cells, initial=0.0, where=known))
     if head.options.scale_to_words and largest > end:
-        return f" The colours end at {three_digits(end)}, the largest weight between words."
+        return f" The colours end at {three_digits(end)}, the largest weight between {words_of(head.trace).parts}."
     if end < 1 or head.options.log or largest >= FAINT or not known.any():
         return ""
     return (

@@ -7,10 +7,11 @@ import streamlit as st
 from encoder.export import Map, Options
 from encoder.measure import tokens
 from encoder.measure.head_map import WHOLE_TOKENS
+from pages.core.input_words import words_of
 from pages.core.markdown import plain
 from pages.core.params import Head, Param
 from pages.core.url_state import controlled, state
-from pages.core.view import RANGE_HELP, RANGES, MapParams, View
+from pages.core.view import MapParams, View
 from pages.heads import padding
 from pages.heads.head_maps import is_whole, map_of
 from pages.heads.params import MOST_PINS, Params
@@ -25,18 +26,19 @@ _AVERAGE = {"none": "None", "heads": "Heads", "layers": "Layers", "both": "Both"
 
 def controls(view: View) -> None:
     """Draw the widgets. Options that this text is too long for are disabled, and a caption says so."""
-    n_tokens, whole = view.trace.n_tokens, is_whole(view)
+    n_tokens, whole, words = view.trace.n_tokens, is_whole(view), words_of(view.trace)
+    of_text = view.trace.kind == "text"
     state.segmented(
         MapParams.special, "Special tokens", _SPECIAL,
-        help="In many heads, [CLS] and [SEP] receive most of the attention. **Set to 0** clears their rows and "
-        "columns. **Leave out** also rescales each other row to sum to 1. The model itself attends to them.",
+        help="In many heads, special tokens such as [CLS] receive most of the attention. **Set to 0** clears their "
+        "rows and columns. **Leave out** also rescales each other row to sum to 1. The model itself attends to them.",
     )  # fmt: skip
     left, right = st.columns(2, gap="small")
     with left:
         state.segmented(MapParams.scale, "Colour scale", ["linear", "log"], format_func=str.title)
     with right:
         state.segmented(
-            MapParams.range, "Colour range", RANGES, help=RANGE_HELP,
+            MapParams.range, "Colour range", words.ranges, help=words.range_help,
         )  # fmt: skip
     state.segmented(
         Params.average, "Average over", _AVERAGE, disabled=n_tokens > AVERAGED_TOKENS,
@@ -51,18 +53,18 @@ def controls(view: View) -> None:
     left, right = st.columns(2, gap="small")
     with left:
         state.bound(
-            st.toggle, Params.words, "Whole words", disabled=not whole,
+            st.toggle, Params.words, "Whole words", disabled=not whole or not of_text,
             help="Sums the weights to the pieces of a word and averages the weights from them. Each row still sums to "
-            "1 (Clark et al. 2019, section 4.1).",
+            "1 (Clark et al. 2019, section 4.1)." if of_text else f"Each token of this model is a {words.part}.",
         )  # fmt: skip
     with right:
         state.bound(
             st.toggle, Params.badges, "Mark head types",
-            help="Marks the heads of the grid that have a type in this text, such as previous-token or broad. The "
-            "page Head types shows the thresholds.",
+            help=f"Marks the heads of the grid that have a type in this {words.text}, such as previous-token or broad. "
+            "The page Head types shows the thresholds.",
         )  # fmt: skip
     padding.length_control(view)
-    if not whole:
+    if not whole and of_text:
         st.caption(f"Whole words and sentence pairs: up to {WHOLE_TOKENS} tokens. This text has {n_tokens:,}.")
     if n_tokens > AVERAGED_TOKENS:
         st.caption(f"Averages: up to {AVERAGED_TOKENS:,} tokens.")

@@ -81,6 +81,6 @@ with grid_side:
     grid.draw_grid(view, head.options)
 with below:
     export_head(view, drawn)
-    next_page("head_types", "Head types, what each head does in this sentence")
+    next_page("head_types", "Head types, what each head does")
     if kind == "map":
         prefetch.send(view, head)

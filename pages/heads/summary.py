@@ -14,6 +14,7 @@ from encoder.measure import ranking, sinks
 from encoder.measure.sinks import Sink
 from encoder.trace import Trace
 from pages.core import head_measures, links, token_names
+from pages.core.input_words import words_of
 from pages.core.view import View
 from pages.heads.head_maps import is_whole, overview, single
 
@@ -96,9 +97,9 @@ def sink_note(view: View, head: Map) -> None:
     names = " and ".join(token_names.bold(view.trace.labels, place) for place in found.tokens)
     with st.container(border=True, gap="small"):
         st.markdown(
-            f":material/vertical_align_bottom: **Most attention goes to {names}.** In this text, L{view.layer} "
-            f"H{view.head} gives {found.share:.0%} of its attention there. Uniform attention would give "
-            f"{found.uniform:.0%}."
+            f":material/vertical_align_bottom: **Most attention goes to {names}.** In this "
+            f"{words_of(view.trace).text}, L{view.layer} H{view.head} gives {found.share:.0%} of its attention there. "
+            f"Uniform attention would give {found.uniform:.0%}."
         )
         st.caption(
             f"{_READINGS[found.kind]} A large weight need not be a large contribution: in BERT, the transformed values "

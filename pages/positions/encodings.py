@@ -91,7 +91,7 @@ def heatmaps(view: View, tables: Tables) -> None:
 def how_to_read(view: View, kind: str) -> str:
     """What the rows and columns of a map mean."""
     if kind == "sinusoidal":
-        columns = "The left columns change quickly; the right ones hardly change within a sentence."
+        columns = "The left columns change quickly; the right ones hardly change within an input."
     elif view.model.scratch is not None:
         columns = "Every value is random: no column separates near positions from distant ones."
     else:

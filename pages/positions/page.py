@@ -14,6 +14,7 @@ from encoder.measure import positions
 from pages.core import formulas, token_names, token_rows
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
+from pages.core.input_words import words_of
 from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.core.url_state import state
@@ -139,7 +140,7 @@ def details() -> str:
     norms = positions.lengths(trace)
     if norms is not None:
         added, tokens = (three_digits(norm) for norm in norms)
-        said.append(f"Mean norm in this sentence: position vectors {added}, token embeddings {tokens}.")
+        said.append(f"Mean norm in this {words_of(trace).input}: position vectors {added}, token embeddings {tokens}.")
     if config.relative_buckets and config.position != "none":
         said.append("Each head also adds a number to every score that depends on the offset: see below.")
     window = config.window_of_layer(view.layer)
@@ -149,11 +150,11 @@ def details() -> str:
 
 
 def chosen_positions() -> int:
-    """The number of positions to draw: those of the sentence, or those of the model."""
+    """The number of positions to draw: those of the input, or those of the model."""
     longest = min(config.max_tokens, MOST_POSITIONS)
     of_sentence = min(trace.n_tokens, longest)
     every = "all" if longest == config.max_tokens else "the first"
-    names = {"sentence": f"this sentence: {of_sentence}", "all": f"{every} {longest}"}
+    names = {"sentence": f"this {words_of(trace).input}: {of_sentence}", "all": f"{every} {longest}"}
     choice = state.segmented(Params.rows, "Positions", names)
     return of_sentence if choice == "sentence" else longest
 
