@@ -31,7 +31,7 @@ def show(view: View) -> dict[str, go.Figure]:
     """The whole part of the page: all layers, one layer, one head, one query. Returns its figures by their titles."""
     st.markdown(
         "You see attention and norm-weighted attention: each weight times the norm of its value after W_O.  \n"
-        "Look for tokens with much attention but little norm-weighted attention, often special tokens such as [CLS].  \n"
+        "Look for tokens with much attention but little norm-weighted attention, often a special token.  \n"
         "A large weight on a value with a small norm adds little to the output (Kobayashi et al. 2020)."
     )
     drawn = by_layer.show(view)
