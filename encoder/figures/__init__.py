@@ -10,7 +10,7 @@ from encoder.figures.colours import THEMES, thumbnails_lut
 from encoder.figures.norm_components import OUTLIER, component_sizes, gain_bias, norm_steps, outliers, token_steps
 from encoder.figures.norms import norm_deviations, norm_label, norm_means, norm_tick, outlier_map, token_statistics
 from encoder.figures.pairs import caption_bars, pair_map
-from encoder.figures.patches import distance_dots, patch_maps, position_grid
+from encoder.figures.patches import distance_dots, norm_dots, patch_maps, position_grid
 from encoder.figures.positions import (
     angles,
     distance_curve,
@@ -37,8 +37,8 @@ __all__ = [
     "OUTLIER", "THEMES", "DotProduct", "angles", "arrow", "attention_cells", "attention_heatmap",
     "attention_spec", "attention_window", "caption_bars", "component_sizes", "disambiguate", "distance_curve",
     "distance_dots", "dot_product_bars", "dot_product_summary", "dot_product_terms", "gain_bias", "head_biases",
-    "isolated", "names_of_cells", "norm_deviations", "norm_label", "norm_means", "norm_steps", "norm_tick",
-    "order_bars", "outlier_map", "outliers", "pair_map", "patch_maps", "position_dot_products", "position_grid",
+    "isolated", "names_of_cells", "norm_deviations", "norm_dots", "norm_label", "norm_means", "norm_steps",
+    "norm_tick", "order_bars", "outlier_map", "outliers", "pair_map", "patch_maps", "position_dot_products", "position_grid",
     "position_heatmap", "position_products", "products_by_distance", "robust_limit", "rotary_angles",
     "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap", "window_spec",
 ]  # fmt: skip

@@ -54,6 +54,34 @@ def distance_dots(distances: object) -> go.Figure:
     return figure
 
 
+def norm_dots(norms: object, outliers: object) -> go.Figure:
+    """norms [L + 1, P] of patches -> a dot for each patch, layer by layer; outliers bool [L + 1, P] are marked.
+
+    The first column is the input of layer 0. Raises ValueError for shapes that differ.
+    """
+    values, marked = as_array(norms, name="norms", ndim=2), np.asarray(outliers, dtype=bool)
+    if values.shape != marked.shape:
+        raise ValueError(f"norms {values.shape} and outliers {marked.shape} need one shape.")
+    layers, places = (np.asarray(one) for one in np.indices(values.shape))
+    # Dots of one layer lie side by side in the order of their patches, so that many stay visible.
+    spread = layers + 0.6 * (places / max(1, values.shape[1] - 1) - 0.5)
+    figure = go.Figure()
+    for name, some, shade, size in (("patch", ~marked, colour.SERIES[0], 6), ("outlier", marked, colour.SERIES[1], 9)):
+        figure.add_scatter(
+            x=spread[some], y=values[some], mode="markers", name=name, customdata=layers[some] - 1,
+            marker={"size": size, "color": shade, "opacity": 0.6, "symbol": "circle" if name == "patch" else "diamond"},
+            hovertemplate=f"{name}, after layer %{{customdata}}: %{{y:.3g}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_layout(
+        **neutral_layout(margin={"l": 50, "r": 10, "t": 30, "b": 40}), legend={"orientation": "h", "y": 1.1}
+    )
+    names = ["input", *(f"L{layer}" for layer in range(values.shape[0] - 1))]
+    every = max(1, len(names) // 14)
+    figure.update_xaxes(tickvals=list(range(0, len(names), every)), ticktext=names[::every], title="after layer")
+    figure.update_yaxes(title="norm", rangemode="tozero")
+    return figure
+
+
 def position_grid(similarity: object, rows: int, columns: int) -> go.Figure:
     """similarity [P, P] of position vectors -> R x C small maps in the places of their patches (P = R x C).
 

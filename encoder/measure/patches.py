@@ -5,6 +5,10 @@ Shapes: L layers, H heads, T tokens, R x C patches, P = R x C.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +17,9 @@ from encoder.layout import PatchGrid
 from encoder.measure.norm_weighted import norm_weighted_shares
 from encoder.measure.rollout import LONGEST_WHOLE, rollout, rollouts
 from encoder.trace import Trace
+
+#: A patch is an outlier where its norm is above so many times the median norm of the layer's patches.
+OUTLIER = 3.0
 
 
 def grid(trace: Trace) -> PatchGrid:
@@ -68,6 +75,47 @@ def attention_distances(trace: Trace) -> Tensor:
         near = apart[rows.start - first : rows.stop - first]
         found[layer] += ((weights * near).sum(-1) / weights.sum(-1)).sum(-1)
     return found / len(places)
+
+
+@dataclass(frozen=True, eq=False)
+class PatchNorms:
+    """Norms of the residual stream: of each patch, and of each special token.
+
+    patches [L + 1, P]: of the input of layer 0, then after each layer; special: name -> [L + 1]; outliers bool
+    [L + 1, P]: above the cut-off; cutoffs [L + 1].
+    """
+
+    patches: np.ndarray
+    special: Mapping[str, np.ndarray]
+    outliers: np.ndarray
+    cutoffs: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return 2 * self.patches.nbytes
+
+
+def patch_norms(trace: Trace, times: float = OUTLIER) -> PatchNorms:
+    """The norm of every token after every layer. An outlier's is above `times` the median of the layer's patches.
+
+    Darcet et al. (2024, "Vision Transformers Need Registers") find tokens of about ten times the usual norm in large
+    models, in patches without information. Their norms have two modes, so the paper cuts between them by hand (at 150
+    in DINOv2-g). A multiple of the median needs no hand, and a picture of all norms shows whether there are two modes.
+    """
+    before = grid(trace).before
+    layers = range(trace.config.n_layers)
+    names = ["embedding", *(f"layers.{layer}.after_ffn" for layer in layers)]
+    norms = torch.stack([trace.values[name].float().norm(dim=-1) for name in names]).cpu().numpy()  # [L + 1, T]
+    own = norms[:, len(before) :]
+    cutoffs = times * np.median(own, axis=1)
+    special = {name: norms[:, token] for token, name in enumerate(before)}
+    return PatchNorms(own, special, own > cutoffs[:, None], cutoffs)
+
+
+def registers(trace: Trace) -> tuple[int, ...]:
+    """The tokens that are registers."""
+    return tuple(token for token, name in enumerate(grid(trace).before) if name.startswith("[REG"))
 
 
 def neighbour_similarity(trace: Trace) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
 from pages.core.links import next_page
 from pages.core.view import View
-from pages.image_attention import depth, overlay, why
+from pages.image_attention import depth, norms, overlay, why
 
 
 def main(view: View) -> None:
@@ -29,6 +29,7 @@ def main(view: View) -> None:
     measured = why.draw(view, measured)
     depth.over_depth(view)
     depth.distances(view)
+    norms.draw(view)
     at = overlay.token(view)
     export_panel(
         view,

@@ -10,6 +10,7 @@ import torch
 
 import encoder
 from encoder.digits import decode, examples
+from encoder.edits import Scale
 from encoder.errors import EncoderError
 from encoder.measure import head_types, patches
 from encoder.measure.heads import head_measures
@@ -70,3 +71,16 @@ def test_no_patch_is_a_repeated_token(trace: Trace):
     assert np.isnan(measures["same_token"]).all()
     found = {one.head_type.name for layer in head_types.find(measures) for head in layer for one in head}
     assert "same" not in found
+
+
+def test_norms_and_outliers(trace: Trace):
+    found = patches.patch_norms(trace)
+    assert found.patches.shape == (5, 16)
+    assert float(found.patches[2, 6]) == pytest.approx(float(trace.values["layers.1.after_ffn"][7].norm()), rel=1e-6)
+    assert float(found.special["[CLS]"][0]) == pytest.approx(float(trace.values["embedding"][0].norm()), rel=1e-6)
+    model = encoder.load("digits-post", device="cpu")
+    scaled = model.trace(decode(examples()["5"]), edits=[Scale("after_ffn", 20.0, layer=2, positions=(6,))])
+    marked = patches.patch_norms(scaled).outliers
+    assert marked[3].tolist() == [patch == 5 for patch in range(16)]
+    assert not marked[:3].any()
+    assert patches.registers(trace) == ()

@@ -18,7 +18,7 @@ from pages.components.draw_digit import bitmap_of
 from pages.components.patch_map import _event
 from pages.core import model_access
 from tests.conftest import ROOT
-from tests.load.reference import vit_of, write
+from tests.load.reference import image_model_of, vit_of, write
 from tests.pages.apps import assert_well, sentences, visit, words, written
 
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
@@ -150,6 +150,16 @@ def test_a_photograph_in_a_model_from_a_folder(tmp_path: Path, monkeypatch: pyte
     elsewhere = visit("image_attention", model="other", source=str(folder), image=name, closed=True)
     assert not elsewhere.error
     assert "link" in sentences(elsewhere)  # the file stays in the other session
+
+
+def test_registers_and_outliers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    assert "no registers" in written(visit("image_attention", model="digits-pre", closed=True))
+    monkeypatch.setattr(model_access, "for_one_person", lambda: True)
+    folder = write(image_model_of("Dinov2WithRegisters", "Model", 2, num_register_tokens=3), tmp_path / "tiny", None)
+    app = visit("image_attention", model="other", source=str(folder), over_image="occlusion", closed=True)
+    assert_well(app)
+    assert "no registers" not in written(app)
+    assert "image vector" in written(app)  # the model names no classes
 
 
 def test_what_a_browser_may_send():

@@ -22,7 +22,18 @@ from tests.pages.apps import assert_well, sentences, visit, words, written
 
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
 #: The pages that show the numbers of a sound; the others say what they need.
-SHOWN = ("architecture", "feed_forward", "heads", "layernorm", "positions", "qkv", "sound_attention")
+SHOWN = (
+    "architecture",
+    "compare",
+    "feed_forward",
+    "heads",
+    "interventions",
+    "layernorm",
+    "patching",
+    "positions",
+    "qkv",
+    "sound_attention",
+)
 
 
 @pytest.fixture(scope="module")
