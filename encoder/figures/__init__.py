@@ -38,7 +38,7 @@ __all__ = [
     "attention_spec", "attention_window", "caption_bars", "component_sizes", "disambiguate", "distance_curve",
     "distance_dots", "dot_product_bars", "dot_product_summary", "dot_product_terms", "gain_bias", "head_biases",
     "isolated", "names_of_cells", "norm_deviations", "norm_dots", "norm_label", "norm_means", "norm_steps",
-    "norm_tick", "order_bars", "outlier_map", "outliers", "pair_map", "patch_maps", "position_dot_products", "position_grid",
-    "position_heatmap", "position_products", "products_by_distance", "robust_limit", "rotary_angles",
+    "norm_tick", "order_bars", "outlier_map", "outliers", "pair_map", "patch_maps", "position_dot_products",
+    "position_grid", "position_heatmap", "position_products", "products_by_distance", "robust_limit", "rotary_angles",
     "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap", "window_spec",
 ]  # fmt: skip
