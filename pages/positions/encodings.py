@@ -92,6 +92,8 @@ def how_to_read(view: View, kind: str) -> str:
     """What the rows and columns of a map mean."""
     if kind == "sinusoidal":
         columns = "The left columns change quickly; the right ones hardly change within an input."
+    elif kind == "convolutional":
+        columns = "A row depends on the tokens around it, so another input has other rows."
     elif view.model.scratch is not None:
         columns = "Every value is random: no column separates near positions from distant ones."
     else:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
+import numpy as np
 import streamlit as st
 
 from encoder import figures
 from encoder.explain import latex
+from encoder.explain.source import array
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions
 from pages.core import formulas, token_names, token_rows
@@ -39,6 +41,10 @@ LINES = {
         "Look at how the similarity of two positions changes with their distance. "
         "The model is never told that positions are ordered; any order below was learned.",
     ),
+    "stored": (
+        "**{name}** adds **sines and cosines**, which its checkpoint stores as a table (Radford et al. 2022).",
+        "Look at two positions: nothing is learned, and their dot product depends only on their distance.",
+    ),
     "untrained": (
         "**{name}** adds a **random** vector to each token: one row of a table with {longest:,} positions.",
         "Compare its rows with the sinusoidal ones. Untrained rows identify a position but carry no order.",
@@ -49,7 +55,8 @@ LINES = {
     ),
     "convolutional": (
         "**{name}** adds what a **convolution** makes of the tokens around each token (Baevski et al. 2020).",
-        "It has no table of positions: a token knows its place from what is before and after it.",
+        "It has no table of positions: a token knows its place from what is before and after it. Below are the vectors "
+        "that your {input} gets.",
     ),
     "rotary": (
         "**{name}** adds no vector. It **rotates** queries and keys by the token's position (Su et al. 2021).",
@@ -99,11 +106,16 @@ def main() -> None:
     else:
         patch_positions(view)
     st.header("How this model encodes positions", anchor=False)
-    st.markdown(encoding_in_words())
+    place = st.container()
     if said := details():
         st.caption(said)
-    n_positions = chosen_positions()
-    added = positions.added(view.loaded.encoder, n_positions)
+    if config.position == "convolutional" and trace.position is not None:  # they belong to this input alone
+        n_positions = min(trace.n_tokens, MOST_POSITIONS)
+        added = array(trace.position[:n_positions])
+    else:
+        n_positions = chosen_positions()
+        added = positions.added(view.loaded.encoder, n_positions)
+    place.markdown(encoding_in_words(added))
     tables = {}
     if added is not None:
         tables[config.position] = added
@@ -123,14 +135,17 @@ def main() -> None:
     next_page("head_types", "Head types, which heads attend by position")
 
 
-def encoding_in_words() -> str:
-    """How the model encodes positions, and what to look for."""
-    kind = config.position
+def encoding_in_words(added: np.ndarray | None) -> str:
+    """How the model encodes positions, and what to look for. added: the vectors that it adds."""
+    kind: str = config.position
     if kind == "learned" and view.model.scratch is not None:
         kind = "untrained"
+    elif kind == "learned" and added is not None and positions.are_stored_sines(added):
+        kind = "stored"
     elif kind == "none" and config.relative_buckets:
         kind = "relative"
     see, look = LINES[kind]
+    look = look.format(input=words_of(trace).input)
     return f"{see.format(name=view.loaded.name, longest=config.max_tokens)}  \n{look}"
 
 

@@ -10,7 +10,7 @@ import encoder
 from encoder import EncoderConfig, EncoderError, Sound
 from encoder.audio_encoder import AudioEncoder
 from encoder.log_mel import KaldiMel, Samples, WhisperMel
-from encoder.measure import sounds
+from encoder.measure import positions, sounds
 from encoder.measure.heads import head_measures
 from encoder.model import Encoder
 from encoder.sound_layout import TimeSteps
@@ -111,3 +111,13 @@ def test_a_text_is_no_sound(steps: AudioEncoder) -> None:
     trace = encoder.load("twin-pre", device="cpu").trace("a cat")
     with pytest.raises(EncoderError, match="text"):
         sounds.sound_layout(trace)
+
+
+def test_sines_that_whisper_stores():
+    from transformers.models.whisper.modeling_whisper import sinusoids
+
+    table = sinusoids(50, 40).numpy()
+    assert positions.are_stored_sines(table)
+    assert positions.are_stored_sines(table.astype(np.float16).astype(np.float32))
+    assert not positions.are_stored_sines(positions.sines(50, 40))
+    assert not positions.are_stored_sines(np.random.default_rng(0).normal(size=(50, 40)))

@@ -56,6 +56,8 @@ def test_pages_of_a_model_from_a_folder(family: str, tmp_path: Path, monkeypatch
         app = visit(page, model="other", source=str(folder), sound="two", i="4", closed=True)
         assert not app.exception, page
         assert not app.error, (page, [box.value for box in app.error])
+        if page == "positions" and family.startswith("wav2vec2"):
+            assert "Convolutional: " in written(app)
     assert "0.0" in words(app)
 
 
