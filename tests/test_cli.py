@@ -246,6 +246,17 @@ def test_an_image_is_traced_from_its_file(view: str, tmp_path: Path, capsys: pyt
     assert "r3 c2" in (tmp_path / "head.html").read_text(encoding="utf-8")
 
 
+def test_a_pair_traces_an_image_file_or_a_text(tmp_path: Path, capsys: pytest.CaptureFixture):
+    file = tmp_path / "five.png"
+    Image.fromarray((decode(examples()["5"]) * 255).astype("uint8")).save(file)
+    out = tmp_path / "weights.csv"
+    for given, last in ((str(file), "r3 c3"), ("a handwritten five", "five")):
+        assert cli.main(["trace", given, "--model", "digit-words", "--out", str(out)]) == 0
+        assert last in out.read_text()
+    assert cli.main(["similarity", "a five", "a seven", "--model", "digit-words"]) == 0
+    assert "five" in capsys.readouterr().out
+
+
 def test_a_sound_is_traced_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixture):
     (tmp_path / "four.wav").write_bytes(sound_files.wav_bytes(recordings.examples()["four"].sound))
     command = ["trace", str(tmp_path / "four.wav"), "--model", "spoken-digits", "--layer", "2"]

@@ -146,12 +146,14 @@ class _Builder:
         assert patches is not None
         pixels = patches.channels * patches.patch_size**2
         image = (("C", patches.channels), ("S", patches.image_size), ("S", patches.image_size))
+        special = patches.n_tokens - patches.count
         self.add("tokens", "tokens", "Image", image, image, detail="pixels")
         return self.add(
             "embedding.tokens", "embedding", "Patches", image, (T, E), opens="embedding.tokens", step="embedding",
-            weights=(pixels + 1) * E[1] + E[1],  # the convolution with its bias, and [CLS]
+            weights=(pixels + patches.bias + special) * E[1],  # the convolution and its bias, the special tokens
             flops=2 * patches.count * pixels * E[1],
-            detail=f"{patches.count} squares of {patches.patch_size} × {patches.patch_size} pixels, and special tokens",
+            detail=f"{patches.count} squares of {patches.patch_size} × {patches.patch_size} pixels"
+            + (", and special tokens" if special else ""),
         )  # fmt: skip
 
     def position(self) -> str:

@@ -36,7 +36,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "relative bias": {"relative_buckets": 8, "relative_max_distance": 7, "position_offset": 2, "pad_position": 1},
     "relative bias, window": {"relative_buckets": 8, "relative_max_distance": 7, "attention_window": 2},
     "factorised, shared layers": {"embedding_width": 14, "layer_groups": 1},
-    "scale of its own": {"attention_scale": 0.9},
+    "scale of its own": {"attention_scale": 0.9, "activation": "quick_gelu"},
 }  # fmt: skip
 
 

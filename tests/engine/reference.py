@@ -46,6 +46,8 @@ def activation(x: np.ndarray, name: str) -> np.ndarray:
         return np.where(x > 0, x, 0.0)
     if name == "silu":
         return x / (1 + np.exp(-x))
+    if name == "quick_gelu":
+        return x / (1 + np.exp(-1.702 * x))
     if name == "gelu_tanh":
         return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
     return 0.5 * x * (1 + erf(x / math.sqrt(2)))

@@ -32,7 +32,9 @@ SCRATCH = {
         "relative_buckets": 8, "relative_max_distance": 12, "position_offset": 2, "pad_position": 1,
     },
     "post, shared layers, narrow tables": {"layer_groups": 1, "embedding_width": 10, "position": "sinusoidal"},
-    "pre, one head, wide head": {"norm_placement": "pre", "n_heads": 2, "d_head": 10, "embedding_norm": False},
+    "pre, one head, wide head": {
+        "norm_placement": "pre", "n_heads": 2, "d_head": 10, "embedding_norm": False, "activation": "quick_gelu",
+    },
 }  # fmt: skip
 NAMES = ("minilm", "minilm, rewired to pre", *SCRATCH)
 

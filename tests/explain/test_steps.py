@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from encoder import EncoderError, TextEncoder, Trace, explain
+from encoder.config import ACTIVATIONS
 from encoder.edits import AblateHead
 from encoder.explain import Place, Recomputation, Variant
 from tests.conftest import ROOT
@@ -400,5 +401,5 @@ def test_all_kinds_are_covered():
     configs = [model_of(name).config for name in NAMES]
     assert {config.norm_placement for config in configs} == {"pre", "post"}
     assert {config.position for config in configs} == {"learned", "sinusoidal", "rotary", "none"}
-    assert {config.activation for config in configs} == {"relu", "gelu", "gelu_tanh", "silu"}
+    assert {config.activation for config in configs} == set(ACTIVATIONS)
     assert {config.gated for config in configs} == {config.causal for config in configs} == {True, False}
