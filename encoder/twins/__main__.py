@@ -7,6 +7,7 @@ encoder/data/twin-post. Stop it at any time (Ctrl-C); the same command continues
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import math
 import os
 import signal
@@ -19,7 +20,10 @@ from pathlib import Path
 from encoder.twins.corpus import prepare
 from encoder.twins.finish import finish
 from encoder.twins.mlm import TrainingRun
-from encoder.twins.recipe import MAIN, VARIANTS, TrainingRecipe, recipes
+from encoder.twins.recipe import MAIN, TWIN, VARIANTS, TrainingRecipe, recipes
+
+#: Steps between two rows of a curve; a run may end after each row.
+RECORD_EVERY = TWIN.record_every
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,15 +41,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--finish-only", action="store_true", help="write the models from the checkpoints, train nothing"
     )
+    parser.add_argument(
+        "--save-at", type=int, nargs="+", default=[], metavar="STEP",
+        help="save the model at these steps as WORK/RUN-STEP, and end after the last one; encoder/data stays as it is",
+    )  # fmt: skip
     parser.add_argument("--one", choices=list(recipes()), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    odd = [step for step in options.save_at if step < 0 or step % RECORD_EVERY]
+    if odd:
+        parser.error(f"--save-at {odd[0]}: choose multiples of {RECORD_EVERY}, or 0")
     if options.one:
         return train_one(options)
     prepare(options.work / "corpus", options.wordnet)
     names = [name for group in options.runs for name in {"main": MAIN, "variants": VARIANTS}.get(group, (group,))]
     if not options.finish_only and train_side_by_side(names, options):
         return 1
-    finish(options.work, options.out)
+    if not options.save_at:
+        finish(options.work, options.out)
     return 0
 
 
@@ -61,9 +73,28 @@ def train_one(options: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     run = TrainingRun(recipes()[options.one], prepare(options.work / "corpus", options.wordnet), options.work, device)
-    state = run.train(lambda row: show(run.recipe, row), stopped.is_set)
+    last = max(options.save_at, default=None)
+
+    def report(row: dict[str, float]) -> None:
+        show(run.recipe, row)
+        save_one(run, options)
+
+    def stop() -> bool:
+        return stopped.is_set() or (last is not None and run.state.step >= last)
+
+    save_one(run, options)
+    state = run.state if stop() else run.train(report, stop)
     print(f"{options.one}: {state.status} at step {state.step}", flush=True)
-    return 0 if run.finished else 1
+    return 0 if run.finished or (last is not None and state.step >= last) else 1
+
+
+def save_one(run: TrainingRun, options: argparse.Namespace) -> None:
+    """Save the model as it is now, if this step is asked for."""
+    from encoder.load import save
+
+    if run.state.step in options.save_at:
+        name = f"{options.one}-{run.state.step}"
+        print(save(dataclasses.replace(run.text_encoder(), name=name), options.work / name), flush=True)
 
 
 def show(recipe: TrainingRecipe, row: dict[str, float]) -> None:
@@ -115,6 +146,7 @@ def one_command(name: str, options: argparse.Namespace) -> list[str]:
     """The command of one run."""
     command = [sys.executable, "-m", "encoder.twins", "--one", name, "--work", str(options.work),
                "--threads", str(options.threads), "--device", options.device]  # fmt: skip
+    command += ["--save-at", *map(str, options.save_at)] if options.save_at else []
     return command + (["--wordnet", str(options.wordnet)] if options.wordnet else [])
 
 

@@ -58,7 +58,12 @@ def _drawn(found: Opened, other: Atlas) -> dict[str, go.Figure]:
 
 
 def _names(atlas: Atlas, other: Atlas) -> tuple[str, str]:
+    """Model and texts; where these are the same, the names in the choice of atlases."""
     first, second = (f"{screen_name(one.model_name)}, {atlases.texts_of(one)}" for one in (atlas, other))
+    if first == second:
+        chosen = atlases.offered()
+        first = chosen.get(state.get(atlases.AtlasParams.atlas), first)
+        second = chosen.get(state.get(Params.against), second)
     return (first, second) if first != second else (first, f"{second} (2)")
 
 
@@ -74,8 +79,8 @@ def _said(found: Opened, other: Atlas) -> str:
     """What may be compared: head by head within one model, else the models as wholes."""
     if found.atlas.model_sha256 != other.model_sha256:
         return (
-            "These are two models. Heads with the same number do not correspond: compare the points of a layer as a "
-            "group."
+            "These are two models. Heads with the same number correspond only in two steps of one training: otherwise "
+            "compare the points of a layer as a group."
         )
     between = difference(found.atlas, other, found.measure.name, found.layer, found.head)
     clear = "other texts change this head’s mean" if between.low * between.high > 0 else "this may be chance"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder import corpus
@@ -22,6 +23,11 @@ def atlas() -> corpus.Atlas:
     return corpus.open_atlas(corpus.bundled_atlases()["minilm"])
 
 
+def legend(app: AppTest) -> list[str | None]:
+    """Names of the series of all charts."""
+    return [trace.get("name") for chart in app.get("plotly_chart") for trace in json.loads(chart.proto.spec)["data"]]
+
+
 def test_the_numbers_are_those_of_the_atlas_and_the_sentence(minilm: encoder.TextEncoder, atlas: corpus.Atlas) -> None:
     app = visit("head_atlas", text=TEXT, layer="1", head="9", atlas_against="twin-pre")
     assert_well(app)
@@ -30,8 +36,7 @@ def test_the_numbers_are_those_of_the_atlas_and_the_sentence(minilm: encoder.Tex
     assert f"**{here:.2f}** here, **{mean:.2f}**" in written(app)
     below = corpus.standing(atlas, "previous", 1, 9, here)
     assert f"{below:.0%} of the texts" in written(app)
-    legend = [trace.get("name") for chart in app.get("plotly_chart") for trace in json.loads(chart.proto.spec)["data"]]
-    assert {"all-MiniLM-L6-v2, 2,000 sentences of WordNet", "twin-pre, 2,000 sentences of WordNet"} <= set(legend)
+    assert {"all-MiniLM-L6-v2, 2,000 sentences of WordNet", "twin-pre, 2,000 sentences of WordNet"} <= set(legend(app))
     names: dict = {}
     exec(app.get("code")[-1].value, names)
     np.testing.assert_array_equal(names["mean"], atlas.array("previous"))
@@ -90,6 +95,10 @@ def test_a_server_offers_the_folders_of_its_operator_alone(
     app = visit("head_atlas", text=TEXT, atlas="server:mine")
     assert_well(app)
     assert "here" in written(app)
+    shutil.copytree(atlas.folder, root / "later")
+    app = visit("head_atlas", text=TEXT, atlas="server:mine", atlas_against="server:later")
+    assert_well(app)
+    assert [one for one in legend(app) if one] == ["mine (of this server)", "later (of this server)"]
     for name in ("broken", "newer", "link"):
         app = visit("head_atlas", text=TEXT, atlas=f"server:{name}")
         assert not app.exception

@@ -164,11 +164,12 @@ def test_the_command_ends_after_a_whole_checkpoint_when_it_is_interrupted(work: 
         if path.is_file():
             (target / "corpus" / path.name).write_bytes(path.read_bytes())
     process = subprocess.Popen(
-        arguments(target, "--one", "twin-post-no-warmup", "--device", "cpu"), cwd=ROOT, text=True,
-        stdout=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"},
+        arguments(target, "--one", "twin-post-no-warmup", "--device", "cpu", "--save-at", "0", "2500"),
+        cwd=ROOT, text=True, stdout=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     try:
         assert process.stdout is not None
+        assert process.stdout.readline().endswith("twin-post-no-warmup-0\n")
         assert process.stdout.readline().startswith("twin-post-no-warmup step     25/3000")
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=120)
@@ -181,6 +182,18 @@ def test_the_command_ends_after_a_whole_checkpoint_when_it_is_interrupted(work: 
     assert state.step >= 25
     assert all(bool(torch.isfinite(value).all()) for value in tensors.values())
     assert not list(target.glob(".*partial"))
+    assert encoder.load(target / "twin-post-no-warmup-0", device="cpu").name == "twin-post-no-warmup-0"
+    ended = subprocess.run(
+        arguments(target, "--one", "twin-post-no-warmup", "--save-at", "25"), cwd=ROOT, capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")  # step 25 is behind it: it takes no step
+    assert read_checkpoint(target / "twin-post-no-warmup.safetensors")[1].step == state.step
+
+
+def test_a_step_without_a_row_cannot_be_saved(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--save-at", "30"])
+    assert "30" in capsys.readouterr().err
 
 
 def test_finish_only_trains_nothing(work: Path, tmp_path: Path, monkeypatch, capsys):
