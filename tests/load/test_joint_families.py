@@ -16,6 +16,9 @@ from safetensors.torch import load_file, save_file
 import encoder
 from encoder import ImageEncoder, JointEncoder, LoadError, TextEncoder
 from encoder.explain.architecture import architecture
+from encoder.load.families import FAMILIES as FAMILY_TABLES
+from encoder.load.families import Fields
+from encoder.load.families.family import ACTIVATIONS
 from tests.load.joints import FAMILIES, TEXTS, ids_of, model_of, write
 from tests.load.test_parity import close, run
 
@@ -188,3 +191,20 @@ def test_the_end_of_a_text_is_the_token_that_the_model_takes(tmp_path: Path):
     change(folder, eos_token_id=97)
     with pytest.raises(LoadError, match="97"):
         encoder.load(folder)
+
+
+@pytest.mark.parametrize("kind", ["clip_text_model", "clip_vision_model", "siglip_text_model", "siglip_vision_model"])
+def test_what_config_json_leaves_out_is_what_transformers_takes(kind: str):
+    """SigLIP's published files give only the model_type of each tower."""
+    import transformers
+
+    theirs = transformers.AutoConfig.for_model(kind)
+    ours = FAMILY_TABLES[kind].config(Fields({"model_type": kind}))
+    expected = (theirs.hidden_size, theirs.num_hidden_layers, theirs.num_attention_heads, theirs.intermediate_size)
+    assert (ours.d_model, ours.n_layers, ours.n_heads, ours.d_ffn) == expected
+    assert ours.norm_eps == theirs.layer_norm_eps
+    assert ours.activation == ACTIVATIONS[theirs.hidden_act]
+    if ours.patches is None:
+        assert (ours.vocab_size, ours.max_positions) == (theirs.vocab_size, theirs.max_position_embeddings)
+    else:
+        assert (ours.patches.image_size, ours.patches.patch_size) == (theirs.image_size, theirs.patch_size)
