@@ -1,7 +1,8 @@
-"""Checkpoints of other projects and our own -> an encoder of text, images or sound. Only safetensors, never pickle.
+"""Checkpoints of other projects and our own -> an encoder of text, images, sound, or images and text. Never pickle.
 
 `load` finds a checkpoint (bundled, folder, Hub). `folder` reads it with `checkpoint` (names and weights, by the tables
-in `families`), `tokenizer`, `sentence` (pooling) and `pixels`. `native` is our own format; `places` protects a root.
+in `families`), `tokenizer`, `sentence` (pooling) and `pixels`; `joint` reads two towers. `native` writes our own format,
+`native_read` reads it; `places` protects a root.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ __all__ = [
 def load(
     source: str | Path, *, device: str = "auto", dtype: str = "float32", trial: bool = False
 ) -> TextEncoder | ImageEncoder | AudioEncoder | JointEncoder:
-    """A bundled name ("minilm"), a local folder, or a Hub id ("org/name") -> an encoder of its kind.
+    """A bundled name ("minilm"), a local folder, or a Hub id ("org/name") -> an encoder of its kind, or a pair of them.
 
     A folder has Hugging Face's layout, sentence-transformers' layout, or that of `encoder.save`. device: "auto" takes
     CUDA, then MPS, then the CPU; dtype: "float32" or "bfloat16"; trial: try the tokenizer of a folder from anywhere
