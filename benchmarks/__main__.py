@@ -17,7 +17,7 @@ from benchmarks.memory import ROOT
 from benchmarks.report import Figure
 from encoder.cli import malloc_settings
 
-PARTS = ("engine", "similarity", "search", "corpus", "browser", "load", "rooms")
+PARTS = ("engine", "similarity", "search", "corpus", "browser", "media", "load", "rooms")
 MINILM_LENGTHS, ROTARY_LENGTHS = (16, 64, 128, 256, 512), (2048, 8192)
 QUICK_LENGTHS, QUICK_LONG = (16, 64, 128), (2048,)
 
@@ -80,6 +80,10 @@ def part(name: str, options: argparse.Namespace) -> Iterator[Figure]:
 
         repeats, rounds = (3, 1) if options.quick else (7, 3)
         return browser.run(lengths=lengths, long=long, repeats=repeats, rounds=rounds)
+    if name == "media":
+        from benchmarks import media
+
+        return media.run(repeats=2 if options.quick else 5)
     if name == "rooms":
         from benchmarks import rooms
 

@@ -110,7 +110,8 @@ def as_pixels(image: Any, channels: int, name: str = "This model") -> Tensor:
 
 def _of_array(array: np.ndarray[Any, Any]) -> Tensor:
     try:
-        return torch.from_numpy(np.ascontiguousarray(array))
+        # A copy where the array is read-only: torch would warn that it can write to it.
+        return torch.from_numpy(np.require(array, requirements=["C", "W"]))
     except TypeError:
         raise ImageError(f"An array of {array.dtype} is no image: give uint8, or numbers from 0 to 1.") from None
 

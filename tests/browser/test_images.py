@@ -1,4 +1,4 @@
-"""An image in a real Chromium: a digit is drawn with the pointer and with keys, and a patch is clicked."""
+"""An image in a real Chromium: a digit is drawn with pointer and keys, a patch is clicked, a photo is taken."""
 
 from __future__ import annotations
 
@@ -52,6 +52,14 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
     for key in ("ArrowUp", "ArrowUp", "Space", *["ArrowDown"] * 12, "Space"):
         square.press(key)
     page.wait_for_url(lambda url: url != drawn)
+    settle(page)
+
+    page.goto(page.url.replace("image_from=draw", "image_from=camera"))
+    settle(page)
+    before = page.url
+    page.get_by_role("button", name="Take Photo").click()  # Chromium's own picture, which moves
+    page.wait_for_url(lambda url: url != before)
+    expect(said).to_contain_text("says")
     settle(page)
 
 

@@ -149,3 +149,12 @@ def test_grey_and_colour():
 def test_what_cannot_be_an_image(image: object):
     with pytest.raises(ImageError):
         as_pixels(image, 3)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_read_only_array_is_copied_without_a_warning():
+    image = COLOURS.copy()
+    image.flags.writeable = False
+    found = as_pixels(image, 3)
+    found[:] = 0
+    assert image.any()
