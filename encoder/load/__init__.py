@@ -1,8 +1,8 @@
 """Checkpoints of other projects and our own -> an encoder of text, images, sound, or images and text. Never pickle.
 
 `load` finds a checkpoint (bundled, folder, Hub). `folder` reads it with `checkpoint` (names and weights, by the tables
-in `families`), `tokenizer`, `sentence` (pooling) and `pixels`; `joint` reads two towers. `native` writes our own format,
-`native_read` reads it; `places` protects a root.
+in `families`), `tokenizer`, `sentence` (pooling) and `pixels`; `joint` reads two towers. `native` writes our own
+format, `native_read` reads it; `places` protects a root.
 """
 
 from __future__ import annotations
