@@ -20,7 +20,7 @@ from encoder.figures.words import word_bars
 #: Up to so many columns the cells hold their numbers.
 WRITTEN_UP_TO = 12
 #: Characters of a name on an axis, and how many of them are its beginning: captions often differ at their ends.
-LONGEST, BEGINNING = 24, 6
+LONGEST, BEGINNING = 28, 10
 #: Characters of a caption in the label of its bar.
 LONGEST_HOVER = 100
 
@@ -65,7 +65,7 @@ def pair_map(
             xaxis=token_axis(across, 0, n_columns, title=titles[1], names=across),
             yaxis=token_axis(down, 0, n_rows, title=titles[0], downwards=True, names=down),
             uirevision=f"{n_rows}x{n_columns}",
-            meta={"longest": LONGEST},
+            meta={"ends": True},
         ),
     )
     row, column = selected
@@ -86,6 +86,6 @@ def caption_bars(texts: Sequence[str], probabilities: object, *, marked: str | N
     """A bar for each of N captions, in their order, on an axis from 0 to 1. marked: the caption with a frame."""
     shown = [short(text) for text in texts]
     figure = word_bars(shown, probabilities, largest=1.0, marked=None if marked is None else short(marked))
-    figure.update_layout(meta={"longest": LONGEST})
+    figure.update_layout(meta={"ends": True})
     figure.update_traces(customdata=[html.escape(isolated(text[:LONGEST_HOVER])) for text in texts])
     return figure

@@ -145,8 +145,17 @@ export function cut(label, longest) {
   const text = plainText(label);
   const whole = Array.from(new Intl.Segmenter().segment(text), (part) => part.segment);
   if (whole.length <= longest) return label;
-  return `${whole.slice(0, longest - 1).join("")}…`.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  return escaped(`${whole.slice(0, longest - 1).join("")}…`);
 }
+
+// The end of a label whose beginning many others share.
+export function cutStart(label, longest) {
+  const text = plainText(label);
+  const whole = Array.from(new Intl.Segmenter().segment(text), (part) => part.segment);
+  return whole.length <= longest ? label : escaped(`…${whole.slice(1 - longest).join("")}`);
+}
+
+const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
 // The figure's maps: which trace, its axes, and its cells along both.
 export function mapsOf(figure) {

@@ -1,5 +1,5 @@
 // Labels of the token axes: as many as fit, more after zooming in; and which label is under the pointer.
-import { axisKey, cut } from "./figure.js";
+import { axisKey, cut, cutStart } from "./figure.js";
 
 const MOST_LABELS = 32; // tick labels take longer to draw than the cells
 const LABEL_PITCH = 14; // pixels between two tick labels
@@ -10,11 +10,13 @@ const CATEGORY_PITCH = 15.6; // of Plotly's own choice, for type of 12 pixels
 export function tickLabels(plot, name) {
   const axis = plot.figure.layout[name];
   const labels = plot.labels[name];
-  const longest = plot.figure.layout.meta?.longest ?? (plot.width < 500 ? 10 : 16);
+  const { ends } = plot.figure.layout.meta ?? {}; // names that differ at their ends have more room
+  const longest = plot.width < 500 ? (ends ? 14 : 10) : (ends ? 28 : 16);
+  const short = (label) => ends ? cutStart(label, longest) : cut(label, longest);
   const drawn = plot.host._fullLayout?.[name];
   const length = drawn?._length || (name[0] === "x" ? plot.width : plot.header.height) * 0.75;
   if (axis.labelalias) {
-    const labelalias = Object.fromEntries([...labels].map(([value, label]) => [value, cut(label, longest)]));
+    const labelalias = Object.fromEntries([...labels].map(([value, label]) => [value, short(label)]));
     return { labelalias, nticks: Math.max(2, Math.floor(length / (CATEGORY_PITCH * plot.theme.scale))) };
   }
   if (axis.tickmode && axis.tickmode !== "array") return {};
@@ -26,7 +28,7 @@ export function tickLabels(plot, name) {
   while (inWindow.length / step > most) step *= 2;
   const first = all.indexOf(inWindow[0]);
   const tickvals = inWindow.filter((_, k) => (first + k) % step === 0);
-  return { tickmode: "array", tickvals, ticktext: tickvals.map((position) => cut(labels.get(position), longest)) };
+  return { tickmode: "array", tickvals, ticktext: tickvals.map((position) => short(labels.get(position))) };
 }
 
 export async function fitLabels(plot) {

@@ -63,10 +63,11 @@ def limits(pair: Pair) -> None:
     """What such a map can mean."""
     ends = plain(pair.caption.trace.labels[-1])
     special = plain(", ".join(patches.grid(pair.view.trace).before)) or "the pooled image"
+    causal = " With a causal mask, a word’s vector also holds the words before it."
     st.caption(
         f"The model compares whole images and captions: {special} and {ends}. It was never trained on pairs of a word "
         "and a patch; here both are projected as if they stood for the whole. High cosines may hint at what a word "
-        "refers to, and prove nothing. With a causal mask, a word’s vector also holds the words before it."
+        "refers to, and prove nothing." + (causal if pair.model.text.config.causal else "")
     )
 
 

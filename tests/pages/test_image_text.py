@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -9,10 +11,11 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder.digit_words.captions import WORDS
 from encoder.digits import decode, examples
-from pages.core import inputs
+from pages.core import image_input, inputs, model_access
 from pages.core.cache import ModelKey, joint, model, takes
 from pages.image_text.captions import LONGEST, MOST
 from pages.image_text.params import TEN_DIGITS
+from tests.load.joints import model_of, write
 from tests.pages.apps import assert_well, noted, sentences, visit, words, written
 
 #: Pages that show the causal encoder of text. Those that need the head of another model are tested with theirs.
@@ -168,3 +171,21 @@ def test_one_load_gives_both_encoders():
     assert moved.config.norm_placement == "post"
     assert torch.equal(moved.encoder.block(0).ffn.w_in.weight, image.encoder.block(0).ffn.w_in.weight)
     assert whole.image.config.norm_placement == "pre"
+
+
+@pytest.mark.parametrize("family", ["clip", "siglip"])
+def test_a_model_from_a_folder_and_a_photograph(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(model_access, "for_one_person", lambda: True)
+    folder = write(model_of(family), tmp_path / "tiny", family)
+    app = visit("image_text", model="other", source=str(folder), captions="w17 w5 w80\nw6\nw70 w71", closed=True)
+    assert_well(app)
+    pair = encoder.load(folder, device="cpu")
+    found = pair.probabilities([image_input._photo("flower")], ["w17 w5 w80", "w6", "w70 w71"])[0]
+    best = int(pair.similarities([image_input._photo("flower")], ["w17 w5 w80", "w6", "w70 w71"])[0].argmax())
+    assert f"**{float(found[best]):.3g}** (1st of 3)" in written(app)
+    assert ("Sigmoid" if family == "siglip" else "Softmax") in written(app)
+    assert not app.text_area(key="view:captions").value.startswith("a handwritten")
+    app = visit("heads", model="other", source=str(folder), text="w17 w5", closed=True)
+    assert_well(app)
+    assert bool(noted(app, "signal_cellular_alt")) == (family == "clip")
+    assert app.segmented_control(key="view:tower").value == "text"
