@@ -23,6 +23,7 @@ from encoder.corpus.watcher import N_OFFSETS, Watcher, offset_places
 from encoder.device import explain_out_of_memory
 from encoder.hooks import visiting
 from encoder.measure.similarity import divergence_sums
+from encoder.measure.uniform import uniform_entropy
 from encoder.text import Tokenized
 from encoder.text_encoder import TextEncoder
 
@@ -88,7 +89,7 @@ def measure_batch(
     step = max(1, math.ceil(work / MOST_SIMILARITY_NUMBERS))
     watcher = _watched(model, sentences, key_tokens, strong, vectors, vectors_of, dict.fromkeys(similarity_of, step))
     groups = watcher.groups
-    measures = _means(watcher, groups)
+    measures = _means(watcher, groups, model.config.causal)
     received = _stacked(watcher.received) / n_tokens  # [B, L, H, G]
     present = groups.keys[..., len(KEY_MEASURES) :].any(1).cpu().numpy()  # [B, G]
     norms = torch.stack(list(watcher.norms.values()), -1).cpu().double().mean(1).numpy()  # MPS has no float64
@@ -132,7 +133,7 @@ def _stacked(layers: list[Tensor]) -> np.ndarray:
     return found
 
 
-def _means(watcher: Watcher, groups: Groups) -> np.ndarray:
+def _means(watcher: Watcher, groups: Groups, causal: bool) -> np.ndarray:
     """[B, M, L, H]: sums over queries -> means, as in encoder.measure.definitions."""
     n = groups.n_tokens
     same_token, own_word = groups.n_alike.cpu().numpy()[:, :, None, None]  # [B, 1, 1]
@@ -140,7 +141,7 @@ def _means(watcher: Watcher, groups: Groups) -> np.ndarray:
     over |= dict.fromkeys(("previous", "next", "top_previous", "top_next"), n - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         means = {name: _stacked(layers) / over.get(name, n) for name, layers in watcher.measures.items()}
-        means["relative_entropy"] = means["entropy"] / (math.log(n) if n > 1 else math.nan)
+        means["relative_entropy"] = means["entropy"] / uniform_entropy(n, causal)
     return np.stack([means[name] for name in MEASURES], 1)
 
 

@@ -38,7 +38,8 @@ HEAD_MEASURES: tuple[Definition, ...] = (
     Definition(
         "relative_entropy", "Normalised entropy", "share", rf"\frac{{1}}{{\ln n}}\,{_MEAN}{_ENTROPY}",
         "entropy divided by that of uniform attention",
-        "Entropy divided by its maximum ln n, from 0 to 1, so that texts of different length compare.",
+        "Entropy divided by its maximum ln n, from 0 to 1, so that texts of different length compare. Under a causal "
+        "mask, query i sees i + 1 tokens: the maximum is the mean of ln(i + 1).",
     ),
     Definition(
         "distance", "Mean distance", "tokens", _MEAN + r"\sum_j A_{ij}\,|i-j|", VIG,

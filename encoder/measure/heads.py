@@ -22,6 +22,7 @@ from encoder.measure import tokens
 from encoder.measure.definitions import HEAD_MEASURES
 from encoder.measure.sized import Sized
 from encoder.measure.tokens import Queries
+from encoder.measure.uniform import uniform_entropy
 from encoder.trace import Trace
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def survey(
             totals.append(layer.totals())
             layer = next(layers, layer)
     sums = {name: np.stack([of_layer[name] for of_layer in totals]) for name in totals[0]}  # each [L, H]
-    return (None if size is None else thumbnails), _finish(sums, around, queries, strong)
+    measures = _finish(sums, around, queries, strong, trace.config.causal)
+    return (None if size is None else thumbnails), measures
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,9 @@ def _alike(start: int, counts: Tensor, labels: Tensor, like: Tensor) -> Tensor:
     return counts.new_zeros(len(counts) * len(labels)).index_fill_(0, flat, 1.0)
 
 
-def _finish(totals: dict[str, np.ndarray], around: _Around, queries: Queries, strong: float) -> HeadMeasures:
+def _finish(
+    totals: dict[str, np.ndarray], around: _Around, queries: Queries, strong: float, causal: bool
+) -> HeadMeasures:
     """Sums [L, H] -> means, in the order of the definitions."""
     eligible = around.eligible()
     over = {"same_token": "same_token", "own_word": "own_word"}
@@ -259,8 +263,8 @@ def _finish(totals: dict[str, np.ndarray], around: _Around, queries: Queries, st
         n_queries = eligible[over.get(name, "all")]
         means[name] = total / n_queries if n_queries else np.full_like(total, np.nan)
     means["strong"] = means["strong"] / around.n_real
-    uniform = math.log(around.n_real) if around.n_real > 1 else math.nan
-    means["relative_entropy"] = means["entropy"] / uniform
+    counted = around.counts[: around.n_real].nonzero().flatten().cpu().numpy()
+    means["relative_entropy"] = means["entropy"] / uniform_entropy(around.n_real, causal, counted)
     for array in means.values():
         array.flags.writeable = False
     values = {definition.name: means[definition.name] for definition in HEAD_MEASURES}

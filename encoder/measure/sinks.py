@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from encoder.measure import aggregate, tokens
+from encoder.measure.uniform import uniform_share
 from encoder.trace import Trace
 
 
@@ -42,7 +43,7 @@ def sink(trace: Trace, layer: int, head: int, threshold: float = 0.6, mean: Tens
         "separators": tuple(k for k, one in enumerate(tokens.special_position(trace, "sep")) if one),
     }
     found = [
-        Sink(kind, places, float(mean[list(places)].sum()), len(places) / trace.n_real)
+        Sink(kind, places, float(mean[list(places)].sum()), uniform_share(trace.n_real, trace.config.causal, places))
         for kind, places in candidates.items()
         if places
     ]

@@ -131,10 +131,11 @@ def measured(trace: Trace, attention: np.ndarray, queries: str, strong: float) -
 
     separators = [j for j in range(1, n) if source.special[j]]
     marks = [j for j in range(n) if inside[j] and punctuation(trace.tokens[j])]
+    uniform = mean([math.log(i + 1 if trace.config.causal else n) for i in rows])
     entropies = [-sum(a * math.log(a) for a in attention[i, :n] if a > 0) for i in rows]
     return {
         "entropy": mean(entropies),
-        "relative_entropy": mean(entropies) / math.log(n) if n > 1 else math.nan,
+        "relative_entropy": mean(entropies) / (uniform or math.nan),
         "distance": mean([sum(attention[i, j] * abs(i - j) for j in range(n)) for i in rows]),
         "self": mean([attention[i, i] for i in rows]),
         "previous": mean([attention[i, i - 1] for i in rows if i > 0]),

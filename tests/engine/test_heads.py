@@ -11,9 +11,11 @@ import torch
 from encoder import TextEncoder
 from encoder import trace as trace_module
 from encoder.edits import MaskKeys
+from encoder.measure import sinks
 from encoder.measure.definitions import BY_NAME, HEAD_MEASURES
 from encoder.measure.head_types import HEAD_TYPES, Thresholds, badges, find
 from encoder.measure.heads import HeadMeasures, head_measures, survey
+from encoder.measure.uniform import uniform_share
 from tests.engine import by_hand
 from tests.engine.conftest import VARIANTS, tiny
 
@@ -244,3 +246,20 @@ def test_measuring_changes_nothing_in_the_trace():
     before = {name: value.clone() for name, value in trace.values.items()}
     survey(trace, 4)
     assert all(torch.equal(trace.values[name], value) for name, value in before.items())
+
+
+def test_under_a_causal_mask_uniform_attention_is_that_over_the_words_before():
+    """All queries alike: the scores of a model without weights are 0, and each row is uniform over what it sees."""
+    model = tiny(causal=True)
+    with torch.no_grad():
+        for layer in model.encoder.layers:
+            layer.attention.w_q.weight.zero_()
+            layer.attention.w_q.bias.zero_()
+    trace = model.trace("the cat sat")
+    n = trace.n_real
+    measures = head_measures(trace)
+    assert measures["relative_entropy"] == pytest.approx(np.ones_like(measures["relative_entropy"]), abs=1e-6)
+    assert measures["entropy"][0, 0] == pytest.approx(sum(math.log(i + 1) for i in range(n)) / n, abs=1e-6)
+    assert sinks.sink(trace, 0, 0, threshold=0.0) is None, "as much as uniform attention gives is no sink"
+    assert uniform_share(n, True, (0,)) == pytest.approx(trace.attention(0, 0)[:, 0].mean().item())
+    assert uniform_share(n, False, (0, 1)) == pytest.approx(2 / n)
