@@ -6,8 +6,6 @@ VENV ?= .venv
 ARGS ?=
 # Processes that run tests at the same time, each with one thread.
 WORKERS ?= 2
-# Processes that run browser tests: more, since a browser's test waits half of its time.
-BROWSERS ?= 3
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 # Deno asks no server for updates, and keeps its cache in the environment.
@@ -69,7 +67,7 @@ test: lint
 	$(BIN)/python -m tests.ensure_servers
 	@status=0; \
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile || status=1; \
-	OMP_NUM_THREADS=1 $(BIN)/python tests/run_browser_tests.py $(BROWSERS) || status=1; \
+	OMP_NUM_THREADS=1 $(BIN)/python tests/run_browser_tests.py $(WORKERS) || status=1; \
 	exit $$status
 
 bench: $(VENV)/installed-bench
