@@ -211,6 +211,7 @@ class GridView extends Drawing {
     if (!isOther || !layers.includes(layer) || !heads.includes(head)) return;
     this.selected = [layer, head];
     this.opened = { id, selected: this.selected };
+    if (this.focused !== null && document.activeElement !== this.canvas) this.focused = this.indexOf(this.selected);
     this.paint();
     window.dispatchEvent(new CustomEvent("enc-open", { detail: { grid: name, id, layer, head } }));
   }

@@ -123,6 +123,7 @@ def check(page: Page, path: str, *, all_open: bool) -> list[str]:
     found = []
     if all_open:
         page.evaluate(OPEN_ALL)
+        page.wait_for_timeout(250)  # each opened part sends a message of its own
         settle(page)
         found += violations(page, {"type": "tag", "values": ALL})
     page.emulate_media(color_scheme="dark")

@@ -57,6 +57,7 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
     page.goto(page.url.replace("image_from=draw", "image_from=camera"))
     settle(page)
     before = page.url
+    page.wait_for_function("() => document.querySelector('video')?.readyState >= 2")
     page.get_by_role("button", name="Take Photo").click()  # Chromium's own picture, which moves
     page.wait_for_url(lambda url: url != before)
     expect(said).to_contain_text("says")
