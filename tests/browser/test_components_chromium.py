@@ -26,6 +26,17 @@ pytestmark = pytest.mark.browser
 APP = Path(__file__).parent / "apps" / "components_app.py"
 TOKENS = components_tokens.TOKENS
 N = len(TOKENS)
+#: Resolves when the page has not scrolled for ten frames.
+STILL = """() => new Promise((done) => {
+  let [top, frames] = [NaN, 0];
+  const look = () => {
+    const now = document.querySelector('.enc-root').getBoundingClientRect().top;
+    frames = now === top ? frames + 1 : 0;
+    top = now;
+    frames < 10 ? requestAnimationFrame(look) : done();
+  };
+  look();
+})"""
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -626,6 +637,7 @@ def test_a_finger_scrolls_the_page_and_taps(visit: Callable[..., Page], show: st
         "top => document.querySelector('.enc-root').getBoundingClientRect().top < top - 40", arg=box["y"]
     )
     assert told(page)["heard"] == []
+    page.evaluate(STILL)  # a tap while the page still scrolls stops it, and is no tap
     target = {"plot": ".enc-plot .nsewdrag", "lines": ".enc-lines-to .enc-lines-token", "grid": ".enc-grid canvas"}[
         show
     ]

@@ -113,7 +113,7 @@ def test_from_a_cell_of_the_map_to_the_row_of_w_q_and_back(visit: Callable[..., 
     wait_for_query(page, step="qkv")
     assert seen(page) == stops[-1][1]
 
-    for url, there in stops:
+    for url, there in (stops[0], stops[-1]):
         elsewhere = visit(url[url.index("/", 8) :])
         assert seen(elsewhere) == there
 
