@@ -109,7 +109,7 @@ def _graph(tokens: Tokens, path: Path) -> Iterator[float]:
 def _opened(atlas: Atlas, folder: Path) -> Tokens:
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        # "c": changes would stay in memory. torch takes no arrays that cannot be written.
+        # Mode "c" makes writable arrays, as torch wants them, and never changes the file.
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="c", allow_pickle=False) for name in ARRAYS}
         fits = about["manifest"] == atlas.manifest_sha256
         fits &= {array.shape[0] for name, array in arrays.items() if name != "behaviour"} == {about["tokens"]}

@@ -1,8 +1,8 @@
-"""Callbacks that are never ended half-way.
+"""Callbacks always run to their end.
 
 A message of the browser ends the run of the message before it where that run next reads the session's state, and
 Streamlit 1.67 begins the next run in another thread at once. If the first one is still in its callbacks, its event is
-lost: a click is sent once. So here callbacks end for nobody, and the next run waits for them.
+lost: the browser sends a click once. Here nothing ends a callback, and the next run waits for it.
 """
 
 from __future__ import annotations
