@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,7 +58,8 @@ class Cluster:
         self.check()
         ray = _quiet_ray()
         try:
-            ray.init(**self._init_options())
+            with _environment({} if self.address else self._environment()):
+                ray.init(**self._init_options())
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
             raise EncoderError(f"There is no Ray at {self.address}: {quoted(str(error))}. Start it first.") from None
         try:
@@ -72,30 +74,32 @@ class Cluster:
         finally:
             ray.shutdown()
 
+    def _environment(self) -> dict[str, str]:
+        """Variables of the workers."""
+        threads = {"OMP_NUM_THREADS": str(self.threads), "OMP_WAIT_POLICY": "PASSIVE"}
+        if self.address is not None:
+            return threads
+        root = str(Path(__file__).parents[2])  # workers import the same code as this process
+        return threads | {"PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
+
     def _init_options(self) -> dict[str, Any]:
-        environment = {"OMP_NUM_THREADS": str(self.threads), "OMP_WAIT_POLICY": "PASSIVE"}
         options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
         if self.address is not None:
-            return options | {"address": self.address, "runtime_env": {"env_vars": environment}}
-        root = str(Path(__file__).parents[2])  # workers import the same code as this process
-        paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+            return options | {"address": self.address, "runtime_env": {"env_vars": self._environment()}}
+        # Without a runtime_env: processes that Ray starts in advance would not fit it, and be started twice.
         return options | {
             "num_cpus": self.workers,
             "include_dashboard": False,
             "object_store_memory": STORE_BYTES,
-            "runtime_env": {"env_vars": environment | {"PYTHONPATH": paths}},
         }
 
     def _results(self, ray: Any, setup: tuple[Any, ...], texts: Path, numbers: list[int]) -> Iterator[BlockResult]:
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        reader = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, scheduling_strategy=here)(_Reader)
-        blocks = reader.remote(str(texts.absolute()), setup[-1])
+        blocks = _Blocks(texts.absolute(), setup[-1])
+        reader = blocks if self.address is None else _Reader(_actor_here(ray, blocks))
         gpu = {"num_gpus": 1} if self.device == "cuda" else {}
         rows = ray.data.from_items([{"number": number} for number in numbers], override_num_blocks=len(numbers)).map(
             _Worker,
-            fn_constructor_args=(*setup, blocks),
+            fn_constructor_args=(*setup, reader),
             compute=ray.data.ActorPoolStrategy(size=min(self.workers, len(numbers))),
             num_cpus=1,
             **gpu,
@@ -121,20 +125,60 @@ def _quiet_ray() -> Any:
     return ray
 
 
-class _Reader:
-    """An actor on the building machine: reads blocks of the staged texts."""
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Variables that processes started meanwhile inherit."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
-    def __init__(self, texts: str, plan: Plan) -> None:
-        self._texts, self._plan = Path(texts), plan
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Blocks of the staged texts in a file of this machine."""
+
+    texts: Path
+    plan: Plan
 
     def block(self, number: int) -> Block:
-        return next(read_blocks(self._texts, self._plan, [number]))
+        return next(read_blocks(self.texts, self.plan, [number]))
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """The same from any machine of a cluster. actor: that has `_Blocks`, on the building machine."""
+
+    actor: Any
+
+    def block(self, number: int) -> Block:
+        import ray
+
+        found: Block = ray.get(self.actor.block.remote(number))
+        return found
+
+
+def _actor_here(ray: Any, blocks: _Blocks) -> Any:
+    """An actor on this machine."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    options = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "scheduling_strategy": here}
+    return ray.remote(**options)(_Blocks).remote(blocks.texts, blocks.plan)
 
 
 class _Worker:
     """An actor with the model."""
 
-    def __init__(self, model: str, device: str, threads: int, sha256: str, plan: Plan, blocks: Any) -> None:
+    def __init__(
+        self, model: str, device: str, threads: int, sha256: str, plan: Plan, blocks: _Blocks | _Reader
+    ) -> None:
         import torch
 
         torch.set_num_threads(threads)
@@ -145,9 +189,7 @@ class _Worker:
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Survey the block row["number"]."""
-        import ray
-
-        block: Block = ray.get(self._blocks.block.remote(int(row["number"])))
+        block = self._blocks.block(int(row["number"]))
         result = gradual.result(survey_block(self._model, block, self._plan))
         return {
             "number": result.number,
