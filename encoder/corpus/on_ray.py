@@ -97,10 +97,13 @@ class Cluster:
         blocks = _Blocks(texts.absolute(), setup[-1])
         reader = blocks if self.address is None else _Reader(_actor_here(ray, blocks))
         gpu = {"num_gpus": 1} if self.device == "cuda" else {}
+        waiting = None if gpu else 1  # on CPUs a block takes seconds: one that waits could be another worker's
         rows = ray.data.from_items([{"number": number} for number in numbers], override_num_blocks=len(numbers)).map(
             _Worker,
             fn_constructor_args=(*setup, reader),
-            compute=ray.data.ActorPoolStrategy(size=min(self.workers, len(numbers))),
+            compute=ray.data.ActorPoolStrategy(
+                size=min(self.workers, len(numbers)), max_tasks_in_flight_per_actor=waiting
+            ),
             num_cpus=1,
             **gpu,
         )
