@@ -113,7 +113,14 @@ class Guard:
                 self._add(MutableHeaders(scope=message), host)
             await send(message)
 
-        await self._app(scope, receive, with_headers)
+        async def bytes_only() -> Message:
+            # Streamlit's protocol has no text frames, and a traceback for one: such a visitor has left.
+            message = await receive()
+            if message["type"] == "websocket.receive" and message.get("bytes") is None:
+                return {"type": "websocket.disconnect", "code": 1003}
+            return message
+
+        await self._app(scope, bytes_only, with_headers)
 
     def _reason(self, scope: Scope, headers: Headers, host: str) -> str:
         """Why a request is refused; "" if it is not."""

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.fuzz import addresses, checkpoints, messages, texts
@@ -33,33 +34,42 @@ def main() -> int:
     transformers.logging.set_verbosity(50)
     transformers.logging.disable_progress_bar()
     found: list[str] = []
-    with tempfile.TemporaryDirectory() as place:
-        originals = checkpoints.write_originals(Path(place))
-        with messages.server() as live:
-            kinds = {
-                "checkpoints": lambda seed: checkpoints.case(originals, seed),
-                "texts": texts.case,
-                "addresses": addresses.case,
-                "messages": live.case,
-            }
-            for kind, case in kinds.items():
-                if options.only not in (None, kind):
-                    continue
-                of_cases, of_time = (1.0, 1.0) if options.only else SHARES[kind]
-                deadline = time.monotonic() + of_time * options.seconds
-                outcomes: Counter[str] = Counter()
-                for number in range(round(of_cases * options.cases)):
-                    if time.monotonic() > deadline:
-                        break
-                    try:
-                        outcomes[case(options.seed + number)] += 1
-                    except Found as error:
-                        outcomes["found"] += 1
-                        found.append(f"{kind}: {error}")
-                        print(found[-1][:1_000], flush=True)
-                print(f"{kind}: {sum(outcomes.values()):,} cases: {dict(outcomes)}", flush=True)
+    try:
+        for one in _found(options):
+            found.append(one)
+            print(one[:1_000], flush=True)
+    except Found as error:  # in the server's log, at its end
+        found.append(f"messages: {error}")
+        print(found[-1], flush=True)
     print(f"found: {len(found)}")
     return int(bool(found))
+
+
+def _found(options: argparse.Namespace) -> Iterator[str]:
+    """Run all cases, print their outcomes, and yield what is found."""
+    with tempfile.TemporaryDirectory() as place, messages.server() as live:
+        originals = checkpoints.write_originals(Path(place))
+        kinds = {
+            "checkpoints": lambda seed: checkpoints.case(originals, seed),
+            "texts": texts.case,
+            "addresses": addresses.case,
+            "messages": live.case,
+        }
+        for kind, case in kinds.items():
+            if options.only not in (None, kind):
+                continue
+            of_cases, of_time = (1.0, 1.0) if options.only else SHARES[kind]
+            deadline = time.monotonic() + of_time * options.seconds
+            outcomes: Counter[str] = Counter()
+            for number in range(round(of_cases * options.cases)):
+                if time.monotonic() > deadline:
+                    break
+                try:
+                    outcomes[case(options.seed + number)] += 1
+                except Found as error:
+                    outcomes["found"] += 1
+                    yield f"{kind}: {error}"
+            print(f"{kind}: {sum(outcomes.values()):,} cases: {dict(outcomes)}", flush=True)
 
 
 if __name__ == "__main__":
