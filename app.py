@@ -30,7 +30,8 @@ SECTIONS = {
         Room("start", "See what a transformer encoder does with your sentence", "home", "Begin here", "Start", uses=()),
     ],
     "Attention": [
-        Room("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, edits=True),
+        Room("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, maps=True,
+             edits=True),
         Room("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights",
              former="beyond"),
         Room("head_types", "Head types", "travel_explore", "What each head does, by its pattern", edits=True,
@@ -146,8 +147,8 @@ def main() -> None:
             st.switch_page(ROOMS[1].script, query_params=st.query_params.to_dict())
         front = room is ROOMS[0]
         frame.run(
-            page, main_area, title=room.title, uses=room.uses, pads=room.pads, edits=room.edits, takes=room.takes,
-            why=room.why, front=front,
+            page, main_area, title=room.title, uses=room.uses, pads=room.pads, maps=room.maps, edits=room.edits,
+            takes=room.takes, why=room.why, front=front,
             beside=partial(in_room.beside, beside),
         )  # fmt: skip
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from encoder import attend
+from encoder import attend, overview
 from encoder.config import EncoderConfig
 from encoder.hooks import HookPoint, current_visitor
 
@@ -132,6 +132,8 @@ class Attention(nn.Module):
         visitor = current_visitor()
         if visitor is not None and visitor.needs_scores(layer):
             z = self.explicit(q, k, v, layer, context)
+        elif (receiver := overview.current_receiver()) is not None and self.sees_all(layer, context, q):
+            z = self.summarised(q, k, v, layer, receiver)
         else:
             z = self.fused(q, k, v, layer, context)
         z = self.hook_z(z, layer)
@@ -157,6 +159,17 @@ class Attention(nn.Module):
             mask = context.additive(window, q.dtype, rows, keys)
             parts.append(kernel(q[..., rows, :], k[..., keys, :], v[..., keys, :], attn_mask=mask))
         return torch.cat(parts, dim=-2)
+
+    def sees_all(self, layer: int, context: AttentionContext, q: Tensor) -> bool:
+        """Whether every query sees every key as it is, in a long text."""
+        masked = context.key_mask is not None or context.by_pair(self.config.window_of_layer(layer))
+        return not masked and overview.fits(q)
+
+    def summarised(self, q: Tensor, k: Tensor, v: Tensor, layer: int, receiver: overview.Receiver) -> Tensor:
+        """The same z [1, H, T, K]; the receiver gets the overview of the weights, which this computes anyway."""
+        z, seen = overview.in_one_pass(q[0], k[0], v[0], float(self.config.attention_scale or 1.0))
+        receiver(layer, seen)
+        return z.unsqueeze(0)
 
     def visible_keys(self, rows: slice, window: int | None, context: AttentionContext) -> slice:
         """The keys that these query rows can attend to: those in the window and, if causal, not after the query.

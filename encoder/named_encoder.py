@@ -21,6 +21,7 @@ from encoder.edits import Edit, Run, check_edits
 from encoder.errors import EncoderError
 from encoder.layout import InputKind, Layout
 from encoder.model import Encoder
+from encoder.overview import Receiver, receiving
 from encoder.trace import Trace
 
 
@@ -126,6 +127,7 @@ class NamedEncoder:
         n_tokens: int,
         edits: Sequence[Edit],
         request: Sequence[str],
+        on_overview: Receiver | None = None,
     ) -> list[Mapping[str, Tensor]]:
         """Run a batch of B inputs with T = `n_tokens`, and return the recorded values of each.
 
@@ -139,6 +141,7 @@ class NamedEncoder:
         with (
             explain_out_of_memory(self.device, len(inputs) * n_tokens),
             record(tuple(edits), tuple(request)) as recorder,
+            receiving(on_overview),
             torch.no_grad(),
         ):
             self.encoder(inputs, mask, segments)

@@ -22,6 +22,7 @@ from encoder.known_tokens import known
 from encoder.mlm import MaskedPrediction, MLMHead
 from encoder.model import Encoder
 from encoder.named_encoder import NamedEncoder
+from encoder.overview import Receiver
 from encoder.pooling import Dense, Pooling, pool
 from encoder.text import TextWindow, Tokenized
 from encoder.tokenizer import Tokenizer
@@ -121,12 +122,22 @@ class TextEncoder(NamedEncoder):
         return self._trace([self.tokenize(text) for text in texts], None, edits, request)
 
     def trace_tokens(
-        self, sentence: Tokenized, *, pad_to: int | None = None, edits: Sequence[Edit] = (), request: Sequence[str] = ()
+        self,
+        sentence: Tokenized,
+        *,
+        pad_to: int | None = None,
+        edits: Sequence[Edit] = (),
+        request: Sequence[str] = (),
+        on_overview: Receiver | None = None,
     ) -> Trace:
-        """Like `trace`, for a tokenized text."""
+        """Like `trace`, for a tokenized text.
+
+        on_overview: called with layer and overview of each layer once it is computed, where that is quicker than
+        `tiled_attention.layer_overview` afterwards: float32 on a CPU, more than 512 tokens that all see each other.
+        """
         if pad_to is not None:
             self._check_padding(pad_to)
-        return self._trace([sentence], pad_to, edits, request)[0]
+        return self._trace([sentence], pad_to, edits, request, on_overview)[0]
 
     def trace_windows(
         self,
@@ -167,14 +178,18 @@ class TextEncoder(NamedEncoder):
         return self.trace(text, request=on_request)
 
     def _trace(
-        self, sentences: list[Tokenized], pad_to: int | None, edits: Sequence[Edit], request: Sequence[str]
+        self,
+        sentences: list[Tokenized],
+        pad_to: int | None,
+        edits: Sequence[Edit],
+        request: Sequence[str],
+        on_overview: Receiver | None = None,
     ) -> list[Trace]:
         applied = self._resolved(edits)
         batch = self.tokenizer.batch(sentences, self.device, pad_to)
         n_tokens = batch.ids.shape[1]
-        recorded = self._recorded(
-            batch.ids, batch.mask, batch.segments, n_tokens=n_tokens, edits=applied, request=request
-        )
+        inputs = batch.ids, batch.mask, batch.segments
+        recorded = self._recorded(*inputs, n_tokens=n_tokens, edits=applied, request=request, on_overview=on_overview)
         pad, pad_id = self.tokenizer.pad_token, self.tokenizer.pad_id or 0
         traces = []
         for index, (sentence, values) in enumerate(zip(sentences, recorded, strict=True)):

@@ -25,7 +25,7 @@ ENGINE = [
     {"pictures", "sound", "sound_shapes"},
     {"config", "log_mel", "sound_files", "sound_layout"},
     {"attend"},
-    {"hooks", "pooling", "special_tokens", "text"},
+    {"hooks", "overview", "pooling", "special_tokens", "text"},
     {"edits", "known_tokens", "layers", "tokenizer"},
     {"classifier", "mlm", "sound_front", "vector_head"},
     {"embed"},

@@ -17,7 +17,7 @@ from encoder.map_pooling import block_max, pooling_block
 from encoder.measure import aggregate, tiled_attention
 from encoder.measure.aggregate import Pairs, SpecialTokens, TokenMap
 from encoder.measure.sized import Sized
-from encoder.measure.tiled_attention import Overview
+from encoder.overview import Overview
 from encoder.trace import Trace
 
 #: The longest text, in tokens, whose map is computed as a whole; words, pairs of sentences and lines need that.

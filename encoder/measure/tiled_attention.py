@@ -8,7 +8,6 @@ Shapes: T tokens (queries i, keys j).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -16,7 +15,7 @@ from torch import Tensor
 from encoder.map_pooling import block_max, pooling_block, put_block_max
 from encoder.measure import aggregate
 from encoder.measure.aggregate import SpecialTokens
-from encoder.measure.sized import Sized
+from encoder.overview import SIZE, Overview
 from encoder.trace import CHUNK_NUMBERS, Trace
 
 
@@ -42,7 +41,7 @@ def pooled_window(
     layer: int | None,
     head: int | None,
     special: SpecialTokens = "show",
-    size: int = 256,
+    size: int = SIZE,
     queries: slice | None = None,
     keys: slice | None = None,
 ) -> tuple[Tensor, int]:
@@ -56,29 +55,8 @@ def pooled_window(
     return torch.cat(parts), block
 
 
-@dataclass(frozen=True, eq=False)
-class Overview(Sized):
-    """A summary of a whole map.
-
-    pooled [S, S]: the largest weight of each block; block: its side in tokens; received [T]: the mean weight that each
-    key receives from the real queries. Of several heads, [H, S, S] and [H, T].
-    """
-
-    pooled: Tensor
-    block: int
-    received: Tensor
-
-    def of(self, head: int) -> Overview:
-        """One of several heads."""
-        return Overview(self.pooled[head], self.block, self.received[head])
-
-    def coarser(self, size: int) -> Tensor:
-        """[H, s, s], s <= size: the pooled maps of several heads, pooled once more."""
-        return block_max(self.pooled, pooling_block(self.pooled.shape[-1], size))
-
-
 def overview(
-    trace: Trace, layer: int | None, head: int | None, special: SpecialTokens = "show", size: int = 256
+    trace: Trace, layer: int | None, head: int | None, special: SpecialTokens = "show", size: int = SIZE
 ) -> Overview:
     """The `Overview` of one map in at most size x size cells."""
     block = pooling_block(trace.n_tokens, size)
@@ -89,7 +67,7 @@ def overview(
     return Overview(torch.cat(parts), block, received / max(1, trace.n_real))
 
 
-def layer_overview(trace: Trace, layer: int, size: int = 256) -> Overview:
+def layer_overview(trace: Trace, layer: int, size: int = SIZE) -> Overview:
     """The `Overview` of all heads of a layer, special tokens shown."""
     block = pooling_block(trace.n_tokens, size)
     cells = -(-trace.n_tokens // block)

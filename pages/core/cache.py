@@ -25,6 +25,7 @@ from encoder.device import DTYPES, one_thread, pick_device
 from encoder.edits import Edit
 from encoder.joint_encoder import JointEncoder
 from encoder.layout import InputKind
+from encoder.overview import Receiver
 from encoder.text import TextWindow, Tokenized
 from encoder.tokenizer import Tokenizer
 from encoder.trace import Trace
@@ -169,9 +170,17 @@ def scratch_vocabulary() -> int:
 
 
 def trace(
-    key: ModelKey, text: str, pair: str | None = None, edits: Sequence[Edit] = (), request: Sequence[str] = ()
+    key: ModelKey,
+    text: str,
+    pair: str | None = None,
+    edits: Sequence[Edit] = (),
+    request: Sequence[str] = (),
+    on_overview: Receiver | None = None,
 ) -> Trace:
-    """The trace of a text, computed once for all sessions; the key says whether it is padded, and edited beforehand."""
+    """The trace of a text, computed once for all sessions; the key says whether it is padded, and edited beforehand.
+
+    on_overview: as in `TextEncoder.trace_tokens`; never called where the trace is there already.
+    """
     if key.pad is not None and not key.padding:
         return trace(dataclasses.replace(key, padding=True), text, pair, edits, request).unpadded
     name = ("trace", key, text, pair, tuple(edits), tuple(request))
@@ -196,7 +205,9 @@ def trace(
                 run = with_inputs(loaded, chosen, partial(inputs.SOURCES[loaded.takes].find, loaded))
                 found = loaded.trace(given, edits=run, request=request)
                 return dataclasses.replace(found, edits=chosen) if chosen else found
-            return loaded.trace_tokens(given, pad_to=key.pad, edits=(*key.edits, *edits), request=request)
+            return loaded.trace_tokens(
+                given, pad_to=key.pad, edits=(*key.edits, *edits), request=request, on_overview=on_overview
+            )
 
     with TURNS.turn(long=work > LONG_FLOPS):
         return _kept_with_model(key, name, make, trace_bytes)
@@ -270,6 +281,11 @@ def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Ca
     # All maps of a model take about as much work as the pass itself.
     with TURNS.turn(long=limits.flops(made.config, made.n_tokens) > LONG_FLOPS):
         return _kept_with_model(key, name, lambda: make(made), value_bytes)
+
+
+def keep(key: ModelKey, text: str, pair: str | None, what: Hashable, value: Any) -> None:
+    """Keep a value for `derived` that was computed on the way to the trace."""
+    _STORE.get(("derived", key, text, pair, what), lambda: value, value_bytes)
 
 
 def known(key: ModelKey, text: str, pair: str | None, what: Hashable) -> Any:

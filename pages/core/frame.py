@@ -22,6 +22,7 @@ from pages.core import (  # noqa: F401 - some register values that several pages
     chosen_input,
     covering,
     edited,
+    first_maps,
     first_paint,
     first_view,
     foreground,
@@ -73,6 +74,7 @@ def run(
     title: str,
     uses: Collection[str] = sidebar.PARTS,
     pads: bool = False,
+    maps: bool = False,
     edits: bool | None = False,
     takes: Collection[str] = ("text", "image", "sound"),
     why: str = "",
@@ -82,10 +84,11 @@ def run(
     """Draw the sidebar, load the model, run the page, write the view into the address.
 
     uses: the parts of the sidebar that the page needs (`sidebar.PARTS`); without any, it has no sidebar and loads a
-    model only if it asks for the view. pads: whether the page shows a text with padding; edits: whether it shows the
-    edited run, None: it draws the edits itself; takes, why: the inputs that the page can show, and why no others;
-    front: whether it opens at "/", where a view without FRONT in the address belongs to another page; beside: draws
-    what accompanies every page and gives the page its place; False: the page is not drawn now.
+    model only if it asks for the view. pads: whether the page shows a text with padding; maps: whether it shows
+    small maps of all heads; edits: whether it shows the edited run, None: it draws the edits itself; takes, why: the
+    inputs that the page can show, and why no others; front: whether it opens at "/", where a view without FRONT in the
+    address belongs to another page; beside: draws what accompanies every page and gives the page its place; False: the
+    page is not drawn now.
     """
     first_paint.draw()
     st.session_state[_TITLE] = title
@@ -106,7 +109,7 @@ def run(
         with beside() as is_shown:
             draw = page.run if is_shown else _nothing
             if uses:
-                _with_sidebar(draw, area, go_on, uses, pads, edits, takes, why)
+                _with_sidebar(draw, area, go_on, uses, pads, maps, edits, takes, why)
             else:
                 go_on()
                 with area:
@@ -129,6 +132,7 @@ def _with_sidebar(
     go_on: Callable[[], None],
     uses: Collection[str],
     pads: bool,
+    maps: bool,
     edits: bool | None,
     takes: Collection[str],
     why: str,
@@ -144,7 +148,7 @@ def _with_sidebar(
         go_on()
     with area:
         mobile_bar.bar(*chosen_input.in_words())
-    view = _load(area, places, uses, pads)
+    view = _load(area, places, uses, pads, maps)
     if view is not None and not other_input.fits(view, takes):
         st.session_state[_VIEW] = view
         with area:
@@ -194,7 +198,7 @@ class Places:
     settings: DeltaGenerator
 
 
-def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: bool) -> View | None:
+def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: bool, maps: bool) -> View | None:
     """Load the model and trace the text, with a spinner; None, and a box that says why, if there is no model."""
     model = None
     try:
@@ -223,6 +227,8 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         view = sidebar.current_view(key)
         with area, _spinner("Running the encoder …", quick=quick):
             view = padded(view) if pads else view
+            if maps and not quick:
+                first_maps.run(view)
             n_tokens = view.trace.n_tokens
         # A selected padding token stays selected while padding is hidden.
         return sidebar.with_selection_inside(view, view.model.pad or n_tokens)

@@ -7,7 +7,7 @@ from encoder.export import Map, Options
 from encoder.measure import head_map, tiled_attention
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
-from encoder.measure.tiled_attention import Overview
+from encoder.overview import Overview
 from pages.core import small_maps
 from pages.core.params import Head
 from pages.core.view import View

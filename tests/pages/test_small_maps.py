@@ -7,8 +7,8 @@ import pytest
 
 from encoder.config import EncoderConfig
 from encoder.export import Options
-from encoder.measure import aggregate
-from pages.core import cache, norm_pair, small_maps
+from encoder.measure import aggregate, tiled_attention
+from pages.core import cache, first_maps, norm_pair, small_maps
 from pages.core.view import View
 from pages.heads.grid import thumbnails
 
@@ -53,3 +53,33 @@ def test_a_long_text_computes_its_large_and_small_maps_in_one_walk() -> None:
     assert known is not None
     np.testing.assert_array_equal(small, aggregate.to_uint8(known.coarser(small_maps.SIDE)))
     assert small_maps.of_layer(text, 0, Options(special="zero")) is small, "the options do not count"
+
+
+def test_the_pass_gives_the_maps_of_a_long_text_layer_by_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    architecture = EncoderConfig(
+        vocab_size=cache.scratch_vocabulary(), d_model=16, n_layers=3, n_heads=4, d_ffn=32, max_positions=1_024
+    )
+    key = cache.ModelKey(source="scratch", scratch=architecture, seed=5)
+    text = cache.TracedText(key, "the dog ran over the hill . " * 120, None)
+    drawn = []
+    small_maps.during_the_pass(text, lambda layer, maps: drawn.append((layer, maps)))
+    assert [layer for layer, _ in drawn] == [0, 1, 2]
+    afterwards = tiled_attention.layer_overview(text.trace, 1)
+    monkeypatch.setattr(tiled_attention, "layer_overview", lambda *_: pytest.fail("these maps are there already"))
+    for layer, maps in drawn:
+        np.testing.assert_array_equal(small_maps.of_layer(text, layer), maps)
+    known = small_maps.known_overview(text, 1)
+    assert known is not None
+    np.testing.assert_allclose(known.pooled, afterwards.pooled, atol=1e-6)
+    small_maps.during_the_pass(text, lambda *_: pytest.fail("nothing is computed a second time"))
+
+
+def test_a_strip_shows_the_maps_of_a_layer_side_by_side() -> None:
+    maps = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3)
+    colours = np.stack([np.arange(256)] * 3, axis=-1).astype(np.uint8)
+    strip = first_maps.strip(maps, colours)
+    assert strip.shape == (3, 2 * (3 + first_maps.GAP), 4)
+    second = 3 + first_maps.GAP
+    np.testing.assert_array_equal(strip[:, second : second + 3, 0], maps[1])
+    assert (strip[:, :3, 3] == 255).all()
+    assert not strip[:, 3:second, 3].any(), "transparent between two maps"
