@@ -9,26 +9,30 @@ import numpy as np
 import streamlit as st
 
 from encoder import figures
-from pages.core import small_maps
-from pages.core.view import View
+from pages.core import cache, small_maps
+from pages.core.url_state import state
+from pages.core.view import ViewParams
 
 #: Pixels between two maps.
 GAP = 2
 
 
-def run(view: View) -> None:
-    """Run the encoder on the text of a view. What this draws is gone when the page is drawn."""
-    config = view.loaded.config
-    place = st.empty()
-    rows = None
+def run(key: cache.ModelKey) -> None:
+    """Run the encoder on the visitor's text. What this draws is gone when the page is drawn.
+
+    Raises EncoderError if the model cannot run.
+    """
+    config, colours = cache.model(key).config, figures.thumbnails_lut(state.get(ViewParams.colours))
+    place, rows = st.empty(), None
 
     def draw(layer: int, maps: np.ndarray) -> None:
         nonlocal rows
         rows = rows or place.container()
         said = f"Layer {layer} of 0 to {config.n_layers - 1}, heads 0 to {config.n_heads - 1}"
-        rows.image(strip(maps, figures.thumbnails_lut(view.colours)), caption=said, alt=said, width="stretch")
+        rows.image(strip(maps, colours), caption=said, alt=said, width="stretch")
 
-    small_maps.during_the_pass(view, draw)
+    text = cache.TracedText(key, state.get(ViewParams.text), state.get(ViewParams.pair) or None)
+    small_maps.during_the_pass(text, draw)
     place.empty()
 
 

@@ -216,6 +216,8 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         fade.remember(model.config.norm_placement)
         if model.takes == "text" and state.newest(ViewParams.long) == "cut":  # a window has tokens of its own
             with area, _spinner("Running the encoder …", quick=quick):
+                if maps and not quick:
+                    first_maps.run(key)
                 first_view.choose(key)
         with places.norm:
             sidebar.norm_controls(key)
@@ -227,8 +229,6 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         view = sidebar.current_view(key)
         with area, _spinner("Running the encoder …", quick=quick):
             view = padded(view) if pads else view
-            if maps and not quick:
-                first_maps.run(view)
             n_tokens = view.trace.n_tokens
         # A selected padding token stays selected while padding is hidden.
         return sidebar.with_selection_inside(view, view.model.pad or n_tokens)
