@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from pathlib import Path
 
@@ -108,3 +109,10 @@ def test_every_button_has_a_name(path: Path):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and "button" in call.func.attr:
             name = call.args[0] if call.args else None
             assert not (isinstance(name, ast.Constant) and not str(name.value).strip()), f"line {call.lineno}"
+
+
+def test_no_style_watches_the_whole_page() -> None:
+    """Rules that begin with html, body or .stApp and :has() made the browser style a drawing for seconds."""
+    watching = re.compile(r"(?:^|[\s,{}])(?:html|body|:root|\.stApp|\.stMain|\.stAppViewContainer)\S*:has\(")
+    for file in ROOT.glob("pages/**/*.css"):
+        assert not watching.search(file.read_text(encoding="utf-8")), file.name

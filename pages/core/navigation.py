@@ -77,6 +77,10 @@ def bar(sections: Mapping[str, Iterable[Room]], here: str, front: str, *, sideba
 
 
 _BARS: dict[tuple[str, bool], str] = {}
+#: A page that needs nothing of the sidebar has its room; on narrow screens the sidebar holds the list of pages.
+ALONE = """<style>@media (min-width: 1280px) {
+  :is([data-testid="stSidebar"], [data-testid="stExpandSidebarButton"]) { display: none; }
+}</style>"""
 
 
 def _bar(sections: Mapping[str, Iterable[Room]], here: str, front: str, sidebar: bool) -> str:
@@ -91,5 +95,4 @@ def _bar(sections: Mapping[str, Iterable[Room]], here: str, front: str, sidebar:
             links.append(f'<a href="{address}" title="{tip}"{current}>{html.escape(room.name)}</a>')
         label = f"<b>{html.escape(section)}</b>" if section else "<b></b>"
         parts.append(f"<div>{label}{''.join(links)}</div>")
-    style = "enc-pages" if sidebar else "enc-pages enc-alone"
-    return f'<nav class="{style}" aria-label="Pages">{"".join(parts)}</nav>'
+    return f'<nav class="enc-pages" aria-label="Pages">{"".join(parts)}</nav>{"" if sidebar else ALONE}'
