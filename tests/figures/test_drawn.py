@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,30 +13,45 @@ import pytest
 
 from encoder import figures
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
 pytestmark = pytest.mark.browser
 
 LABELS = [f"w{number}" for number in range(150)]
 
 
-@pytest.fixture
-def draw(browser) -> Callable[[go.Figure], object]:
-    """Draw a figure, 800 by 600, in a page of its own; the page must stay quiet."""
+@pytest.fixture(scope="module")
+def sheet(browser) -> Iterator[tuple[Page, list[str]]]:
+    """A page with plotly.js, which takes seconds to load, and what the page complains of."""
     complaints: list[str] = []
-    pages = []
+    page = browser.new_page(viewport={"width": 840, "height": 640})
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.set_content("<body></body>")
+    page.add_script_tag(content=plotly.offline.get_plotlyjs())
+    yield page, complaints
+    page.close()
 
-    def on_page(figure: go.Figure):
-        page = browser.new_page(viewport={"width": 840, "height": 640})
-        pages.append(page)
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.set_content("<div id='plot' style='width:800px;height:600px'></div>")
-        page.add_script_tag(content=plotly.offline.get_plotlyjs())
-        page.evaluate("figure => Plotly.newPlot('plot', figure.data, figure.layout)", json.loads(figure.to_json()))
+
+@pytest.fixture
+def draw(sheet: tuple[Page, list[str]]) -> Iterator[Callable[[go.Figure], Page]]:
+    """Draw a figure, 800 by 600, in place of the one before; the page must stay quiet."""
+    page, complaints = sheet
+
+    def on_page(figure: go.Figure) -> Page:
+        page.mouse.move(0, 0)
+        page.evaluate(
+            """figure => {
+              document.body.innerHTML = "<div id='plot' style='width:800px;height:600px'></div>";
+              return Plotly.newPlot("plot", figure.data, figure.layout).then(() => null);
+            }""",
+            json.loads(figure.to_json()),
+        )
         return page
 
+    complaints.clear()
     yield on_page
-    for page in pages:
-        page.close()
     assert not complaints
 
 
