@@ -137,36 +137,19 @@ def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("first words")
 
 
-#: Names of pages in addresses up to 0.1 -> their titles now.
-FORMER = {
-    "find": "Head types", "beyond": "Beyond attention weights", "norms": "LayerNorm",
-    "predict": "Masked-word prediction", "prepost": "Pre-norm vs post-norm", "anatomy": "Architecture",
-    "steps": "Forward pass, step by step", "worked_example": "By hand: “The cat sat”",
-}  # fmt: skip
-
-
-def test_former_addresses_open_their_pages(visit: Callable[..., Page], app: Server) -> None:
-    page = visit("/find?layer=1&find=table")
-    for path, title in FORMER.items():
-        page.goto(f"{app.url}/{path}?layer=1")
-        page.get_by_role("heading", name=title, exact=True).wait_for()
-        settle(page)
-        assert query(page)["layer"] == "1"
-
-
-@pytest.mark.parametrize(("path", "title"), [("qkv", "Queries, keys, values"), ("norms", FORMER["norms"])])
-def test_a_link_to_a_page_is_the_first_that_a_server_hears(
-    serve: Callable[..., AbstractContextManager[Server]], browser: Browser, path: str, title: str
+def test_a_link_to_a_former_page_is_the_first_that_a_server_hears(
+    serve: Callable[..., AbstractContextManager[Server]], browser: Browser
 ) -> None:
+    """`tests/pages/test_frame.py` knows all former addresses."""
     with serve() as server:
         page = browser.new_page()
         complaints: list[str] = []
         collect_complaints(page, server.url, complaints)
-        page.goto(f"{server.url}/{path}?layer=1")
+        page.goto(f"{server.url}/norms?layer=1")
         settle(page)
-        page.get_by_role("heading", name=title, exact=True).wait_for()
+        page.get_by_role("heading", name="LayerNorm", exact=True).wait_for()
         expect(page.get_by_text("does not seem to exist")).to_have_count(0)
         assert query(page) == {"layer": "1"}
-        page.close()
+        page.context.close()
         assert not complaints
         assert "Traceback" not in server.log()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import streamlit as st
 import torch
 from huggingface_hub import constants
+from streamlit.navigation.page import StreamlitPage
 from streamlit.testing.v1 import AppTest
 
 import encoder
@@ -14,6 +16,7 @@ from encoder.model import Encoder
 from encoder.trace import Trace
 from pages.core import cache, model_access
 from pages.core.view import EXAMPLES, FIRST_SENTENCE
+from tests.conftest import ROOT
 from tests.pages.apps import assert_well, noted, numbers, sentences, visit
 
 ODD_TEXTS = {
@@ -377,3 +380,31 @@ def test_a_wrong_value_is_answered_in_the_words_of_the_control() -> None:
     assert "norm='sideways'" in norm
     assert "Original" in norm
     assert "hold='x'" in selected
+
+
+#: Addresses up to 0.1 -> the folders of their pages now.
+FORMER = {
+    "find": "head_types", "beyond": "beyond_weights", "norms": "layernorm", "predict": "masked_words",
+    "prepost": "pre_post", "anatomy": "architecture", "steps": "forward_pass", "worked_example": "by_hand",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "folder"), FORMER.items())
+def test_a_former_address_opens_its_page_with_its_values(
+    monkeypatch: pytest.MonkeyPatch, name: str, folder: str
+) -> None:
+    opened: list[tuple[str, dict[str, str]]] = []
+
+    def open_page(script: str, *, query_params: dict[str, str]) -> None:
+        opened.append((script, query_params))
+        st.stop()
+
+    def the_former(sections: dict[str, list[StreamlitPage]], **_options: object) -> StreamlitPage:
+        return next(page for pages in sections.values() for page in pages if page.url_path == name)
+
+    monkeypatch.setattr(st, "navigation", the_former)
+    monkeypatch.setattr(st, "switch_page", open_page)
+    app = AppTest.from_file(str(ROOT / "app.py"))
+    app.query_params["layer"] = "1"
+    app.run()
+    assert opened == [(f"pages/{folder}/page.py", {"layer": "1"})]
