@@ -54,7 +54,8 @@ HIDDEN = """() => {
 )  # fmt: skip
 def test_a_click_is_answered_in_the_window(visit: Callable[..., Page], path: str) -> None:
     path, _, more = path.partition("?")
-    page = visit(f"/{path}?{urlencode({'text': BANK, 'layer': 2, 'head': 3})}&{more}")
+    address = f"/{path}?{urlencode({'text': BANK, 'layer': 2, 'head': 3})}&{more}"
+    page = visit(address, width=SCREENS[0][0], height=SCREENS[0][1])
     page.evaluate(REMEMBER)
     answer = page.locator(".st-key-answer")
     for width, height in SCREENS:

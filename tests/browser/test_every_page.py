@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from benchmarks.serving import addresses
 from encoder.explain import STEPS
-from tests.conftest import Server, settle, wait_until_none
+from tests.conftest import Server, settle, wait_for_query, wait_until_none
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -20,7 +21,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 SENTENCE = "text=Antidisestablishmentarianism+was+too+much+for+the+animal."
 #: Parts of pages that another address opens.
 PARTS = [
-    *(f"/forward_pass?step={step.key}&i=3&j=2&text=The+cat+sat+on+the+mat" for step in STEPS[1:]),
     "/architecture?says=parameters&layer=2",
     "/architecture?show=cost",
     "/pre_post?model=twin-pre&sides=stream",
@@ -112,12 +112,30 @@ def in_turn(paths: list[str], groups: int) -> list[list[str]]:
     return [paths[first::groups] for first in range(groups)]
 
 
-def check(page: Page, path: str, *, all_open: bool) -> list[str]:
-    """What is wrong with a page, on a projector and on a phone in the dark. all_open: with its closed parts open."""
+def on_projector(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 720})
     page.emulate_media(color_scheme="light")
-    page.goto(path)
-    page.locator(".stMain h1").wait_for()
+
+
+def on_dark_phone(page: Page) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function("() => getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
+
+
+def pages_of(visit: Callable[..., Page], app: Server, paths: list[str]) -> Iterator[tuple[Page, str]]:
+    """One tab that opens each path on a projector; and the path."""
+    page = visit(paths[0])
+    yield page, paths[0]
+    for path in paths[1:]:
+        page.goto(app.url + path, wait_until="commit")  # the page before is gone: the new screen draws it no more
+        on_projector(page)
+        page.locator(".stMain h1").wait_for()
+        yield page, path
+
+
+def check(page: Page, path: str, *, all_open: bool) -> list[str]:
+    """What is wrong with a page, on a projector and on a phone in the dark. all_open: with its closed parts open."""
     wait_until_uncut(page, path)
     assert all(needed <= kept for needed, kept in page.evaluate(KEPT))
     found = []
@@ -126,9 +144,7 @@ def check(page: Page, path: str, *, all_open: bool) -> list[str]:
         page.wait_for_timeout(250)  # each opened part sends a message of its own
         settle(page)
         found += violations(page, {"type": "tag", "values": ALL})
-    page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_function("() => getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
+    on_dark_phone(page)
     wait_until_uncut(page, path)
     if all_open:
         found += violations(page, {"type": "rule", "values": ["color-contrast", "list", "listitem"]})
@@ -137,13 +153,22 @@ def check(page: Page, path: str, *, all_open: bool) -> list[str]:
 
 @pytest.mark.parametrize("paths", in_turn([*addresses().values()], 4), ids=lambda paths: paths[0])
 def test_every_page_fits_and_everybody_can_read_it(visit: Callable[..., Page], app: Server, paths: list[str]) -> None:
-    page = visit("/glossary?term=token")
-    found = [one for path in paths for one in check(page, app.url + path, all_open=True)]
+    found = [one for page, path in pages_of(visit, app, paths) for one in check(page, path, all_open=True)]
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("paths", in_turn(PARTS, 2), ids=["even", "odd"])
-def test_every_part_fits(visit: Callable[..., Page], app: Server, paths: list[str]) -> None:
-    page = visit("/glossary?term=token")
-    for path in paths:
-        assert not check(page, app.url + path, all_open=False)
+def test_every_part_fits(visit: Callable[..., Page], app: Server) -> None:
+    for page, path in pages_of(visit, app, PARTS):
+        check(page, path, all_open=False)
+
+
+def test_every_step_fits(visit: Callable[..., Page]) -> None:
+    page = visit("/forward_pass?i=3&j=2&text=The+cat+sat+on+the+mat")
+    for screen in (on_projector, on_dark_phone):
+        screen(page)
+        for number, step in [*enumerate(STEPS, start=1)][1:]:
+            page.get_by_role("radio", name=re.compile(f"^{number} ")).click()
+            wait_for_query(page, step=step.key)
+            page.get_by_role("heading", name=step.question).wait_for()
+            wait_until_uncut(page, step.key)
+            assert all(needed <= kept for needed, kept in page.evaluate(KEPT))

@@ -73,9 +73,8 @@ def test_a_new_visitor_finds_an_answer_its_numbers_and_a_training_run(visit: Cal
     page.locator(".stMain").get_by_role("button", name="Stop", exact=True).click()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Page], dark: bool) -> None:
-    page = visit("/?text=one+two+three&view=lines", width=1920, height=1080, dark=dark)
+def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Page]) -> None:
+    page = visit("/?text=one+two+three&view=lines", width=1920, height=1080)
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     field.press("End")
     field.press("f")  # while typing, it is a letter
