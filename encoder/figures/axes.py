@@ -13,6 +13,7 @@ import html
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def check_labels(labels: Sequence[str], needed: int, name: str) -> list[str]:
     return [str(label) for label in labels]
 
 
+@lru_cache(4_096)
 def isolated(label: str) -> str:
     """A token whose direction does not change its surroundings: "א → ב" keeps this order.
 
@@ -66,6 +68,7 @@ def arrow(query: str, key: str) -> str:
     return f"{mark}{shown[0]} → {shown[1]}"
 
 
+@lru_cache(4_096)
 def shown_label(label: str) -> str:
     """A token as an axis shows it: blanks made visible, Plotly's markup escaped, right-to-left text isolated."""
     text = label.replace("\n", "⏎").replace("\t", "⇥")

@@ -21,6 +21,8 @@ from .events import PlotEvent, ZoomWindow
 _render = assets.component("plot")
 
 Positions = int | Sequence[int] | None
+#: Types that are JSON as they are.
+_JSON = frozenset({str, int, bool, type(None)})
 
 
 def plot(
@@ -134,7 +136,9 @@ def _positions(value: Positions) -> list[int]:
 
 def _plain(node: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
     """JSON's own types only; an array of numbers goes into `arrays` under its path and leaves {"$array": path}."""
-    if isinstance(node, Mapping):
+    if type(node) in _JSON:  # nine of ten
+        return node
+    if isinstance(node, (dict, Mapping)):
         return {str(name): _plain(value, f"{path}.{name}", arrays) for name, value in node.items()}
     if isinstance(node, np.ndarray):
         number = _number_array(node)
@@ -143,12 +147,12 @@ def _plain(node: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
         arrays[path] = number
         return {"$array": path}
     if isinstance(node, (list, tuple)):
-        return [_plain(value, f"{path}.{k}", arrays) for k, value in enumerate(node)]
+        return [value if type(value) in _JSON else _plain(value, f"{path}.{k}", arrays) for k, value in enumerate(node)]
     if isinstance(node, np.generic):
         return _plain(node.item(), path, arrays)
     if isinstance(node, float):
         return node if math.isfinite(node) else None
-    if node is None or isinstance(node, (str, int, bool)):
+    if isinstance(node, (str, int)):
         return node
     if hasattr(node, "isoformat"):  # dates
         return node.isoformat()

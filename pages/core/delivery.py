@@ -19,8 +19,8 @@ from streamlit.runtime.scriptrunner import ScriptRunnerEvent
 from streamlit.web.server.starlette import starlette_server
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-#: Seconds for which a message waits for the next ones. The end of a run waits for nothing.
-WAIT = 0.005
+#: Seconds for which a message waits for the next ones: about a run. The end of a run waits for nothing.
+WAIT = 0.02
 #: Bytes that wait for the end of a turn of the loop; more are written at once, so that a slow browser is noticed.
 MOST_WAITING = 65_536
 
@@ -112,16 +112,25 @@ def begin() -> None:
     call_soon = AppSession._call_soon_on_event_loop
     Runtime._enqueued_some_message, starlette_server._get_websocket_protocol  # noqa: B018
 
-    def grouped_event(self: AppSession, sender: Any, event: ScriptRunnerEvent, *given: Any, **named: Any) -> None:
-        _may_wait.yes = event is ScriptRunnerEvent.ENQUEUE_FORWARD_MSG
-        on_event(self, sender, event, *given, **named)
+    def grouped_event(
+        self: AppSession, sender: Any, event: ScriptRunnerEvent, forward_msg: ForwardMsg | None = None, **named: Any
+    ) -> None:
+        if event is not ScriptRunnerEvent.ENQUEUE_FORWARD_MSG or forward_msg is None:
+            on_event(self, sender, event, forward_msg, **named)
+            return
 
-    def grouped_call(self: AppSession, callback: Callable[[], None]) -> None:
+        def take() -> None:
+            if sender is self._scriptrunner:  # an older run may still be ending
+                self._enqueue_forward_msg(forward_msg)
+
+        grouped_call(self, take, at_once=False)
+
+    def grouped_call(self: AppSession, callback: Callable[[], None], *, at_once: bool = True) -> None:
         calls = self.__dict__.get("_encoderscope_calls")
         if calls is None:
             calls = self.__dict__.setdefault("_encoderscope_calls", Calls(self._event_loop))
         try:
-            calls.soon(callback, at_once=not _may_wait.yes)
+            calls.soon(callback, at_once=at_once)
         except RuntimeError:
             call_soon(self, callback)  # which knows a closed loop
 
@@ -139,6 +148,8 @@ def begin() -> None:
             is_loop = asyncio.get_running_loop() is objects.eventloop
         except RuntimeError:
             is_loop = False
+        if is_loop and objects.need_send_data.is_set():
+            return
         if is_loop:
             objects.need_send_data.set()
         else:
@@ -150,12 +161,3 @@ def begin() -> None:
     Runtime._send_message = send_group  # type: ignore[method-assign]
     Runtime._enqueued_some_message = wake  # type: ignore[method-assign]
     starlette_server._get_websocket_protocol = lambda: Protocol
-
-
-class _MayWait(threading.local):
-    """Whether the event that this thread reports is a message of a script that goes on."""
-
-    yes = False
-
-
-_may_wait = _MayWait()

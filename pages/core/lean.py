@@ -1,8 +1,8 @@
 """What Streamlit 1.67 computes again and again in a run, computed once or when it is asked for.
 
 A selectbox, a text field and a number field each ask for *all* values of the session to find their own (0.35 ms, eight
-times in a run of Attention heads), the navigation hashes the address of each page three times, the icon of the page is
-looked for on the disk, and the theme is read from the options.
+times in a run of Attention heads), the navigation hashes the address of each page three times, a link to a page asks
+for the current folder, the icon of the page is looked for on the disk, and the theme is read from the options.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from streamlit.commands import page_config
+from streamlit.elements.widgets import button
 from streamlit.navigation import page
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
@@ -91,6 +92,7 @@ def begin() -> None:
     """Change Streamlit. Raises AttributeError for a Streamlit that is built in another way."""
     SafeSessionState.filtered_state.fget  # noqa: B018
     SafeSessionState.filtered_state = property(UserState)  # type: ignore[method-assign, assignment]
+    button.get_main_script_directory = functools.lru_cache(10)(button.get_main_script_directory)
     page.calc_hash = functools.lru_cache(1_000)(page.calc_hash)
     app_session._populate_theme_msg = _kept_theme(app_session._populate_theme_msg)
     page_config._get_favicon_string = functools.lru_cache(10)(page_config._get_favicon_string)  # type: ignore[assignment]
