@@ -21,6 +21,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 #: Seconds for which a message waits for the next ones: about a run. The end of a run waits for nothing.
 WAIT = 0.02
+#: Events of a run that goes on.
+_GO_ON = (ScriptRunnerEvent.SCRIPT_STARTED, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG)
 #: Bytes that wait for the end of a turn of the loop; more are written at once, so that a slow browser is noticed.
 MOST_WAITING = 65_536
 
@@ -31,26 +33,29 @@ class Calls:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._waiting: list[Callable[[], None]] = []
+        self._is_woken = False
         self._lock = threading.Lock()
 
     def soon(self, call: Callable[[], None], *, at_once: bool = True) -> None:
         """Run a call in the loop, `at_once` or in WAIT seconds. Raises RuntimeError if the loop is closed."""
         with self._lock:
             self._waiting.append(call)
-            is_first = len(self._waiting) == 1
+            is_first, wakes = len(self._waiting) == 1, at_once and not self._is_woken
+            self._is_woken |= at_once
         try:
-            if at_once:
+            if wakes:
                 self._loop.call_soon_threadsafe(self._run)
             elif is_first:
                 self._loop.call_soon_threadsafe(self._loop.call_later, WAIT, self._run)
         except RuntimeError:
             with self._lock:
                 self._waiting.clear()
+                self._is_woken = False
             raise
 
     def _run(self) -> None:
         with self._lock:
-            calls, self._waiting = self._waiting, []
+            calls, self._waiting, self._is_woken = self._waiting, [], False
         for number, call in enumerate(calls):
             try:
                 call()
@@ -108,22 +113,21 @@ class Protocol(WebSocketsSansIOProtocol):
 
 def begin() -> None:
     """Change Streamlit's delivery; before the server starts. Raises AttributeError for a Streamlit without it."""
-    on_event, flush, send = AppSession._on_scriptrunner_event, AppSession.flush_browser_queue, Runtime._send_message
-    call_soon = AppSession._call_soon_on_event_loop
+    AppSession._on_scriptrunner_event, AppSession._enqueue_forward_msg  # noqa: B018
+    handle, call_soon = AppSession._handle_scriptrunner_event_on_event_loop, AppSession._call_soon_on_event_loop
+    flush, send = AppSession.flush_browser_queue, Runtime._send_message
     Runtime._enqueued_some_message, starlette_server._get_websocket_protocol  # noqa: B018
 
     def grouped_event(
         self: AppSession, sender: Any, event: ScriptRunnerEvent, forward_msg: ForwardMsg | None = None, **named: Any
     ) -> None:
-        if event is not ScriptRunnerEvent.ENQUEUE_FORWARD_MSG or forward_msg is None:
-            on_event(self, sender, event, forward_msg, **named)
-            return
-
         def take() -> None:
-            if sender is self._scriptrunner:  # an older run may still be ending
+            if event is not ScriptRunnerEvent.ENQUEUE_FORWARD_MSG or forward_msg is None:
+                handle(self, sender, event, forward_msg, **named)
+            elif sender is self._scriptrunner:  # an older run may still be ending
                 self._enqueue_forward_msg(forward_msg)
 
-        grouped_call(self, take, at_once=False)
+        grouped_call(self, take, at_once=event not in _GO_ON)
 
     def grouped_call(self: AppSession, callback: Callable[[], None], *, at_once: bool = True) -> None:
         calls = self.__dict__.get("_encoderscope_calls")

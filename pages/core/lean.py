@@ -2,7 +2,8 @@
 
 A selectbox, a text field and a number field each ask for *all* values of the session to find their own (0.35 ms, eight
 times in a run of Attention heads), the navigation hashes the address of each page three times, a link to a page asks
-for the current folder, the icon of the page is looked for on the disk, and the theme is read from the options.
+for the current folder, the icon of the page is looked for on the disk, and the theme is read from the options. Two
+hundred times a run asks whether it has to end.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from streamlit.elements.widgets import button
 from streamlit.navigation import page
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner import ScriptRunner, get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.state import session_state
 from streamlit.runtime.state.common import is_element_id, is_keyed_element_id
 from streamlit.runtime.state.safe_session_state import SafeSessionState
@@ -87,10 +89,25 @@ def _kept_theme(populate: Callable[[CustomThemeConfig, str], None]) -> Callable[
     return fill
 
 
+def _asked_seldom(ask: Callable[[ScriptRunner], None]) -> Callable[[ScriptRunner], None]:
+    """What a run does between two messages: it ends if it is asked to. Usually nothing asks.
+
+    Streamlit also looks each time for an error of a parallel fragment; the app has no such fragments.
+    """
+
+    def check(self: ScriptRunner) -> None:
+        if self._requests._state is not ScriptRequestType.CONTINUE:
+            ask(self)
+
+    return check
+
+
 @functools.cache
 def begin() -> None:
     """Change Streamlit. Raises AttributeError for a Streamlit that is built in another way."""
     SafeSessionState.filtered_state.fget  # noqa: B018
+    asks = ScriptRunner._maybe_handle_execution_control_request
+    ScriptRunner._maybe_handle_execution_control_request = _asked_seldom(asks)  # type: ignore[method-assign]
     SafeSessionState.filtered_state = property(UserState)  # type: ignore[method-assign, assignment]
     button.get_main_script_directory = functools.lru_cache(10)(button.get_main_script_directory)
     page.calc_hash = functools.lru_cache(1_000)(page.calc_hash)

@@ -187,20 +187,21 @@ def check_width(width: int, heads: int, positions: str, bounds: tuple[int, int] 
 
 def model_key() -> cache.ModelKey:
     """The key of the model that the sidebar names. Raises EncoderError if it names none."""
-    own = state.read(ViewParams)
-    place = {"device": own.device, "dtype": own.dtype}
-    if own.model == "scratch":
+    model, norm = state.newest(ViewParams.model), state.newest(ViewParams.norm)
+    place = {"device": state.newest(ViewParams.device), "dtype": state.newest(ViewParams.dtype)}
+    if model == "scratch":
         return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=state.get(UntrainedParams.seed), **place)
     # "both" belongs to the page that shows both placements; other parts of it show the original model.
-    norm = "trained" if own.norm == "both" else own.norm
-    if own.model == "trained":
-        source = cache.TRAINED + own.run
+    norm = "trained" if norm == "both" else norm
+    if model == "trained":
+        source = cache.TRAINED + state.newest(ViewParams.run)
     else:
-        source = own.model if own.model in BUNDLED else model_access.allowed_source(own.source)
+        source = model if model in BUNDLED else model_access.allowed_source(state.newest(ViewParams.source))
     key = cache.ModelKey(source=source, norm=norm, **place)
     if not is_pair(key):
         return key
-    return dataclasses.replace(key, tower=inputs.fitting(cache.kinds(key), page_takes(), own.tower))
+    tower = inputs.fitting(cache.kinds(key), page_takes(), state.newest(ViewParams.tower))
+    return dataclasses.replace(key, tower=tower)
 
 
 def is_pair(key: cache.ModelKey) -> bool:
