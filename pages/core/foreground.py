@@ -1,19 +1,98 @@
-"""Pages are drawn before anything in the background: a training step waits while a page is drawn."""
+"""Pages are drawn before anything in the background, and few at once: a training step waits while a page is drawn.
+
+Thirty threads that share one interpreter take a half more processor time than four, and nobody is served before nearly
+all are. So a page waits for its place, in the order in which pages are asked for. A page that computes for long gives
+its place back: nobody waits for it.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
 from encoder.train.turns import NOBODY_WAITS
 
+#: Pages that are drawn at once.
+AT_ONCE = 4
+#: Seconds for which a page counts: a shorter one is drawn long before.
+COUNTS = 1.0
 _lock = threading.Lock()
 _drawn = 0
 
 
+class Places:
+    """Places of pages that are drawn."""
+
+    def __init__(self, at_once: int = AT_ONCE, counts: float = COUNTS) -> None:
+        self._at_once, self._counts = at_once, counts
+        self._lock = threading.Lock()
+        self._began: dict[threading.Event, float] = {}  # of the pages that have a place
+        self._queue: deque[threading.Event] = deque()
+        self._mine = threading.local()
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Inside, this thread draws a page. Raises Streamlit's exception if its visitor asks for another one first."""
+        mine, before = threading.Event(), getattr(self._mine, "place", None)
+        self._wait(mine)
+        self._mine.place = mine
+        try:
+            yield
+        finally:
+            self.leave()
+            self._mine.place = before
+
+    def leave(self) -> None:
+        """Give the place of this thread back, if it has one: what follows takes long, or the page is drawn."""
+        with self._lock:
+            self._began.pop(getattr(self._mine, "place", None), None)  # type: ignore[arg-type]
+            self._call_next()
+
+    def _wait(self, mine: threading.Event) -> None:
+        with self._lock:
+            self._queue.append(mine)
+        try:
+            while (seconds := self._taken(mine)) is not None:
+                mine.wait(seconds)
+                mine.clear()
+                leave_if_asked()
+        except BaseException:
+            with self._lock:
+                self._queue.remove(mine)
+                self._call_next()
+            raise
+
+    def _taken(self, mine: threading.Event) -> float | None:
+        """Seconds until this page looks again for a place; None: it has taken one."""
+        with self._lock:
+            now = time.monotonic()
+            counted = [began for began in self._began.values() if now - began < self._counts]
+            if self._queue[0] is not mine:
+                return self._counts
+            if len(counted) >= self._at_once:
+                return min(counted) + self._counts - now
+            self._queue.popleft()
+            self._began[mine] = now
+            self._call_next()
+            return None
+
+    def _call_next(self) -> None:
+        if self._queue:
+            self._queue[0].set()
+
+
+#: The places of this process.
+PLACES = Places()
+
+
 def n_drawn() -> int:
-    """Pages that are drawn now."""
+    """Pages that are drawn now or wait for their place."""
     return _drawn
 
 
@@ -25,9 +104,16 @@ def drawing() -> Iterator[None]:
         _drawn += 1
         NOBODY_WAITS.clear()
     try:
-        yield
+        with PLACES.place():
+            yield
     finally:
         with _lock:
             _drawn -= 1
             if not _drawn:
                 NOBODY_WAITS.set()
+
+
+def leave_if_asked() -> None:
+    """Raise Streamlit's own exception if this script has to stop or to run again: reading its state does."""
+    if get_script_run_ctx(suppress_warning=True) is not None:
+        st.session_state.get("_turns")

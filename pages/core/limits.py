@@ -3,6 +3,7 @@ only what its memory forces."""
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -86,6 +87,7 @@ def of_model(config: EncoderConfig, n_bytes_each: int) -> None:
         )
 
 
+@functools.lru_cache(1_000)
 def flops(config: EncoderConfig, n_tokens: int) -> int:
     """Floating-point operations of one text."""
     return cost(config, n_tokens, 0).flops

@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-
 from encoder.pauses import pausing
 from pages.core import foreground, log
+from pages.core.foreground import leave_if_asked
 
 #: Floating-point operations of a long computation: about a second of two cores.
 LONG_FLOPS = 100_000_000_000
@@ -55,6 +53,8 @@ class Turns:
             yield
             return
         came = time.monotonic()
+        if long:
+            foreground.PLACES.leave()
         self._begin(long)
         began = time.monotonic()
         self._mine.has = True
@@ -104,12 +104,6 @@ class Turns:
         deadline = time.monotonic() + GIVE_WAY
         while foreground.n_drawn() > self.n_long and time.monotonic() < deadline:
             time.sleep(_STEP)
-
-
-def leave_if_asked() -> None:
-    """Raise Streamlit's own exception if this script has to stop or to run again: reading its state does."""
-    if get_script_run_ctx(suppress_warning=True) is not None:
-        st.session_state.get("_turns")
 
 
 #: The turns of this process.
