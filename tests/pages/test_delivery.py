@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.runtime import Runtime
+from streamlit.runtime.scriptrunner import ScriptRunnerEvent
+from streamlit.web.server.starlette import starlette_server
 
-from pages.core.delivery import MOST_WAITING, Calls, JoinedWrites
+from pages.core import delivery
+from pages.core.delivery import MOST_WAITING, WAIT, Calls, JoinedWrites
 
 
 def test_calls_of_a_thread_run_in_their_order_and_wake_the_loop_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,3 +105,38 @@ def test_small_writes_of_a_turn_are_one_and_none_is_lost_by_closing() -> None:
         assert joined.closed
 
     asyncio.run(write())
+
+
+def message(number: int) -> ForwardMsg:
+    return ForwardMsg(hash=str(number))
+
+
+def test_messages_reach_the_queue_as_streamlit_hands_them_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = (
+        (AppSession, "_on_scriptrunner_event"), (AppSession, "_call_soon_on_event_loop"),
+        (AppSession, "flush_browser_queue"), (Runtime, "_send_message"), (Runtime, "_enqueued_some_message"),
+        (starlette_server, "_get_websocket_protocol"),
+    )  # fmt: skip
+    for owner, name in changed:
+        monkeypatch.setattr(owner, name, getattr(owner, name))  # put back after the test
+    delivery.begin()
+
+    async def run() -> None:
+        now, before = object(), object()
+        session = SimpleNamespace(
+            _event_loop=asyncio.get_running_loop(), _scriptrunner=now, _browser_queue=ForwardMsgQueue(),
+            _message_enqueued_callback=None, _state="as it was",
+        )  # fmt: skip
+        session._enqueue_forward_msg = lambda msg: AppSession._enqueue_forward_msg(session, msg)  # type: ignore[arg-type]
+        event = ScriptRunnerEvent.ENQUEUE_FORWARD_MSG
+        for sender, number in ((now, 1), (before, 2), (now, 3)):
+            AppSession._on_scriptrunner_event(session, sender, event, forward_msg=message(number))  # type: ignore[arg-type]
+        assert session._browser_queue.is_empty()
+        await asyncio.sleep(5 * WAIT)
+        # Streamlit's own way does nothing else.
+        AppSession._handle_scriptrunner_event_on_event_loop(session, now, event, forward_msg=message(4))  # type: ignore[arg-type]
+        AppSession._handle_scriptrunner_event_on_event_loop(session, before, event, forward_msg=message(5))  # type: ignore[arg-type]
+        assert [one.hash for one in session._browser_queue.flush()] == ["1", "3", "4"]
+        assert session._state == "as it was"
+
+    asyncio.run(run())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 
 import pytest
@@ -105,6 +106,83 @@ def test_a_long_computation_gives_way_while_another_page_is_drawn():
             began = time.monotonic()
             pause()
             assert time.monotonic() - began > alone
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
+
+
+def pages_in(places: foreground.Places, count: int, end: threading.Event) -> tuple[list[int], list[threading.Thread]]:
+    """Threads that ask for a place one after another; the numbers of those that have had one, in their order."""
+    drawn: list[int] = []
+
+    def draw(number: int) -> None:
+        with places.place():
+            drawn.append(number)
+            end.wait(20)
+
+    threads = []
+    for number in range(count):
+        threads.append(threading.Thread(target=draw, args=(number,), daemon=True))
+        threads[-1].start()
+        wait_for(lambda number=number: len(drawn) + len(places._queue) > number)
+    return drawn, threads
+
+
+def wait_for(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_few_pages_are_drawn_at_once_and_in_their_order():
+    end = threading.Event()
+    drawn, threads = pages_in(foreground.Places(at_once=2, counts=60), 6, end)
+    assert drawn == [0, 1]
+    end.set()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(drawn) == list(range(6))
+    assert drawn[2] == 2
+
+
+def test_nobody_waits_for_a_page_that_takes_long(monkeypatch: pytest.MonkeyPatch):
+    end = threading.Event()
+    drawn, _ = pages_in(foreground.Places(at_once=1, counts=0.05), 3, end)
+    wait_for(lambda: len(drawn) == 3)
+    end.set()
+    places = foreground.Places(at_once=1, counts=60)
+    monkeypatch.setattr(foreground, "PLACES", places)
+    with places.place(), Turns().turn(long=True):
+        drawn, _ = pages_in(places, 1, end)
+        wait_for(lambda: drawn == [0])
+
+
+def test_a_visitor_who_asks_for_something_else_leaves_the_queue(monkeypatch: pytest.MonkeyPatch):
+    places = foreground.Places(at_once=1, counts=60)
+    asked, end = threading.Event(), threading.Event()
+    first = threading.current_thread()
+
+    class Enough(BaseException):
+        pass
+
+    def leave() -> None:
+        if threading.current_thread() is not first and asked.is_set():
+            raise Enough
+
+    monkeypatch.setattr(foreground, "leave_if_asked", leave)
+    monkeypatch.setattr(threading, "excepthook", lambda args: None)
+    with places.place():
+        drawn, threads = pages_in(places, 2, end)
+        asked.set()
+        for waiting in list(places._queue):
+            waiting.set()
+        for thread in threads:
+            thread.join(20)
+    assert not drawn
+    assert not places._queue
+    with places.place():
+        pass
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
