@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -199,7 +199,7 @@ def trace(
     work = limits.flops(loaded.config, n_tokens) + limits.of_sources((*key.edits, *edits), loaded.config)
 
     def make() -> Trace:
-        with _threads(work):
+        with one_thread() if work < SHORT_FLOPS else nullcontext():
             if loaded.takes != "text":
                 chosen = (*key.edits, *edits)
                 run = with_inputs(loaded, chosen, partial(inputs.SOURCES[loaded.takes].find, loaded))
@@ -211,11 +211,6 @@ def trace(
 
     with TURNS.turn(long=work > LONG_FLOPS):
         return _kept_with_model(key, name, make, trace_bytes)
-
-
-def _threads(work: int) -> AbstractContextManager[None]:
-    """One thread for a short computation, all for a longer one."""
-    return one_thread() if work < SHORT_FLOPS else nullcontext()
 
 
 def _sentence(key: ModelKey, loaded: encoder.TextEncoder, text: str, pair: str | None) -> Tokenized:
@@ -283,8 +278,8 @@ def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Ca
     if (known := _STORE.known(name)) is not None:
         return known
     made = trace(key, text, pair)
-    work = limits.flops(made.config, made.n_tokens)  # all maps of a model take about as much as the pass itself
-    with TURNS.turn(long=work > LONG_FLOPS), _threads(work):
+    # All maps of a model take about as much work as the pass itself.
+    with TURNS.turn(long=limits.flops(made.config, made.n_tokens) > LONG_FLOPS):
         return _kept_with_model(key, name, lambda: make(made), value_bytes)
 
 
