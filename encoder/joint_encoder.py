@@ -92,6 +92,10 @@ class JointEncoder:
         ends = sum(parameter.numel() for head in heads for parameter in head.parameters())
         return self.text.n_parameters + self.image.n_parameters + ends
 
+    def trace(self, input: Any, **options: Any) -> Trace:
+        """A trace of the tower that takes the input: of `text` for a str, else of `image`. options: of its `trace`."""
+        return (self.text if isinstance(input, str) else self.image).trace(input, **options)
+
     # --- vectors ------------------------------------------------------------------------------------------------------
 
     def embed_texts(self, texts: Sequence[str] | str, batch_size: int = 32) -> Tensor:
@@ -135,7 +139,9 @@ class JointEncoder:
         return logits.softmax(dim=-1) if self.compares == "softmax" else logits.sigmoid()
 
     def similarities(self, images: Sequence[Any], texts: Sequence[str]) -> Tensor:
-        """Images and texts -> logits [I, N]."""
+        """Images and texts -> logits [I, N]. Raises EncoderError for one image or text that is in no list."""
+        if isinstance(texts, str) or not (isinstance(images, Sequence) or getattr(images, "ndim", 0) == 4):
+            raise EncoderError('Give lists: probabilities([image], ["a photo of a cat", "a photo of a dog"]).')
         return self.logits(self.embed_images(images), self.embed_texts(texts))
 
     def probabilities(self, images: Sequence[Any], texts: Sequence[str]) -> Tensor:

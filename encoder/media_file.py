@@ -15,6 +15,8 @@ def content(
     most: bytes; kind: "image" or "sound", for the sentences. Raises `refused` for a file that is missing, unreadable,
     empty or too large.
     """
+    if not isinstance(file, bytes | str | Path):
+        raise refused(f"{type(file).__name__} is no {kind} file: give a path, or the bytes of the file.")
     if not isinstance(file, bytes):
         path = Path(file)
         file, name = _read(path, most, kind, refused), path.name
@@ -27,9 +29,9 @@ def content(
 
 def _read(path: Path, most: int, kind: str, refused: type[EncoderError]) -> bytes:
     try:
-        if not path.is_file():
-            raise refused(f"There is no file {path.name}: check the path of your {kind}.")
-        with path.open("rb") as opened:
-            return opened.read(most + 1)
+        if path.is_file():
+            with path.open("rb") as opened:
+                return opened.read(most + 1)
     except (OSError, ValueError) as error:
         raise refused(f"{path.name} cannot be read ({error}): choose another {kind}.") from None
+    raise refused(f"There is no file {path.name}: check the path of your {kind}.")

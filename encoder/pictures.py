@@ -151,6 +151,7 @@ def _checked(pixels: Tensor, name: str) -> Tensor:
     if pixels.is_complex():
         raise ImageError("Complex numbers are no image: give uint8, or numbers from 0 to 1.")
     if not pixels.is_floating_point():
+        pixels = pixels.long()  # torch has no minimum of uint16
         if int(pixels.min()) < 0 or int(pixels.max()) > 255:
             raise ImageError(f"{name} takes whole numbers from 0 to 255: scale the image.")
         return pixels.to(torch.uint8)

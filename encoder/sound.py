@@ -35,7 +35,7 @@ class Sound:
 
     def __post_init__(self) -> None:
         check_rate(self.rate)
-        samples = np.array(self.samples, dtype=np.float32)  # a copy: a frozen value must not change
+        samples = _as_numbers(self.samples)
         if samples.ndim != 1:
             raise SoundError(f"A sound has one channel, not samples of shape {samples.shape}: average the channels.")
         if not len(samples):
@@ -94,6 +94,18 @@ class Sound:
     def part(self, start: float, end: float) -> Sound:
         """The seconds from `start` to `end`, or what the sound has of them. Raises SoundError where it has nothing."""
         return Sound(self.samples[max(0, round(start * self.rate)) : max(0, round(end * self.rate))], self.rate)
+
+
+def _as_numbers(samples: object) -> np.ndarray:
+    """A copy as float32: a frozen value must not change. Raises SoundError for what holds no real numbers."""
+    try:
+        given = np.asarray(samples)
+        if given.dtype.kind in "fiub":
+            return given.astype(np.float32)
+        kind = str(given.dtype)
+    except ValueError:  # lists of different lengths
+        kind = type(samples).__name__
+    raise SoundError(f"Samples of type {kind} are no sound: give an array of real numbers.")
 
 
 def check_rate(rate: object) -> None:

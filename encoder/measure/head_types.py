@@ -78,12 +78,12 @@ HEAD_TYPES: tuple[HeadType, ...] = (
         (("self", "position", False), ("top_self", "top", True)),
     ),
     HeadType(
-        "cls", "CLS", "Sink on the opening token",
+        "cls", "first", "Sink on the opening token",
         "Most attention goes to the opening token. Xiao et al. (2023) call this an attention sink in decoders.",
         (("cls", "special", False),),
     ),
     HeadType(
-        "sep", "SEP", "Separator head",
+        "sep", "sep", "Separator head",
         "Most attention goes to separators ([SEP] or </s>). Clark et al. (2019) suggest a no-op in BERT: a hypothesis.",
         (("sep", "special", False),),
     ),

@@ -36,7 +36,7 @@ def show(view: View, block: ArchitectureBlock, token: int) -> None:
         st.metric("Memory", f"{short(block.memory)}B", help=memory, width="content")
     if block.opens is not None:
         _tensor(view, block, block.opens, token)
-    if block.step is not None:
+    if block.step is not None and view.trace.kind == "text":  # “Forward pass” takes no other input
         values = step_values(block, token)
         links.button("forward_pass", "Explain it number by number", "calculate", "explain", values, type="primary")
 

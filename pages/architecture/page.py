@@ -48,7 +48,10 @@ def main() -> None:
     else:
         show_diagram(view, drawn)
         export_architecture(view, drawn, bytes_each)
-    next_page("forward_pass", "Forward pass, step by step, the numbers inside the blocks")
+    if view.loaded.takes == "text":
+        next_page("forward_pass", "Forward pass, step by step, the numbers inside the blocks")
+    else:
+        next_page("qkv", "Queries, keys, values, the vectors behind an attention weight")
 
 
 def show_diagram(view: View, drawn: Architecture) -> None:

@@ -51,12 +51,14 @@ def has_head(view: View) -> bool:
 
 def missing(view: View) -> None:
     """What to do without a head."""
+    of_text = view.loaded.takes == "text"
+    trained = ", or train a probe and use it as a head" if of_text else ""
     st.info(
-        f"{view.loaded.name} has no classification head. Choose a checkpoint that has one, or train a probe and use it "
-        "as a head.",
+        f"{view.loaded.name} has no classification head. Choose a checkpoint that has one{trained}.",
         icon=":material/info:",
     )
-    links.link("probes", "Probes: train a head on this model", icon="label")
+    if of_text:
+        links.link("probes", "Probes: train a head on this model", icon="label")
 
 
 def choose(view: View) -> ChosenClass:

@@ -16,7 +16,7 @@ from encoder.edits import SetWeight
 from encoder.figures.numbers import three_digits
 from encoder.measure import ranking
 from encoder.measure.ranking import Weights
-from pages.core import edited, links, token_names
+from pages.core import chosen_input, edited, links, token_names
 from pages.core.lazy import popover
 from pages.core.url_state import state
 from pages.core.view import ViewParams
@@ -50,10 +50,11 @@ def draw(
         with st.container(key="answer-words", horizontal=True, vertical_alignment="center"):
             st.markdown(first, width="content")
             if cell is not None:
-                links.button(
-                    "forward_pass", "How this weight is made", "calculate", "open-softmax",
-                    {"step": "softmax", **cell}, type="tertiary", width="content",
-                )  # fmt: skip
+                if chosen_input.kind() == "text":  # the page “Forward pass” takes no other input
+                    links.button(
+                        "forward_pass", "How this weight is made", "calculate", "open-softmax",
+                        {"step": "softmax", **cell}, type="tertiary", width="content",
+                    )  # fmt: skip
                 _edit(cell)
             if clear is not None:
                 with st.container(key="answer-clear", width="content"):

@@ -34,8 +34,8 @@ GROUPS: dict[str, tuple[Term, ...]] = {
     "From text to vectors": (
         Term(
             "token",
-            "A token is a piece of text that the model reads as one unit, a word or part of one. The tokenizer "
-            "splits a text into tokens of its vocabulary.",
+            "A token is what the model reads as one unit: a piece of text, an image patch, a time step. "
+            "The tokenizer splits a text into tokens of its vocabulary.",
             "forward_pass", "all-MiniLM-L6-v2 has 30,522 tokens. It splits “tokenised” into “token” and “##ised”.",
             words=("tokens",),
         ),
@@ -65,7 +65,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
         ),
         Term(
             "position",
-            "A position is the place of a token in the text, counted from 0. Attention alone ignores order, so a "
+            "A position is the place of a token in the input, counted from 0. Attention alone ignores order, so a "
             "model adds position vectors, rotates queries and keys, or adds a bias to scores.",
             "positions", words=("positions",),
         ),

@@ -7,13 +7,17 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from encoder.measure import head_types
-from encoder.measure.head_types import HEAD_TYPES, Finding, Thresholds
+from encoder.measure.definitions import HEAD_MEASURES, OWN, Definition
+from encoder.measure.head_types import HEAD_TYPES, Finding, HeadType, Thresholds
 from encoder.measure.heads import STRONG, HeadMeasures, head_measures
 from encoder.measure.tokens import Queries
+from encoder.trace import Trace
+from pages.core.markdown import plain
 from pages.core.params import Param, choice, number
 from pages.core.url_state import state
 from pages.core.view import View
@@ -22,6 +26,8 @@ from pages.core.view import View
 LONG_TEXT = 512
 
 _USUAL = Thresholds()
+
+Named = TypeVar("Named", Definition, HeadType)
 
 
 @state.register
@@ -36,6 +42,44 @@ class HeadTypeParams:
     broad: Param[float] = number(_USUAL.broad, 0.0, 1.0, url="role_broad")
     same: Param[float] = number(_USUAL.same, 0.0, 1.0, url="role_same")
     strong: Param[float] = number(STRONG, 0.0, 1.0)
+
+
+def offered(trace: Trace) -> dict[str, Definition]:
+    """Name -> measure, for those that mean something for this input, in its words.
+
+    An image or a sound has no words and no separators; it may have no special token, or several ([DIST], registers).
+    """
+    left_out = _left_out(trace)
+    return {one.name: _in_words(one, trace) for one in HEAD_MEASURES if one.name not in left_out}
+
+
+def offered_types(trace: Trace) -> dict[str, HeadType]:
+    """Name -> head type, for those of which one measure is `offered`."""
+    left_out = _left_out(trace)
+    return {
+        one.name: _in_words(one, trace)
+        for one in HEAD_TYPES
+        if not {measure for measure, _, _ in one.rules} <= left_out
+    }
+
+
+def _left_out(trace: Trace) -> set[str]:
+    if trace.layout is None:
+        return set()
+    return {"punctuation", "same_token", "own_word", *("cls", "sep")[len(trace.layout.before) :]}
+
+
+def _in_words(one: Named, trace: Trace) -> Named:
+    """A measure or a head type of separators, named after the special tokens of an image or a sound."""
+    if one.name != "sep" or trace.layout is None:
+        return one
+    names = ", ".join(plain(name) for name in trace.layout.before[1:])
+    if isinstance(one, Definition):
+        formula = one.formula.replace("[SEP]", "special")
+        said = f"Mean weight on the special tokens after the first: {names}."
+        return dataclasses.replace(one, title="On other special tokens", formula=formula, source=OWN, sentence=said)
+    said = f"Most attention goes to the special tokens after the first: {names}."
+    return dataclasses.replace(one, title="Sink on other special tokens", badge="other", sentence=said)
 
 
 def measures(view: View, queries: Queries = "all") -> HeadMeasures:
@@ -66,16 +110,28 @@ def _found(measures: HeadMeasures, thresholds: Thresholds) -> tuple[tuple[tuple[
 
 def badges(view: View) -> dict[str, str]:
     """ "L0H3" -> the badge of the head's first type, for `head_grid`; heads without one are left out."""
+    types = offered_types(view.trace)
     return {
-        f"L{layer}H{head}": found[0].head_type.badge
+        f"L{layer}H{head}": types[found[0].head_type.name].badge
         for layer, of_layer in enumerate(found_types(view))
         for head, found in enumerate(of_layer)
         if found
     }
 
 
-def badge_legend(shown: Iterable[str]) -> str:
+def badge_legend(trace: Trace, shown: Iterable[str]) -> str:
     """These badges and the head types that they mark, in Markdown."""
     found = set(shown)
-    named = ", ".join(f"**{one.badge}** {one.title.lower()}" for one in HEAD_TYPES if one.badge in found)
+    types = offered_types(trace).values()
+    named = ", ".join(f"**{one.badge}** {one.title.lower()}" for one in types if one.badge in found)
     return f"A dot or a badge marks a head type: {named}."
+
+
+def type_filter(trace: Trace, every: str, **look: Any) -> str:
+    """The widget of the head type to show; its name, "" for all. every: what that is called; look: of the widget."""
+    titles = {"": every} | {name: one.title for name, one in offered_types(trace).items()}
+    if state.newest(HeadTypeParams.head_type) not in titles:
+        state.put(HeadTypeParams.head_type, "")
+    return state.bound(
+        st.selectbox, HeadTypeParams.head_type, "Head type", list(titles), format_func=titles.get, **look
+    )

@@ -42,7 +42,10 @@ def main(view: View) -> None:
         "layers. A neuron can respond to several unrelated patterns."
     )
     export_neurons(selected, drawn)
-    next_page("masked_words", "Masked-word prediction, which word fits a blank")
+    if view.loaded.takes == "text":
+        next_page("masked_words", "Masked-word prediction, which word fits a blank")
+    else:
+        next_page("interventions", "Interventions, switch off a neuron and see what it causes")
 
 
 main(current_view())

@@ -4,10 +4,9 @@ import numpy as np
 import streamlit as st
 
 from encoder import figures
-from encoder.measure.definitions import BY_NAME as MEASURES
-from encoder.measure.head_types import HEAD_TYPES, Finding, HeadType
+from encoder.measure.head_types import Finding, HeadType
 from pages.components import head_grid
-from pages.core import sidebar, small_maps
+from pages.core import head_measures, sidebar, small_maps
 from pages.core.input_words import words_of
 from pages.core.view import View
 from pages.head_types.heads import Heads
@@ -15,7 +14,7 @@ from pages.head_types.heads import Heads
 
 def draw(view: View, found: Heads) -> None:
     """The types that heads have, each with its heads; then the names of the types that no head has."""
-    wanted = [one for one in HEAD_TYPES if not found.wanted or one.name == found.wanted]
+    wanted = [one for one in found.types.values() if not found.wanted or one.name == found.wanted]
     present = {one: numbers for one in wanted if (numbers := found.with_type(one.name))}
     missing = [one.title.lower() for one in wanted if one not in present]
     columns = st.columns(2 if len(present) > 1 else 1)
@@ -29,9 +28,7 @@ def draw(view: View, found: Heads) -> None:
 def _card(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:
     heads = [divmod(number, found.n_heads) for number in numbers]
     layers = sorted({layer for layer, _ in heads})
-    st.markdown(
-        f"**{one.title}** · {len(heads)}  \n{one.sentence}  \n{_here(found, one, numbers, words_of(view.trace).input)}"
-    )
+    st.markdown(f"**{one.title}** · {len(heads)}  \n{one.sentence}  \n{_here(view, found, one, numbers)}")
     head_grid(
         np.stack([small_maps.of_layer(view, layer) for layer in layers]),
         layers=layers,
@@ -45,14 +42,16 @@ def _card(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:
     )
 
 
-def _here(found: Heads, one: HeadType, numbers: list[int], name: str) -> str:
+def _here(view: View, found: Heads, one: HeadType, numbers: list[int]) -> str:
     """The head of a type with the largest number, and the measure that shows it."""
 
     def finding(number: int) -> Finding:
-        return next(finding for finding in found.findings(number) if finding.head_type is one)
+        return next(finding for finding in found.findings(number) if finding.head_type.name == one.name)
 
     best = max(numbers, key=lambda number: finding(number).value)
     layer, head = divmod(best, found.n_heads)
     shown = finding(best)
-    measure = MEASURES[shown.measure].title
-    return f"In this {name}: L{layer} H{head} has the largest number, “{measure}” {shown.value:.2f}."
+    measure = head_measures.offered(view.trace)[shown.measure].title
+    return (
+        f"In this {words_of(view.trace).input}: L{layer} H{head} has the largest number, “{measure}” {shown.value:.2f}."
+    )

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from encoder.export import report
 from encoder.export.document import Section
 from encoder.measure import head_types
-from encoder.measure.head_types import BY_NAME, HEAD_TYPES, HeadType
+from encoder.measure.head_types import HeadType
 from encoder.measure.similarity import HeadPlane
 from pages.core import head_measures
 from pages.core.export import arguments, export_panel, title
@@ -33,8 +33,8 @@ def _settings(found: Heads, params: Params) -> dict[str, object]:
     limits = dataclasses.asdict(head_measures.thresholds())
     return {
         "Shown": PARTS[params.part],
-        "Query rows": "all tokens" if params.queries == "all" else "words only",
-        "Head type": BY_NAME[found.wanted].title if found.wanted else "any",
+        "Query rows": "all tokens" if params.queries == "all" else "without special tokens",
+        "Head type": found.types[found.wanted].title if found.wanted else "any",
         "Thresholds": ", ".join(f"{name} {value:g}" for name, value in limits.items()),
         "Strong above": found.measures.strong,
     }
@@ -81,7 +81,7 @@ def _export_types(view: View, found: Heads, settings: dict[str, object]) -> None
 
     def sections() -> list[Section]:
         rows = frame()
-        shown = [one for one in HEAD_TYPES if (rows["head_type"] == one.name).any()]
+        shown = [one for one in found.types.values() if (rows["head_type"] == one.name).any()]
         every_head = report.every_head_section(view.trace, None, view.colours)
         return [*(_of_type(one, rows) for one in shown), every_head]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder.measure import head_types
-from encoder.measure.definitions import BY_NAME as MEASURES
-from encoder.measure.head_types import HEAD_TYPES, Finding, HeadType
+from encoder.measure.head_types import Finding, HeadType
 from encoder.measure.heads import HeadMeasures
 from pages.core import head_measures
 from pages.core.head_measures import HeadTypeParams
@@ -22,18 +22,22 @@ from pages.head_types.params import Params
 class Heads:
     """The measures of all heads, their types by the thresholds in the address, and the type to show ("": any).
 
+    types: name -> head type, of those that mean something for the input, in its words.
+
     A head's number is l H + h.
     """
 
     measures: HeadMeasures
     found: tuple[tuple[tuple[Finding, ...], ...], ...]
     wanted: str
+    types: Mapping[str, HeadType]
 
     @classmethod
     def of(cls, view: View, params: Params) -> Heads:
         measures = head_measures.measures(view, params.queries)  # type: ignore[arg-type]
         found = head_types.find(measures, head_measures.thresholds())
-        return cls(measures, found, state.get(HeadTypeParams.head_type))
+        types = head_measures.offered_types(view.trace)
+        return cls(measures, found, state.get(HeadTypeParams.head_type), types)
 
     @property
     def n_heads(self) -> int:
@@ -62,20 +66,14 @@ class Heads:
 
     def badge(self, number: int) -> str:
         """All badges of a head, or nothing."""
-        return ", ".join(finding.head_type.badge for finding in self.findings(number))
+        return ", ".join(self.types[finding.head_type.name].badge for finding in self.findings(number))
 
     def types_present(self) -> list[HeadType]:
         """The types that at least one head has."""
-        return [one for one in HEAD_TYPES if self.with_type(one.name)]
+        return [one for one in self.types.values() if self.with_type(one.name)]
 
 
 # --- controls --------------------------------------------------------------------------------------------------------
-
-
-def type_filter() -> None:
-    """Only heads of one type."""
-    titles = {"": "Any type"} | {one.name: one.title for one in HEAD_TYPES}
-    state.bound(st.selectbox, HeadTypeParams.head_type, "Head type", list(titles), format_func=titles.get, width=260)
 
 
 _THRESHOLDS = {
@@ -101,10 +99,12 @@ _THRESHOLDS = {
 }
 
 
-def threshold_controls(place: DeltaGenerator, words: InputWords) -> None:
-    """The thresholds of the types, and the queries that count."""
+def threshold_controls(place: DeltaGenerator, words: InputWords, of_text: bool) -> None:
+    """The thresholds of the types, and the queries that count. of_text: whether tokens can occur again."""
     with place:
         for param, (label, source) in _THRESHOLDS.items():
+            if param is HeadTypeParams.same and not of_text:
+                continue
             state.bound(
                 st.number_input, param, label, min_value=0.0, max_value=1.0, step=0.05, format="%.2f", help=source
             )
@@ -122,7 +122,7 @@ def _defaults() -> None:
         state.put(param, param.default)
 
 
-def reason(finding: Finding) -> str:
+def reason(view: View, finding: Finding) -> str:
     """The number that gives a head its type."""
-    title = MEASURES[finding.measure].title
+    title = head_measures.offered(view.trace)[finding.measure].title
     return f"“{title}”: {finding.value:.2f} (threshold {finding.threshold:g})."

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.core import head_measures
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
 from pages.core.input_words import words_of
@@ -10,7 +11,7 @@ from pages.core.links import next_page
 from pages.core.url_state import state
 from pages.head_types import by_type, selected, similarity, table
 from pages.head_types.export import export_head_types
-from pages.head_types.heads import Heads, threshold_controls, type_filter
+from pages.head_types.heads import Heads, threshold_controls
 from pages.head_types.params import PARTS, Params
 
 view = current_view()
@@ -25,10 +26,10 @@ brief_opening(
 )
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     state.segmented(Params.part, "Show", PARTS)
-    type_filter()
+    head_measures.type_filter(view.trace, "Any type", width=260)
     thresholds = popover("Thresholds", "thresholds", icon=":material/tune:")
     if thresholds is not None:
-        threshold_controls(thresholds, words)
+        threshold_controls(thresholds, words, of_text=view.trace.kind == "text")
 
 params = state.read(Params)
 found = Heads.of(view, params)

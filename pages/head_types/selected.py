@@ -47,7 +47,9 @@ def _types(view: View, found: Heads) -> str:
     findings = found.findings(view.layer * found.n_heads + view.head)
     if findings:
         return "  \n".join(
-            f"**{finding.head_type.title}**: {finding.head_type.sentence} {reason(finding)}" for finding in findings
+            f"**{found.types[finding.head_type.name].title}**: {found.types[finding.head_type.name].sentence} "
+            f"{reason(view, finding)}"
+            for finding in findings
         )
     place = view.layer, view.head
     return (

@@ -6,8 +6,7 @@ import streamlit as st
 from encoder.figures.numbers import three_digits
 from encoder.measure import tokens
 from encoder.measure.definitions import BY_NAME as MEASURES
-from encoder.measure.definitions import HEAD_MEASURES, Definition
-from encoder.measure.head_types import BY_NAME as TYPES
+from encoder.measure.definitions import Definition
 from pages.core import head_measures, sidebar
 from pages.core.view import View, state
 from pages.head_types.heads import Heads
@@ -52,7 +51,11 @@ def draw(view: View, found: Heads) -> None:
     if rows.empty:
         _say_that_none_is(found)
         return
-    group = state.segmented(Params.columns, "Columns", GROUP_TITLES)
+    known = head_measures.offered(view.trace)
+    titles = {name: title for name, title in GROUP_TITLES.items() if known.keys() & GROUPS[name].keys()}
+    if state.newest(Params.columns) not in titles:
+        state.put(Params.columns, Params.columns.default)
+    group = state.segmented(Params.columns, "Columns", titles)
     st.dataframe(
         rows.drop(columns=["layer", "head"]),
         hide_index=True,
@@ -61,9 +64,9 @@ def draw(view: View, found: Heads) -> None:
         column_config={
             "name": st.column_config.TextColumn("Head", pinned=True, width=66),
             "head_types": st.column_config.TextColumn("Types", pinned=True, width=62),
-            **{one.name: _column(one, _column_name(view, one.name)) for one in HEAD_MEASURES},
+            **{one.name: _column(one, _column_name(view, one.name)) for one in known.values()},
         },
-        column_order=["name", "head_types", *GROUPS[group]],
+        column_order=["name", "head_types", *(name for name in GROUPS[group] if name in known)],
         key="find-table",
         on_select=lambda: _open_row(found, list(rows.index)),
         selection_mode="single-row",
@@ -72,7 +75,7 @@ def draw(view: View, found: Heads) -> None:
     st.caption(_about(found, rows))
     badges = {one.badge for one in found.types_present()}
     if badges:
-        st.caption(head_measures.badge_legend(badges))
+        st.caption(head_measures.badge_legend(view.trace, badges))
 
 
 def _column_name(view: View, measure: str) -> str:
@@ -113,7 +116,7 @@ def _open_row(found: Heads, numbers: list[int]) -> None:
 
 
 def _say_that_none_is(found: Heads) -> None:
-    wanted = TYPES[found.wanted]
+    wanted = found.types[found.wanted]
     thresholds = head_measures.thresholds()
     rules = " or ".join(
         f"“{MEASURES[measure].title}” above {getattr(thresholds, field):g}" for measure, field, _ in wanted.rules

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import streamlit as st
@@ -11,15 +12,13 @@ from encoder import figures
 from encoder.export import Options
 from encoder.export.options import AS_COMPUTED
 from encoder.measure import telling
-from encoder.measure.definitions import BY_NAME, Definition
+from encoder.measure.definitions import Definition
 from encoder.measure.head_map import WHOLE_TOKENS
-from encoder.measure.head_types import BY_NAME as HEAD_TYPES
 from encoder.measure.heads import HeadMeasures
 from encoder.measure.tokens import sentences
 from pages.components import head_grid
 from pages.components.events import GridEvent
 from pages.core import gestures, head_measures, sidebar, small_maps
-from pages.core.head_measures import HeadTypeParams
 from pages.core.params import Head
 from pages.core.url_state import controlled, state
 from pages.core.view import View
@@ -41,7 +40,8 @@ def draw_grid(view: View, options: Options) -> None:
     """The grid with its controls. Heads that a filter leaves out are faded or, in a sorted grid, hidden."""
     config = view.loaded.config
     pins = head_options.heads_of_model(Params.pins, view)
-    name, head_type = _controls()
+    known = head_measures.offered(view.trace)
+    name, head_type = _controls(view, known)
     measured = bool(name or head_type) or view.trace.n_tokens <= small_maps.LONG_TEXT
     measures = head_measures.measures(view) if measured else None
     kept, order, look = np.ones((config.n_layers, config.n_heads), bool), None, {}
@@ -50,7 +50,7 @@ def draw_grid(view: View, options: Options) -> None:
         kept &= np.array([[any(one.head_type.name == head_type for one in head) for head in layer] for layer in found])
     word = state.get(Params.word)
     if name and measures is not None:
-        values, definition = measures[name], BY_NAME[name]
+        values, definition = measures[name], known[name]
         limits = measure_range(definition.unit, values, measures)
         sort = _sort_control(definition)
         keep = _range_control(definition, *limits)
@@ -98,7 +98,7 @@ def draw_grid(view: View, options: Options) -> None:
     caption.append(f"{gestures.CLICK} a head to open it; {gestures.SHIFT_CLICK} or press P to pin it.")
     gestures.caption(" ".join(caption))
     if badges:
-        st.caption(head_measures.badge_legend(badges.values()))
+        st.caption(head_measures.badge_legend(view.trace, badges.values()))
 
 
 def _second_sentence(view: View, options: Options) -> float | None:
@@ -109,19 +109,18 @@ def _second_sentence(view: View, options: Options) -> float | None:
     return of.index(1) / len(of) if 1 in of else None
 
 
-def _controls() -> tuple[str, str]:
-    """The measure that colours the heads, and the head type that they must have; "" for none."""
+def _controls(view: View, known: Mapping[str, Definition]) -> tuple[str, str]:
+    """The measure that colours the heads, of the known ones, and the head type that they must have; "" for none."""
+    if state.newest(Params.measure) not in known:
+        state.put(Params.measure, "")
     left, right = st.columns([3, 2], gap="small")
     with left:
         measure = state.bound(
-            st.selectbox, Params.measure, "Measure", ["", *BY_NAME], label_visibility="collapsed",
-            format_func=lambda name: BY_NAME[name].title if name else "Colour heads by a measure …",
+            st.selectbox, Params.measure, "Measure", ["", *known], label_visibility="collapsed",
+            format_func=lambda name: known[name].title if name else "Colour heads by a measure …",
         )  # fmt: skip
     with right:
-        head_type = state.bound(
-            st.selectbox, HeadTypeParams.head_type, "Head type", ["", *HEAD_TYPES], label_visibility="collapsed",
-            format_func=lambda name: HEAD_TYPES[name].title if name else "Any head type",
-        )  # fmt: skip
+        head_type = head_measures.type_filter(view.trace, "Any head type", label_visibility="collapsed")
     return measure, head_type
 
 

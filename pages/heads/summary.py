@@ -102,10 +102,15 @@ def sink_note(view: View, head: Map) -> None:
             f"Uniform attention would give {found.uniform:.0%}."
         )
         st.caption(
-            f"{_READINGS[found.kind]} A large weight need not be a large contribution: in BERT, the transformed values "
+            f"{_reading(view, found)}A large weight need not be a large contribution: in BERT, the transformed values "
             "of special tokens often have a small norm (Kobayashi et al. 2020)."
         )
         links.link("beyond_weights", "See the contribution: norm-weighted attention", "scale")
+
+
+def _reading(view: View, found: Sink) -> str:
+    """What the literature suggests; nothing of separators, where the special tokens are none."""
+    return "" if found.kind == "separators" and view.trace.kind != "text" else f"{_READINGS[found.kind]} "
 
 
 def _sink(view: View) -> Sink | None:

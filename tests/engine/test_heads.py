@@ -69,7 +69,7 @@ def test_types_of_attention_written_by_hand():
         by_hand.identity(N), by_hand.to_previous(N), by_hand.to_next(N), by_hand.uniform(N), by_hand.one_hot(N, 0),
         by_hand.one_hot(N, N - 1), by_hand.one_hot(N, 20), by_hand.random(N, 3, 3.0),
     )  # fmt: skip
-    assert badges(measures)[0] == ("self", "prev", "next", "broad", "CLS", "SEP", "", "")
+    assert badges(measures)[0] == ("self", "prev", "next", "broad", "first", "sep", "", "")
 
 
 @pytest.mark.parametrize("n", [2, 16, 50])

@@ -158,3 +158,17 @@ def test_a_read_only_array_is_copied_without_a_warning():
     found = as_pixels(image, 3)
     found[:] = 0
     assert image.any()
+
+
+def test_whole_numbers_of_any_type():
+    grey = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    for kind in (np.uint16, np.int32, np.uint64):
+        assert torch.equal(as_pixels(grey.astype(kind), 1), torch.from_numpy(grey)[None])
+    with pytest.raises(ImageError, match="0 to 255"):
+        as_pixels(np.full((8, 8), 60_000, dtype=np.uint16), 1)
+
+
+@pytest.mark.parametrize("file", [None, 5, io.BytesIO(b"x")])
+def test_what_is_no_file(file: object):
+    with pytest.raises(ImageError, match=type(file).__name__):
+        open_picture(file)  # type: ignore[arg-type]

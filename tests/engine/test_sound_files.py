@@ -186,3 +186,16 @@ def test_another_rate_keeps_the_tone():
 def test_what_is_no_sound(samples: list, rate: int):
     with pytest.raises(SoundError):
         Sound(np.array(samples), rate)
+
+
+@pytest.mark.parametrize("samples", ["abc", None, [[1.0], [1.0, 2.0]], np.zeros(9, dtype=complex)])
+def test_samples_that_are_no_numbers(samples: object):
+    with pytest.raises(SoundError):
+        Sound(samples, 16_000)  # type: ignore[arg-type]
+
+
+def test_what_is_no_file():
+    with pytest.raises(SoundError, match="BytesIO"):
+        open_sound(io.BytesIO(wav(chirp())))  # type: ignore[arg-type]
+    with pytest.raises(SoundError, match=r"^There is no file there\.wav"):
+        open_sound("not/there.wav")

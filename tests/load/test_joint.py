@@ -157,3 +157,14 @@ def test_a_tower_with_other_fields(tower: str, change: dict, message: str, tmp_p
     path.write_text(json.dumps(fields))
     with pytest.raises(LoadError, match=message):
         encoder.load(tmp_path / "saved")
+
+
+def test_each_input_goes_to_its_tower():
+    model = joint()
+    assert model.trace("the cat").kind == "text"
+    assert torch.equal(model.trace(IMAGES[0]).output, model.image.trace(IMAGES[0]).output)
+    many = model.probabilities(torch.stack(IMAGES), TEXTS)
+    assert torch.equal(many, model.probabilities(IMAGES, TEXTS))
+    for images, texts in ((IMAGES, "the cat"), (IMAGES[0], TEXTS)):
+        with pytest.raises(EncoderError, match="lists"):
+            model.probabilities(images, texts)

@@ -167,3 +167,19 @@ def test_badges_have_a_legend() -> None:
     badges = set(", ".join(app.main.dataframe[0].value["head_types"]).split(", ")) - {""}
     assert badges
     assert all(f"**{badge}**" in written(app) for badge in badges)
+
+
+@pytest.mark.parametrize(
+    ("model", "missing"),
+    [("digits-pre", {"sep", "punctuation", "same_token", "own_word"}),
+     ("spoken-digits", {"punctuation", "same_token", "own_word"}), ("minilm", set())],
+)  # fmt: skip
+def test_measures_that_mean_something_for_the_input(model: str, missing: set[str]) -> None:
+    app = visit("heads", model=model, measure="punctuation", role="same", head="0")
+    assert_well(app)
+    (chosen,) = [one for one in app.main.selectbox if one.label == "Measure"]
+    every = {one.name: one.title for one in HEAD_MEASURES}
+    assert {title for name, title in every.items() if name in missing}.isdisjoint(chosen.options)
+    assert len(chosen.options) == 1 + len(every) - len(missing)
+    assert chosen.value == ("" if missing else "punctuation")
+    assert_well(visit(PAGE, find="table", columns="tokens", model=model, role="sep", head="0"))
