@@ -95,11 +95,11 @@ class Compared:
             return ""
         text = (
             f" Cosine of a shared {self.words.part}'s two output vectors: smallest for {self.bold(least[0])}, "
-            f"**{least[1]:.2f}**"
+            f"**{_two_digits(least[1])}**"
         )
         query = self.selected[0]
         if query is not None and query != least[0] and not math.isnan(float(cosine[query])):
-            text += f"; for {self.bold(query)} **{float(cosine[query]):.2f}**"
+            text += f"; for {self.bold(query)} **{_two_digits(float(cosine[query]))}**"
         return f"{text} (1: same direction, 0: orthogonal)."
 
     def legend(self) -> str:
@@ -143,3 +143,7 @@ def signed(change: float) -> str:
     if change == 0:
         return "0"
     return ("+" if change > 0 else "−") + three_digits(abs(change))
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")

@@ -54,11 +54,13 @@ def _side_b(view: View, params: Params) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = words_of(view.trace)
         if params.what == "sentences" and view.loaded.takes != "text":
-            second_input.choose(
+            second_input.picture(view, view.text, "A")
+            other = second_input.choose(
                 view, Params.input_b, f"{words.input.capitalize()} B",
                 help=f"{words.input.capitalize()} A is the sidebar's. Both run through the same model; the same head "
                 "is shown.",
             )  # fmt: skip
+            second_input.picture(view, other, "B")
             return
         if params.what == "sentences":
             state.bound(

@@ -9,14 +9,10 @@ from encoder.figures import difference
 from pages.compare.compared import Compared
 from pages.compare.sides import select_on_click
 from pages.components import plot
-from pages.core import image_input
-from pages.core.comparison import Side
 
 #: Up to this many steps all three maps fit into one row; more need two rows.
 IN_ONE_ROW = 24
 HEIGHT, TALL = 400, 460
-#: Side of the pictures of two images, in pixels.
-SIDE = 120
 
 
 def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
@@ -49,13 +45,6 @@ def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
     return drawn
 
 
-def _image(side: Side) -> None:
-    """What the model sees of a side's image; a small one is enlarged without smoothing, so that its pixels show."""
-    pixels = image_input.shown(side.loaded, side.text)  # type: ignore[arg-type]
-    times = max(1, SIDE // len(pixels))
-    st.image(pixels.repeat(times, 0).repeat(times, 1), width=SIDE, caption=f"{side.name}: {side.input_name}")
-
-
 def draw(compared: Compared, drawn: dict[str, go.Figure]) -> DeltaGenerator | None:
     """Draw the three maps; a click in any map selects in all.
 
@@ -78,8 +67,6 @@ def draw(compared: Compared, drawn: dict[str, go.Figure]) -> DeltaGenerator | No
             difference.name_side(figure, name, text, colours[name])
             alt = f"Attention map of side {name}, {compared.described(side)}: queries downwards, keys to the right."
         with place:
-            if name != "difference" and sides.what == "sentences" and side.trace.kind == "image":
-                _image(side)
             plot(
                 figure,
                 key=f"compare-{name}",

@@ -16,6 +16,9 @@ from pages.core.params import Param
 from pages.core.url_state import controlled, state
 from pages.core.view import View
 
+#: Side of a picture, in pixels.
+PICTURE = 72
+
 
 def names(model: AnyEncoder) -> dict[str, str]:
     """Name -> title of the images or sounds that can be chosen: the examples, and this session's own."""
@@ -63,3 +66,13 @@ def select(
         width=width, help=help or None,
     )  # fmt: skip
     return name
+
+
+def picture(view: View, name: str, side: str) -> None:
+    """What the model sees of an image; a small one is enlarged without smoothing, so that its pixels show."""
+    if view.loaded.takes != "image":
+        return
+    pixels = image_input.shown(view.loaded, name)  # type: ignore[arg-type]
+    times = max(1, PICTURE // len(pixels))
+    alt = f"Image {side}: {image_input.title(name)}"
+    st.image(pixels.repeat(times, 0).repeat(times, 1), width=PICTURE, caption=side, alt=alt)

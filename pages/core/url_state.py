@@ -282,8 +282,9 @@ class UrlState:
         return value
 
     def note(self, sentence: str) -> None:
-        """Add a note about the link, shown at the top of the page in this run."""
-        st.session_state.setdefault(_NOTES, []).append(sentence)
+        """Add a note about the link, shown once at the top of the page in this run."""
+        if sentence not in self.notes():
+            st.session_state.setdefault(_NOTES, []).append(sentence)
 
     def notes(self) -> tuple[str, ...]:
         """The notes of this run."""

@@ -82,6 +82,8 @@ def _column_name(view: View, measure: str) -> str:
     """A column's name; for special tokens the token itself, where it is short."""
     if measure not in ("cls", "sep"):
         return COLUMNS[measure]
+    if measure == "sep" and view.trace.kind != "text":
+        return "Other"
     there = tokens.special_position(view.trace, measure)  # type: ignore[arg-type]
     token = next((label for label, one in zip(view.trace.labels, there, strict=True) if one), "")
     return token if 0 < len(token) <= 5 else COLUMNS[measure]

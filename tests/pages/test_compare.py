@@ -186,3 +186,10 @@ def test_what_is_said_is_what_the_maps_say(minilm: encoder.TextEncoder):
     assert f"mean **{distance.mean():.0%}**" in written(app)
     row, column = np.unravel_index(np.abs(difference).argmax(), difference.shape)
     assert f"**“{trace.labels[row]}”** to **“{trace.labels[column]}”**" in written(app)
+
+
+def test_two_images_are_shown_beside_their_names() -> None:
+    app = visit("compare", model="digits-pre", image="3", compare="sentences", input_b="8")
+    assert_well(app)
+    assert [one.proto.imgs[0].caption for one in app.main.get("image")] == ["A", "B"]
+    assert not visit("compare", model="digits-pre", compare="heads").main.get("image")

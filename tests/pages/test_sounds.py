@@ -125,3 +125,18 @@ def test_a_broken_file_is_a_sentence(content: bytes):
     assert not app.exception
     assert len(app.error) == 1
     assert json.dumps("seven.wav")[1:-1] in sentences(app)
+
+
+def test_a_link_to_a_sound_that_is_not_here_says_so_once() -> None:
+    app = visit("sound_attention", model="spoken-digits", sound="own-0123")
+    assert_well(app)
+    assert len([line for one in app.warning for line in one.value.splitlines() if line.strip()]) == 1
+
+
+@pytest.mark.parametrize(("model", "links"), [("minilm", True), ("spoken-digits", False)])
+def test_what_needs_text_is_not_offered_for_a_sound(model: str, links: bool) -> None:
+    for page, place in (("head_types", {"i": "2", "j": "1"}), ("architecture", {"block": "layers.0.q"})):
+        app = visit(page, model=model, **place)
+        assert_well(app)
+        labels = {button.label for button in app.main.button}
+        assert bool(labels & {"How this weight is made", "Explain it number by number"}) is links
