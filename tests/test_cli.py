@@ -16,6 +16,7 @@ from PIL import Image
 
 from encoder import cli, listening, sound_files
 from encoder.digits import decode, examples
+from encoder.load import BUNDLED
 from encoder.spoken import recordings
 from tests.conftest import ROOT, Server, free_port
 
@@ -147,6 +148,12 @@ def test_an_impossible_port_is_wrong_usage(port: str, started, capsys):
         cli.main([f"--port={port}"])
     assert "1 to 65535" in capsys.readouterr().err
     assert not started
+
+
+def test_help_names_every_bundled_model(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["trace", "--help"])
+    assert set(BUNDLED) <= set(re.findall(r"[\w-]+", capsys.readouterr().out))
 
 
 def test_help_names_the_commands(capsys):
