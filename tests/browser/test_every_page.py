@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 SENTENCE = "text=Antidisestablishmentarianism+was+too+much+for+the+animal."
+#: A browser that reads this as Markdown or as HTML asks another machine, which fails the test.
+HOSTILE = quote("![p](http://foreign.test/m.png) <img src=http://foreign.test/i.png> http://foreign.test")
 #: Parts of pages that another address opens.
 PARTS = [
     "/architecture?says=parameters&layer=2",
@@ -28,6 +31,7 @@ PARTS = [
     "/layernorm?at=layers.0.ffn_norm&i=0&norm_part=one&" + SENTENCE,
     "/positions?model=scratch&positions=rotary&i=2&j=5&" + SENTENCE,
     "/positions?model=scratch&positions=sinusoidal&" + SENTENCE,
+    f"/compare?model=other&source={HOSTILE}&text={HOSTILE}",
 ]
 
 #: Everything to read: prose, captions, headings, tables in the text, formulas.
