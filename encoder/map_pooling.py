@@ -6,6 +6,7 @@ Shapes: h heads, T tokens (queries i, keys j), S, S' cells.
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -31,7 +32,10 @@ def _block_max_of_axis(x: Tensor, block: int, axis: int) -> Tensor:
     parts = []
     if whole:
         blocks = x.narrow(axis, 0, whole)
-        parts.append(blocks.reshape(*x.shape[:axis], -1, block, *x.shape[axis + 1 :]).amax(axis + 1))
+        if axis == x.dim() - 1 and blocks.is_floating_point():  # eight times as fast as `amax` of so few neighbours
+            parts.append(F.max_pool1d(blocks, block))
+        else:
+            parts.append(blocks.reshape(*x.shape[:axis], -1, block, *x.shape[axis + 1 :]).amax(axis + 1))
     if whole < x.shape[axis]:
         parts.append(x.narrow(axis, whole, x.shape[axis] - whole).amax(axis, keepdim=True))
     return parts[0] if len(parts) == 1 else torch.cat(parts, axis)
