@@ -19,6 +19,7 @@ from benchmarks.subjects import ModelPair
 from encoder.causal import ablate_each_head
 from encoder.config import EncoderConfig
 from encoder.measure.heads import survey
+from encoder.measure.tiled_attention import layer_overview
 
 #: Eager attention keeps layers x heads x T^2 numbers, 19 GB at 8192 tokens, so it runs only up to this length.
 LONGEST_EAGER = 2048
@@ -35,6 +36,8 @@ def run(
     """
     for pair, n_tokens in [(subjects.minilm, n) for n in lengths] + [(subjects.rotary, n) for n in long]:
         yield from times(pair(), n_tokens, seconds, clock)
+    for n_tokens in long:
+        yield maps_with_the_pass(subjects.rotary(), n_tokens, seconds, clock)
     held = [n_tokens for n_tokens in long if n_tokens <= LONGEST_EAGER]
     for pair, n_tokens in [(subjects.minilm, n) for n in lengths] + [(subjects.rotary, n) for n in held]:
         yield from peaks(pair(), n_tokens)
@@ -88,6 +91,26 @@ def contestants(pair: ModelPair, n_tokens: int) -> dict[str, Callable[[], Any]]:
     if n_tokens <= LONGEST_EAGER:
         calls["eager"] = lambda: reference(pair.eager, output_attentions=True)
     return calls
+
+
+def maps_with_the_pass(pair: ModelPair, n_tokens: int, seconds: float, clock: str) -> Figure:
+    """A trace with the overviews of all heads, computed together, beside one after the other."""
+    found, model = pair.sentence(n_tokens), pair.ours
+    layers = range(model.config.n_layers)
+
+    def apart() -> None:
+        trace = model.trace_tokens(found)
+        for layer in layers:
+            layer_overview(trace, layer)
+
+    calls = {"together": lambda: model.trace_tokens(found, on_overview=lambda *_: None), "apart": apart}
+    measured = timing.in_turn(calls, seconds=seconds, least=2 if n_tokens > LONGEST_EAGER else 7, clock=clock)
+    ratio = timing.ratio(measured["together"], measured["apart"])
+    return Figure(
+        "engine", "trace with all small maps (rotary)", "trace, then maps", ratio.value, tokens=n_tokens,
+        target=0.75 if n_tokens > LONGEST_EAGER else None, low=ratio.low, high=ratio.high,
+        raw={name: report.seconds(statistics.median(series)) for name, series in measured.items()},
+    )  # fmt: skip
 
 
 def peaks(pair: ModelPair, n_tokens: int) -> Iterator[Figure]:

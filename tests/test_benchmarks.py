@@ -115,6 +115,9 @@ def test_the_engine_part_measures_times_and_memory(pair: subjects.ModelPair):
     assert all(figure.value > 0 and figure.tokens == 16 for figure in found)
     assert all(figure.low <= figure.value <= figure.high for figure in found[:3])
     assert found[3].value > 1  # a trace keeps what a plain forward pass lets go
+    maps = engine.maps_with_the_pass(pair, 16, seconds=0, clock="cpu")
+    assert 0 < maps.low <= maps.value <= maps.high
+    assert maps.raw.keys() == {"together", "apart"}
 
 
 def test_both_sides_of_the_similarity_part_give_the_same_matrix():
