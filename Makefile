@@ -67,7 +67,7 @@ test: lint
 	$(BIN)/python -m tests.ensure_servers
 	@status=0; \
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile || status=1; \
-	OMP_NUM_THREADS=1 $(BIN)/python tests/run_browser_tests.py $(WORKERS) || status=1; \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser -n $(WORKERS) --dist worksteal || status=1; \
 	exit $$status
 
 bench: $(VENV)/installed-bench

@@ -125,6 +125,15 @@ def zoom_in(page: Page) -> None:
 # ---- plot ----
 
 
+def test_a_map_has_labels_pictures_and_one_script(visit: Callable[..., Page], app: Server, tmp_path: Path) -> None:
+    page = visit("/?show=plot")
+    labels_of_cells_are_what_was_typed_and_the_numbers_that_python_has(page)
+    the_label_of_a_cell_returns_after_scrolling(page)
+    tick_labels_select_their_tokens(page)
+    the_picture_is_exported(page, tmp_path)
+    plotly_arrived_once_and_compressed(page, app)
+
+
 def test_a_click_is_heard_once_with_its_cell_and_shift(visit: Callable[..., Page]) -> None:
     page = visit("/?show=plot")
     drawn_map(page)
@@ -139,8 +148,7 @@ def test_a_click_is_heard_once_with_its_cell_and_shift(visit: Callable[..., Page
     assert wait_heard(page, 2)[-1] == click | {"i": 1, "j": 7, "shift": True}
 
 
-def test_a_tick_label_selects_its_token(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=plot")
+def tick_labels_select_their_tokens(page: Page) -> None:
     drawn_map(page)
     count = itertools.count(1)
     for axis, name in (("x", "j"), ("y", "i")):
@@ -154,8 +162,7 @@ def test_a_tick_label_selects_its_token(visit: Callable[..., Page]) -> None:
             assert heard == {"event": "click", "axis": axis, name: position, "shift": False}
 
 
-def test_the_label_of_a_cell_is_what_was_typed_and_the_number_that_python_has(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=plot")
+def labels_of_cells_are_what_was_typed_and_the_numbers_that_python_has(page: Page) -> None:
     drawn_map(page)
     values = told(page)["values"]
     for i, j in [(0, 0), (6, 7), (8, 6)]:
@@ -167,8 +174,7 @@ def test_the_label_of_a_cell_is_what_was_typed_and_the_number_that_python_has(vi
     expect(page.locator(".enc-tip b")).to_have_count(0)
 
 
-def test_the_label_of_a_cell_returns_after_scrolling(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=plot")
+def the_label_of_a_cell_returns_after_scrolling(page: Page) -> None:
     drawn_map(page)
     x, y = cell_centre(page, 6, 7)
     label = page.locator(".enc-tip:popover-open")
@@ -262,8 +268,7 @@ def test_a_point_of_another_trace(visit: Callable[..., Page]) -> None:
     assert wait_heard(page, 2)[-1] == expected | {"point": 2, "x": 2, "y": 1}
 
 
-def test_the_picture_is_exported(visit: Callable[..., Page], tmp_path: Path) -> None:
-    page = visit("/?show=plot", accept_downloads=True)
+def the_picture_is_exported(page: Page, tmp_path: Path) -> None:
     drawn_map(page).hover()
     starts = {"PNG": b"\x89PNG\r\n", "SVG": b"<svg"}
     for kind, start in starts.items():
@@ -274,8 +279,7 @@ def test_the_picture_is_exported(visit: Callable[..., Page], tmp_path: Path) -> 
         assert (tmp_path / kind).read_bytes().startswith(start)
 
 
-def test_plotly_arrives_once_and_compressed(visit: Callable[..., Page], app: Server) -> None:
-    page = visit("/?show=plot")
+def plotly_arrived_once_and_compressed(page: Page, app: Server) -> None:
     drawn_map(page)
     run_again(page)
     names = page.evaluate("() => performance.getEntriesByType('resource').map(entry => entry.name)")
@@ -328,8 +332,9 @@ def grid_cell(page: Page, name: str) -> tuple[float, float]:
     return tuple(place)
 
 
-def test_the_grid_opens_pins_and_clears(visit: Callable[..., Page]) -> None:
+def test_the_grid_has_labels_opens_pins_and_clears(visit: Callable[..., Page]) -> None:
     page = visit("/?show=grid")
+    labels_of_heads_have_their_measure_and_badge(page)
     page.mouse.click(*grid_cell(page, "L1 H2"))
     assert wait_heard(page, 1) == [{"event": "open", "layer": 1, "head": 2, "shift": False}]
     page.keyboard.press("ArrowDown")
@@ -349,8 +354,7 @@ def test_the_grid_opens_pins_and_clears(visit: Callable[..., Page]) -> None:
     assert len(later["heard"]) == 4
 
 
-def test_the_label_of_a_head_has_its_measure_and_badge(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=grid")
+def labels_of_heads_have_their_measure_and_badge(page: Page) -> None:
     page.mouse.move(*grid_cell(page, "L1 H2"))
     text = page.locator(".enc-grid-tip span").inner_text()
     assert "mean maximum: 0." in text
@@ -632,6 +636,8 @@ def test_a_finger_scrolls_the_page_and_taps(visit: Callable[..., Page], show: st
     for kind, touched in [("touchStart", places[0]), *(("touchMove", place) for place in places[1:])]:
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [touched]})
         page.wait_for_timeout(20)
+    page.wait_for_timeout(150)  # a finger that rests before it leaves lets nothing scroll on by itself
+    session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x, "y": 159}]})
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     page.wait_for_function(
         "top => document.querySelector('.enc-root').getBoundingClientRect().top < top - 40", arg=box["y"]
