@@ -45,6 +45,13 @@ CHROMIUM_FLAGS = [
 START_SECONDS = 120  # for a server's start on a busy machine, not a claim about speed
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A run of browser tests alone imports no file without one: libraries of models take seconds in each process."""
+    if config.option.markexpr != "browser" or not collection_path.match("test_*.py"):
+        return None
+    return "mark.browser" not in collection_path.read_text(encoding="utf-8") or None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     cuda = [item for item in items if item.get_closest_marker("cuda")]
     if not cuda:
