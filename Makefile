@@ -12,7 +12,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c const
 DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench fuzz soak twins atlas digits spoken clean
+.PHONY: help run test lint rules types tools bench fuzz soak twins atlas digits spoken clean
 
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
@@ -54,17 +54,25 @@ $(VENV)/installed-bench: $(VENV)/created pyproject.toml constraints.txt
 run: $(VENV)/installed
 	$(BIN)/encoderscope $(ARGS)
 
-lint: $(VENV)/installed-test
+lint: rules types
+
+rules: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(DENO) lint --quiet
 	$(DENO) fmt --check --quiet
 	$(BIN)/python -m pytest -q tests/test_voice.py
 
-test: lint
+types: $(VENV)/installed-test
+	$(BIN)/mypy
+
+tools: $(VENV)/installed-test
 	$(BIN)/python tests/ensure_chromium.py
 	$(BIN)/python -m tests.ensure_servers
+
+# Types take as long as all else before the tests, on one core.
+test: $(VENV)/installed-test
+	@$(MAKE) --no-print-directory --jobs=2 types rules tools
 	@status=0; \
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile || status=1; \
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser -n $(WORKERS) --dist worksteal || status=1; \
