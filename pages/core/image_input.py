@@ -119,7 +119,6 @@ def controls(model: encoder.ImageEncoder) -> None:
         )  # fmt: skip
     elif way == "draw":
         draw_digit(key="draw-digit", on_drawing=_take_drawing)
-        st.caption("Most sevens in the training images have a bar: draw one.")
     elif way == "file":
         given = st.file_uploader(
             "Image file", type=list(pictures.ENDINGS), key="image-file", label_visibility="collapsed",
