@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import TimeoutError, expect
 
 from tests.conftest import check_width, settle, wait_for_query
 
@@ -58,7 +59,12 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
     settle(page)
     before = page.url
     page.wait_for_function("() => document.querySelector('video')?.readyState >= 2")
-    page.get_by_role("button", name="Take Photo").click()  # Chromium's own picture, which moves
+    taken = page.get_by_role("button", name="Clear photo")
+    for _ in range(10):  # Streamlit's control shows its video before it takes a photo
+        page.get_by_role("button", name="Take Photo").click()  # Chromium's own picture, which moves
+        with contextlib.suppress(TimeoutError):
+            taken.wait_for(timeout=2_000)
+            break
     page.wait_for_url(lambda url: url != before)
     expect(said).to_contain_text("says")
     settle(page)
