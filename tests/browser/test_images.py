@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import TimeoutError, expect
+from playwright.sync_api import expect
 
 from tests.conftest import check_width, settle, wait_for_query
 
@@ -26,6 +25,7 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
     said = page.get_by_text(re.compile("^The model says"))
     expect(said).to_contain_text("3 (")
     square = page.locator(".enc-draw canvas")
+    square.hover()  # waits until it stands still
     box = square.bounding_box()
     assert box is not None
     (x, y), end = ((box["x"] + box["width"] * right, box["y"] + box["height"] * down) for right, down in ONE)
@@ -58,13 +58,16 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
     page.goto(page.url.replace("image_from=draw", "image_from=camera"))
     settle(page)
     before = page.url
-    page.wait_for_function("() => document.querySelector('video')?.readyState >= 2")
-    taken = page.get_by_role("button", name="Clear photo")
-    for _ in range(10):  # Streamlit's control shows its video before it takes a photo
-        page.get_by_role("button", name="Take Photo").click()  # Chromium's own picture, which moves
-        with contextlib.suppress(TimeoutError):
-            taken.wait_for(timeout=2_000)
-            break
+    # The control appears anew when the first run of a page ends.
+    page.wait_for_function(
+        """() => {
+            const video = document.querySelector("video");
+            if (!(video?.readyState >= 2)) return false;
+            video.since ??= performance.now();
+            return performance.now() - video.since > 1500;
+        }"""
+    )
+    page.get_by_role("button", name="Take Photo").click()  # Chromium's own picture, which moves
     page.wait_for_url(lambda url: url != before)
     expect(said).to_contain_text("says")
     settle(page)
@@ -75,6 +78,7 @@ def test_captions_of_a_drawn_three_and_a_cell_of_their_map(visit: Callable[..., 
     said = page.locator(".st-key-answer")
     expect(said).to_contain_text("a handwritten seven: ")
     square = page.locator(".enc-draw canvas")
+    square.hover()  # waits until it stands still
     box = square.bounding_box()
     assert box is not None
     places = [(box["x"] + box["width"] * right, box["y"] + box["height"] * down) for right, down in THREE]
@@ -87,7 +91,8 @@ def test_captions_of_a_drawn_three_and_a_cell_of_their_map(visit: Callable[..., 
     expect(said).to_contain_text("1st of 10")
 
     cells = page.locator(".st-key-pair-map .nsewdrag")
-    cells.scroll_into_view_if_needed()
+    settle(page)  # the map is drawn again
+    cells.hover()
     box = cells.bounding_box()
     assert box is not None  # ten captions across; ten digits and the drawing downwards
     cells.click(position={"x": box["width"] * 5.5 / 10, "y": box["height"] * 8.5 / 11})
