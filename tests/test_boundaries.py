@@ -284,8 +284,8 @@ def test_every_public_name_is_there():
         _ = encoder.laod
 
 
-#: Imports the engine anew after each module; torch, which takes seconds, once.
-ANEW = """
+#: For each module: forget the engine, import the module, then the engine. Torch stays: its import takes seconds.
+FORGET_AND_IMPORT = """
 import importlib, sys
 for first in sys.argv[1:]:
     for name in [name for name in sys.modules if name.partition(".")[0] == "encoder"]:
@@ -298,7 +298,7 @@ for first in sys.argv[1:]:
 
 def test_load_is_the_function_whatever_was_imported_before():
     before = ["encoder.load", "encoder.load.places", "encoder.trace", "encoder.export.report"]
-    command = [sys.executable, "-c", ANEW, *before]
+    command = [sys.executable, "-c", FORGET_AND_IMPORT, *before]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stdout.splitlines() == [f"{first} True 1" for first in before]
 

@@ -58,7 +58,7 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
     page.goto(page.url.replace("image_from=draw", "image_from=camera"))
     settle(page)
     before = page.url
-    # The control appears anew when the first run of a page ends.
+    # A photo can be lost in the first second of a page.
     page.wait_for_function(
         """() => {
             const video = document.querySelector("video");
