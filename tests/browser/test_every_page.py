@@ -132,8 +132,11 @@ def pages_of(visit: Callable[..., Page], app: Server, paths: list[str]) -> Itera
     page = visit(paths[0])
     yield page, paths[0]
     for path in paths[1:]:
-        page.goto(app.url + path, wait_until="commit")  # the page before is gone: the new screen draws it no more
+        # No page is open while the screen changes: the one before would be drawn again, and Streamlit forgets the app's
+        # theme if the colours of the screen change in the very moment in which the theme arrives.
+        page.goto("about:blank")
         on_projector(page)
+        page.goto(app.url + path)
         page.locator(".stMain h1").wait_for()
         yield page, path
 
