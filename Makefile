@@ -12,7 +12,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c const
 DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint rules types tools bench fuzz soak twins atlas digits spoken clean
+.PHONY: help run test lint rules types tools bench fuzz soak twins atlas digits clean
 
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
@@ -23,8 +23,7 @@ help:
 	@echo "make soak   thirty visitors for ten minutes, processes killed under them; ARGS=\"--minutes 60\""
 	@echo "make twins  train the two bundled models again (about two hours on two cores)"
 	@echo "make atlas  measure the heads of the bundled models over 2,000 sentences again (a minute)"
-	@echo "make digits train the bundled encoders of digits, and of digits and words, again (minutes)"
-	@echo "make spoken train the bundled encoder of spoken digits again (half an hour; needs espeak-ng)"
+	@echo "make digits train the bundled encoders of digits, written, spoken and in words, again (half an hour; needs espeak-ng)"
 	@echo "make clean  remove what was built; $(VENV) stays (remove it by hand)"
 
 # A stamp for each set of dependencies: a second run starts at once, and changed pins install again.
@@ -103,8 +102,6 @@ atlas: $(VENV)/installed
 digits: $(VENV)/installed
 	$(BIN)/python -m encoder.digits
 	$(BIN)/python -m encoder.digit_words
-
-spoken: $(VENV)/installed
 	$(BIN)/python -m encoder.spoken
 
 clean:

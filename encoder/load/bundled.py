@@ -52,7 +52,7 @@ BUNDLED = {
     ),
     # AST, on digits that a synthesiser says (encoder/spoken).
     "spoken-digits": Bundled(
-        "spoken-digits", "encoder", "data/spoken-digits", "install this program again, or run make spoken", "sound"
+        "spoken-digits", "encoder", "data/spoken-digits", "install this program again, or run make digits", "sound"
     ),
 }
 

@@ -1,6 +1,6 @@
-"""Train the bundled encoder of spoken digits again: `python -m encoder.spoken`, which `make spoken` calls.
+"""Train the bundled encoder of spoken digits again: `python -m encoder.spoken`, part of `make digits`.
 
-It needs espeak-ng and takes about half an hour on two busy cores.
+It needs espeak-ng and takes a quarter of an hour on two cores.
 """
 
 from __future__ import annotations
