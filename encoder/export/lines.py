@@ -124,8 +124,9 @@ class Lines(HeadView):
         return f"{counted} is {three_digits(float(cells.weights[0]))}, from {query} to {key} in {head}."
 
     def strongest(self) -> pd.DataFrame:
-        """The strongest lines, strongest first."""
-        table = self.frame().sort_values("weight", ascending=False, kind="stable").head(STRONGEST)
+        """The strongest lines, strongest first; weights of 0, as behind a causal mask, are none."""
+        lines = self.frame().query("weight > 0")
+        table = lines.sort_values("weight", ascending=False, kind="stable").head(STRONGEST)
         table = table.rename(columns={"query_token": "from", "key_token": "to"})
         return table.drop(columns=["layer", "head"]) if len(self.heads) == 1 else table
 

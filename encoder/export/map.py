@@ -118,11 +118,12 @@ class Map(HeadView):
         return [said, *self.options.sentences()]
 
     def strongest(self) -> pd.DataFrame:
-        """The strongest weights, strongest first; of a long text single weights, too."""
+        """The strongest weights above 0, strongest first; of a long text single weights, too."""
         shown, (queries, keys) = self.shown, self.shown.places
         rows = [
             (queries[row], shown.query_labels[row], keys[column], shown.key_labels[column], weight)
             for row, column, weight in shown.strongest(STRONGEST)
+            if weight > 0  # a causal mask leaves none
         ]
         return pd.DataFrame(rows, columns=["query", "from", "key", "to", "weight"])
 

@@ -119,6 +119,7 @@ def controls(model: encoder.ImageEncoder) -> None:
         )  # fmt: skip
     elif way == "draw":
         draw_digit(key="draw-digit", on_drawing=_take_drawing)
+        st.caption("Give a seven its bar: the model saw few without.")
     elif way == "file":
         given = st.file_uploader(
             "Image file", type=list(pictures.ENDINGS), key="image-file", label_visibility="collapsed",
