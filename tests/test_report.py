@@ -267,7 +267,7 @@ def test_a_map_of_a_long_text_refuses_words(minilm: encoder.TextEncoder):
 def test_what_a_causal_mask_hides_is_not_among_the_strongest_weights(minilm: encoder.TextEncoder):
     causal = encoder.EncoderConfig(vocab_size=30_522, d_model=24, n_layers=1, n_heads=2, d_ffn=40, causal=True)
     trace = encoder.build(causal, minilm.tokenizer, seed=1).trace("a b")
-    for view in (export.map(trace, 0, 0), export.lines(trace, 0, 0)):
+    for view in (export.map(trace, 0, 0), export.lines(trace, [(0, 0)])):
         assert sorted(view.strongest()["weight"])[0] > 0
         assert len(view.strongest()) == 4 * 5 // 2  # [CLS] a b [SEP]: each attends to itself and to what is before it
 
