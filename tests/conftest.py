@@ -193,8 +193,7 @@ def visit(browser: Browser, app: Server, contexts: dict[str, list[BrowserContext
         motion = options.pop("reduced_motion", None)
         key = json.dumps(options, sort_keys=True)
         free = contexts.get(key)
-        context = free.pop() if free else browser.new_context(**options)
-        context.set_default_timeout(PATIENCE)
+        context = free.pop() if free else new_context(browser, **options)
         used.append((key, context))
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": height})  # not the context's: all screens share one
@@ -213,9 +212,17 @@ def visit(browser: Browser, app: Server, contexts: dict[str, list[BrowserContext
     assert not written, f"the server's log:\n{written}"
 
 
+def new_context(browser: Browser, **options) -> BrowserContext:
+    """A context with one empty page, which stays: Chromium forgets the scripts when the last page is closed."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE)
+    context.new_page()
+    return context
+
+
 def leave(context: BrowserContext) -> None:
-    """Close the pages of a visitor and forget what they stored."""
-    for page in context.pages:
+    """Close the pages of a visitor, all but the empty one, and forget what they stored."""
+    for page in context.pages[1:]:
         page.evaluate("() => localStorage.clear()")
         page.close()
     context.clear_cookies()
