@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -37,6 +38,24 @@ SHADES = {
     "position": "#0e96a3", "norm": "#8f6fd6", "ffn": "#c9761a", "projection": "#c9761a", "output": "#0e96a3",
     "pooling": "#0e96a3",
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Marks:
+    """What a diagram has besides its bars, for one call: `add_shape` copies and checks all shapes before, every time."""
+
+    shapes: list[dict[str, Any]] = field(default_factory=list)
+    annotations: list[dict[str, Any]] = field(default_factory=list)
+    images: list[dict[str, Any]] = field(default_factory=list)
+
+    def shape(self, **look: Any) -> None:
+        self.shapes.append(look)
+
+    def annotation(self, **look: Any) -> None:
+        self.annotations.append(look)
+
+    def image(self, **look: Any) -> None:
+        self.images.append(look)
 
 
 @dataclass(frozen=True)
@@ -83,11 +102,12 @@ def architecture_diagram(
     figure = go.Figure(layout=neutral_layout(margin={"l": 0, "r": 0, "t": 0, "b": 0}, showlegend=False))
     contents, shares = contents or {}, shares or {}
     title = f"<b>Layer {layer}</b> (0 to {n_layers - 1})"
-    _frame(figure, frame, f"{title}: {contents['layer']}" if "layer" in contents else title)
-    _arrows(figure, edges, places, rows)
+    marks = _Marks()
+    _frame(marks, frame, f"{title}: {contents['layer']}" if "layer" in contents else title)
+    _arrows(marks, edges, places, rows)
     _bars(figure, drawn, places, selected)
-    _texts(figure, drawn, places, strips or {}, contents)
-    _share_bars(figure, {key: share for key, share in shares.items() if key in places}, places)
+    _texts(marks, drawn, places, strips or {}, contents)
+    _share_bars(marks, {key: share for key, share in shares.items() if key in places}, places)
     fixed = {"visible": False, "fixedrange": True}
     figure.update_layout(
         xaxis={"range": [0, 100], **fixed},
@@ -95,29 +115,32 @@ def architecture_diagram(
         hovermode="closest",
         dragmode=False,
         uirevision="architecture",
+        shapes=marks.shapes,
+        annotations=marks.annotations,
+        images=marks.images,
     )
     return Drawing(figure, height, drawn)
 
 
-def _frame(figure: go.Figure, frame: tuple[float, float], title: str) -> None:
+def _frame(marks: _Marks, frame: tuple[float, float], title: str) -> None:
     """The frame around the layer that is drawn in full."""
-    figure.add_shape(
+    marks.shape(
         type="rect", x0=0.4, x1=99.9, y0=frame[0], y1=frame[1], layer="below",
         line={"color": colour.faded(colour.NEUTRAL, 0.5), "width": 1, "dash": "dot"},
         fillcolor=colour.faded(colour.NEUTRAL, 0.06),
     )  # fmt: skip
-    figure.add_annotation(
+    marks.annotation(
         x=99, y=frame[1] - 2, text=title, showarrow=False, xanchor="right", yanchor="bottom", font={"size": 11}
     )
 
 
-def _share_bars(figure: go.Figure, shares: Mapping[str, float], places: Mapping[str, Rectangle]) -> None:
+def _share_bars(marks: _Marks, shares: Mapping[str, float], places: Mapping[str, Rectangle]) -> None:
     """A block's share of the whole model, as a part of its width."""
     for key, share in shares.items():
         place = places[key]
         left, width = place.left + 0.8, place.right - place.left - 1.6
         for part, shade in ((1.0, colour.faded(colour.NEUTRAL, 0.25)), (share, colour.EMPHASIS)):
-            figure.add_shape(
+            marks.shape(
                 type="rect", x0=left, x1=left + part * width, y0=place.bottom - 6, y1=place.bottom - 2,
                 line={"width": 0}, fillcolor=shade, layer="above",
             )  # fmt: skip
@@ -166,7 +189,7 @@ def _hover(block: DrawnBlock | Stack) -> str:
 
 
 def _texts(
-    figure: go.Figure,
+    marks: _Marks,
     drawn: Sequence[DrawnBlock | Stack],
     places: Mapping[str, Rectangle],
     strips: Mapping[str, object],
@@ -182,19 +205,19 @@ def _texts(
         text = f"<b>{block.title}</b><br>{shape_text(block.outputs) if content is None else content}"
         if small:
             text = block.title if content is None else f"{block.title}: {content}"
-        figure.add_annotation(
+        marks.annotation(
             x=x, y=y - (3 if small else 4 if strip is not None else 2), text=text, showarrow=False, font={"size": 11},
             align="center", yanchor="middle", borderpad=0,
         )  # fmt: skip
         if strip is not None:
-            figure.add_layout_image(
+            marks.image(
                 source=strip_image(strip, block.kind), xref="x", yref="y", x=place.left + 0.8, y=place.bottom - 8,
                 sizex=place.right - place.left - 1.6, sizey=6, sizing="stretch", layer="above",
             )  # fmt: skip
 
 
 def _arrows(
-    figure: go.Figure, edges: Sequence[DrawnEdge], places: Mapping[str, Rectangle], rows: list[list[DrawnBlock | Stack]]
+    marks: _Marks, edges: Sequence[DrawnEdge], places: Mapping[str, Rectangle], rows: list[list[DrawnBlock | Stack]]
 ) -> None:
     """Arrows from block to block; the small blocks replace layers that are not drawn."""
     stand_in = _stand_ins(edges, places, rows)
@@ -204,10 +227,10 @@ def _arrows(
         if source not in places or target not in places or source == target or (source, target) in done:
             continue
         if edge.residual and "stack" not in target:
-            _residual(figure, places[source], places[target])
+            _residual(marks, places[source], places[target])
         elif not edge.residual:
             done.add((source, target))
-            _arrow(figure, places[source], places[target])
+            _arrow(marks, places[source], places[target])
 
 
 def _stand_ins(
@@ -226,28 +249,26 @@ def _stand_ins(
     return found
 
 
-def _arrow(figure: go.Figure, source: Rectangle, target: Rectangle) -> None:
+def _arrow(marks: _Marks, source: Rectangle, target: Rectangle) -> None:
     """From the lower edge of one block to the upper edge of the next, level where they overlap."""
     low, high = max(source.left, target.left), min(source.right, target.right)
     wide = source if source.right - source.left > target.right - target.left else target
     narrow = target if wide is source else source
     x = narrow.middle[0] if low <= narrow.middle[0] <= high else (low + high) / 2
-    _arrow_head(figure, (x, source.bottom + 0.5), (x, target.top - 0.5), colour.NEUTRAL, 1.2)
+    _arrow_head(marks, (x, source.bottom + 0.5), (x, target.top - 0.5), colour.NEUTRAL, 1.2)
 
 
-def _residual(figure: go.Figure, source: Rectangle, target: Rectangle) -> None:
+def _residual(marks: _Marks, source: Rectangle, target: Rectangle) -> None:
     """The line around a sublayer: out below the source, down at the side, into the sum."""
     start, end = source.bottom + GAP / 2, target.middle[1]
     line = {"color": colour.EMPHASIS, "width": 1.6}
     path = f"M {MIDDLE},{start} L {LINE},{start} L {LINE},{end} L {target.left - 1},{end}"
-    figure.add_shape(type="path", path=path, line=line, layer="below", fillcolor=CLEAR)
-    _arrow_head(figure, (target.left - 3, end), (target.left, end), colour.EMPHASIS, 1.6)
+    marks.shape(type="path", path=path, line=line, layer="below", fillcolor=CLEAR)
+    _arrow_head(marks, (target.left - 3, end), (target.left, end), colour.EMPHASIS, 1.6)
 
 
-def _arrow_head(
-    figure: go.Figure, start: tuple[float, float], end: tuple[float, float], shade: str, width: float
-) -> None:
-    figure.add_annotation(
+def _arrow_head(marks: _Marks, start: tuple[float, float], end: tuple[float, float], shade: str, width: float) -> None:
+    marks.annotation(
         x=end[0], y=end[1], ax=start[0], ay=start[1], xref="x", yref="y", axref="x", ayref="y", text="",
         showarrow=True, arrowhead=2, arrowsize=0.9, arrowwidth=width, arrowcolor=shade,
     )  # fmt: skip

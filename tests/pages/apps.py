@@ -6,6 +6,7 @@ import importlib
 import re
 
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from pages.core.lazy import KEY
 from pages.core.params import Param
@@ -25,12 +26,10 @@ def visit(page: str | None = None, *, closed: bool = False, at_front: bool = Fal
         app.query_params[name] = value
     for part in () if closed else ("options", "settings", "thresholds", "take"):
         app.session_state[f"{KEY}{part}"] = True
-    app.run()
-    if at_front:
-        return app
-    if page is not None or not query:  # with a view, "/" opens Attention heads, as it always has
-        app.switch_page(f"pages/{page or 'heads'}/page.py").run()
-    return app
+    if at_front or (page is None and query):  # with a view, "/" opens Attention heads, as it always has
+        return app.run()
+    app._page_hash = calc_hash(page or "heads")  # as in a browser: no other page runs first, as `switch_page` needs it
+    return app.run()
 
 
 def registered() -> dict[str, Param]:
