@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import re
+from functools import cache
 
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -14,6 +16,9 @@ from pages.core.url_state import state
 from tests.conftest import ROOT
 
 PATIENCE = 120  # seconds, for a busy machine; not a claim about speed
+
+# AppTest looks for components in every installed package at every run, where a server does so once, at its start.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def visit(page: str | None = None, *, closed: bool = False, at_front: bool = False, **query: str) -> AppTest:
