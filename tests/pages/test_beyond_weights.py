@@ -133,13 +133,16 @@ def test_the_deletion_test_states_its_numbers(minilm: encoder.TextEncoder) -> No
 
 
 def test_a_class_is_split_among_tokens_and_dropped_by_hiding_them(
-    tmp_path: Path, minilm: encoder.TextEncoder, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
     torch.manual_seed(0)
+    twin = encoder.load("twin-post", device="cpu")
     for kind, position in (("sequence", None), ("token", 2)):
-        head = linear_head(torch.randn(3, 384), torch.zeros(3), ClassifierConfig(kind, ("good", "B-bad", "O")))
-        model = classify.with_head(minilm, head)
+        head = linear_head(
+            torch.randn(3, twin.config.d_model), torch.zeros(3), ClassifierConfig(kind, ("good", "B-bad", "O"))
+        )
+        model = classify.with_head(twin, head)
         encoder.save(model, tmp_path / kind)
         trace = model.trace(TEXT)
         link = {"model": "other", "source": kind, "text": TEXT, "outcome_token": "2", "outcome_class": "good"}
@@ -149,13 +152,13 @@ def test_a_class_is_split_among_tokens_and_dropped_by_hiding_them(
         assert number(float(found.values.max())) in written(app)
         assert f"**{number(float(found.values.sum()), 3)}**" in written(app)
 
-        app = visit(PAGE, beyond="deletion", change_of="class", layer="3", head="4", **link)
+        app = visit(PAGE, beyond="deletion", change_of="class", layer="3", head="2", **link)
         assert_well(app)
 
         def outcome(run: Trace, model: encoder.TextEncoder = model, position: int | None = position) -> float:
             return classify.probability(model, run, "good", position)
 
-        tested = deletion_test(minilm, trace, 3, 4, seeds=SEEDS, candidates="words", outcome=outcome)
+        tested = deletion_test(twin, trace, 3, 2, seeds=SEEDS, candidates="words", outcome=outcome)
         drop = float(tested.by_attention[0])
         assert f"**{'−' if drop < 0 else ''}{three_digits(abs(drop))}**" in written(app)
 
