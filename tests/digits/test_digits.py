@@ -93,11 +93,11 @@ def test_moved_images_keep_their_ink():
 
 
 def test_a_short_training_learns_and_writes_all_files(tmp_path, capsys: pytest.CaptureFixture):
-    assert main(["--out", str(tmp_path), "--epochs", "6"]) == 0
+    assert main(["--out", str(tmp_path), "--epochs", "4"]) == 0
     _, _, images, labels = dataset()
     for placement in ("pre", "post"):
         stored = encoder.load(tmp_path / f"digits-{placement}", device="cpu")
-        assert accuracy_of(predictions(stored, images), labels) > 0.3
+        assert accuracy_of(predictions(stored, images), labels) > 0.5
         assert stored.config == DigitRecipe(placement).config
     assert (tmp_path / "digits.json").is_file()
     assert str(tmp_path / "digits-post") in capsys.readouterr().out
