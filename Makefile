@@ -73,7 +73,7 @@ tools: $(VENV)/installed-test
 test: $(VENV)/installed-test
 	@$(MAKE) --no-print-directory --jobs=2 types rules tools
 	@status=0; \
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile || status=1; \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile --no-loadscope-reorder || status=1; \
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser -n $(WORKERS) --dist worksteal || status=1; \
 	exit $$status
 
