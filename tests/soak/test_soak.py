@@ -1,31 +1,108 @@
-"""Some seconds of `make soak`: seven visitors of all kinds, and a process that is killed under them."""
+"""A server of two processes behind a real nginx: its visitors, and some seconds of `make soak`, a process killed."""
 
 from __future__ import annotations
 
 import asyncio
+import http.client
+import json
+import re
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
 
+import psutil
 import pytest
 
+from pages.core.rooms import new_room
+from pages.core.rooms.redis_store import RedisStore
 from tests import ensure_servers
+from tests.conftest import Server
 from tests.soak.__main__ import run
 from tests.soak.people import FIRST
-from tests.soak.served import serve
+from tests.soak.served import Served, serve
 from tests.soak.soak import Soak
 
+CONNECTIONS: list[http.client.HTTPConnection] = []
 
-@pytest.mark.skipif(
-    ensure_servers.find() is None or ensure_servers.find(ensure_servers.FRONTS) is None,
-    reason="no nginx or no Redis; `python -m tests.ensure_servers` installs them",
-)
-def test_nothing_is_lost_when_a_process_ends() -> None:
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    """One server for the module; told to end, it ends well, and all of its processes with it."""
+    if ensure_servers.find() is None or ensure_servers.find(ensure_servers.FRONTS) is None:
+        pytest.skip("no nginx or no Redis; `python -m tests.ensure_servers` installs them")
+    with serve(2) as running:
+        yield running
+        while CONNECTIONS:
+            CONNECTIONS.pop().close()
+        process = running.server.process
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+        assert not [one for one in children if one.is_running()]
+
+
+def request(server: Server, path: str, process: int = 0, **headers: str) -> http.client.HTTPResponse:
+    """The answer; `served` closes its connection. process: that the visitor's cookie names."""
+    connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=30)
+    CONNECTIONS.append(connection)
+    cookie = {"Cookie": f"encoderscope={process}"} if process else {}
+    method, body = ("PUT", bytes(5_000_000)) if path.endswith("/upload") else ("GET", None)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body, {**cookie, **named})
+    return connection.getresponse()
+
+
+def named(answer: http.client.HTTPResponse) -> str:
+    """The process that the front's cookie names, "" where it stays."""
+    answer.read()
+    found = re.search(r"\bencoderscope=(\d+)", ", ".join(answer.headers.get_all("set-cookie", [])))
+    return found[1] if found else ""
+
+
+def test_visitors_stay_with_their_process_and_a_room_is_everywhere(served: Served) -> None:
+    server = served.server
+    deadline, given = time.monotonic() + 60, set()
+    while given != {"1", "2"}:  # one may start later than the other
+        assert time.monotonic() < deadline, given
+        given.add(named(request(server, "/")))
+    assert {named(request(server, "/_stcore/health", one)) for one in (1, 2)} == {""}
+    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13",
+               "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ=="}  # fmt: skip
+    opened = request(server, "/_stcore/stream", 1, **upgrade)
+    assert opened.status == 101
+    opened.close()
+    refused = request(server, "/_stcore/upload_file/none/upload", 1)
+    assert refused.headers["x-content-type-options"], "the app refused a session that it does not know, not the front"
+
+    store, room = RedisStore(served.rooms), new_room("key", view={"page": "heads"})
+    assert store.open(room)
+    streams = [request(server, f"/_rooms/{room.code}?member=m{one}", one) for one in (1, 2)]
+    store.change(room.code, lambda found: replace(found, frozen=True))
+    for stream in streams:
+        assert any(json.dumps({"version": 2}).encode() in stream.readline() for _ in range(20))
+        stream.close()
+
+    victim = served.process(1)
+    assert victim
+    victim.kill()
+    victim.wait(timeout=20)
+    assert named(request(server, "/_stcore/health", 2)) == "1", "another process takes the visitor over"
+    deadline = time.monotonic() + 60
+    while named(request(server, "/_stcore/health", 1)) or served.process(1) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert "process 2 ended with -9" in server.log()
+
+
+def test_nothing_is_lost_when_a_process_ends(served: Served) -> None:
     async def some_seconds() -> Soak:
         soak = Soak(served, len(FIRST), seconds=5.0, thinking=0.5)
         await run(soak, every=3.0)
         return soak
 
-    with serve(2) as served:
-        soak = asyncio.run(some_seconds())
-        assert "Traceback" not in served.server.log()
+    soak = asyncio.run(some_seconds())
+    assert "Traceback" not in served.server.log()
     assert not soak.lost
     assert soak.kills
     assert soak.memory
