@@ -42,7 +42,7 @@ SHADES = {
 
 @dataclass(frozen=True)
 class _Marks:
-    """What a diagram has besides its bars, for one call: `add_shape` copies and checks all shapes before, every time."""
+    """What a diagram has besides its bars, for one call: `add_shape` copies and checks all shapes before it."""
 
     shapes: list[dict[str, Any]] = field(default_factory=list)
     annotations: list[dict[str, Any]] = field(default_factory=list)
