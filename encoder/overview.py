@@ -27,7 +27,7 @@ SIZE = 256
 #: Fewer tokens are as quick in two passes.
 LONG = 512
 #: The weights of one head that are computed at a time: this many numbers, and at least so many query rows.
-NUMBERS, ROWS = 2**19, 64
+NUMBERS, ROWS = 2**20, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +116,16 @@ def _one_head(q: Tensor, k: Tensor, v: Tensor, scale: float, z: Tensor, found: O
     n_tokens = len(q)
     step = max(1, max(ROWS, NUMBERS // n_tokens) // found.block) * found.block  # whole blocks
     memory = q.new_empty(min(step, n_tokens), n_tokens)
+    quick = attend.fits_base_2(q, k, scale)
     # Both are read once for each group of rows. Products with few rows are faster with transposed keys.
     k, v = k.t().contiguous().t(), v.contiguous()
     for start in range(0, n_tokens, step):
         rows = slice(start, min(start + step, n_tokens))
         weights = memory[: rows.stop - start]  # [rows, T]
-        attend.pattern(attend.scores(q[rows], k, scale, out=weights), out=weights)
+        if quick:
+            attend.pattern_base_2(attend.scores(q[rows], k, scale * attend.LOG2_E, out=weights))
+        else:
+            attend.pattern(attend.scores(q[rows], k, scale, out=weights), out=weights)
         z[rows] = attend.mix(weights, v)
         found.received.add_(weights.new_ones(len(weights)) @ weights, alpha=1 / n_tokens)
         put_block_max(found.pooled.unsqueeze(0), weights.unsqueeze(0), start, found.block)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from encoder import TextEncoder, overview
+from encoder import TextEncoder, attend, overview
 from encoder.edits import AblateHead, UniformAttention
+from encoder.map_pooling import block_max
 from encoder.measure.tiled_attention import layer_overview
 from encoder.overview import Overview
 from encoder.pauses import pausing
@@ -94,6 +95,28 @@ def test_attention_that_does_not_fit_is_computed_as_before(
     output, found = overviews(model, **options)
     assert list(found) == layers
     torch.testing.assert_close(output, expected, **OUTPUT)
+
+
+@pytest.mark.parametrize("longest", [1.0, 60.0, 99.0, 150.0, 1e4])
+def test_small_scores_and_large_ones_give_the_softmax_of_float64(longest: float) -> None:
+    """longest: the largest score of two vectors in the same direction, as a power of 2."""
+    q, k, v = torch.randn(3, 2, 20, 4, generator=torch.Generator().manual_seed(0))
+    q, k = (x / x.norm(dim=-1).amax() for x in (q, k))
+    scale = longest / attend.LOG2_E
+    assert attend.fits_base_2(q, k, scale) == (longest < attend.BASE_2_MOST)
+    z, seen = overview.in_one_pass(q, k, v, scale)
+    weights = ((q.double() * scale) @ k.double().transpose(-1, -2)).softmax(-1)
+    close = {"atol": 2e-7 * max(1.0, longest), "rtol": 0.0}  # the product's own rounding grows with the scores
+    torch.testing.assert_close(z.double(), weights @ v.double(), **close)
+    torch.testing.assert_close(seen.received.double(), weights.mean(1), **close)
+    torch.testing.assert_close(seen.pooled.double(), block_max(weights, seen.block), **close)
+
+
+def test_scores_that_are_no_numbers_stay_so() -> None:
+    q, k, v = torch.ones(3, 1, 9, 4)
+    q[0, 3] = torch.nan
+    assert not attend.fits_base_2(q, k, 0.5)
+    assert overview.in_one_pass(q, k, v, 0.5)[0][0, 3].isnan().all()
 
 
 def test_a_short_text_gives_none_and_neither_do_gradients_nor_other_number_types() -> None:
