@@ -28,6 +28,8 @@ SIZE = 256
 LONG = 512
 #: The weights of one head that are computed at a time: this many numbers, and at least so many query rows.
 NUMBERS, ROWS = 2**20, 64
+#: Numbers in 64 bytes.
+ALIGNED = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +117,10 @@ def _one_head(q: Tensor, k: Tensor, v: Tensor, scale: float, z: Tensor, found: O
     """q, k, v [T, K]: fill z [T, K] and `found`, which holds zeros."""
     n_tokens = len(q)
     step = max(1, max(ROWS, NUMBERS // n_tokens) // found.block) * found.block  # whole blocks
-    memory = q.new_empty(min(step, n_tokens), n_tokens)
+    memory = _aligned_rows(min(step, n_tokens), n_tokens, q)
     quick = attend.fits_base_2(q, k, scale)
     # Both are read once for each group of rows. Products with few rows are faster with transposed keys.
-    k, v = k.t().contiguous().t(), v.contiguous()
+    k, v = _aligned_rows(k.shape[1], n_tokens, k).copy_(k.t()).t(), v.contiguous()
     for start in range(0, n_tokens, step):
         rows = slice(start, min(start + step, n_tokens))
         weights = memory[: rows.stop - start]  # [rows, T]
@@ -129,3 +131,11 @@ def _one_head(q: Tensor, k: Tensor, v: Tensor, scale: float, z: Tensor, found: O
         z[rows] = attend.mix(weights, v)
         found.received.add_(weights.new_ones(len(weights)) @ weights, alpha=1 / n_tokens)
         put_block_max(found.pooled.unsqueeze(0), weights.unsqueeze(0), start, found.block)
+
+
+def _aligned_rows(rows: int, columns: int, like: Tensor) -> Tensor:
+    """Memory for [rows, columns] in which each row starts at a multiple of 64 bytes, as processors read it.
+
+    Otherwise the scores of 8,190 tokens take half as long again as those of 8,192.
+    """
+    return like.new_empty(rows, -(-columns // ALIGNED) * ALIGNED)[:, :columns]
