@@ -11,7 +11,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlparse
 
 import pytest
@@ -22,7 +22,7 @@ from tests import ensure_chromium
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported, as in the app
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, Page
 
 # No test depends on the speed of the machine, and the same examples are tried in every run.
 settings.register_profile("same", deadline=None, derandomize=True, database=None)
@@ -172,61 +172,70 @@ def browser(chromium: str) -> Iterator[Browser]:
         running.close()
 
 
+class Tab:
+    """A tab of a visitor who has left: the next one finds the app's scripts parsed. `complaints`: what went wrong."""
+
+    def __init__(self, browser: Browser, server: str, options: dict[str, Any]) -> None:
+        self.context = browser.new_context(**options)
+        self.context.set_default_timeout(PATIENCE)
+        self.page = self.context.new_page()
+        self.server = server
+        self.complaints: list[str] = []
+        collect_complaints(self.page, server, self.complaints)
+
+    def leave(self) -> None:
+        """Forget the visit: what is stored, the history, where the pointer was. Here no script stores any more."""
+        self.page.goto(f"{self.server}/_stcore/health")
+        self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+        self.page.mouse.move(0, 0)
+        session = self.context.new_cdp_session(self.page)
+        session.send("Page.resetNavigationHistory")
+        session.detach()
+        self.context.clear_cookies()
+        self.context.clear_permissions()
+        self.complaints.clear()
+
+
 @pytest.fixture(scope=scope_of_browsers)
-def contexts(browser: Browser) -> dict[str, list[BrowserContext]]:
-    """Contexts that no test uses now, by their options: the next visitor finds the app's scripts in their cache."""
+def tabs(browser: Browser) -> dict[str, list[Tab]]:
+    """Tabs that no test uses now, by their server and options."""
     return {}
 
 
 @pytest.fixture
-def visit(browser: Browser, app: Server, contexts: dict[str, list[BrowserContext]]) -> Iterator[Callable[..., Page]]:
+def visit(browser: Browser, app: Server, tabs: dict[str, list[Tab]]) -> Iterator[Callable[..., Page]]:
     """`page = visit("/?layer=3", width=390, height=844, dark=True)`: a page of a fresh visitor, settled.
 
     The test fails if there is a warning or an error in the browser's console, a line in the server's log, or a
-    request to another machine.
+    request to another machine. A test that closes its page takes its tab away from later ones.
     """
-    complaints: list[str] = []
-    used: list[tuple[str, BrowserContext]] = []
+    used: list[tuple[str, Tab]] = []
     before = len(app.log())
 
     def open_page(path: str = "/", *, width: int = 1280, height: int = 720, dark: bool = False, **options) -> Page:
-        motion = options.pop("reduced_motion", None)
-        key = json.dumps(options, sort_keys=True)
-        free = contexts.get(key)
-        context = free.pop() if free else new_context(browser, **options)
-        used.append((key, context))
-        page = context.new_page()
+        motion = options.pop("reduced_motion", "no-preference")
+        key = json.dumps([app.url, options], sort_keys=True)
+        free = tabs.get(key)
+        tab = free.pop() if free else Tab(browser, app.url, options)
+        used.append((key, tab))
+        page = tab.page
         page.set_viewport_size({"width": width, "height": height})  # not the context's: all screens share one
         page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion=motion)
-        collect_complaints(page, app.url, complaints)
         page.goto(app.url + path)
         settle(page)
         return page
 
     yield open_page
-    for key, context in used:
-        leave(context)
-        contexts.setdefault(key, []).append(context)
+    complaints = [one for _, tab in used for one in tab.complaints]
+    for key, tab in used:
+        if tab.page.is_closed():
+            tab.context.close()
+        else:
+            tab.leave()
+            tabs.setdefault(key, []).append(tab)
     written = app.log()[before:]
     assert not complaints, "\n".join(complaints)
     assert not written, f"the server's log:\n{written}"
-
-
-def new_context(browser: Browser, **options) -> BrowserContext:
-    """A context with one empty page, which stays: Chromium forgets the scripts when the last page is closed."""
-    context = browser.new_context(**options)
-    context.set_default_timeout(PATIENCE)
-    context.new_page()
-    return context
-
-
-def leave(context: BrowserContext) -> None:
-    """Close the pages of a visitor, all but the empty one, and forget what they stored."""
-    for page in context.pages[1:]:
-        page.evaluate("() => localStorage.clear()")
-        page.close()
-    context.clear_cookies()
-    context.clear_permissions()
 
 
 def collect_complaints(page: Page, server: str, complaints: list[str]) -> None:

@@ -323,3 +323,4 @@ def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callab
     expect(heading).to_have_text("L4 H0")
     expect(chip).to_be_hidden()
     settle(page)
+    page.close()  # no later test gets the script that delays messages
