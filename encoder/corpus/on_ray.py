@@ -97,7 +97,8 @@ class Cluster:
         blocks = _Blocks(texts.absolute(), setup[-1])
         reader = blocks if self.address is None else _Reader(_actor_here(ray, blocks))
         gpu = {"num_gpus": 1} if self.device == "cuda" else {}
-        waiting = None if gpu else 1  # on CPUs a block takes seconds: one that waits could be another worker's
+        # One block waits at each worker, so that it need not pause. In a small build it could be another worker's.
+        waiting = None if gpu else 2 if len(numbers) >= 8 * self.workers else 1
         rows = ray.data.from_items([{"number": number} for number in numbers], override_num_blocks=len(numbers)).map(
             _Worker,
             fn_constructor_args=(*setup, reader),

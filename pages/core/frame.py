@@ -36,6 +36,7 @@ from pages.core import (  # noqa: F401 - some register values that several pages
     placement_toggle,
     presentation,
     selection,
+    settings,
     sidebar,
     sound_input,
     unknown_words,
@@ -168,7 +169,7 @@ def _with_sidebar(
         else:
             _not_finite(area, view)
     with places.settings:
-        sidebar.settings(view)
+        settings.controls(view)
 
 
 def heading() -> None:

@@ -10,17 +10,14 @@ import streamlit as st
 
 import encoder
 from encoder.config import POSITION_KINDS
-from encoder.device import DTYPES, available_devices, memory_in_use
 from encoder.errors import EncoderError
 from pages.components import PlotEvent, on_click
-from pages.core import cache, chosen_input, first_view, inputs, links, model_access, sizes, trained
+from pages.core import cache, chosen_input, first_view, inputs, links, model_access, settings, trained
 from pages.core.input_words import words_of
-from pages.core.lazy import expander
 from pages.core.markdown import plain as plain  # other modules find it here
 from pages.core.params import Param
 from pages.core.url_state import state
 from pages.core.view import (
-    COLOURS,
     EXAMPLES,
     FIRST_SENTENCE,
     LEAST_WIDTH,
@@ -42,7 +39,6 @@ CAPTION = "a picture of a handwritten three"
 PARTS = ("text", "model", "layer", "head")
 _PLACE = ((ViewParams.layer, "Layer"), (ViewParams.head, "Head"))
 _NORMS = {"pre": "Pre-norm", "post": "Post-norm"}
-_DEVICES = {"auto": "automatic", "cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (MPS)"}
 _ACTIVATIONS = {
     "relu": "ReLU",
     "gelu": "GELU",
@@ -136,7 +132,7 @@ def model_controls() -> None:
         state.bound(st.selectbox, ViewParams.run, "Trained model", list(runs), format_func=runs.get)
     if kind == "scratch":
         _untrained_controls()
-    _check_device()
+    settings.check_device()
 
 
 def tower_controls() -> None:
@@ -231,42 +227,6 @@ def head_controls(config: encoder.EncoderConfig | None, uses: Collection[str] = 
 
 def _last(config: encoder.EncoderConfig, param: Param[int]) -> int:
     return (config.n_layers if param is ViewParams.layer else config.n_heads) - 1
-
-
-def _check_device() -> None:
-    """Another device than this machine has, in a link, gives a note."""
-    device = state.newest(ViewParams.device)
-    if device not in ("auto", *available_devices()):
-        state.note(f"device={device}: this machine has {', '.join(available_devices())}. Shown: automatic.")
-        state.put(ViewParams.device, "auto")
-
-
-def settings(view: View | None) -> None:
-    """Colours of the maps; where and with which precision the model runs; its size and memory."""
-    part = expander("Settings", "settings", icon=":material/settings:")
-    if part is None:
-        return
-    with part:
-        state.bound(st.selectbox, ViewParams.colours, "Colours of the maps", COLOURS, format_func=str.title)
-        offered = ("auto", *available_devices())
-        state.bound(
-            st.selectbox, ViewParams.device, "Device", offered, format_func=lambda name: _DEVICES.get(name, name)
-        )
-        state.bound(st.selectbox, ViewParams.dtype, "Precision", DTYPES, help="bfloat16 needs half the memory.")
-        if view is not None:
-            st.caption(_facts(view))
-
-
-def _facts(view: View) -> str:
-    """The model's name, size and device, and the memory in use."""
-    model = view.loaded
-    weights = sizes.model_bytes(model)
-    megabytes = f"{weights / 1e6:,.0f}" if weights >= 1e6 else f"{weights / 1e6:.2g}"
-    return (
-        f"{model.name}: {model.n_parameters:,} parameters, {megabytes} MB of weights on {str(model.device).upper()}. "
-        f"Memory in use: {memory_in_use(model.device) / 1e6:,.0f} MB, of it {cache.bytes_in_use() / 1e6:,.0f} MB for "
-        "traces."
-    )
 
 
 def input_controls() -> None:
