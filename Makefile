@@ -23,7 +23,7 @@ help:
 	@echo "make soak   thirty visitors for ten minutes, processes killed under them; ARGS=\"--minutes 60\""
 	@echo "make twins  train the two bundled models again (about two hours on two cores)"
 	@echo "make atlas  measure the heads of the bundled models over 2,000 sentences again (a minute)"
-	@echo "make digits train the bundled encoders of digits, written, spoken and in words, again (half an hour; needs espeak-ng)"
+	@echo "make digits train the bundled encoders of digits, written, spoken and in words, again (about 12 minutes; needs espeak-ng)"
 	@echo "make clean  remove what was built; $(VENV) stays (remove it by hand)"
 
 # A stamp for each set of dependencies: a second run starts at once, and changed pins install again.

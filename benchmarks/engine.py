@@ -8,16 +8,14 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import torch
 
-from benchmarks import memory, report, subjects, timing
+from benchmarks import lens, memory, report, subjects, timing
 from benchmarks.report import Figure
 from benchmarks.subjects import ModelPair
 from encoder.causal import ablate_each_head
-from encoder.config import EncoderConfig
 from encoder.measure.heads import survey
 from encoder.measure.tiled_attention import layer_overview
 
@@ -42,7 +40,7 @@ def run(
     for pair, n_tokens in [(subjects.minilm, n) for n in lengths] + [(subjects.rotary, n) for n in held]:
         yield from peaks(pair(), n_tokens)
     yield from effects_of_heads(seconds, clock)
-    yield from against_transformer_lens(lengths, seconds, clock)
+    yield from lens.against(lengths, seconds, clock)
     if long:
         yield longest_trace(max(long))
     if imports:
@@ -145,8 +143,8 @@ def effects_of_heads(seconds: float, clock: str) -> Iterator[Figure]:
     }
     targets = {f"plain forward of {n_heads} sentences": 1.5, "TransformerLens' loop of run_with_hooks": 1 / 3}
     with contextlib.suppress(ImportError):
-        lens = transformer_lens()
-        calls["TransformerLens' loop of run_with_hooks"] = lambda: lens_loop(lens, pair.ours.config, ids[:1])
+        theirs = lens.bridge()
+        calls["TransformerLens' loop of run_with_hooks"] = lambda: lens.ablation_loop(theirs, pair.ours.config, ids[:1])
     measured = timing.in_turn(calls, seconds=seconds, clock=clock)
     raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
     for name in list(calls)[1:]:
@@ -184,94 +182,6 @@ def hooks_loop(pair: ModelPair, ids: torch.Tensor) -> None:
             pair.eager(input_ids=ids)
         finally:
             hook.remove()
-
-
-@torch.no_grad()
-def lens_loop(lens: Any, config: EncoderConfig, ids: torch.Tensor) -> None:
-    """The same with TransformerLens."""
-
-    def off(z: torch.Tensor, hook: Any, head: int) -> torch.Tensor:
-        z = z.clone()
-        z[:, :, head] = 0
-        return z
-
-    for layer, head in itertools.product(range(config.n_layers), range(config.n_heads)):
-        lens.run_with_hooks(ids, fwd_hooks=[(f"blocks.{layer}.attn.hook_z", partial(off, head=head))])
-
-
-def against_transformer_lens(lengths: tuple[int, ...], seconds: float, clock: str) -> Iterator[Figure]:
-    """Memory and time of `run_with_cache` on the same weights, if TransformerLens is installed."""
-    try:
-        lens = transformer_lens()
-    except ImportError:
-        note = "TransformerLens is not installed; its cache was measured once, with 4.3.0: 240 MB at T=512."
-        if 512 in lengths:
-            found = subjects.minilm().sentence(512)
-            peak, _ = memory.tensor_bytes(lambda: subjects.minilm().ours.trace_tokens(found))
-            raw = {"ours": report.megabytes(peak), "theirs": "240 MB"}
-            yield Figure(
-                "engine", "peak memory of a trace", "TransformerLens' cache", peak / 240e6, tokens=512, target=0.2,
-                raw=raw, note=note,
-            )  # fmt: skip
-        return
-    pair = subjects.minilm()
-    for n_tokens in lengths:
-        found = pair.sentence(n_tokens)
-        ids = subjects.ids(found)
-
-        calls = {
-            "cached": torch.no_grad()(lambda ids=ids: lens.run_with_cache(ids)),
-            "plain": torch.no_grad()(lambda ids=ids: lens(ids)),
-        }
-        peak, _ = memory.tensor_bytes(lambda found=found: pair.ours.trace_tokens(found))
-        held = storage_bytes(calls["cached"]()[1])
-        logits = n_tokens * pair.ours.tokenizer.vocab_size * 4
-        for against, theirs, target in (
-            ("TransformerLens' cache", held, 0.2 if n_tokens == 512 else None),
-            ("TransformerLens' cache without its logits", held - logits, None),
-        ):
-            raw = {"ours": report.megabytes(peak), "theirs": report.megabytes(theirs)}
-            yield Figure(
-                "engine", "peak memory of a trace", against, peak / theirs, tokens=n_tokens, target=target, raw=raw
-            )
-        measured = timing.in_turn(calls, seconds=seconds / 3, clock=clock)
-        ratio = timing.ratio(measured["cached"], measured["plain"])
-        raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
-        yield Figure(
-            "engine", "TransformerLens: run_with_cache", "its own plain forward", ratio.value, tokens=n_tokens,
-            low=ratio.low, high=ratio.high, raw=raw,
-        )  # fmt: skip
-
-
-def transformer_lens() -> Any:
-    """TransformerLens with MiniLM's weights. It needs a masked-word head, so that head is random here."""
-    import logging
-
-    from transformer_lens.model_bridge import TransformerBridge
-    from transformers import AutoTokenizer, BertForMaskedLM
-
-    folder = subjects.bundled_folder("minilm")
-    model = subjects.reference(BertForMaskedLM, folder, "eager")
-    logging.disable(logging.WARNING)
-    try:
-        return TransformerBridge.boot_transformers(
-            "google-bert/bert-base-uncased",
-            hf_model=model,
-            tokenizer=AutoTokenizer.from_pretrained(folder),
-            device="cpu",
-        )
-    finally:
-        logging.disable(logging.NOTSET)
-
-
-def storage_bytes(cache: Any) -> int:
-    """Bytes of the tensors in a mapping, each storage counted once."""
-    storages = {
-        value.untyped_storage().data_ptr(): value.untyped_storage().nbytes()
-        for value in cache.values()
-        if torch.is_tensor(value)
-    }
-    return sum(storages.values())
 
 
 def longest_trace(n_tokens: int) -> Figure:

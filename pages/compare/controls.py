@@ -8,7 +8,7 @@ from encoder.errors import EncoderError
 from encoder.load import BUNDLED
 from pages.compare.params import MODELS, WHAT, Params
 from pages.compare.sides import EXAMPLES, clear_selection, other_head, other_model
-from pages.core import cache, model_access, second_input
+from pages.core import model_access, model_store, second_input
 from pages.core.input_words import InputWords, words_of
 from pages.core.params import Param
 from pages.core.url_state import controlled
@@ -97,8 +97,10 @@ def _choose_model(view: View) -> Params:
 def _choose_head(view: View, params: Params) -> None:
     """Layer and head of side B. While nobody chooses them the page does, and they stay out of the link."""
     try:
-        other = view.model if params.what == "heads" else cache.taking(other_model(view, params), view.loaded.takes)
-        config = cache.model(other).config
+        other = view.model
+        if params.what != "heads":
+            other = model_store.taking(other_model(view, params), view.loaded.takes)
+        config = model_store.model(other).config
     except EncoderError:
         return  # the comparison below says what is wrong with model B
     layer, head = other_head(view, params, config)

@@ -10,7 +10,7 @@ from encoder.layout import InputKind
 from encoder.measure.align import Alignment
 from pages.compare.params import OTHER_SENTENCE, Params
 from pages.components import PlotEvent, on_click
-from pages.core import cache, inputs, model_access, second_input, sidebar
+from pages.core import cache, inputs, model_access, model_store, second_input, sidebar
 from pages.core.comparison import Side, Sides
 from pages.core.image_input import ImageParams
 from pages.core.params import Param
@@ -69,8 +69,8 @@ def sides(view: View, params: Params) -> Sides:
     if params.what == "sentences":
         text = params.text_b if view.loaded.takes == "text" else second_input.current(view, Params.input_b)
     elif params.what == "models":
-        model = cache.taking(other_model(view, params), view.loaded.takes)
-    other = cache.model(model)
+        model = model_store.taking(other_model(view, params), view.loaded.takes)
+    other = model_store.model(model)
     if other.takes != view.loaded.takes:
         raise EncoderError(
             f"Model A takes {inputs.NOUNS[view.loaded.takes]}, and model B, {other.name}, {inputs.NOUNS[other.takes]}: "

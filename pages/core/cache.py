@@ -14,30 +14,23 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import encoder
 from encoder.any_encoder import AnyEncoder, with_inputs
-from encoder.device import DTYPES, one_thread, pick_device
+from encoder.device import one_thread
 from encoder.edits import Edit
-from encoder.joint_encoder import JointEncoder
-from encoder.layout import InputKind
 from encoder.overview import Receiver
 from encoder.text import TextWindow, Tokenized
-from encoder.tokenizer import Tokenizer
 from encoder.trace import Trace
-from pages.core import inputs, limits, log, model_access
+from pages.core import inputs, limits, model_store
 from pages.core.byte_cache import ByteCache
-from pages.core.markdown import screen_name
 from pages.core.model_key import ModelKey as ModelKey  # other modules find it here
-from pages.core.sizes import model_bytes, trace_bytes, value_bytes
-from pages.core.trained import TRAINED, kept_model
+from pages.core.sizes import trace_bytes, value_bytes
 from pages.core.turns import LONG_FLOPS, TURNS
-
-Checkpoint = AnyEncoder | JointEncoder
 
 COLLECT_SECONDS = 5.0
 _collected = 0.0
@@ -48,11 +41,6 @@ CACHE_MB = int(os.environ.get("ENCODERSCOPE_CACHE_MB", "768"))
 
 
 _STORE = ByteCache(CACHE_MB * 1_000_000)
-#: Bytes of the models that stay loaded for all sessions, each norm placement counted.
-MODEL_BYTES = 2_000_000_000
-_MODELS = ByteCache(MODEL_BYTES, lambda key, _: _STORE.discard(lambda name, value: _needs_model(key, name, value)))
-#: Held while a model is read or built: its memory is there once before anybody else's.
-_BUILDING = threading.Lock()
 #: Held by the one session that measures times: two at once would both be wrong.
 MEASURING = threading.Lock()
 
@@ -70,69 +58,12 @@ def _model_keys(name: Hashable) -> Iterator[ModelKey]:
             yield from _model_keys(part)
 
 
-def _checkpoint(key: ModelKey) -> Checkpoint:
-    """What is loaded for a key, once for all sessions: an encoder, or the pair of a model of images and text."""
-    return _MODELS.get(key.of_checkpoint, lambda: _loaded(key.of_checkpoint), model_bytes)
+def _forget_what_needs(key: Hashable) -> None:
+    """Forget what keeps the weights of an evicted model alive."""
+    _STORE.discard(lambda name, value: _needs_model(key, name, value))
 
 
-def _encoder(key: ModelKey) -> AnyEncoder:
-    """The encoder of a key: one of a pair, by default that of texts, and with its norms moved where the key says so."""
-    found = _checkpoint(key)
-    if isinstance(found, JointEncoder):
-        found = found.image if key.tower == "image" else found.text
-    return found if key.norm == "trained" else found.with_norm_placement(key.norm)
-
-
-def _loaded(key: ModelKey) -> Checkpoint:
-    began = time.monotonic()
-    if key.scratch is not None:
-        limits.of_model(key.scratch, DTYPES[key.dtype].itemsize)
-        device, tokenizer = pick_device(key.device), _tokenizer()
-        with _BUILDING:
-            made = encoder.build(key.scratch, tokenizer, seed=key.seed, device=device, dtype=key.dtype)
-    elif key.source.startswith(TRAINED):
-        made = kept_model(key.source.removeprefix(TRAINED), key.device, key.dtype)
-    else:
-        with _BUILDING:
-            made = _of_source(key)
-    log.event("model loaded", model=made.name, megabytes=model_bytes(made) // 10**6, seconds=time.monotonic() - began)
-    # Garbage is collected all the time; frozen objects are not searched again.
-    gc.collect()
-    gc.freeze()
-    return made
-
-
-def _of_source(key: ModelKey) -> Checkpoint:
-    try:
-        found = encoder.load(key.source, device=key.device, dtype=key.dtype, trial=True)
-    except encoder.LoadError as error:
-        raise encoder.LoadError(model_access.without_root(str(error))) from error
-    if isinstance(found, JointEncoder):
-        return dataclasses.replace(found, name=screen_name(found.name))
-    if found.takes != "text" and found.takes not in inputs.SOURCES:
-        raise encoder.LoadError(
-            f"{found.name} takes {found.takes}, which these pages cannot show: choose another model."
-        )
-    return dataclasses.replace(found, name=screen_name(found.name))
-
-
-def model(key: ModelKey) -> AnyEncoder:
-    """The model of a key, loaded once for all sessions. Raises EncoderError with a text for the screen."""
-    key = key.of_model
-    if key == key.of_checkpoint:
-        return _encoder(key)
-    return _MODELS.get(key, lambda: _encoder(key), model_bytes)
-
-
-def joint(key: ModelKey) -> JointEncoder | None:
-    """The pair of encoders of a model of images and text; None for another model. Raises EncoderError as `model`."""
-    found = _checkpoint(key)
-    return found if isinstance(found, JointEncoder) else None
-
-
-def taking(key: ModelKey, kind: InputKind) -> ModelKey:
-    """The key of a pair's encoder that takes this kind of input; of another model, the key itself."""
-    return dataclasses.replace(key, tower=kind) if joint(key) is not None else key
+model_store.on_evict(_forget_what_needs)
 
 
 def collect_garbage() -> None:
@@ -142,31 +73,6 @@ def collect_garbage() -> None:
     if now - _collected > COLLECT_SECONDS:
         _collected = now
         gc.collect()
-
-
-def is_loaded(key: ModelKey) -> bool:
-    """Whether the model of a key is there, so that nobody has to wait for it."""
-    return _MODELS.known(key.of_model) is not None
-
-
-def kinds(key: ModelKey) -> tuple[InputKind, ...]:
-    """What the encoders of a key's model take, as far as it is known before it is loaded."""
-    return inputs.kinds_of(key.source, _MODELS.known(key.of_checkpoint))
-
-
-def takes(key: ModelKey) -> InputKind:
-    """What the model of a key takes, as far as it is known before it is loaded."""
-    return key.tower or kinds(key)[0]  # type: ignore[return-value]
-
-
-@cache
-def _tokenizer() -> Tokenizer:
-    return model(ModelKey()).tokenizer
-
-
-def scratch_vocabulary() -> int:
-    """Rows of an untrained encoder's token table: it uses MiniLM's tokenizer."""
-    return _tokenizer().vocab_size
 
 
 def trace(
@@ -188,7 +94,7 @@ def trace(
     if (known := _STORE.known(name)) is not None:
         return known  # type: ignore[no-any-return]
     limits.of_text(text, pair)
-    loaded = model(key)
+    loaded = model_store.model(key)
     if loaded.takes != "text":
         given, n_tokens = inputs.SOURCES[loaded.takes].find(loaded, text), loaded.config.max_tokens
     else:
@@ -223,7 +129,7 @@ def _sentence(key: ModelKey, loaded: encoder.TextEncoder, text: str, pair: str |
 def _kept_with_model(key: ModelKey, name: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
     """A value that is kept as long as its model, even if the model is evicted while the value is made."""
     value = _STORE.get(name, make, size)
-    if _MODELS.known(key.of_model) is None:
+    if not model_store.is_loaded(key):
         _STORE.discard(lambda other, kept: other == name and _needs_model(key.of_model, other, kept))
     return value
 
@@ -252,7 +158,9 @@ def window_spans(key: ModelKey, text: str, pair: str | None = None) -> tuple[Win
 
     def make() -> tuple[WindowSpan, ...]:
         limits.of_text(text, pair)
-        return tuple(span(window) for window in model(key).windows(text, pair, stride=_stride(key, text, pair)))
+        return tuple(
+            span(window) for window in model_store.model(key).windows(text, pair, stride=_stride(key, text, pair))
+        )
 
     return _STORE.get(name, make, lambda found: 500 * len(found))
 
@@ -326,7 +234,7 @@ class TracedText:
     @property
     def loaded(self) -> AnyEncoder:
         """The model itself."""
-        return model(self.model)
+        return model_store.model(self.model)
 
     def derived(self, name: Hashable, make: Callable[[Trace], Any]) -> Any:
         """A value made from the trace, computed once. name: names it and every option that changes it."""

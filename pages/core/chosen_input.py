@@ -8,7 +8,7 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.layout import InputKind
-from pages.core import cache, inputs
+from pages.core import cache, inputs, model_store
 from pages.core.url_state import state
 from pages.core.view import ViewParams, model_key
 
@@ -42,7 +42,7 @@ def changed() -> bool:
 def kind() -> InputKind:
     """What the model of the sidebar takes, as far as it is known before it is loaded."""
     key = _key()
-    return "text" if key is None else cache.takes(key)
+    return "text" if key is None else model_store.takes(key)
 
 
 def was_guessed(kind: InputKind) -> bool:
@@ -55,12 +55,12 @@ def in_words() -> tuple[str, str | None]:
     if (chosen := kind()) == "text":
         return state.get(ViewParams.text), state.get(ViewParams.pair)
     with contextlib.suppress(EncoderError):
-        return inputs.SOURCES[chosen].title(inputs.SOURCES[chosen].current(cache.model(model_key()))), None
+        return inputs.SOURCES[chosen].title(inputs.SOURCES[chosen].current(model_store.model(model_key()))), None
     return "", None
 
 
 def current(key: cache.ModelKey) -> tuple[str, str | None]:
     """The sentence and the second one; of another kind of input, its name and None. Raises EncoderError."""
-    if (chosen := cache.takes(key)) != "text":
-        return inputs.SOURCES[chosen].current(cache.model(key)), None
+    if (chosen := model_store.takes(key)) != "text":
+        return inputs.SOURCES[chosen].current(model_store.model(key)), None
     return state.get(ViewParams.text), state.get(ViewParams.pair) or None

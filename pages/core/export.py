@@ -18,11 +18,11 @@ from encoder.edits import Edit
 from encoder.export import python_code, report
 from encoder.export.document import Section, document
 from pages.components.copy_link import copy_link
-from pages.core import cache, inputs
+from pages.core import cache, inputs, trained
+from pages.core.kept_texts import LONGEST_IN_URL
 from pages.core.lazy import expander
 from pages.core.model_access import models_root
 from pages.core.rooms.params import RoomParams
-from pages.core.url_state import LONGEST_IN_URL
 from pages.core.view import BUNDLED, View, state
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def origin(key: cache.ModelKey, source: str = "source") -> tuple[cache.ModelKey,
 
     source: name of the value that holds the typed folder. On a shared server a visitor sees this name, never the path.
     """
-    if key.source.startswith(cache.TRAINED):
+    if key.source.startswith(trained.TRAINED):
         return dataclasses.replace(key, source=SAVED), "# A model that you trained here: save it on its page first.\n"
     if key.scratch is None and models_root() is not None and key.source not in BUNDLED:
         typed = str(state.get(state.params[source])).strip() or SAVED

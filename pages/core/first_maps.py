@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from encoder import figures
-from pages.core import cache, small_maps
+from pages.core import cache, model_store, small_maps
 from pages.core.url_state import state
 from pages.core.view import ViewParams
 
@@ -22,7 +22,7 @@ def run(key: cache.ModelKey) -> None:
 
     Raises EncoderError if the model cannot run.
     """
-    config, colours = cache.model(key).config, figures.thumbnails_lut(state.get(ViewParams.colours))
+    config, colours = model_store.model(key).config, figures.thumbnails_lut(state.get(ViewParams.colours))
     place, rows = st.empty(), None
 
     def draw(layer: int, maps: np.ndarray) -> None:

@@ -14,7 +14,7 @@ import streamlit as st
 
 from encoder.measure import telling
 from encoder.measure.telling import Choice
-from pages.core import cache, left_out, token_names
+from pages.core import cache, left_out, model_store, token_names
 from pages.core.params import Param
 from pages.core.url_state import state
 from pages.core.view import View, ViewParams
@@ -75,7 +75,7 @@ def _is(params: Iterable[Param[Any]], made: _Made | None) -> bool:
 def _made(origin: tuple[cache.ModelKey, str, str | None]) -> _Made:
     """The choice for a model and a text, computed once."""
     key, text, pair = origin
-    config = cache.model(key).config
+    config = model_store.model(key).config
     choice = cache.derived(key, text, pair, "first view", telling.most_telling)
     values = {param.name: param.default for param in HEAD + TOKENS}
     if choice is not None:

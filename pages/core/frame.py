@@ -31,6 +31,7 @@ from pages.core import (  # noqa: F401 - some register values that several pages
     limits,
     long_text,
     mobile_bar,
+    model_store,
     other_input,
     outcomes,
     placement_toggle,
@@ -183,8 +184,8 @@ def current_view() -> View:
     """The View of this run; a page without a sidebar loads the model here. Raises EncoderError if that fails."""
     if _VIEW not in st.session_state:
         key = model_key()
-        with _spinner("Loading the model …", quick=cache.is_loaded(key)):
-            cache.model(key)
+        with _spinner("Loading the model …", quick=model_store.is_loaded(key)):
+            model_store.model(key)
         st.session_state[_VIEW] = sidebar.current_view(key)
     return st.session_state[_VIEW]
 
@@ -209,8 +210,8 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
                 st.info("Type a folder or a Hub id in the sidebar to open a model.", icon=":material/folder_open:")
             return None
         key = model_key()
-        with area, _spinner("Loading the model …", quick=cache.is_loaded(key)):
-            model = cache.model(key)
+        with area, _spinner("Loading the model …", quick=model_store.is_loaded(key)):
+            model = model_store.model(key)
         if chosen_input.was_guessed(model.takes) or model_key() != key:
             st.rerun()  # the sidebar shows the input of another kind, or lacks the choice between two encoders
         quick = _is_quick(model)
@@ -253,7 +254,7 @@ def _spinner(text: str, *, quick: bool) -> AbstractContextManager[None]:
     return contextlib.nullcontext() if quick else st.spinner(text, show_time=False)
 
 
-def _is_quick(model: cache.AnyEncoder) -> bool:
+def _is_quick(model: model_store.AnyEncoder) -> bool:
     """Whether the pass ends before a spinner would be drawn: a token of a text covers a byte or more."""
     if model.takes != "text":
         return limits.flops(model.config, model.config.max_tokens) < QUICK_FLOPS

@@ -6,14 +6,23 @@ After a reload the session is new, and the browser's tab has them (pages/compone
 from __future__ import annotations
 
 import hashlib
+from urllib.parse import quote
 
 import streamlit as st
 
 #: What comes before the name of such a value in the address: "kept_text" is the digest of the text.
 KEPT = "kept_"
+#: Longer values (percent-encoded) are left out of the address: servers and proxies refuse longer request lines.
+LONGEST_IN_URL = 4_000
 #: Texts that a session keeps.
 MOST = 8
 _TEXTS = "_view_kept_texts"
+
+
+def too_long(text: str) -> bool:
+    """Whether a text is too long for the address."""
+    # A character takes 12 signs of the address at most.
+    return 12 * len(text) > LONGEST_IN_URL and len(quote(text)) > LONGEST_IN_URL
 
 
 def digest(text: str) -> str:

@@ -7,7 +7,7 @@ import dataclasses
 from encoder.config import NORM_PLACEMENTS
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
-from pages.core import cache, token_names
+from pages.core import cache, model_store, token_names
 from pages.core.view import View
 
 
@@ -20,7 +20,7 @@ def before(view: View) -> cache.TracedText | None:
         key = dataclasses.replace(key, scratch=key.scratch.replace(norm_placement=other, final_norm=None))
         return cache.TracedText(key, view.text, view.pair) if placement == "pre" else None
     original = dataclasses.replace(key, norm="trained")
-    if cache.model(original).config.norm_placement == placement:
+    if model_store.model(original).config.norm_placement == placement:
         return None
     return cache.TracedText(original, view.text, view.pair)
 

@@ -13,7 +13,7 @@ import streamlit as st
 import encoder
 from encoder.config import NORM_PLACEMENTS as PLACEMENTS
 from encoder.measure import stream
-from pages.core import cache, small_maps
+from pages.core import cache, model_store, small_maps
 from pages.core.view import View
 
 TWINS = {"twin-pre": "pre", "twin-post": "post"}
@@ -44,7 +44,7 @@ def pair_of(view: View) -> NormPair:
     if key.source in PAIRS:
         stem = key.source.rpartition("-")[0]
         return NormPair({p: dataclasses.replace(key, source=f"{stem}-{p}") for p in PLACEMENTS}, "twins")
-    placement = cache.model(key).config.norm_placement
+    placement = model_store.model(key).config.norm_placement
     other = next(p for p in PLACEMENTS if p != placement)
     partner = st.session_state.get(_PARTNERS, {}).get(key.source)
     if partner:

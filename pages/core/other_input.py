@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from pages.core import cache, inputs
+from pages.core import inputs, model_store
 from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.core.view import SOURCES, View, ViewParams
@@ -17,10 +17,10 @@ FIRST = {"text": "minilm", "image": "digits-pre", "sound": "spoken-digits", inpu
 
 def fits(view: View, takes: Collection[str]) -> bool:
     """Whether a page with these inputs can show the model of the view."""
-    return view.loaded.takes in takes or (inputs.PAIR in takes and cache.joint(view.model) is not None)
+    return view.loaded.takes in takes or (inputs.PAIR in takes and model_store.joint(view.model) is not None)
 
 
-def say(model: cache.AnyEncoder, takes: Collection[str], why: str) -> None:
+def say(model: model_store.AnyEncoder, takes: Collection[str], why: str) -> None:
     """The reason, and a button that chooses a model that fits. takes: what the page can show."""
     wanted = next(kind for kind in takes if kind in FIRST)
     needed, given = inputs.NOUNS[wanted], inputs.NOUNS[model.takes]

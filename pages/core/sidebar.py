@@ -12,7 +12,7 @@ import encoder
 from encoder.config import POSITION_KINDS
 from encoder.errors import EncoderError
 from pages.components import PlotEvent, on_click
-from pages.core import cache, chosen_input, first_view, inputs, links, model_access, settings, trained
+from pages.core import cache, chosen_input, first_view, inputs, links, model_access, model_store, settings, trained
 from pages.core.input_words import words_of
 from pages.core.markdown import plain as plain  # other modules find it here
 from pages.core.params import Param
@@ -171,7 +171,7 @@ def norm_controls(key: cache.ModelKey | None) -> None:
     elif key is None:
         return
     else:
-        original = cache.model(dataclasses.replace(key, norm="trained")).config.norm_placement
+        original = model_store.model(dataclasses.replace(key, norm="trained")).config.norm_placement
         if norm == original:
             state.put(ViewParams.norm, "trained")
         titles = {"trained": f"Original ({_NORMS[original].lower()})"}
@@ -182,7 +182,7 @@ def norm_controls(key: cache.ModelKey | None) -> None:
         "Moving the norms of a trained model changes its results; it is not retrained.",
     )  # fmt: skip
     links.link("pre_post", "Compare both", "compare")
-    if key is not None and (moved := cache.model(key).moved_norms):
+    if key is not None and (moved := model_store.model(key).moved_norms):
         st.caption(plain(moved))
 
 
@@ -241,7 +241,7 @@ def input_controls() -> None:
         sentence_controls()
         return
     with contextlib.suppress(EncoderError):  # said where the model is loaded
-        inputs.SOURCES[kind].controls(cache.model(model_key()))
+        inputs.SOURCES[kind].controls(model_store.model(model_key()))
 
 
 def current_view(key: cache.ModelKey) -> View:

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -23,9 +22,6 @@ from pages.core.params import Param, declared
 from pages.core.stale import Unconfirmed
 
 P, T = TypeVar("P"), TypeVar("T")
-
-#: Longer values (percent-encoded) are left out of the URL: servers and proxies refuse longer request lines.
-LONGEST_IN_URL = 4_000
 
 #: In the address, beside a view at "/": the front page's own. Older links have a view of Attention heads there.
 FRONT = "start"
@@ -168,9 +164,7 @@ class UrlState:
         """Digest -> text of the values of this run that are too long for the address."""
         found = [(self.params[name], value) for name, value in self.newest_of_all().items() if name in self.params]
         texts = [param.format(value) for param, value in found if not isinstance(value, (bool, int, float, type(None)))]
-        # A character takes 12 signs of the address at most.
-        long = [text for text in texts if 12 * len(text) > LONGEST_IN_URL and len(quote(text)) > LONGEST_IN_URL]
-        return {kept_texts.digest(text): text for text in long}
+        return {kept_texts.digest(text): text for text in texts if kept_texts.too_long(text)}
 
     def has_begun(self) -> bool:
         """Whether this session has read an address already."""
@@ -188,7 +182,7 @@ class UrlState:
             if values[name] != param.default and values[name] is not None
         }
         wanted = left_out.applied(wanted, values, self.params)
-        for name in [name for name, text in wanted.items() if len(quote(text)) > LONGEST_IN_URL]:
+        for name in [name for name, text in wanted.items() if kept_texts.too_long(text)]:
             wanted[KEPT + name] = kept_texts.keep(wanted.pop(name))
         wanted |= {KEPT + name: digest for name, digest in self.missing().items()}
         if front and set(wanted) - OF_ANY_PAGE:
@@ -292,7 +286,7 @@ class UrlState:
 
     def too_long_for_url(self, param: Param[Any]) -> bool:
         """Whether a value is too long for the link, which then leaves it out."""
-        return len(quote(param.format(self.get(param)))) > LONGEST_IN_URL
+        return kept_texts.too_long(param.format(self.get(param)))
 
 
 def _key(name: str) -> str:

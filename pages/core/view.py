@@ -13,7 +13,7 @@ import encoder
 from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.device import DEVICES, DTYPES
 from encoder.errors import ConfigError
-from pages.core import cache, inputs, model_access
+from pages.core import cache, inputs, model_access, model_store, trained
 from pages.core.params import Param, ZoomWindow, choice, flag, string, token_positions, whole_number, zoom_window
 from pages.core.url_state import state
 
@@ -152,7 +152,7 @@ def scratch_config() -> encoder.EncoderConfig:
     own, norm = state.read(UntrainedParams), state.get(ViewParams.norm)
     check_width(own.width, own.heads, own.positions)
     return encoder.EncoderConfig(
-        vocab_size=cache.scratch_vocabulary(),
+        vocab_size=model_store.scratch_vocabulary(),
         d_model=own.width,
         n_layers=own.layers,
         n_heads=own.heads,
@@ -194,19 +194,19 @@ def model_key() -> cache.ModelKey:
     # "both" belongs to the page that shows both placements; other parts of it show the original model.
     norm = "trained" if norm == "both" else norm
     if model == "trained":
-        source = cache.TRAINED + state.newest(ViewParams.run)
+        source = trained.TRAINED + state.newest(ViewParams.run)
     else:
         source = model if model in BUNDLED else model_access.allowed_source(state.newest(ViewParams.source))
     key = cache.ModelKey(source=source, norm=norm, **place)
     if not is_pair(key):
         return key
-    tower = inputs.fitting(cache.kinds(key), page_takes(), state.newest(ViewParams.tower))
+    tower = inputs.fitting(model_store.kinds(key), page_takes(), state.newest(ViewParams.tower))
     return dataclasses.replace(key, tower=tower)
 
 
 def is_pair(key: cache.ModelKey) -> bool:
     """Whether a model has an encoder of images and one of text, as far as it is known before it is loaded."""
-    return len(cache.kinds(key)) > 1
+    return len(model_store.kinds(key)) > 1
 
 
 def page_takes() -> Collection[str]:

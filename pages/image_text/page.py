@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.core import cache
+from pages.core import model_store
 from pages.core.answer import area
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
@@ -15,7 +15,7 @@ from pages.image_text.pair import of
 
 
 def main(view: View) -> None:
-    model = cache.joint(view.model)
+    model = model_store.joint(view.model)
     if model is not None:
         captions.fit(model)
     with st.container(key="pair-page"), st.container(key="pair-body"):

@@ -13,7 +13,7 @@ import encoder
 from encoder import pair_scores
 from encoder.pair_scores import Scores, Vectors
 from encoder.trace import Trace
-from pages.core import cache, image_input, limits
+from pages.core import cache, image_input, limits, model_store
 from pages.core.turns import LONG_FLOPS
 from pages.core.url_state import state
 from pages.core.view import View
@@ -102,6 +102,6 @@ class Pair:
 
 def of(view: View) -> Pair:
     """The pair of a view whose model has two encoders."""
-    model = cache.joint(view.model)
+    model = model_store.joint(view.model)
     assert model is not None, "the frame opens this page with a model of images and text alone"
     return Pair(view, model, captions.given())

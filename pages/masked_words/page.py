@@ -8,7 +8,7 @@ from encoder.errors import EncoderError
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.words import word_bars
 from encoder.mlm import MaskedPrediction
-from pages.core import cache, edited
+from pages.core import edited, model_store, trained
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
@@ -79,14 +79,16 @@ def predict(chosen: Shown, top: int) -> None:
         say_error(error, st.info, icon=":material/edit:")
         return
     by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
-    show({name: cache.model(key).config.norm_placement for name, key in chosen.keys.items()}, by_mask, top, chosen)
+    show(
+        {name: model_store.model(key).config.norm_placement for name, key in chosen.keys.items()}, by_mask, top, chosen
+    )
 
 
 def no_head() -> str:
     """Why the page shows the twins instead of the selected model."""
     if view.model.scratch is not None:
         why = "its weights are random"
-    elif view.model.source.startswith(cache.TRAINED):
+    elif view.model.source.startswith(trained.TRAINED):
         why = "it was trained for another task"
     else:
         why = "it was trained for another task, or its checkpoint lacks the head"

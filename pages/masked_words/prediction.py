@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import encoder
 from encoder.mlm import MaskedPrediction
-from pages.core import cache
+from pages.core import cache, model_store
 
 #: With at most this many masks, the head ranks the whole vocabulary; with more, the most probable words only.
 MOST_FULLY_RANKED = 4
@@ -49,7 +49,7 @@ def predictions(key: cache.ModelKey, text: str, pair: str | None, top: int) -> t
 
     Raises EncoderError where the model has no masked-word head, or the text no mask.
     """
-    model = cache.model(key)
+    model = model_store.model(key)
     n_masks = cache.trace(key, text, pair).tokens.count(model.tokenizer.mask_token or "")
     k = model.config.vocab_size if n_masks <= MOST_FULLY_RANKED else top
     return cache.derived(key, text, pair, ("masked words", k), lambda trace: tuple(model.predict_masked(trace, k)))

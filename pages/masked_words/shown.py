@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from pages.core import cache, edited, norm_pair
+from pages.core import cache, edited, model_store, norm_pair
 from pages.core.view import View
 from pages.masked_words import prediction
 from pages.masked_words.params import Params
@@ -35,7 +35,7 @@ class Shown:
 def shown(view: View, params: Params) -> Shown:
     """What the page shows for this view. A model without a masked-word head is replaced by the twins."""
     keys = models(view)
-    mask = cache.model(next(iter(keys.values()))).tokenizer.mask_token or MASK
+    mask = model_store.model(next(iter(keys.values()))).tokenizer.mask_token or MASK
     words = prediction.words(view.trace, mask)
     if params.word is not None and params.word < len(words):
         word = words[params.word]

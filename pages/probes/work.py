@@ -12,7 +12,7 @@ import streamlit as st
 from encoder import gradual, probe
 from encoder.probe import Curve, Features, Task
 from encoder.text_encoder import TextEncoder
-from pages.core import cache, long_work
+from pages.core import cache, long_work, model_store
 from pages.core.view import View
 
 V = TypeVar("V")
@@ -33,7 +33,7 @@ class Subject:
     @property
     def model(self) -> TextEncoder:
         """The model itself."""
-        return cache.model(self.key)
+        return model_store.model(self.key)
 
 
 def digest(task: Task) -> str:

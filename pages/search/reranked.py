@@ -9,7 +9,7 @@ import streamlit as st
 from encoder import gradual, search
 from encoder.errors import EncoderError
 from encoder.search import Collection
-from pages.core import cache, links, long_work, model_access
+from pages.core import cache, links, long_work, model_access, model_store
 from pages.core.formulas import number
 from pages.core.lazy import expander
 from pages.core.markdown import plain, say_error
@@ -46,7 +46,7 @@ def draw(view: View, found: Collection, query: str, hits: list[tuple[int, float]
 def _table(view: View, found: Collection, query: str, hits: list[tuple[int, float]], name: str) -> None:
     key = cache.ModelKey(model_access.allowed_source(name), device=view.model.device, dtype=view.model.dtype)
     with st.spinner("Loading the cross-encoder …", show_time=False):
-        model = cache.model(key)
+        model = model_store.model(key)
     search.check_cross_encoder(model)
     places = [place for place, _ in hits]
     texts = hashlib.sha256("\0".join(found.texts[place] for place in places).encode()).hexdigest()

@@ -17,7 +17,7 @@ import encoder
 from encoder.edits import AblateHead
 from encoder.explain import Recomputation
 from encoder.trace import Trace
-from pages.core import cache, sizes, trained
+from pages.core import cache, model_store, sizes, trained
 from pages.core.byte_cache import ByteCache
 
 
@@ -126,15 +126,17 @@ def test_the_bytes_are_always_those_of_the_entries(limit: int, calls: list[tuple
 def test_what_needs_an_evicted_model_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The float64 reference keeps the weights it reads: as a derived value it must not outlive the model."""
     monkeypatch.setattr(cache, "_STORE", ByteCache(1_000_000_000))
-    monkeypatch.setattr(cache, "_MODELS", ByteCache(1, cache._MODELS._on_evict))  # room for the newest alone
+    monkeypatch.setattr(
+        model_store, "_MODELS", ByteCache(1, model_store._MODELS._on_evict)
+    )  # room for the newest alone
     config = encoder.EncoderConfig(
-        vocab_size=cache.scratch_vocabulary(), d_model=16, n_layers=1, n_heads=2, d_ffn=24, position="sinusoidal"
+        vocab_size=model_store.scratch_vocabulary(), d_model=16, n_layers=1, n_heads=2, d_ffn=24, position="sinusoidal"
     )
     first, second = (cache.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu") for seed in (2, 3))
     cache.derived(first, "one two", None, ("float64",), Recomputation)
-    cache.computed(("both", (first, second)), lambda: {"encoder": cache.model(first).encoder})
-    model = weakref.ref(cache.model(first).encoder)
-    cache.model(second)
+    cache.computed(("both", (first, second)), lambda: {"encoder": model_store.model(first).encoder})
+    model = weakref.ref(model_store.model(first).encoder)
+    model_store.model(second)
     gc.collect()
     assert model() is None
 
@@ -142,15 +144,17 @@ def test_what_needs_an_evicted_model_goes_with_it(monkeypatch: pytest.MonkeyPatc
 def test_a_model_that_is_evicted_during_a_forward_pass_takes_the_trace_along(monkeypatch: pytest.MonkeyPatch) -> None:
     store = ByteCache(1_000_000_000)
     monkeypatch.setattr(cache, "_STORE", store)
-    monkeypatch.setattr(cache, "_MODELS", ByteCache(1, cache._MODELS._on_evict))  # room for the newest alone
+    monkeypatch.setattr(
+        model_store, "_MODELS", ByteCache(1, model_store._MODELS._on_evict)
+    )  # room for the newest alone
     config = encoder.EncoderConfig(
-        vocab_size=cache.scratch_vocabulary(), d_model=16, n_layers=1, n_heads=2, d_ffn=24, position="sinusoidal"
+        vocab_size=model_store.scratch_vocabulary(), d_model=16, n_layers=1, n_heads=2, d_ffn=24, position="sinusoidal"
     )
     first, second = (cache.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu") for seed in (4, 5))
-    model = weakref.ref(cache.model(first).encoder)
+    model = weakref.ref(model_store.model(first).encoder)
 
     def evicted_meanwhile(trace: Trace) -> Recomputation:
-        cache.model(second)
+        model_store.model(second)
         return Recomputation(trace)
 
     cache.derived(first, "one two", None, ("float64",), evicted_meanwhile)
@@ -161,13 +165,13 @@ def test_a_model_that_is_evicted_during_a_forward_pass_takes_the_trace_along(mon
 
 def test_a_model_that_makes_room_takes_its_traces_along(monkeypatch: pytest.MonkeyPatch) -> None:
     store = ByteCache(limit=1_000_000_000)
-    models = ByteCache(1, cache._MODELS._on_evict)  # room for the newest alone
+    models = ByteCache(1, model_store._MODELS._on_evict)  # room for the newest alone
     monkeypatch.setattr(cache, "_STORE", store)
-    monkeypatch.setattr(cache, "_MODELS", models)
+    monkeypatch.setattr(model_store, "_MODELS", models)
     shape = {"d_model": 16, "n_layers": 2, "n_heads": 2, "d_ffn": 24, "position": "sinusoidal"}
-    config = encoder.EncoderConfig(vocab_size=cache.scratch_vocabulary(), **shape)
+    config = encoder.EncoderConfig(vocab_size=model_store.scratch_vocabulary(), **shape)
     first, second = (cache.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu") for seed in (0, 1))
-    model = weakref.ref(cache.model(first).encoder)
+    model = weakref.ref(model_store.model(first).encoder)
     old = cache.trace(first, "one two three")
     derived = cache.derived(first, "one two three", None, "sum", lambda trace: trace.output.numpy().sum(keepdims=True))
     held = store.bytes
@@ -205,12 +209,12 @@ def test_bytes_of_a_trace_count_shared_storage_once() -> None:
 @pytest.mark.parametrize("kind", ["scratch", "trained"])
 def test_numbers_of_16_bits_are_what_runs(kind: str) -> None:
     config = encoder.EncoderConfig(
-        vocab_size=cache.scratch_vocabulary(), d_model=16, n_layers=2, n_heads=2, d_ffn=24, position="sinusoidal"
+        vocab_size=model_store.scratch_vocabulary(), d_model=16, n_layers=2, n_heads=2, d_ffn=24, position="sinusoidal"
     )
     key = cache.ModelKey(source="scratch", scratch=config, device="cpu")
     if kind == "trained":
-        key = cache.ModelKey(source=trained.TRAINED + trained.keep_model(cache.model(key)), device="cpu")
-    full, half = cache.model(key), cache.model(replace(key, dtype="bfloat16"))
+        key = cache.ModelKey(source=trained.TRAINED + trained.keep_model(model_store.model(key)), device="cpu")
+    full, half = model_store.model(key), model_store.model(replace(key, dtype="bfloat16"))
     assert sizes.model_bytes(half) * 2 == sizes.model_bytes(full) == 4 * full.n_parameters
     weights, here = (cache.trace(replace(key, dtype=name), "one two three").attention(1, 1)
                      for name in ("float32", "bfloat16"))  # fmt: skip

@@ -14,7 +14,7 @@ import encoder
 from encoder.export import map as attention_map
 from encoder.figures.numbers import three_digits
 from encoder.measure import aggregate, map_comparison
-from pages.core import cache, export
+from pages.core import cache, export, trained
 from pages.core.view import BUNDLED
 from tests.pages.apps import assert_well, visit
 from tests.test_report import HOSTILE, Page, live
@@ -289,7 +289,7 @@ def test_a_shared_server_never_tells_its_folders(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_model_trained_here_is_said_to_need_saving():
-    key, remark = export.origin(cache.ModelKey(source=f"{cache.TRAINED}abc"))
+    key, remark = export.origin(cache.ModelKey(source=f"{trained.TRAINED}abc"))
     assert key.source == export.SAVED
     assert "save it" in remark
 

@@ -14,7 +14,7 @@ import encoder
 from encoder import cli
 from encoder.figures.numbers import three_digits
 from encoder.measure.padding import padding_effect
-from pages.core import cache, export
+from pages.core import cache, export, model_store
 from pages.heads.padding import ROUNDING
 from tests.pages.apps import assert_well, sentences, visit, words
 from tests.pages.test_export import run
@@ -184,7 +184,7 @@ def test_a_key_keeps_its_padding_apart():
         cache.ModelKey(pad=14),
         cache.ModelKey(pad=14, padding=True),
     )
-    assert cache.model(hidden) is cache.model(shown) is cache.model(alone)
+    assert model_store.model(hidden) is model_store.model(shown) is model_store.model(alone)
     traces = [cache.trace(key, CAT) for key in (alone, hidden, shown)]
     assert [trace.n_tokens for trace in traces] == [8, 8, 14]
     assert traces[1] is cache.trace(hidden, CAT) is traces[2].unpadded

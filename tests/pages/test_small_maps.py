@@ -8,7 +8,7 @@ import pytest
 from encoder.config import EncoderConfig
 from encoder.export import Options
 from encoder.measure import aggregate, tiled_attention
-from pages.core import cache, first_maps, norm_pair, small_maps
+from pages.core import cache, first_maps, model_store, norm_pair, small_maps
 from pages.core.view import View
 from pages.heads.grid import thumbnails
 
@@ -43,7 +43,7 @@ def test_options_have_maps_of_their_own(view: View) -> None:
 
 def test_a_long_text_computes_its_large_and_small_maps_in_one_walk() -> None:
     architecture = EncoderConfig(
-        vocab_size=cache.scratch_vocabulary(), d_model=16, n_layers=2, n_heads=4, d_ffn=32, max_positions=1_024
+        vocab_size=model_store.scratch_vocabulary(), d_model=16, n_layers=2, n_heads=4, d_ffn=32, max_positions=1_024
     )
     key = cache.ModelKey(source="scratch", scratch=architecture)
     text = cache.TracedText(key, "the cat sat on the mat . " * 120, None)
@@ -57,7 +57,7 @@ def test_a_long_text_computes_its_large_and_small_maps_in_one_walk() -> None:
 
 def test_the_pass_gives_the_maps_of_a_long_text_layer_by_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     architecture = EncoderConfig(
-        vocab_size=cache.scratch_vocabulary(), d_model=16, n_layers=3, n_heads=4, d_ffn=32, max_positions=1_024
+        vocab_size=model_store.scratch_vocabulary(), d_model=16, n_layers=3, n_heads=4, d_ffn=32, max_positions=1_024
     )
     key = cache.ModelKey(source="scratch", scratch=architecture, seed=5)
     text = cache.TracedText(key, "the dog ran over the hill . " * 120, None)
