@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -193,15 +194,16 @@ def dense_map(
 
 def layer_maps(
     trace: Trace,
-    layer: int,
+    layer: int | None,
     *,
     special: SpecialTokens = "show",
     pairs: Pairs = "all",
     words: bool = False,
     padding: bool = False,
 ) -> Tensor:
-    """[H, R, C]: the weights of `dense_map` of every head of a layer."""
-    weights = aggregate.special_tokens(trace.layer_attention(layer), trace, special)
+    """[H, R, C]: the weights of `dense_map` of every head of a layer; None: of all layers, [L, H, R, C]."""
+    attention = trace.every_layer()[1] if layer is None else trace.layer_attention(layer)
+    weights = aggregate.special_tokens(attention, trace, special)
     queries, keys = aggregate.token_groups(trace, pairs=pairs, words=words, padding=padding)
     return aggregate.merged(weights, queries, keys)
 
@@ -216,11 +218,21 @@ def small_maps(
     words: bool = False,
     padding: bool = False,
 ) -> Tensor:
-    """[H, S, S], S <= size: `layer_maps`, the largest weight of each block of cells.
+    """[H, S, S], S <= size: `squares` of `layer_maps`. Holds [H, T, T]."""
+    return squares(layer_maps(trace, layer, special=special, pairs=pairs, words=words, padding=padding), size)
 
-    A map that is not square is stretched to one by repeating its cells. Holds [H, T, T].
+
+def drawn_small(maps: np.ndarray, size: int = 64) -> np.ndarray:
+    """float32 [L, H, R, C] -> uint8 [L, H, S, S], S <= size: `squares` of them, 255 for the weight 1."""
+    small = squares(torch.from_numpy(maps).flatten(0, 1), size)
+    return aggregate.to_uint8(small).reshape(*maps.shape[:2], *small.shape[1:])
+
+
+def squares(cells: Tensor, size: int = 64) -> Tensor:
+    """[h, R, C] -> [h, S, S], S <= size: the largest weight of each block of cells.
+
+    A map that is not square is stretched to one by repeating its cells.
     """
-    cells = layer_maps(trace, layer, special=special, pairs=pairs, words=words, padding=padding)
     n_rows, n_columns = cells.shape[1:]
     cells = block_max(cells, pooling_block(max(n_rows, n_columns), size))
     side = max(cells.shape[1:])

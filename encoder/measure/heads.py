@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.map_pooling import pooling_block, put_block_max
+from encoder.map_pooling import block_max, pooling_block, put_block_max
 from encoder.measure import tokens
 from encoder.measure.definitions import HEAD_MEASURES
 from encoder.measure.sized import Sized
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 STRONG = 0.1
 #: Up to this many tokens, factors of pairs of tokens (12 bytes a pair) are kept from layer to layer.
 KEEP_PAIRS = 1024
+#: Up to this many tokens all layers are computed at once.
+SHORT = 64
 #: A factor that is not 0 for less than one of so many pairs is kept as a list of those pairs.
 SPARSE = 32
 OFFSETS = {"previous": -1, "self": 0, "next": 1}
@@ -77,16 +79,42 @@ def survey(
 ) -> tuple[Tensor | None, HeadMeasures]:
     """`trace.thumbnails(size)` and `head_measures(trace)` in one pass. size None: no thumbnails."""
     around = _Around.of(trace, queries)
+    block = None if size is None else pooling_block(trace.n_tokens, size)
+    walk = _all_at_once if trace.n_tokens <= SHORT else _by_layer
+    thumbnails, sums = walk(trace, block, around, strong)
+    return thumbnails, _finish(sums, around, queries, strong, trace.config.causal)
+
+
+def _all_at_once(
+    trace: Trace, block: int | None, around: _Around, strong: float
+) -> tuple[Tensor | None, dict[str, np.ndarray]]:
+    """Small maps [L, H, S, S] with the largest weight of each block, and sums [L, H] of each measure."""
+    scores, attention = trace.every_layer()
+    n_layers, n_heads = scores.shape[:2]
+    scores, attention = scores.flatten(0, 1), attention.flatten(0, 1)  # all heads of all layers, like those of one
+    thumbnails = None
+    if block is not None:
+        pooled = block_max(attention, block)
+        thumbnails = pooled.reshape(n_layers, n_heads, *pooled.shape[1:])
+    rows = slice(0, trace.n_tokens)
+    layer = _Layer(around, len(scores), trace.n_tokens)
+    layer.add(rows, scores, attention, _pair_factors(rows, around), strong)
+    return thumbnails, {name: total.reshape(n_layers, n_heads) for name, total in layer.totals().items()}
+
+
+def _by_layer(
+    trace: Trace, block: int | None, around: _Around, strong: float
+) -> tuple[Tensor | None, dict[str, np.ndarray]]:
+    """The same in bounded memory."""
     n_layers, n_heads, n_tokens = trace.config.n_layers, trace.config.n_heads, trace.n_tokens
-    block = 1 if size is None else pooling_block(n_tokens, size)
-    side = 0 if size is None else -(-n_tokens // block)
+    side = 0 if block is None else -(-n_tokens // block)
     thumbnails = torch.zeros(n_layers, n_heads, side, side, device=trace.mask.device)
     totals: list[dict[str, np.ndarray]] = []  # a layer each
     kept: dict[int, dict[str, Tensor]] = {}
     layers = (_Layer(around, n_heads, n_tokens) for _ in range(n_layers))
     layer = next(layers)
-    for number, rows, scores, attention in trace.iter_attention(range(n_layers), block=block):
-        if size is not None:
+    for number, rows, scores, attention in trace.iter_attention(range(n_layers), block=block or 1):
+        if block is not None:
             put_block_max(thumbnails[number], attention, rows.start, block)
         pairs = kept.get(rows.start) or _pair_factors(rows, around)
         if n_tokens <= KEEP_PAIRS:
@@ -95,9 +123,8 @@ def survey(
         if rows.stop == n_tokens:
             totals.append(layer.totals())
             layer = next(layers, layer)
-    sums = {name: np.stack([of_layer[name] for of_layer in totals]) for name in totals[0]}  # each [L, H]
-    measures = _finish(sums, around, queries, strong, trace.config.causal)
-    return (None if size is None else thumbnails), measures
+    sums = {name: np.stack([of_layer[name] for of_layer in totals]) for name in totals[0]}
+    return (None if block is None else thumbnails), sums
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Small maps of all heads, for colours and not for numbers. Every page that draws them shares one cache entry a layer.
 
-Shapes: L layers, H heads, S cells.
+Shapes: L layers, H heads, R rows, C columns, S cells.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ def of_layer(text: cache.TracedText, layer: int, options: Options = AS_COMPUTED)
     Above WHOLE_TOKENS tokens, the options do not count.
     """
     cells = options.cells if text.trace.n_tokens <= WHOLE_TOKENS else AS_COMPUTED.cells
+    if text.trace.n_tokens <= SIDE:
+        return _of_every_layer(text, options)[layer]
 
     def make(trace: Trace) -> np.ndarray:
         if trace.n_tokens > WHOLE_TOKENS:  # the large maps of these heads need the same overview
@@ -39,6 +41,22 @@ def of_layer(text: cache.TracedText, layer: int, options: Options = AS_COMPUTED)
         return aggregate.to_uint8(head_map.small_maps(trace, layer, SIDE, **cells))
 
     return text.derived(("small maps", layer, *cells.values()), make)
+
+
+def exact(text: cache.TracedText, options: Options = AS_COMPUTED) -> np.ndarray:
+    """float32 [L, H, R, C]: the maps of all heads, with all their numbers: L x H x T^2 of them, for short texts."""
+    cells = options.cells
+
+    def make(trace: Trace) -> np.ndarray:
+        return head_map.layer_maps(trace, None, **cells).cpu().numpy()
+
+    return text.derived(("maps", *cells.values()), make)
+
+
+def _of_every_layer(text: cache.TracedText, options: Options) -> np.ndarray:
+    """uint8 [L, H, S, S]: the small maps of a short text."""
+    what = ("small maps", *options.cells.values())
+    return text.derived(what, lambda _: head_map.drawn_small(exact(text, options), SIDE))
 
 
 def layer_overview(text: cache.TracedText, layer: int) -> Overview:

@@ -9,14 +9,11 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-import numpy as np
-
 from encoder.export import Map
-from encoder.measure import head_map, tokens
-from encoder.trace import Trace
+from encoder.measure import tokens
 from pages.components import events
 from pages.components.store import store
-from pages.core import model_access
+from pages.core import model_access, small_maps
 from pages.core.view import View
 
 #: Largest size of all maps of a text in bytes: 72 heads at 64 tokens. Visitors of a shared server, who may share one
@@ -47,14 +44,7 @@ def send(view: View, head: Map) -> None:
     """Send the maps of a short text. Call it last: nothing else should wait for them."""
     if not _is_short(view):
         return
-
-    def maps(trace: Trace) -> np.ndarray:
-        """float32 [L, H, R, C]."""
-        layers = [head_map.layer_maps(trace, layer, **head.options.cells) for layer in range(trace.config.n_layers)]
-        return np.stack([layer.cpu().numpy() for layer in layers])
-
-    what = ("prefetched maps", *head.options.cells.values())
-    store({"maps": view.derived(what, maps)}, key=MAPS, digest=_digest(view, head))
+    store({"maps": small_maps.exact(view, head.options)}, key=MAPS, digest=_digest(view, head))
 
 
 def _is_short(view: View) -> bool:

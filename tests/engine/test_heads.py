@@ -11,7 +11,7 @@ import torch
 from encoder import TextEncoder
 from encoder import trace as trace_module
 from encoder.edits import MaskKeys
-from encoder.measure import sinks
+from encoder.measure import heads, sinks
 from encoder.measure.definitions import BY_NAME, HEAD_MEASURES
 from encoder.measure.head_types import HEAD_TYPES, Thresholds, badges, find
 from encoder.measure.heads import HeadMeasures, head_measures, survey
@@ -178,6 +178,19 @@ def test_thresholds_change_the_types(minilm: TextEncoder, prose: str):
     assert (by_top.head_type.name, by_top.measure, by_top.threshold) == ("previous", "top_previous", 0.9)
 
 
+@pytest.mark.parametrize("size", [None, 3])
+@pytest.mark.parametrize("queries", ["all", "content"])
+def test_layer_by_layer_as_all_at_once(monkeypatch: pytest.MonkeyPatch, variant: TextEncoder, size, queries):
+    trace = variant.trace("the cat sat on the unhappy mat .")
+    small, at_once = survey(trace, size, queries=queries)
+    monkeypatch.setattr(heads, "SHORT", 0)
+    expected, by_layer = survey(trace, size, queries=queries)
+    if size is not None:
+        torch.testing.assert_close(small, expected, atol=1e-6, rtol=1e-5)
+    for name in BY_NAME:
+        np.testing.assert_allclose(at_once[name], by_layer[name], atol=1e-6, rtol=1e-5)
+
+
 @pytest.mark.parametrize("size", [None, 1, 7, 64])
 def test_one_walk_gives_both(size: int | None):
     trace = tiny().trace("the cat sat on the unhappy mat .")
@@ -185,7 +198,7 @@ def test_one_walk_gives_both(size: int | None):
     if size is None:
         assert thumbnails is None
     else:
-        assert torch.equal(thumbnails, trace.thumbnails(size))
+        torch.testing.assert_close(thumbnails, trace.thumbnails(size), atol=1e-6, rtol=1e-5)
     alone = head_measures(trace)
     for name in BY_NAME:
         np.testing.assert_array_equal(measures[name], alone[name])

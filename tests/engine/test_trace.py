@@ -9,6 +9,7 @@ import torch
 
 from encoder import EncoderError, TextEncoder
 from encoder import trace as trace_module
+from encoder.edits import Edit, MaskKeys
 from encoder.map_pooling import block_max, pooling_block
 from tests.engine.conftest import WORDS, tiny
 
@@ -81,6 +82,15 @@ def test_windows_are_slices_of_the_whole(variant: TextEncoder):
             torch.testing.assert_close(window, pattern[rows, columns], atol=1e-6, rtol=1e-5)
             torch.testing.assert_close(trace.scores(1, 4, queries, keys), scores[rows, columns], atol=1e-6, rtol=1e-5)
     assert trace.attention(1, 4, queries=slice(5, 5)).shape == (0, 12)
+
+
+@pytest.mark.parametrize("edits", [(), (MaskKeys(layer=1, head=2, keys=(3,)),)])
+def test_every_layer(variant: TextEncoder, edits: tuple[Edit, ...]):
+    trace = variant.trace(SENTENCE, edits=edits)
+    scores, attention = trace.every_layer()
+    for layer in range(3):
+        torch.testing.assert_close(scores[layer], trace.layer_scores(layer), atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(attention[layer], trace.layer_attention(layer), atol=1e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("numbers", [1, 40, 150, 10_000])
