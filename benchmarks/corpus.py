@@ -7,7 +7,9 @@ Both take the texts by length. Ours runs the blocks of a build; reading and writ
 import random
 import statistics
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ from encoder.corpus.token_search import BEHAVIOUR, Tokens
 SHARE_OF_TIME = 2.0
 #: Seconds of one query of a page.
 SECONDS = 0.3
+#: The time of two workers over one worker's: 1.7 times the sentences a second.
+TWO_WORKERS = 1 / 1.7
 #: Sizes of MiniLM, whose tokens are drawn at random: the time of a product does not depend on them.
 WIDTH, LAYERS, HEADS = 384, 6, 12
 
@@ -34,9 +38,11 @@ WIDTH, LAYERS, HEADS = 384, 6, 12
 def run(
     *, texts: int = 2_000, rounds: int = 5, clock: str = "wall", large: int = 50_000, tokens: int = 3_000_000
 ) -> Iterator[Figure]:
-    """The figures of this part. texts: that both sides take; rounds: at least so many of each side; large: texts of the
-    atlas that is asked; tokens: that a query is compared with."""
+    """The figures of this part. texts: that both sides take; rounds: at least so many of each side; large: texts that
+    workers measure, and of the atlas that is asked; tokens: that a query is compared with."""
     yield throughput(texts, rounds, clock)
+    if find_spec("ray") is not None:
+        yield two_workers(large)
     yield from queries(large, rounds, clock)
     yield from nearest(tokens, rounds, clock)
 
@@ -72,6 +78,39 @@ def survey(model: TextEncoder, texts: tuple[str, ...]) -> BlockResult:
             merged.totals.merge(result.totals)
     assert merged is not None
     return merged
+
+
+def two_workers(texts: int) -> Figure:
+    """Time of two workers with one thread each over one worker's, from the first finished block to the last.
+
+    The whole builds, with the start of Ray and of the workers and the writing of the tables, are in `raw`.
+    """
+    draw, some = random.Random(0), probe.examples()
+    rate, raw = {}, {}
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "texts.txt"
+        file.write_text("\n".join(draw.choices(some, k=texts)), encoding="utf-8")
+        for workers in (2, 1):
+            rate[workers], whole = _built_by(workers, file, Path(place) / f"by {workers}")
+            raw[f"{workers} workers"] = f"{rate[workers]:.0f} sentences/s, whole build {report.seconds(whole)}"
+    what = f"two workers of Ray, {texts:,} sentences"
+    return Figure(
+        "corpus", what, "one worker", rate[1] / rate[2], target=TWO_WORKERS, raw=raw, note="wall time, one thread each"
+    )
+
+
+def _built_by(workers: int, file: Path, folder: Path) -> tuple[float, float]:
+    """Texts a second between the first and the last finished block, and seconds of the whole build."""
+    model, began = encoder.load("minilm", device="cpu"), time.perf_counter()
+    run = corpus.Cluster("minilm", workers)
+    seen = [
+        (time.perf_counter(), progress.done)
+        for progress in corpus.build(model, corpus.Source(str(file)), folder, run=run)
+    ]
+    whole = time.perf_counter() - began
+    first = next(one for one in seen if one[1])
+    last = next(one for one in seen if one[1] == seen[-1][1])
+    return (last[1] - first[1]) / (last[0] - first[0]), whole
 
 
 def queries(texts: int, rounds: int, clock: str) -> Iterator[Figure]:

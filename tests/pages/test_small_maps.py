@@ -26,7 +26,9 @@ def test_all_pages_share_the_maps_of_a_layer(view: View, monkeypatch: pytest.Mon
     expected = aggregate.to_uint8(view.trace.layer_thumbnails(1, small_maps.SIDE))
     np.testing.assert_allclose(drawn.astype(int), expected, atol=1)
     assert np.shares_memory(small_maps.of_layer(view, 1), drawn)
-    assert np.shares_memory(small_maps.of_layer(view, 1, Options(log=True)), drawn), "an option of the colours changes no weight"
+    assert np.shares_memory(small_maps.of_layer(view, 1, Options(log=True)), drawn), (
+        "an option of the colours changes no weight"
+    )
     # What the pages show comes from this one entry: a changed entry changes all of them.
     monkeypatch.setattr(small_maps, "of_layer", lambda *_: drawn + 1)
     grid = thumbnails(view, Options())
