@@ -28,6 +28,8 @@ from encoder.recorded_pass import RecordedPass
 CHUNK_NUMBERS = 2**20
 #: A chunk has at least this many query rows: matrix products with fewer are slow.
 MIN_ROWS = 16
+#: Up to this many tokens an operation costs more than what it computes: all layers are computed at once.
+SHORT = 64
 #: Products with fewer query rows than this are a third faster with transposed keys.
 FEW_ROWS = 64
 
@@ -61,10 +63,7 @@ class Trace(RecordedPass):
         return self._layer_pattern(layer, self.layer_scores(layer, queries), queries or slice(None), slice(None))
 
     def every_layer(self) -> tuple[Tensor, Tensor]:
-        """Scores and attention of all heads, [L, H, T, T] each, in memory as a whole.
-
-        For short texts, where an operation costs more than what it computes: six layers take a quarter of the time.
-        """
+        """Scores and attention of all heads, [L, H, T, T] each, in memory as a whole: for SHORT texts."""
         layers = range(self.config.n_layers)
         alike = len({self.config.window_of_layer(layer) for layer in layers}) == 1
         if not alike or any(self._edits_at(point, layer) for point in ("scores", "pattern") for layer in layers):

@@ -23,7 +23,7 @@ from encoder.measure.definitions import HEAD_MEASURES
 from encoder.measure.sized import Sized
 from encoder.measure.tokens import Queries
 from encoder.measure.uniform import uniform_entropy
-from encoder.trace import Trace
+from encoder.trace import SHORT, Trace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 STRONG = 0.1
 #: Up to this many tokens, factors of pairs of tokens (12 bytes a pair) are kept from layer to layer.
 KEEP_PAIRS = 1024
-#: Up to this many tokens all layers are computed at once.
-SHORT = 64
 #: A factor that is not 0 for less than one of so many pairs is kept as a list of those pairs.
 SPARSE = 32
 OFFSETS = {"previous": -1, "self": 0, "next": 1}

@@ -17,8 +17,9 @@ Shapes: L layers, H heads, T tokens, R rows of the neighbourhood.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -28,12 +29,13 @@ from torch import Tensor
 from encoder.errors import EncoderError
 from encoder.measure import tokens
 from encoder.measure.definitions import OWN, Definition
-from encoder.trace import Trace
+from encoder.trace import SHORT, Trace
 
 #: The habit of a head is averaged over the words among this many tokens on each side of the query.
 NEIGHBOURS = 16
-#: Up to this many words are tried for the most telling one.
-MOST_TRIED = 12
+#: Up to this many words are tried for the most telling one, and in a text of more than LONG_TEXT tokens, where each
+#: takes a fifth of a second.
+MOST_TRIED, MOST_TRIED_LONG, LONG_TEXT = 12, 3, 1024
 #: Pronouns of the third person: what they refer to is often another word of the text.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them"})
 #: English words of grammar, which are not tried while the text has other words.
@@ -86,22 +88,24 @@ def information_gain(trace: Trace, query: int, *, keys: Keys = "all") -> np.ndar
     """
     if not 0 <= query < trace.n_real:
         raise EncoderError(f"No token {query} in this text: choose 0 to {trace.n_real - 1}.")
-    return np.stack([of_layer[0] for of_layer in _layers(trace, [query], keys)])
+    of_query: np.ndarray = _gains(trace, [query], keys)[0]
+    return of_query
 
 
 def most_telling(trace: Trace) -> Choice | None:
     """The word and head to begin with; None where no word has two others to attend to.
 
     A text with PRONOUNS: the pronoun with the largest gain over the words before it, where what it refers to often is.
-    Otherwise the largest gain of the first MOST_TRIED words that are not GRAMMAR.
+    Otherwise the largest gain of the first MOST_TRIED words that are not GRAMMAR, of a long text MOST_TRIED_LONG.
     """
+    most = MOST_TRIED if trace.n_tokens <= LONG_TEXT else MOST_TRIED_LONG
     words = [place for place, one in enumerate(is_word(trace)) if one]
     names = {place: trace.labels[place].lower() for place in words}
     pronouns = [place for place in words if names[place] in PRONOUNS]
-    found = _best(trace, pronouns[:MOST_TRIED], "earlier")
+    found = _best(trace, pronouns[:most], "earlier")
     if found is None:
         tried = [place for place in words if names[place] not in GRAMMAR | PRONOUNS] or words
-        found = _best(trace, tried[:MOST_TRIED], "all")
+        found = _best(trace, tried[:most], "all")
     return found
 
 
@@ -114,43 +118,49 @@ def _best(trace: Trace, queries: Sequence[int], keys: Keys) -> Choice | None:
     """The query and head of the largest gain; None where none is above 0."""
     if not queries:
         return None
-    gains = np.stack(list(_layers(trace, queries, keys)), axis=1)  # [queries, L, H]
-    gains = np.nan_to_num(gains)
+    gains = np.nan_to_num(_gains(trace, queries, keys))
     at, layer, head = (int(place) for place in np.unravel_index(int(gains.argmax()), gains.shape))
     if gains[at, layer, head] <= 0:
         return None
     query = queries[at]
     row = trace.attention(layer, head, slice(query, query + 1))[0]
-    key = int((row * _others(trace, query, keys)).argmax())
+    words = tokens.as_mask(is_word(trace), trace)
+    key = int((row * _others(trace, words, query, keys)).argmax())
     is_pronoun = trace.labels[query].lower() in PRONOUNS
     return Choice(query, layer, head, key, float(gains[at, layer, head]), is_pronoun)
 
 
-def _layers(trace: Trace, queries: Sequence[int], keys: Keys) -> Iterable[np.ndarray]:
-    """For each layer float64 [queries, H]."""
+def _gains(trace: Trace, queries: Sequence[int], keys: Keys) -> np.ndarray:
+    """float64 [queries, L, H]."""
     words = tokens.as_mask(is_word(trace), trace)
-    around = [slice(max(0, i - NEIGHBOURS), min(trace.n_real, i + NEIGHBOURS + 1)) for i in queries]
-    others = [_others(trace, i, keys) for i in queries]
-    for layer in range(trace.config.n_layers):
-        rows: dict[tuple[int, int], Tensor] = {}
+    others = [_others(trace, words, query, keys) for query in queries]
+
+    def of_heads(rows: Callable[[slice], Tensor]) -> Tensor:
+        """float64 [queries, h]. rows: the attention [h, R, T] of some query rows."""
         found = []
-        for query, near, other in zip(queries, around, others, strict=True):
-            place = (near.start, near.stop)
-            if place not in rows:
-                rows = {place: trace.layer_attention(layer, near)}  # [H, R, T]
-            found.append(_gain(rows[place], near.start, query, other, words).double().cpu().numpy())
-        yield np.stack(found)
+        for query, other in zip(queries, others, strict=True):
+            near = slice(max(0, query - NEIGHBOURS), min(trace.n_real, query + NEIGHBOURS + 1))
+            found.append(_gain(rows(near), near.start, query, other, words).double())
+        return torch.stack(found)
+
+    layers = range(trace.config.n_layers)
+    if trace.n_tokens <= SHORT:
+        attention = trace.every_layer()[1].flatten(0, 1)
+        gains = of_heads(lambda near: attention[:, near])
+    else:
+        gains = torch.cat([of_heads(partial(trace.layer_attention, layer)) for layer in layers], dim=1)
+    return gains.reshape(len(queries), len(layers), -1).cpu().numpy()
 
 
-def _others(trace: Trace, query: int, keys: Keys) -> Tensor:
-    """bool [T]: the other words that count for a query."""
+def _others(trace: Trace, words: Tensor, query: int, keys: Keys) -> Tensor:
+    """bool [T]: the other words that count for a query. words [T]: `is_word`."""
+    others = words.clone()
+    others[query if keys == "all" else slice(query, None)] = False
     of_word = tokens.words(trace)
     own = of_word[query]
-    flags = tuple(
-        one and place != query and (own < 0 or of_word[place] != own) and (keys == "all" or place < query)
-        for place, one in enumerate(is_word(trace))
-    )
-    return tokens.as_mask(flags, trace)
+    pieces = [query] if own < 0 else [place for place, one in enumerate(of_word) if one == own]
+    others[pieces] = False
+    return others
 
 
 def _gain(rows: Tensor, first: int, query: int, others: Tensor, words: Tensor) -> Tensor:
@@ -158,22 +168,33 @@ def _gain(rows: Tensor, first: int, query: int, others: Tensor, words: Tensor) -
     n = int(others.sum())
     if n < 2:
         return torch.full(rows.shape[:1], torch.nan)
-    n_tokens = rows.shape[-1]
     row = rows[:, query - first]  # [H, T]
-    # The key at the same distance from each other query: [R, T].
-    queries = torch.arange(first, first + rows.shape[1], device=rows.device).unsqueeze(-1)
-    keys = torch.arange(n_tokens, device=rows.device)
-    counts = words[queries] & (queries != query) & (queries != keys)  # a query's weight on itself is no habit
-    places = keys + queries - query
-    inside = (places >= 0) & (places < n_tokens) & words[queries] & (queries != query)
-    places = places.clamp(0, n_tokens - 1)
-    inside &= words[places]
-    weights = rows.gather(-1, places.expand(len(rows), -1, -1))  # [H, R, T]
-    at_distance = (weights * inside).sum(1) / inside.sum(0).clamp(min=1)  # [H, T]
-    on_key = (rows * counts).sum(1) / counts.sum(0).clamp(min=1)
-    habit = torch.maximum(at_distance, on_key)
-    own = ((row - habit).clamp(min=0.0) * others).double()
+    own = ((row - _habit(rows, first, query, words)).clamp(min=0.0) * others).double()
     total = own.sum(-1, keepdim=True)
     shares = own / total.clamp(min=torch.finfo(own.dtype).tiny)
     gain: Tensor = torch.special.xlogy(own, shares * n).sum(-1).clamp(min=0.0)
     return gain
+
+
+def _habit(rows: Tensor, first: int, query: int, words: Tensor) -> Tensor:
+    """[H, T]: h_j, from the rows [H, R, T] of the neighbourhood's other words; words: bool [T]."""
+    n_heads, n_rows, n_tokens = rows.shape
+    near = slice(first, first + n_rows)
+    counts = words[near].to(rows.dtype)
+    counts[query - first] = 0.0
+    # On the same key. A query's weight on itself is no habit.
+    itself = torch.zeros(n_tokens, dtype=rows.dtype, device=rows.device)
+    itself[near] = counts
+    on_key = counts @ rows  # [H, T]
+    on_key[:, near] -= rows[..., near].diagonal(dim1=1, dim2=2) * counts
+    on_key /= (counts.sum() - itself).clamp(min=1)
+    # At the same distance: row r is moved by query - (first + r) and summed, so memory has zeros on both sides of it.
+    moved = rows.new_zeros(n_heads + 1, n_rows, n_tokens + 2 * n_rows)
+    inner = moved[..., n_rows : n_rows + n_tokens]
+    torch.mul(rows, words, out=inner[:-1])
+    inner[-1] = words  # beside the weights, what they are divided by
+    moved *= counts.unsqueeze(-1)
+    start = n_rows + first - query
+    strides = (moved.stride(0), moved.stride(1) + 1, 1)
+    at_distance = moved.as_strided((n_heads + 1, n_rows, n_tokens), strides, start).sum(1)
+    return torch.maximum(at_distance[:-1] / at_distance[-1].clamp(min=1), on_key)

@@ -76,7 +76,7 @@ def _made(origin: tuple[cache.ModelKey, str, str | None]) -> _Made:
     """The choice for a model and a text, computed once."""
     key, text, pair = origin
     config = model_store.model(key).config
-    choice = cache.derived(key, text, pair, "first view", telling.most_telling)
+    choice = cache.derived(key, text, pair, "most telling", telling.most_telling)
     values = {param.name: param.default for param in HEAD + TOKENS}
     if choice is not None:
         values |= {"layer": choice.layer, "head": choice.head, "i": choice.query}

@@ -139,3 +139,12 @@ def test_without_a_pronoun_a_content_word_is_chosen(minilm: TextEncoder) -> None
     assert trace.labels[found.query] not in telling.GRAMMAR
     places = [i for i, label in enumerate(trace.labels) if label in ("walked", "along", "bank", "river")]
     assert found.gain == max(information_gain(trace, place).max() for place in places)
+
+
+def test_a_long_text_tries_fewer_words(minilm: TextEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, gains, tried = minilm.trace("cats dogs birds chase small green mice"), telling._gains, []
+    monkeypatch.setattr(telling, "_gains", lambda *given: tried.append(given[1]) or gains(*given))
+    most_telling(trace)
+    monkeypatch.setattr(telling, "LONG_TEXT", 8)
+    most_telling(trace)
+    assert tried == [list(range(1, 8)), [1, 2, 3]]
