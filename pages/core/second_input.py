@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from encoder.any_encoder import AnyEncoder
 from encoder.errors import EncoderError
 from pages.core import image_input, inputs, sound_input
-from pages.core.cache import AnyEncoder
 from pages.core.params import Param
 from pages.core.url_state import controlled, state
 from pages.core.view import View

@@ -12,7 +12,8 @@ import encoder
 from encoder.digit_words.captions import WORDS
 from encoder.digits import decode, examples
 from pages.core import image_input, inputs, model_access
-from pages.core.cache import ModelKey, joint, model, takes
+from pages.core.model_key import ModelKey
+from pages.core.model_store import joint, model, takes
 from pages.image_text.captions import LONGEST, MOST
 from pages.image_text.params import TEN_DIGITS
 from tests.load.joints import model_of, write
