@@ -1,7 +1,9 @@
 """Sound files from anywhere -> Sound.
 
-`soundfile` (the extra "sound"; libsndfile is in its wheel) reads WAV, FLAC, OGG and MP3, block by block, so memory
-stays bounded whatever a header says. Without it SciPy reads WAV. The limits are those of `encoder.sound`.
+SciPy reads WAV. `soundfile` (the extra "sound"; libsndfile is in its wheel) reads FLAC, OGG and MP3, block by block, so
+memory stays bounded whatever a header says. It gets no other file: libsndfile goes by the content, not by the name, and
+1.2.2, the newest in a wheel, counts frames of some WAV files beyond 32 bits (CVE-2026-37555) and fails in MAT4
+(CVE-2026-88372). The limits are those of `encoder.sound`.
 """
 
 from __future__ import annotations
@@ -20,12 +22,11 @@ from encoder.errors import SoundError
 from encoder.sound import HIGHEST_RATE, LOWEST_RATE, MOST_BYTES, MOST_CHANNELS, MOST_SECONDS, Sound
 
 #: Formats that are opened; libsndfile knows more, which nobody needs here.
-FORMATS = ("WAV", "WAVEX", "RF64", "FLAC", "OGG", "MP3")
+FORMATS = ("WAV", "FLAC", "OGG", "MP3")
 #: File endings of these formats, and of those that need no extra.
 ENDINGS, PLAIN_ENDINGS = ("wav", "flac", "ogg", "mp3"), ("wav",)
-#: First bytes of a file -> its format, for a sentence without the extra.
-MARKS = {b"fLaC": "FLAC", b"OggS": "OGG", b"ID3": "MP3", b"\xff\xfb": "MP3"}
-WAV_MARKS = (b"RIFF", b"RIFX", b"RF64")
+#: First bytes of a file -> its format.
+MARKS = {b"RIFF": "WAV", b"RIFX": "WAV", b"RF64": "WAV", b"fLaC": "FLAC", b"OggS": "OGG"}
 
 
 def has_soundfile() -> bool:
@@ -45,13 +46,19 @@ def open_sound(file: bytes | str | Path, name: str = "This file") -> Sound:
     """
     file, name = media_file.content(file, name, most=MOST_BYTES, kind="sound", refused=SoundError)
     try:
-        samples, rate = _by_soundfile(file) if has_soundfile() else _by_scipy(file, name)
+        content, form = _recognised(file)
+        if form == "WAV":
+            samples, rate = _by_scipy(content)
+        elif has_soundfile():
+            samples, rate = _by_soundfile(content, form)
+        else:
+            raise SoundError(f'This sound is {form}: use WAV, or pip install "encoderscope[sound]" for more formats.')
         return Sound(samples, rate)
     except SoundError as error:
         raise SoundError(str(error).replace("This sound", name, 1)) from None
     except Exception as error:  # a broken file may raise anything in a decoder
         raise SoundError(
-            f"{name} is no sound that can be decoded ({type(error).__name__}): use a WAV file, or save it again."
+            f"{name} is no sound that can be decoded ({type(error).__name__}): save it as WAV without compression."
         ) from None
 
 
@@ -64,13 +71,25 @@ def _check_header(rate: int, channels: int) -> None:
         raise SoundError(f"This sound has {channels} channels: 1 to {MOST_CHANNELS} are read. Save it with fewer.")
 
 
-def _by_soundfile(content: bytes) -> tuple[NDArray[np.float32], int]:
+def _recognised(content: bytes) -> tuple[bytes, str]:
+    """(content without ID3 tags in front of it, one of FORMATS). Raises SoundError for anything else."""
+    while content.startswith(b"ID3") and len(content) > 10:  # tags of an MP3: 10 bytes, and a size of four times 7 bits
+        size = sum((byte & 0x7F) << shift for byte, shift in zip(content[6:10], (21, 14, 7, 0), strict=True))
+        content = content[10 + size :]
+    if content[:1] == b"\xff" and content[1:2] >= b"\xe0":  # the eleven bits with which a frame of MPEG begins
+        return content, "MP3"
+    if content[:4] not in MARKS:
+        raise SoundError(f"This sound has a format that is not read: use {', '.join(FORMATS)}.")
+    return content, MARKS[content[:4]]
+
+
+def _by_soundfile(content: bytes, form: str) -> tuple[NDArray[np.float32], int]:
     """(samples [N], rate), read one second at a time."""
     import soundfile
 
     with soundfile.SoundFile(io.BytesIO(content)) as opened:
-        if opened.format not in FORMATS:
-            raise SoundError(f"This sound is {opened.format}, which is not read: use {', '.join(FORMATS)}.")
+        if opened.format != form:
+            raise SoundError(f"This sound is {opened.format}, though it begins like {form}: save it again.")
         rate = int(opened.samplerate)
         _check_header(rate, int(opened.channels))
         parts, left = [], int(MOST_SECONDS * rate)
@@ -83,11 +102,8 @@ def _by_soundfile(content: bytes) -> tuple[NDArray[np.float32], int]:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32), rate
 
 
-def _by_scipy(content: bytes, name: str) -> tuple[NDArray[np.float32], int]:
+def _by_scipy(content: bytes) -> tuple[NDArray[np.float32], int]:
     """(samples [N], rate) of a WAV file. Whole numbers become numbers from -1 to 1."""
-    if not content.startswith(WAV_MARKS):
-        found = next((kind for mark, kind in MARKS.items() if content.startswith(mark)), "no WAV file")
-        raise SoundError(f'{name} is {found}: use WAV, or run pip install "encoderscope[sound]" for more formats.')
     from scipy.io import wavfile
 
     with warnings.catch_warnings():  # about unknown chunks, which are skipped
