@@ -9,10 +9,11 @@ Shapes: H heads, T tokens (queries i, keys j), K width of a head, S cells of a p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 from torch import Tensor
@@ -88,8 +89,8 @@ def fits(q: Tensor) -> bool:
 def in_one_pass(q: Tensor, k: Tensor, v: Tensor, scale: float) -> tuple[Tensor, Overview]:
     """q, k, v [H, T, K] of a text without padding -> z [H, T, K] and the overview of all heads.
 
-    Every query sees every key. Each thread of torch computes heads of its own: the threads of one small product would
-    wait for each other half of the time. Pauses after each group of heads.
+    Every query sees every key. Each thread of torch computes heads of its own, the next one as soon as it is free: the
+    threads of one small product would wait for each other half of the time. Pauses after each head.
     """
     n_heads, n_tokens, width = q.shape
     n_cells = -(-n_tokens // (block := pooling_block(n_tokens, SIZE)))
@@ -107,8 +108,11 @@ def in_one_pass(q: Tensor, k: Tensor, v: Tensor, scale: float) -> tuple[Tensor, 
             pause()
         return z, found
     with ThreadPoolExecutor(at_once, "overview", initializer=use_one_thread) as threads:
-        for first in range(0, n_heads, at_once):
-            list(threads.map(compute, range(first, min(first + at_once, n_heads))))  # raises what a thread raised
+        waiting, running = iter(range(n_heads)), set[Future[None]]()
+        while running := running | {threads.submit(compute, head) for head in islice(waiting, at_once - len(running))}:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for one in done:
+                one.result()  # raises what its thread raised
             pause()
     return z, found
 

@@ -5,7 +5,7 @@ import { gestures } from "./finger.js";
 import { moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
 import { fadeOut, fadingPicture, showsOther } from "./fade.js";
 import { fitLabels, hideCovered } from "./plot_labels.js";
-import { fitColourBar, placeModeBar, plotLayout, roomForBars, withType } from "./plot_layout.js";
+import { barsAreTooLong, fitColourBar, placeModeBar, plotLayout, roomForBars, withType } from "./plot_layout.js";
 import { listenToPlotly, listenToPointer } from "./plot_pointer.js";
 import { readZoom, settleZoom, showZoom } from "./plot_zoom.js";
 import { loadPlotly, plotlyConfig } from "./plotly.js";
@@ -124,7 +124,7 @@ class PlotView extends Drawing {
       const [before, room] = [showsOther(this) ? fadingPicture(drawn) : null, roomForBars(this)];
       await this.plotly[isNew ? "newPlot" : "react"](this.host, this.traces(room), layout, this.config);
       if (this.gone) return;
-      if (roomForBars(this) < room) {
+      if (barsAreTooLong(this, room)) {
         await this.plotly.react(this.host, this.traces(roomForBars(this)), plotLayout(this), this.config);
       }
       fadeOut(this.root, before);

@@ -1,5 +1,6 @@
 // Labels of the token axes: as many as fit, more after zooming in; and which label is under the pointer.
 import { axisKey, cut, cutStart } from "./figure.js";
+import { marginChange } from "./plot_margins.js";
 
 const MOST_LABELS = 32; // tick labels take longer to draw than the cells
 const LABEL_PITCH = 14; // pixels between two tick labels
@@ -7,14 +8,15 @@ const CATEGORY_PITCH = 15.6; // of Plotly's own choice, for type of 12 pixels
 
 // What an axis of the layout says of its labels. With `labelalias` Plotly chooses the positions itself; we choose how
 // many. Plotly's own number depends on the margins, which depend on the labels: both could alternate without end.
-export function tickLabels(plot, name) {
+// layout: of the next drawing.
+export function tickLabels(plot, name, layout) {
   const axis = plot.figure.layout[name];
   const labels = plot.labels[name];
   const { ends } = plot.figure.layout.meta ?? {}; // names that differ at their ends have more room
   const longest = plot.width < 500 ? (ends ? 14 : 10) : (ends ? 28 : 16);
   const short = (label) => ends ? cutStart(label, longest) : cut(label, longest);
   const drawn = plot.host._fullLayout?.[name];
-  const length = drawn?._length || (name[0] === "x" ? plot.width : plot.header.height) * 0.75;
+  const length = lengthOf(plot, name, layout);
   if (axis.labelalias) {
     const labelalias = Object.fromEntries([...labels].map(([value, label]) => [value, short(label)]));
     return { labelalias, nticks: Math.max(2, Math.floor(length / (CATEGORY_PITCH * plot.theme.scale))) };
@@ -31,17 +33,29 @@ export function tickLabels(plot, name) {
   return { tickmode: "array", tickvals, ticktext: tickvals.map((position) => short(labels.get(position))) };
 }
 
+// Pixels of an axis in a drawing with this layout, if the labels beside it take as much room as now.
+function lengthOf(plot, name, layout) {
+  const now = plot.host._fullLayout;
+  const [side, from, to] = name[0] === "x" ? ["width", "l", "r"] : ["height", "t", "b"];
+  if (!now?.[name]?._length) return (side === "width" ? plot.width : plot.header.height) * 0.75;
+  const labels = now._size[from] + now._size[to];
+  return now[name]._length * Math.max(0, layout[side] - labels) / (now[side] - labels);
+}
+
 export async function fitLabels(plot) {
   const change = {};
+  const fitted = { ...plot.host.layout };
   for (const name of Object.keys(plot.labels)) {
-    const { tickvals, ticktext, nticks } = tickLabels(plot, name);
+    const { tickvals, ticktext, nticks } = tickLabels(plot, name, plot.host._fullLayout);
     const [low, high] = plot.host._fullLayout[name].range;
     const step = (count) => Math.ceil(Math.abs(high - low) / count); // a label for every so many tokens
     if (nticks && step(nticks) !== step(plot.host.layout[name].nticks)) change[`${name}.nticks`] = nticks;
-    if (!tickvals || String(tickvals) === String(Array.from(plot.host.layout[name].tickvals ?? []))) continue;
-    change[`${name}.tickvals`] = tickvals;
-    change[`${name}.ticktext`] = ticktext;
+    if (tickvals && String(tickvals) !== String(Array.from(plot.host.layout[name].tickvals ?? []))) {
+      Object.assign(change, { [`${name}.tickvals`]: tickvals, [`${name}.ticktext`]: ticktext });
+    }
+    fitted[name] = { ...fitted[name], ...(tickvals && { ticktext }), nticks: change[`${name}.nticks`] ?? fitted[name].nticks };
   }
+  Object.assign(change, marginChange(plot, fitted));
   if (Object.keys(change).length) await plot.plotly.relayout(plot.host, change);
 }
 

@@ -1,6 +1,7 @@
 // The layout that Plotly gets: the figure's own with size, theme, tick labels and the frames of the selection.
 import { copy, span, themeTemplate } from "./figure.js";
 import { tickLabels } from "./plot_labels.js";
+import { measureMargins } from "./plot_margins.js";
 
 const BAR_HEIGHT = 26; // pixels; plot.css has the same number
 
@@ -28,9 +29,18 @@ export function roomForBars(plot) {
   return Math.max(60, Math.floor(plot.width - l - r));
 }
 
+const isTooLong = (bar, room) => bar?.orientation === "h" && bar.lenmode === "pixels" && bar.len > room;
+
+// Whether the colour bars of a drawing, made for so much room, are longer than the room that its labels have left.
+export function barsAreTooLong(plot, room) {
+  const left = roomForBars(plot);
+  const bars = withType(plot.figure.data, plot.theme.scale).flatMap((trace) => [trace.colorbar, trace.marker?.colorbar]);
+  return left < room && bars.some((bar) => isTooLong(bar, left));
+}
+
 // The trace with a horizontal colour bar that is no longer than its room.
 export function fitColourBar(trace, room) {
-  const fits = (bar) => bar?.orientation !== "h" || bar.lenmode !== "pixels" || bar.len <= room;
+  const fits = (bar) => !isTooLong(bar, room);
   const fitted = (part) => fits(part?.colorbar) ? part : { ...part, colorbar: { ...part.colorbar, len: room } };
   const changed = fitted(trace);
   const marker = fitted(changed.marker);
@@ -49,8 +59,10 @@ export function plotLayout(plot) {
   };
   // A finger scrolls the page: on a touch screen the mode bar switches zooming on.
   if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
-  for (const name of Object.keys(plot.labels)) layout[name] = { ...given[name], ...tickLabels(plot, name) };
-  return withType(layout, plot.theme.scale);
+  for (const name of Object.keys(plot.labels)) layout[name] = { ...given[name], ...tickLabels(plot, name, layout) };
+  const enlarged = withType(layout, plot.theme.scale);
+  measureMargins(plot, enlarged);
+  return enlarged;
 }
 
 // A part of a figure with all of its fonts enlarged, and the pixels that they take.
