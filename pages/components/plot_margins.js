@@ -31,19 +31,22 @@ export function marginChange(plot, layout) {
 function neededMargins(plot, layout) {
   const axes = Object.keys(layout).filter((name) => /^[xy]axis\d*$/.test(name));
   if (axes.sort().join() !== "xaxis,yaxis") return {};
-  const { xaxis, yaxis, margin, template } = layout;
-  const type = template.layout.font;
+  const { xaxis, yaxis, template } = layout;
+  const margin = { ...template.layout.margin, ...layout.margin };
   const beside = (axis, extent, more = 0) => {
     const size = axis.title?.font?.size ?? template.layout.xaxis.title.font.size;
     const title = axis.title?.text ? (axis.title.standoff ?? 0) + 1.2 * size : 0;
     return Math.ceil(extent + BESIDE + more + title);
   };
   const needed = {};
-  if (plot.labels.yaxis && !yaxis.side) needed.l = Math.max(margin.l, beside(yaxis, widest(plot, layout, "yaxis")));
-  if (plot.labels.xaxis && !xaxis.side && xaxis.tickangle === -90) {
+  // Plotly places a title without a standoff by rules of its own.
+  const isPlain = (axis) => !axis.side && axis.ticks === "" && (!axis.title?.text || axis.title.standoff !== undefined);
+  const [across, down] = [plot.labels.xaxis && isPlain(xaxis), plot.labels.yaxis && isPlain(yaxis)];
+  if (down) needed.l = Math.max(margin.l, beside(yaxis, widest(plot, layout, "yaxis")));
+  if (across && xaxis.tickangle === -90) {
     needed.b = Math.max(margin.b, beside(xaxis, widest(plot, layout, "xaxis"), 2));
-  } else if (plot.labels.xaxis && !xaxis.side && xaxis.tickangle === 0) {
-    needed.b = Math.max(margin.b, beside(xaxis, LINE * type.size));
+  } else if (across && xaxis.tickangle === 0) {
+    needed.b = Math.max(margin.b, beside(xaxis, LINE * template.layout.font.size));
   }
   return needed;
 }
@@ -61,7 +64,7 @@ function drawnLabels(plot, layout, name) {
   const { tickmode, ticktext, labelalias, nticks, range } = layout[name];
   if (tickmode === "array") return [...ticktext];
   const drawn = layout.uirevision === plot.revision ? plot.host._fullLayout?.[name]?.range : null; // after a zoom
-  const [low, high] = [...drawn ?? range].sort((a, b) => a - b);
+  const [low, high] = [...drawn ?? range ?? [0, 0]].sort((a, b) => a - b);
   if (!labelalias || !nticks) return [String(Math.round(high))];
   const step = Math.max(1, Math.ceil((high - low) / nticks));
   const labels = [];

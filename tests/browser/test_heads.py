@@ -152,6 +152,27 @@ OVERLAPS = """() => {
 }"""
 
 
+#: Whether the large map shows fewer columns than it has.
+ZOOMED = """n => {
+  const [low, high] = document.querySelector('.enc-plot .js-plotly-plot').layout.xaxis.range;
+  return high - low < n;
+}"""
+#: Labels and titles of the large map that are cut off, or cover each other; and a margin that is too wide.
+BADLY_PLACED = """() => {
+  const all = (parts) =>
+    [...document.querySelectorAll(`.enc-plot ${parts}`)].map(part => part.getBoundingClientRect());
+  const [[picture], [cells], [under], [beside], across, down] =
+    ['.main-svg', '.nsewdrag', '.xtitle', '.ytitle', '.xtick text', '.ytick text'].map(all);
+  const wrong = {
+    'cut off': [...across, ...down, under, beside].some(box => box.left < picture.left || box.bottom > picture.bottom),
+    'over cells': down.some(box => box.right > cells.left) || across.some(box => box.top < cells.bottom - 1),
+    'under a title': down.some(box => box.left < beside.right) || across.some(box => box.bottom > under.top),
+    'too much room': cells.left - picture.left > Math.max(...down.map(box => box.width)) + 45,
+  };
+  return Object.keys(wrong).filter(name => wrong[name]);
+}"""
+
+
 @pytest.mark.parametrize(
     ("n_tokens", "width", "height", "dark"),
     [(3, 1280, 720, False), (8, 390, 844, True), (64, 1280, 720, True), (128, 1400, 900, False)],
@@ -169,6 +190,10 @@ def test_every_view_has_its_room(
         tops = [page.locator(f".st-key-heads-{part}").bounding_box()["y"] for part in ("grid", "head", "words")]
         assert tops == sorted(tops)
     wait_until_none(page, OVERLAPS)
+    wait_until_none(page, BADLY_PLACED)
+    page.locator(MAP).press("+")
+    page.wait_for_function(ZOOMED, arg=n_tokens)
+    wait_until_none(page, BADLY_PLACED)
     for view in ("lines", "text"):
         show(page, view)
         wait_until_none(page, OVERLAPS)
