@@ -53,7 +53,8 @@ export async function fitLabels(plot) {
     if (tickvals && String(tickvals) !== String(Array.from(plot.host.layout[name].tickvals ?? []))) {
       Object.assign(change, { [`${name}.tickvals`]: tickvals, [`${name}.ticktext`]: ticktext });
     }
-    fitted[name] = { ...fitted[name], ...(tickvals && { ticktext }), nticks: change[`${name}.nticks`] ?? fitted[name].nticks };
+    const count = change[`${name}.nticks`] ?? plot.host.layout[name].nticks;
+    fitted[name] = { ...fitted[name], ...(tickvals ? { ticktext } : { nticks: count }) };
   }
   Object.assign(change, marginChange(plot, fitted));
   if (Object.keys(change).length) await plot.plotly.relayout(plot.host, change);

@@ -34,7 +34,8 @@ const isTooLong = (bar, room) => bar?.orientation === "h" && bar.lenmode === "pi
 // Whether the colour bars of a drawing, made for so much room, are longer than the room that its labels have left.
 export function barsAreTooLong(plot, room) {
   const left = roomForBars(plot);
-  const bars = withType(plot.figure.data, plot.theme.scale).flatMap((trace) => [trace.colorbar, trace.marker?.colorbar]);
+  const traces = withType(plot.figure.data, plot.theme.scale);
+  const bars = traces.flatMap(({ colorbar, marker }) => [colorbar, marker?.colorbar]);
   return left < room && bars.some((bar) => isTooLong(bar, left));
 }
 
