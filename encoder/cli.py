@@ -39,8 +39,13 @@ SHARED = "ENCODERSCOPE_SHARED"
 #: The address that a front listens on, as in pages/classroom/invite.py.
 FRONT = "ENCODERSCOPE_FRONT"
 #: glibc keeps 128 MB of freed memory, and all blocks below 32 MB, for a process's next use. By default it returns a
-#: freed trace to the system, and the next trace fetches it again page by page (10 % more time at 512 tokens).
-MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(128 << 20), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
+#: freed trace to the system, and the next trace fetches it again page by page (10 % more time at 512 tokens). Each run
+#: of a page is a thread; by default, threads keep such memory in eight places for each core.
+MALLOC = {
+    "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_ARENA_MAX": "4",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -47,6 +47,8 @@ HEARTBEAT = 5.0
 #: Niceness of a training thread on Linux. On two busy cores, two runs made a page take 1.3 to 1.5 times as long at 0;
 #: at 10 they made no measurable difference.
 NICENESS = 10
+#: Bytes of a tensor or array beside its numbers: of small runs, half of what they take.
+OBJECT_BYTES = 1_000
 #: A finite loss this many times that of guessing counts as diverged, since LayerNorm keeps many losses finite.
 DIVERGED_AT = 10.0
 
@@ -118,7 +120,9 @@ class TaskRun:
     @property
     def n_bytes(self) -> int:
         """The most bytes that the run takes in memory: weights, gradients, Adam's two moments, attention maps."""
-        return 16 * sum(weight.numel() for weight in self._model.parameters()) + self.settings.bytes_of_frames
+        weights = list(self._model.parameters())
+        objects = 4 * len(weights) + 3 * self.settings.n_frames
+        return 16 * sum(weight.numel() for weight in weights) + self.settings.bytes_of_frames + objects * OBJECT_BYTES
 
     @property
     def ended(self) -> bool:

@@ -89,6 +89,11 @@ class TaskSettings:
         return max(1, self.steps // self.frames, -(-self.steps // room))
 
     @property
+    def n_frames(self) -> int:
+        """The number of attention maps that are kept, at most: the first and the last in any case."""
+        return self.steps // self.frame_every + 2
+
+    @property
     def bytes_of_frame(self) -> int:
         """Bytes of the attention maps of one step: the sample's and the mean, in float32."""
         return 2 * 4 * self.n_layers * self.n_heads * self.length**2
@@ -96,4 +101,4 @@ class TaskSettings:
     @property
     def bytes_of_frames(self) -> int:
         """The most bytes of all attention maps of the run."""
-        return self.bytes_of_frame * (self.steps // self.frame_every + 2)
+        return self.bytes_of_frame * self.n_frames

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
+
+#: Megabytes that traces and derived values may take together. Other stores of what visitors made are a share of it.
+CACHE_MB = int(os.environ.get("ENCODERSCOPE_CACHE_MB", "768"))
 
 
 @dataclass

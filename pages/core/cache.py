@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import os
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -27,7 +26,7 @@ from encoder.overview import Receiver
 from encoder.text import TextWindow, Tokenized
 from encoder.trace import Trace
 from pages.core import inputs, limits, model_store
-from pages.core.byte_cache import ByteCache
+from pages.core.byte_cache import CACHE_MB, ByteCache
 from pages.core.model_key import ModelKey as ModelKey  # other modules find it here
 from pages.core.sizes import trace_bytes, value_bytes
 from pages.core.turns import LONG_FLOPS, TURNS
@@ -36,10 +35,6 @@ COLLECT_SECONDS = 5.0
 _collected = 0.0
 #: Operations of a pass that two threads make no faster: about 100 tokens in MiniLM.
 SHORT_FLOPS = 2 * 10**9
-#: Megabytes that traces and derived values may take together.
-CACHE_MB = int(os.environ.get("ENCODERSCOPE_CACHE_MB", "768"))
-
-
 _STORE = ByteCache(CACHE_MB * 1_000_000)
 #: Held by the one session that measures times: two at once would both be wrong.
 MEASURING = threading.Lock()

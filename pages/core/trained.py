@@ -10,12 +10,12 @@ import streamlit as st
 
 import encoder
 from encoder.device import DTYPES, pick_device
-from pages.core.byte_cache import ByteCache
+from pages.core.byte_cache import CACHE_MB, ByteCache
 
 #: What a ModelKey's source begins with for a model that was trained here.
 TRAINED = "trained:"
 #: Bytes of the models trained here that the server keeps for all sessions together, the newest.
-TRAINED_BYTES = 256_000_000
+TRAINED_BYTES = CACHE_MB * 1_000_000 // 3
 _TRAINED_MODELS = ByteCache(TRAINED_BYTES)
 _OWN_MODELS = "_trained_models"
 

@@ -18,7 +18,7 @@ from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TrainedTask
 from pages.core import norm_pair, sidebar, trained
-from pages.core.byte_cache import ByteCache
+from pages.core.byte_cache import CACHE_MB, ByteCache
 from pages.core.params import Param
 from pages.core.view import ViewParams, check_width, state
 from pages.training.params import WIDTHS, Params
@@ -106,7 +106,7 @@ class RunGroup:
 
 
 #: Bytes of the runs that the server keeps for all sessions together, the newest; a run without room stops.
-RUN_BYTES = 512_000_000
+RUN_BYTES = 2 * CACHE_MB * 1_000_000 // 3
 _GROUPS = ByteCache(RUN_BYTES, lambda _, group: group.stop())
 
 
