@@ -29,6 +29,7 @@
         image.getAttribute("xlink:href") ?? image.getAttribute("href")
       ).join("|"),
     heading: () => text("h1, h2, h3"),
+    name: () => text("h1, h2, h3, .enc-chip:not([hidden])"), // on the map of a short text before it is in the heading
     lines: () =>
       `${text("#vis svg text").length}:${document.querySelectorAll("#vis svg > g").length}:${
         document.querySelector("#vis svg line")?.getAttribute("stroke-opacity")

@@ -201,7 +201,7 @@ class GridView extends Drawing {
   open(k, shift) {
     const head = this.headOf(k);
     const id = this.send("grid", { event: "open", ...head, shift });
-    if (!shift) setTimeout(() => this.showNext(head, id)); // Streamlit sends from a timer, too: Python works meanwhile
+    if (!shift) this.showNext(head, id);
   }
 
   // Shown at once; Python's answer follows. id: of the event, which the answer will name; else any answer ends it.
