@@ -65,6 +65,7 @@ def test_three_views_have_one_selection(visit: Callable[..., Page]) -> None:
     side = 8
     area.click(position={"x": box["width"] * 1.5 / side, "y": box["height"] * 6.5 / side}, modifiers=["Shift"])
     wait_for_query(page, i="2", hold="3,5,6", j="1")
+    page.locator(f"{MAP} .annotation").nth(4).wait_for()  # a fourth row and a column are drawn
     area.click(position={"x": box["width"] * 3.5 / side, "y": box["height"] * 4.5 / side})
     wait_for_query(page, i="4", hold=None, j="3")
     page.locator(MAP).focus()
