@@ -1,5 +1,6 @@
 // Shows a Plotly figure and sends its clicks, zooms and keys to Python: `st.plotly_chart` has no clicks on a map.
 import { make } from "../../encoder/export/drawing.js";
+import { appUrl } from "./address.js";
 import { axisKey, colourRange, labelsOf, mapsOf, namesOf, nest, revive } from "./figure.js";
 import { gestures } from "./finger.js";
 import { moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
@@ -9,7 +10,7 @@ import { barsAreTooLong, fitColourBar, placeModeBar, plotLayout, roomForBars, wi
 import { listenToPlotly, listenToPointer } from "./plot_pointer.js";
 import { readZoom, settleZoom, showZoom } from "./plot_zoom.js";
 import { loadPlotly, plotlyConfig } from "./plotly.js";
-import { download, Drawing, everyFrame, fileName, mounted, readTheme, stored } from "./shared.js";
+import { download, Drawing, everyFrame, fileName, mounted, readTheme, stored, unpack } from "./shared.js";
 
 const MAP_TAPS = "Tap a cell or a token to select it, long press to select several, double tap to clear.";
 const POINT_TAPS = "Tap a point to select it.";
@@ -33,7 +34,7 @@ class PlotView extends Drawing {
     this.listenToKeys(host);
     this.listen(host, "blur", () => this.hideMarks());
     listenToPointer(this);
-    this.listen(window, "enc-open", (event) => this.openPrefetched(event.detail));
+    this.listen(window, "enc-open", (event) => this.openHead(event.detail));
   }
 
   get gone() {
@@ -48,47 +49,74 @@ class PlotView extends Drawing {
     this.host.style.height = this.host.firstChild ? "" : `${header.height}px`; // the page does not jump when it is drawn
     this.plotly = await loadPlotly(header.plotly);
     if (this.gone || this.component !== component) return;
-    this.figure = revive(header.figure, arrays, this.arrays);
-    this.arrays = arrays;
-    const answersOlderClick = header.prefetched?.heard < this.opened?.id;
+    const answersOlderClick = header.nextHead?.heard < this.opened?.id;
     if (!answersOlderClick) this.opened = null;
-    this.readFigure();
-    this.showPrefetched();
+    this.take({ figure: header.figure, arrays });
+    this.showOpened();
     this.describe();
     await this.draw();
   }
 
-  // ---- Prefetched maps: the grid opens a head whose map is in the browser. ----
+  // ---- The next head: the grid opens it, and its map is drawn before Python's answer with its name and list. ----
 
-  // Draws the map at once. Its heading follows with Python's answer; until then a chip names the head.
-  async openPrefetched({ grid, id, layer, head }) {
-    if (!this.figure || this.header.prefetched?.grid !== grid) return;
-    this.opened = { id, layer, head };
-    if (this.showPrefetched()) await this.draw();
+  async openHead({ grid, id, layer, head }) {
+    if (!this.figure || this.header.nextHead?.grid !== grid) return;
+    const { channel } = this.header.nextHead;
+    const opened = this.opened = { id, layer, head, channel };
+    if (channel) opened.answer = await this.ask(`${channel}?layer=${layer}&head=${head}`);
+    if (this.opened === opened && this.showOpened()) await this.draw();
   }
 
-  showPrefetched() {
-    const { prefetched } = this.header;
-    const kept = prefetched && stored.get(prefetched.maps.name);
-    const maps = this.opened && kept?.digest === prefetched.maps.digest ? kept.arrays.maps : null;
+  // A figure from the channel; null where the server has none, or serves no channel: the ordinary answer follows.
+  async ask(path) {
+    try {
+      const response = await fetch(appUrl(path), { signal: this.removed.signal });
+      if (!response.headers.get("content-type")?.includes("octet-stream")) return null;
+      const { header, arrays } = unpack(new Uint8Array(await response.arrayBuffer()));
+      return { figure: header.figure, arrays };
+    } catch {
+      return null;
+    }
+  }
+
+  // Whether the opened head's map is there. Until its heading comes, a chip names it.
+  showOpened() {
+    const { channel, answer } = this.opened ?? {};
+    const isAnswered = Boolean(answer) && channel === this.header.nextHead?.channel; // and not of the last text
+    if (isAnswered) this.take(answer);
+    const isThere = isAnswered || Boolean(this.opened) && this.takePrefetched();
+    this.chip.hidden = !isThere;
+    if (isThere) this.chip.textContent = `L${this.opened.layer} H${this.opened.head}`;
+    return isThere;
+  }
+
+  takePrefetched() {
+    const { nextHead } = this.header;
+    const kept = nextHead?.maps && stored.get(nextHead.maps.name);
+    const maps = kept?.digest === nextHead?.maps?.digest ? kept?.arrays.maps : null;
     const [, heads, rows, columns] = maps?.shape ?? [];
     const fits = maps && this.maps[0]?.rows === rows && this.maps[0].columns === columns;
-    this.chip.hidden = !fits;
     if (!fits) return false;
     const { layer, head } = this.opened;
-    this.chip.textContent = `L${layer} H${head}`;
     const start = (layer * heads + head) * rows * columns;
     const data = maps.data.subarray(start, start + rows * columns);
     const map = { data, shape: [rows, columns], nested: nest(data, [rows, columns]) };
     this.arrays = { ...this.arrays, "data.0.z": map }; // an answer with the same numbers is not drawn again
     const { colorbar } = this.figure.data[0];
-    const range = colourRange(prefetched, data, columns, colorbar);
+    const range = colourRange(nextHead, data, columns, colorbar);
     this.figure.data[0] = { ...this.figure.data[0], z: map.nested, ...range };
     this.readFigure();
     return true;
   }
 
   // ---- The figure ----
+
+  take({ figure, arrays }) {
+    const read = { ...arrays };
+    this.figure = revive(figure, read, this.arrays);
+    this.arrays = read;
+    this.readFigure();
+  }
 
   readFigure() {
     this.maps = mapsOf(this.figure);

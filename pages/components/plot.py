@@ -34,7 +34,7 @@ def plot(
     fill: bool = False,
     reserve: int = 48,
     shows: str | None = None,
-    prefetched: Mapping[str, Any] | None = None,
+    next_head: Mapping[str, Any] | None = None,
     selected: tuple[Positions, Positions] | None = None,
     zoom: Param[ZoomWindow | None] | None = None,
     on_event: Callable[[PlotEvent], None] | None = None,
@@ -59,10 +59,11 @@ def plot(
         reserve: pixels that stay free below such a map.
         shows: where this text is another one than before, the old picture fades over the new one (not with reduced
             motion). None: the model's placement of the norms.
-        prefetched: maps of all heads. When you open a head in a `head_grid`, its map replaces the figure's first map
-            before Python answers. "grid": the grid's key; "heard": the newest of its events that this figure knows of;
-            "maps": label of a `store` of "maps", float32 [L, H, R, C]; "scaleToMax": the colours run to the map's
-            largest weight; "words": [rows, columns], the colours run to the largest weight among these.
+        next_head: how the map of a head that you open in a `head_grid` is drawn before Python answers. "grid": the
+            grid's key; "heard": the newest of its events that this figure knows of. Either with "maps", the label of a
+            `store` of "maps", float32 [L, H, R, C], "scaleToMax": the colours run to the map's largest weight, and
+            "words": [rows, columns], the colours run to the largest weight among these. Or with "channel": a path that
+            answers `?layer=0&head=0` with `figure_answer` of the same figure of that head.
         selected: (queries, keys), each a position, several, or None: the arrow keys start there. These rows and columns
             are framed in every map of the figure, unless it has `layout.shapes` of its own.
         zoom: the value of the address that holds the zoom window. If unset, the window is no part of the address.
@@ -74,7 +75,7 @@ def plot(
         "window": plot_window(key, zoom), "zoomHeard": events.zoom_heard(events.state(key).get("relayout")),
         "zoomLinked": zoom is not None,
         "fill": fill, "reserve": int(reserve), "shows": fade.shown(shows),
-        "prefetched": None if prefetched is None else dict(prefetched),
+        "nextHead": None if next_head is None else dict(next_head),
     }  # fmt: skip
     _render(
         key=key,
@@ -83,6 +84,11 @@ def plot(
         on_click_change=lambda: events.tell(key, "click", events.plot_click, on_event),
         on_relayout_change=lambda: _on_zoom(key, zoom),
     )
+
+
+def figure_answer(figure: Mapping[str, Any], selected: tuple[Positions, Positions] | None) -> bytes:
+    """A figure as the bytes that a channel sends to a plot."""
+    return wire.pack(*_message(figure, selected))
 
 
 def plot_window(key: str, zoom: Param[ZoomWindow | None] | None = None) -> ZoomWindow | None:

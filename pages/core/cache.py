@@ -84,8 +84,7 @@ def trace(
     """
     if key.pad is not None and not key.padding:
         return trace(dataclasses.replace(key, padding=True), text, pair, edits, request).unpadded
-    name = ("trace", key, text, pair, tuple(edits), tuple(request))
-
+    name = _trace_name(key, text, pair, edits, request)
     if (known := _STORE.known(name)) is not None:
         return known  # type: ignore[no-any-return]
     limits.of_text(text, pair)
@@ -112,6 +111,19 @@ def trace(
 
     with TURNS.turn(long=work > LONG_FLOPS):
         return _kept_with_model(key, name, make, trace_bytes)
+
+
+def _trace_name(
+    key: ModelKey, text: str, pair: str | None, edits: Sequence[Edit] = (), request: Sequence[str] = ()
+) -> Hashable:
+    return "trace", key, text, pair, tuple(edits), tuple(request)
+
+
+def is_traced(key: ModelKey, text: str, pair: str | None = None) -> bool:
+    """Whether `trace` has the trace of a text already."""
+    if key.pad is not None:
+        key = dataclasses.replace(key, padding=True)
+    return _STORE.known(_trace_name(key, text, pair)) is not None
 
 
 def _sentence(key: ModelKey, loaded: encoder.TextEncoder, text: str, pair: str | None) -> Tokenized:

@@ -9,12 +9,13 @@ from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
 from encoder.overview import Overview
 from pages.core import small_maps
+from pages.core.cache import TracedText
 from pages.core.params import Head
 from pages.core.view import View
-from pages.heads.selection import selected
+from pages.heads.selection import Selection, selected
 
 
-def is_whole(view: View) -> bool:
+def is_whole(view: TracedText) -> bool:
     """Whether maps of this text are computed as a whole."""
     return view.trace.n_tokens <= WHOLE_TOKENS
 
@@ -27,20 +28,26 @@ def single(head: Map) -> Head | None:
 
 def map_of(view: View, options: Options, layer: int | None, head: int | None) -> Map:
     """The map with the selected tokens. layer, head: None to average over them."""
-    chosen = selected(view)
+    return drawn(view, options, layer, head, selected(view), view.colours)
+
+
+def drawn(
+    text: TracedText, options: Options, layer: int | None, head: int | None, selection: Selection, colours: str
+) -> Map:
+    """`map_of` a text that need not be the one on the page."""
     return export.map(
-        view.trace,
+        text.trace,
         layer,
         head,
-        queries=chosen.queries,
-        keys=chosen.keys,
+        queries=selection.queries,
+        keys=selection.keys,
         options=options,
-        colours=view.colours,
-        shown=weights_of(view, options, layer, head),
+        colours=colours,
+        shown=weights_of(text, options, layer, head),
     )
 
 
-def weights_of(view: View, options: Options, layer: int | None, head: int | None) -> HeadMap:
+def weights_of(view: TracedText, options: Options, layer: int | None, head: int | None) -> HeadMap:
     """The weights of `map_of`."""
     if not is_whole(view):
         special = options.special
@@ -51,7 +58,7 @@ def weights_of(view: View, options: Options, layer: int | None, head: int | None
     )
 
 
-def overview(view: View, layer: int | None, head: int | None, special: SpecialTokens = "show") -> Overview:
+def overview(view: TracedText, layer: int | None, head: int | None, special: SpecialTokens = "show") -> Overview:
     """The whole map of a long text in blocks of tokens. The grid may have computed it already."""
     if layer is not None and head is not None and special == "show":
         known = small_maps.known_overview(view, layer)

@@ -12,7 +12,7 @@ from pages.core.glossary import brief_opening
 from pages.core.lazy import expander
 from pages.core.links import next_page
 from pages.core.url_state import state
-from pages.heads import answer, ask, grid, options, padding, pins, prefetch, summary
+from pages.heads import answer, ask, grid, next_head, options, padding, pins, summary
 from pages.heads.export import export_head
 from pages.heads.head_maps import single
 from pages.heads.lines import draw_lines
@@ -83,4 +83,4 @@ with below:
     export_head(view, drawn)
     next_page("head_types", "Head types, what each head does")
     if kind == "map":
-        prefetch.send(view, head)
+        next_head.send(view, head)

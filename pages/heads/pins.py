@@ -7,11 +7,12 @@ import streamlit as st
 from encoder.export import Map, Options
 from encoder.figures.numbers import three_digits
 from encoder.measure.head_map import WHOLE_TOKENS
-from pages.components import plot
+from pages.components import plot, plot_window
 from pages.core import sidebar
 from pages.core.view import View
+from pages.heads.figure import head_figure
 from pages.heads.head_maps import is_whole, map_of
-from pages.heads.map import head_figure, on_map_event
+from pages.heads.map import on_map_event
 from pages.heads.options import heads_of_model, toggle_pin
 from pages.heads.params import Params
 
@@ -60,7 +61,7 @@ def _pinned(head: Map, layer: int, number: int, largest: float) -> None:
             help=f"Unpin {head.name}", on_click=toggle_pin, args=(layer, number), type="tertiary",
         )  # fmt: skip
     key = f"pin-{layer}-{number}"
-    figure, _ = head_figure(head, key, scale=largest)
+    figure, _ = head_figure(head, plot_window(key), scale=largest)
     plot(
         figure,
         key=key,

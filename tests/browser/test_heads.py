@@ -1,4 +1,4 @@
-"""The page “Attention heads” in Chromium: three views with one selection, the keyboard, pins, layout, prefetch."""
+"""The page “Attention heads” in Chromium: three views with one selection, the keyboard, pins, layout, the next head."""
 
 from __future__ import annotations
 
@@ -349,4 +349,32 @@ def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callab
     expect(heading).to_have_text("L4 H0")
     expect(chip).to_be_hidden()
     settle(page)
+    page.close()  # no later test gets the script that delays messages
+
+
+@pytest.mark.parametrize("n_tokens", [100, 400])
+def test_a_head_of_a_longer_text_is_drawn_before_the_page_answers(visit: Callable[..., Page], n_tokens: int) -> None:
+    text = sentence(n_tokens)
+    page = visit(f"/?{urlencode({'text': text, 'layer': 1, 'head': 8, 'i': 2})}")
+    page.add_init_script(HOLD)
+    page.reload()
+    page.locator(DRAWN["map"]).wait_for()
+    settle(page)
+    chip, heading = page.locator(".st-key-heads-head .enc-chip"), page.locator(".st-key-heads-head :is(h2, h3)")
+    page.evaluate("held.holding = true")
+    click_head(page, 3, 4)
+    expect(chip).to_have_text("L3 H4")
+    early = page.evaluate(DRAWN_WEIGHTS)
+    if n_tokens <= 256:  # a longer text's cells are blocks
+        exact = encoder.load("minilm").trace(text).attention(3, 4).numpy()
+        np.testing.assert_allclose(early, exact, rtol=1e-4, atol=1e-6)
+    expect(heading).to_have_text("L1 H8")
+    wait_answered(page)
+    page.evaluate(f"document.querySelector('{MAP} .heatmaplayer image').early = true")
+    page.evaluate("held.holding = false; held.waiting.splice(0).forEach(m => m.tell())")
+    expect(heading).to_have_text("L3 H4")
+    expect(chip).to_be_hidden()
+    settle(page)
+    assert page.evaluate(DRAWN_WEIGHTS) == early
+    assert page.evaluate(f"document.querySelector('{MAP} .heatmaplayer image').early")  # it was not drawn again
     page.close()  # no later test gets the script that delays messages
