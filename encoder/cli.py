@@ -7,7 +7,9 @@ Ctrl-C, SIGTERM and the exit code are the server's, and no second interpreter st
 from __future__ import annotations
 
 import argparse
+import errno
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,7 +22,7 @@ from encoder.app_location import find_app
 from encoder.corpus_command import add_corpus
 from encoder.doctor_command import add_doctor
 from encoder.lesson_command import add_lesson
-from encoder.listening import DEFAULT_PORT, announcement, choose_port, is_loopback
+from encoder.listening import DEFAULT_PORT, announcement, as_port, choose_port, is_loopback
 from encoder.serve_command import add_serve_options, serve
 from encoder.similarity_command import add_similarity
 from encoder.trace_command import CommandError, add_trace
@@ -51,7 +53,7 @@ MALLOC = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: this process's own) and return the exit code.
 
-    0: done. 1: an error, printed as one sentence. 2: wrong usage. After `app`: the exit code of the server.
+    0: done. 1: an error, printed as one sentence. 2: wrong usage. 130: Ctrl-C. After `app`: the server's exit code.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] not in (*COMMANDS, "-h", "--help", "--version"):
@@ -62,9 +64,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CommandError as error:
         print(f"encoderscope: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("encoderscope: stopped.", file=sys.stderr)
+        return 128 + signal.SIGINT
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        _drop_output()
         return 0
+    except OSError as error:  # a name that is too long for a file, for example
+        name = "" if error.filename is None else f": {str(error.filename)[:80]}"
+        print(f"encoderscope: {error.strerror or error}{name}", file=sys.stderr)
+        if error.errno == errno.ENOSPC:
+            _drop_output()
+        return 1
+
+
+def _drop_output() -> None:
+    """What was not written is lost: Python would try again at its end, and print another error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -194,7 +210,7 @@ def _add_app(subparsers: Subparsers) -> None:
     )
     app.add_argument(
         "--port",
-        type=_port,
+        type=as_port,
         metavar="N",
         help=f"port to listen on (default: the first free one from {DEFAULT_PORT})",
     )
@@ -214,7 +230,7 @@ def _add_serve(subparsers: Subparsers) -> None:
         "--host", default="0.0.0.0", metavar="ADDRESS", help="address to listen on (default: %(default)s, all networks)"
     )
     command.add_argument(
-        "--port", type=_port, default=DEFAULT_PORT, metavar="N", help="port to listen on (default: %(default)s)"
+        "--port", type=as_port, default=DEFAULT_PORT, metavar="N", help="port to listen on (default: %(default)s)"
     )
     add_serve_options(command)
     _add_server_options(command)
@@ -273,12 +289,6 @@ def _rooms(text: str) -> str:
     if text.startswith(("redis", "unix")) and find_spec("redis") is None:
         raise argparse.ArgumentTypeError("rooms in Redis need redis-py: pip install 'encoderscope[classroom]'")
     return text
-
-
-def _port(text: str) -> int:
-    if not (text.isdecimal() and 1 <= int(text) <= 65535):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port: give a number from 1 to 65535")
-    return int(text)
 
 
 COMMANDS = {

@@ -6,7 +6,7 @@ Shapes: B batch, L layers, H heads, T tokens (queries i, keys j), D d_model, K w
 from __future__ import annotations
 
 import dataclasses
-import math
+import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,6 +25,8 @@ Activation = Literal["relu", "gelu", "gelu_tanh", "quick_gelu", "silu"]
 
 NORM_PLACEMENTS: tuple[NormPlacement, ...] = ("pre", "post")
 #: The kinds that fit any input; "convolutional" comes with a checkpoint of sound.
+#: A whole number beyond this is no number of floating point.
+LARGEST = sys.float_info.max
 POSITION_KINDS = ("learned", "sinusoidal", "rotary", "none")
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick_gelu", "silu")
 
@@ -185,7 +187,7 @@ class EncoderConfig:
         for name in ("dropout", "attention_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ConfigError(f"{name}={getattr(self, name)} is out of range: choose 0 or more, and less than 1.")
-        if not 0.0 <= self.norm_eps < math.inf:  # a negative one can give the root of a negative number
+        if not 0.0 <= self.norm_eps <= LARGEST:  # a negative one can give the root of a negative number
             raise ConfigError(f"norm_eps={self.norm_eps} is out of range: choose a finite number from 0 on.")
 
     def _check_choices(self) -> None:
@@ -231,9 +233,9 @@ class EncoderConfig:
             for one in value if isinstance(value, tuple) else (value,):
                 if name == "attention_window" and one is not None:
                     check_whole(name, one, 0)
-                elif name == "rotary_base" and not 0.0 < one < math.inf:
+                elif name == "rotary_base" and not 0.0 < one <= LARGEST:
                     raise ConfigError(f"rotary_base={one} is out of range: choose a finite number above 0.")
-        if self.attention_scale is not None and not math.isfinite(self.attention_scale):
+        if self.attention_scale is not None and not abs(self.attention_scale) <= LARGEST:
             raise ConfigError(f"attention_scale={self.attention_scale} is out of range: choose a finite number.")
 
     def replace(self, **changes: Any) -> EncoderConfig:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 #: Spreadsheets write semicolons where the comma is the decimal sign.
 DELIMITERS = (",", ";", "\t")
+TOO_LONG = f"a cell has more than {csv.field_size_limit():,} characters: is a quote opened and not closed?"
 #: Lines after a broken row are read again: of one row at most so many characters, in all so many times the file.
 ROW_AGAIN, READ_AGAIN = 1_000_000, 2
 
@@ -33,7 +34,7 @@ def csv_rows(data: bytes | Iterable[str], delimiter: str = ",") -> Iterator[tupl
         except StopIteration:
             return
         except csv.Error as error:
-            row = csv.Error("a quote is opened and not closed") if "field limit" in str(error) else error
+            row = csv.Error(TOO_LONG) if "field limit" in str(error) else error
             if lines.read_again():
                 before, reader = number, csv.reader(lines, delimiter=delimiter, strict=True)
         yield f"Line {number:,}", row
@@ -86,7 +87,12 @@ def delimiter_of(data: bytes, fits: Callable[[list[str]], bool]) -> str:
 
 
 def utf8(data: bytes) -> bytes:
-    """The bytes without a byte order mark. UTF-16 with its mark, as spreadsheets save "Unicode text", becomes UTF-8."""
+    """The bytes without a byte order mark. UTF-16 with its mark, as spreadsheets save "Unicode text", becomes UTF-8.
+
+    So does UTF-32, whose mark begins like that of UTF-16.
+    """
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return data.decode("utf-32", "replace").encode("utf-8")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace").encode("utf-8")
     return data.removeprefix(codecs.BOM_UTF8)

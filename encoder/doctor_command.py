@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoder.app_location import find_app
+from encoder.listening import as_port
 from encoder.trace_command import CommandError
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def add_doctor(subparsers: Subparsers) -> None:
         help="look for what is missing on this machine",
         description="Look at versions, device, memory, disk, port and browser. Ends with 1 if something is missing.",
     )
-    command.add_argument("--port", type=int, default=8501, metavar="N", help="port to look at (default: %(default)s)")
+    command.add_argument(
+        "--port", type=as_port, default=8501, metavar="N", help="port to look at (default: %(default)s)"
+    )
     command.add_argument("--models-root", type=Path, metavar="DIR", help="try to open every model in this folder")
     command.add_argument("--json", action="store_true", help="write one JSON object")
     command.set_defaults(run=run_doctor)

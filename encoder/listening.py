@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import ipaddress
 import socket
@@ -18,6 +19,13 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+
+
+def as_port(text: str) -> int:
+    """A port as the command line has it. Raises ArgumentTypeError for anything else."""
+    if not (text.isdecimal() and 1 <= int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: give a number from 1 to 65535")
+    return int(text)
 
 
 def choose_port(host: str, wanted: int | None) -> int:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The largest file, and the most pixels of an image: 50 million take 150 MB as RGB.
 MOST_BYTES, MOST_PIXELS = 20_000_000, 50_000_000
+#: Pixels of another mode that become RGB or grey in one step.
+PIXELS_AT_ONCE = 2_000_000
 #: Formats that are opened. Pillow knows many more, which nobody needs here and few people test.
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 #: File endings of these formats.
@@ -52,7 +54,8 @@ def open_picture(file: bytes | str | Path, name: str = "This file") -> Image:
             scale = DECODED_SIDE / min(image.size)
             image.draft(None, tuple(-int(-side * scale // 1) for side in image.size))
         image.load()
-        return _flat(ImageOps.exif_transpose(image))
+        ImageOps.exif_transpose(image, in_place=True)  # without a copy of an image that is upright already
+        return _flat(image)
     except UnidentifiedImageError:
         raise ImageError(f"{name} is no image of a known format: use {', '.join(FORMATS)}.") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
@@ -79,11 +82,23 @@ def _flat(image: Image) -> Image:
     """Grey ("L") or RGB; transparent parts become white."""
     from PIL import Image
 
-    if image.mode == "L":
+    if image.mode == "L" or (image.mode == "RGB" and "transparency" not in image.info):
         return image
+    most = max(255.0, float(image.getextrema()[1])) if image.mode == "F" else 65_535.0  # type: ignore[arg-type]
+    flat, rows = None, max(1, PIXELS_AT_ONCE // image.width)
+    for top in range(0, image.height, rows):  # some modes take 24 bytes a pixel on the way
+        part = _flat_part(image.crop((0, top, image.width, min(top + rows, image.height))), most)
+        flat = flat or Image.new(part.mode, image.size)
+        flat.paste(part, (0, top))
+    return flat or image
+
+
+def _flat_part(image: Image, most: float) -> Image:
+    """`_flat` of some rows. most: the number that is white, where they are of more than 8 bits."""
+    from PIL import Image
+
     if image.mode.startswith("I") or image.mode == "F":  # 16 bits or more: Pillow would cut off all above 255
         numbers = np.asarray(image, dtype=np.float64)
-        most = max(255.0, float(numbers.max())) if image.mode == "F" else 65_535.0
         return Image.fromarray((numbers.clip(0, most) / most * 255).round().astype(np.uint8))
     if image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info:
         coloured = image.convert("RGBA")

@@ -73,9 +73,11 @@ def _check_header(rate: int, channels: int) -> None:
 
 def _recognised(content: bytes) -> tuple[bytes, str]:
     """(content without ID3 tags in front of it, one of FORMATS). Raises SoundError for anything else."""
-    while content.startswith(b"ID3") and len(content) > 10:  # tags of an MP3: 10 bytes, and a size of four times 7 bits
-        size = sum((byte & 0x7F) << shift for byte, shift in zip(content[6:10], (21, 14, 7, 0), strict=True))
-        content = content[10 + size :]
+    start = 0
+    while content.startswith(b"ID3", start) and len(content) > start + 10:  # tags of an MP3: 10 bytes, and their size
+        size = content[start + 6 : start + 10]  # four times 7 bits
+        start += 10 + sum((byte & 0x7F) << shift for byte, shift in zip(size, (21, 14, 7, 0), strict=True))
+    content = content[start:]
     if content[:1] == b"\xff" and content[1:2] >= b"\xe0":  # the eleven bits with which a frame of MPEG begins
         return content, "MP3"
     if content[:4] not in MARKS:

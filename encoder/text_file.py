@@ -11,6 +11,8 @@ from encoder.errors import LoadError
 
 #: A larger file of text is refused unread. A vocabulary of 250,000 words, with its merges, has 17 MB.
 MOST_BYTES = 200_000_000
+#: The same for JSON, which takes many times its size in memory while it is read, and ten seconds for these.
+JSON_BYTES = 30_000_000
 
 
 def check_regular(path: Path, most: int = MOST_BYTES) -> None:
@@ -46,7 +48,7 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 
 def parse_json(path: Path) -> Any:
     """The JSON value in a file. Raises LoadError for anything else."""
-    text = read_text(path)
+    text = read_text(path, JSON_BYTES)
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -6,9 +6,9 @@ Shapes: B batch, T tokens.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 class Tokenizer:
     """A tokenizer that neither cuts nor pads unless asked. It never changes, so threads can share it.
 
-    fill_to: each text gets padding tokens up to this number, to which every token attends (SigLIP); None: none.
+    most_characters: of a text, for all tokenizers of this process: a server bounds it, since the library takes several
+    hundred bytes of memory for each. fill_to: each text gets padding tokens up to this number, to which every token
+    attends (SigLIP); None: none.
     """
+
+    most_characters: ClassVar[Callable[[], int] | None] = None
 
     def __init__(
         self, backend: tokenizers.Tokenizer, special: dict[str, str] | None = None, fill_to: int | None = None
@@ -180,6 +184,11 @@ class Tokenizer:
         return found
 
     def _encode(self, text: str) -> tokenizers.Encoding:
+        most = None if Tokenizer.most_characters is None else Tokenizer.most_characters()
+        if most is not None and len(text) > most:
+            raise TextError(
+                f"This text has {len(text):,} characters, and at most {most:,} are shown: use a part of it."
+            )
         try:
             with panics_raised():
                 return self.backend.encode(text, add_special_tokens=False)

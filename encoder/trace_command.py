@@ -59,7 +59,7 @@ def _run(options: argparse.Namespace) -> tuple[Trace, TextEncoder | ImageEncoder
 
     model = load(options.model, device=options.device)
     if isinstance(model, JointEncoder):  # a file is an image, anything else a text
-        model = model.image if Path(options.sentence).is_file() else model.text
+        model = model.image if _is_file(options.sentence) else model.text
     if not isinstance(model, TextEncoder):
         if options.pair is not None or options.pad_to is not None:
             raise CommandError(f"{model.name} takes {model.takes}, not text: leave --pair and --pad-to out.")
@@ -71,8 +71,19 @@ def _run(options: argparse.Namespace) -> tuple[Trace, TextEncoder | ImageEncoder
     text_model = checked_text_model(model)
     if options.norm != "trained":
         text_model = text_model.with_norm_placement(options.norm)
-    text = sys.stdin.read().strip() if options.sentence == "-" else options.sentence
+    text = options.sentence
+    if text == "-":
+        if sys.stdin is None:
+            raise CommandError("There is no input to read the sentence from: give it in quotes instead of -.")
+        text = sys.stdin.read().strip()
     return text_model.trace(text, options.pair, pad_to=options.pad_to), text_model
+
+
+def _is_file(sentence: str) -> bool:
+    try:
+        return Path(sentence).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a NUL
+        return False
 
 
 def _view_of(trace: Trace, given: argparse.Namespace) -> HeadView:

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from encoder.errors import AtlasError
+from encoder.errors import AtlasError, LoadError
+from encoder.text_file import check_regular
 
 FORMAT, VERSION = "encoderscope atlas", 1
 MANIFEST = "manifest.json"
@@ -37,9 +38,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise AtlasError(f"{folder.name} is no atlas: its {MANIFEST} is too large.")
+        check_regular(path, MOST_BYTES)
         manifest = json.loads(path.read_text(encoding="utf-8"))
+    except LoadError:
+        raise AtlasError(f"{folder.name} is no atlas: its {MANIFEST} is no regular file, or too large.") from None
     except OSError:
         raise AtlasError(
             f"{folder} is no atlas, since it has no {MANIFEST}: build one with encoderscope corpus build."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import types
 import typing
 from typing import Any, Literal
@@ -52,7 +53,8 @@ def _fits(hint: Any, value: Any) -> bool:
     if origin is tuple:
         return isinstance(value, tuple) and all(_fits(typing.get_args(hint)[0], entry) for entry in value)
     if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and (isinstance(value, float) or abs(value) <= sys.float_info.max)
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     return isinstance(value, hint)

@@ -72,7 +72,7 @@ def save(model: Savable, folder: str | Path, *, dtype: DiskType = "float32") -> 
 
 def _check_target(target: Path) -> None:
     """Raise EncoderError if saving would overwrite files that `save` did not write."""
-    if target.is_file():
+    if target.exists() and not target.is_dir():  # a device and a pipe, too
         raise EncoderError(f"{target.name} is a file: give the name of a folder.")
     if target.is_dir() and any(target.iterdir()) and not is_native(target):
         raise EncoderError(
@@ -81,19 +81,18 @@ def _check_target(target: Path) -> None:
 
 
 def _replace(target: Path, beside: Path) -> None:
-    """Rename `beside` to `target`. The earlier folder is deleted last, and comes back if the renaming fails."""
+    """Rename `beside` to `target`. The earlier folder is deleted last, and comes back after an error or Ctrl-C."""
     _apply_umask(beside)
     if not target.exists():
         beside.rename(target)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
-    target.rename(old / "was")
     try:
+        target.rename(old / "was")
         beside.rename(target)
-    except OSError:
-        (old / "was").rename(target)
-        raise
     finally:
+        if not target.exists():
+            (old / "was").rename(target)
         shutil.rmtree(old, ignore_errors=True)
 
 

@@ -26,6 +26,8 @@ from encoder.tokenizer import Tokenizer
 from encoder.vector_head import VectorHead, VectorHeadConfig
 
 Modules = dict[str, nn.Module]
+#: Characters of a model's name.
+LONGEST_NAME = 200
 
 
 def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextEncoder | ImageEncoder | JointEncoder:
@@ -36,7 +38,9 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
             f"{folder.name} has the format {quoted(fields.get('format'))}, but this version reads {FORMAT}: update the "
             "program, or save the model again."
         )
-    name = str(fields.get("name") or folder.resolve().name)
+    name = fields.get("name") or folder.resolve().name
+    if not isinstance(name, str) or len(name) > LONGEST_NAME:
+        raise LoadError(f"config.json has name={quoted(name)}: give a text of at most {LONGEST_NAME} characters.")
     if "towers" in fields:
         return _joint(name, folder, fields, device, dtype)
     modules, make = _tower(name, folder, fields)
@@ -110,6 +114,9 @@ def _text(
     pooling = fields.get("pooling", "mean")
     if not isinstance(pooling, str) or pooling not in POOLINGS:
         raise LoadError(f"config.json has an unknown pooling={quoted(pooling)}: choose one of {', '.join(POOLINGS)}.")
+    normalise = fields.get("normalise", False)
+    if not isinstance(normalise, bool):
+        raise LoadError(f"config.json has normalise={quoted(normalise)}: give true or false.")
     encoder: Any = modules[""]
     heads: dict[str, Any] = {"classifier": modules.get(CLASSIFIER), "mlm_head": modules.get(HEAD)}
     most, fill_to = _whole(fields, "max_embed_tokens"), _whole(fields, "fill_to")
@@ -121,7 +128,7 @@ def _text(
         tokenizer=Tokenizer.from_file(folder / "tokenizer.json").filled_to(fill_to),
         pooling=pooling,
         dense=dense,
-        normalise=bool(fields.get("normalise", False)),
+        normalise=normalise,
         max_embed_tokens=most,
         **heads,
     )

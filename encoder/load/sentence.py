@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from encoder.errors import ConfigError, LoadError
+from encoder.errors import ConfigError, LoadError, quoted
 from encoder.load.places import inside
 from encoder.load.weights import WeightFiles, fill_strictly
 from encoder.model import unfilled
@@ -41,6 +41,8 @@ DENSE_ACTIVATION_NAMES: dict[str, DenseActivation] = {
 }
 #: tokenizer_config.json writes "no limit" as model_max_length 10^30.
 NO_LIMIT = 10**9
+#: Modules that modules.json may list.
+MOST_MODULES = 20
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ def read_steps(folder: Path) -> EmbeddingSteps:
     modules = parse_json(path)
     if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules) or not modules:
         raise LoadError(f"modules.json in {folder.name} is no list of modules: download it again.")
+    if len(modules) > MOST_MODULES:
+        raise LoadError(f"modules.json in {folder.name} has {len(modules):,} modules: at most {MOST_MODULES} are read.")
     kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
     check_order(kinds)
     places = [inside(folder, str(module.get("path", ""))) if kind != "Normalize" else folder
@@ -87,7 +91,7 @@ def check_order(kinds: list[str]) -> None:
     for kind in kinds:
         if kind not in order:
             raise LoadError(
-                f"This checkpoint's modules.json has an unknown module {kind!r}: choose a checkpoint of "
+                f"This checkpoint's modules.json has an unknown module {quoted(kind)}: choose a checkpoint of "
                 f"{', '.join(order)} modules."
             )
     ranks = [order[kind] for kind in kinds]

@@ -1,76 +1,123 @@
 """The weights of a checkpoint folder, from one safetensors file or from shards. Each is read when it is needed.
 
 Names and shapes come from the files' headers, so everything is checked before a weight is read, and memory never
-contains a model twice. Each weight is a copy: a view of the mapped file would end the process (SIGBUS) when somebody
-truncates the file, and `save` may replace a folder whose model is in use.
+contains a model twice. `safetensors` checks the headers; the weights are read, not mapped: a mapped file would end the
+process (SIGBUS) when somebody truncates it, while it is loaded or later. `save` may replace a folder that is in use.
 """
 
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from encoder.device import free_memory
 from encoder.errors import LoadError, quoted
-from encoder.text_file import read_json
+from encoder.text_file import JSON_BYTES, read_json
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+#: Number types of weights, as safetensors names them.
+NUMBERS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+#: Files that an index may name.
+MOST_SHARDS = 1_000
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.h5", "*.msgpack")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A weight in a file: its first byte, its size, its number type and its shape."""
+
+    path: Path
+    start: int
+    n_bytes: int
+    kind: str
+    shape: tuple[int, ...]
 
 
 class WeightFiles:
     """The safetensors of one folder. Raises LoadError for a missing or unreadable file."""
 
     def __init__(self, folder: Path) -> None:
-        from safetensors import SafetensorError, safe_open
+        from safetensors import SafetensorError
 
         self.folder = folder
-        self._file_of: dict[str, Any] = {}
+        self._stored: dict[str, Stored] = {}
         for path in weight_files(folder):
             try:
-                opened: Any = safe_open(path, framework="pt")
-                names = list(opened.keys())
+                found = _stored_in(path)
             except (SafetensorError, OSError, ValueError) as error:
                 raise LoadError(
                     f"{path.name} in {folder.name} is no readable safetensors file ({error}): download it "
                     "again, it may be incomplete."
                 ) from error
-            for name in names:
-                if name in self._file_of:
+            for name in found:
+                if name in self._stored:
                     raise LoadError(
-                        f"{folder.name} has the weight {name} twice, in two of its files: save the model again."
+                        f"{folder.name} has the weight {quoted(name)} twice, in two of its files: save the model again."
                     )
-                self._file_of[name] = opened
+            self._stored |= found
 
     def starting_with(self, prefixes: tuple[str, ...]) -> WeightFiles:
         """Only the weights whose names start with one of `prefixes`."""
         some = copy.copy(self)
-        some._file_of = {name: file for name, file in self._file_of.items() if name.startswith(prefixes)}
+        some._stored = {name: one for name, one in self._stored.items() if name.startswith(prefixes)}
         return some
 
     def __contains__(self, name: str) -> bool:
-        return name in self._file_of
+        return name in self._stored
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._file_of)
+        return iter(self._stored)
 
     def __len__(self) -> int:
-        return len(self._file_of)
+        return len(self._stored)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a weight, from the header."""
-        return tuple(self._file_of[name].get_slice(name).get_shape())
+        return self._stored[name].shape
 
     def read(self, name: str) -> Tensor:
-        """The weight, in the number type of the file."""
-        weight: Tensor = self._file_of[name].get_tensor(name)
-        return weight
+        """A copy of the weight, in the number type of the file.
+
+        Raises LoadError for a file that ends too early, and for a weight that is not of ordinary numbers. Whole numbers
+        are the weights of a model that was quantised; without their scales they are another model.
+        """
+        stored = self._stored[name]
+        if stored.kind not in NUMBERS:
+            raise LoadError(
+                f"The weight {quoted(name)} in {self.folder.name} is of the type {stored.kind}, and "
+                f"{', '.join(NUMBERS)} are read: save the model in one of them."
+            )
+        content = torch.empty(stored.n_bytes, dtype=torch.uint8)
+        with stored.path.open("rb") as file:
+            file.seek(stored.start)
+            if file.readinto(content.numpy().data) != stored.n_bytes:
+                raise LoadError(f"{stored.path.name} in {self.folder.name} was cut short meanwhile: load it again.")
+        return content.view(NUMBERS[stored.kind]).reshape(stored.shape)
+
+
+def _stored_in(path: Path) -> dict[str, Stored]:
+    """Where each weight of a safetensors file is. Raises SafetensorError for a header that is wrong in any part."""
+    from safetensors import safe_open
+
+    safe_open(path, framework="pt")  # checks sizes, and that nothing overlaps or is left out
+    with path.open("rb") as file:
+        n_header = int.from_bytes(file.read(8), "little")
+        if n_header > JSON_BYTES:
+            raise ValueError(f"a header of {n_header / 1e6:,.0f} MB")
+        header = json.loads(file.read(n_header))
+    header.pop("__metadata__", None)
+    found = {}
+    for name, about in header.items():
+        start, end = about["data_offsets"]
+        found[name] = Stored(path, 8 + n_header + start, end - start, str(about["dtype"]), tuple(about["shape"]))
+    return found
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -95,6 +142,8 @@ def shard_names(folder: Path) -> list[str]:
     if not isinstance(weight_map, dict) or not weight_map:
         raise LoadError(f"{INDEX} in {folder.name} has no weight_map: download it again.")
     names = sorted({str(name) for name in weight_map.values()})
+    if len(names) > MOST_SHARDS:
+        raise LoadError(f"{INDEX} in {folder.name} names {len(names):,} files: at most {MOST_SHARDS:,} are read.")
     for name in names:
         plain = name not in ("", ".", "..") and not any(mark in name for mark in "/\\:\0") and len(name) <= 200
         if not plain or not name.endswith(".safetensors"):
@@ -133,7 +182,9 @@ def fill_strictly(
     wanted = {name: value for prefix, module in modules.items() for name, value in prefixed(prefix, module).items()}
     where = files.folder.name
     for name in sorted(set(files) - set(wanted)):
-        raise LoadError(f"{where} has an unknown weight {name}, which config.json does not describe: save it again.")
+        raise LoadError(
+            f"{where} has an unknown weight {quoted(name)}, which config.json does not describe: save it again."
+        )
     for name, parameter in wanted.items():
         if name not in files:
             raise LoadError(f"{where} lacks the weight {name}: save it again.")

@@ -22,6 +22,8 @@ LABEL_COLUMNS = ("label", "class", "category", "tag")
 WORD_COLUMNS = ("word", "token")
 #: A class with fewer texts cannot be in every fold.
 FEWEST = 5
+#: After so many lines that are left out, no more are read.
+MOST_PROBLEMS = 1_000
 #: The span of a label that belongs to the whole text.
 WHOLE = (-1, -1)
 _WORD = re.compile(r"\w+")
@@ -92,6 +94,9 @@ def read_task(data: bytes, name: str, *, most: int = 10_000, characters: int = 2
     problems: list[str] = []
     is_first, width = True, 0
     for line, row in csv_rows(data, "\t" if suffix == ".tsv" else delimiter_of(data, lambda row: len(row) > 1)):
+        if len(problems) == MOST_PROBLEMS:
+            problems.append(f"{line}: this and all later ones are left out, after so many that were.")
+            break
         if isinstance(row, csv.Error):
             problems.append(f"{line}: not CSV, {row}.")
             continue

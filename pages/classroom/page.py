@@ -9,7 +9,7 @@ from pages.classroom.strip import spaced
 from pages.components.room_door import room_door
 from pages.core.frame import heading
 from pages.core.links import next_page
-from pages.core.markdown import say_error
+from pages.core.markdown import plain, say_error
 from pages.core.rooms import RoomError, session
 from pages.core.rooms.params import RoomParams
 from pages.core.rooms.room import NICKNAME_LENGTH
@@ -28,7 +28,9 @@ def main() -> None:
     elif own.teaches:
         desk.draw(own, now)
     else:
-        st.markdown(f"You are in room **{spaced(own.code)}**" + (f" as **{own.nickname}**." if own.nickname else "."))
+        st.markdown(
+            f"You are in room **{spaced(own.code)}**" + (f" as **{plain(own.nickname)}**." if own.nickname else ".")
+        )
         st.markdown("Your screen follows the teacher. “Look around” at the lower edge lets you explore by yourself.")
         st.button("Leave the room", key="classroom:leave", icon=":material/logout:", on_click=session.leave)
 

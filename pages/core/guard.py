@@ -23,6 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOSTS, FRAMES, METRICS = "ENCODERSCOPE_HOSTS", "ENCODERSCOPE_FRAME_ANCESTORS", "ENCODERSCOPE_METRICS_TOKEN"
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
+#: Streamlit's pages for signing in. Each visit to the last one writes to the log.
+SIGN_IN = ("auth/login", "auth/logout", "oauth2callback")
 #: Refused hosts and origins that the log names; a flood of others is not written.
 MOST_LOGGED = 100
 
@@ -83,6 +85,8 @@ class Guard:
         """scripts: the inline scripts that a page may run, as they are in it."""
         self._app, self._policy = app, policy
         self._metrics = "/".join(["", *filter(None, base_url.split("/")), "_stcore", "metrics"])
+        prefix = "/".join(["", *filter(None, base_url.split("/")), ""])
+        self._hidden = {prefix + place for place in SIGN_IN}
         hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
         self._csp = (
             # blob: the components' scripts, which the browser fetches once; see components/loader.js.
@@ -101,17 +105,18 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         reason = self._reason(scope, headers, host)
-        if reason:
-            await self._refuse(scope, receive, send, reason)
-            return
-        if scope["type"] == "http" and scope["path"].rstrip("/") == self._metrics and not self._may_measure(headers):
-            await PlainTextResponse("Not found", 404)(scope, receive, send)
-            return
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._add(MutableHeaders(scope=message), host)
+                self._add(MutableHeaders(scope=message), "" if reason else host)
             await send(message)
+
+        if reason:
+            await self._refuse(scope, receive, with_headers, reason)
+            return
+        if scope["type"] == "http" and self._hides(scope["path"].rstrip("/"), headers):
+            await PlainTextResponse("Not found", 404)(scope, receive, with_headers)
+            return
 
         async def bytes_only() -> Message:
             # Streamlit's protocol has no text frames, and a traceback for one: such a visitor has left.
@@ -140,7 +145,11 @@ class Guard:
             await receive()
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await PlainTextResponse(reason, 403, {"x-content-type-options": "nosniff"})(scope, receive, send)
+            await PlainTextResponse(reason, 403)(scope, receive, send)
+
+    def _hides(self, path: str, headers: Headers) -> bool:
+        """Whether this visitor finds nothing here: the metrics, and Streamlit's sign-in, which the app does not use."""
+        return path in self._hidden or (path == self._metrics and not self._may_measure(headers))
 
     def _may_measure(self, headers: Headers) -> bool:
         token = headers.get("authorization", "").removeprefix("Bearer ")
@@ -148,7 +157,7 @@ class Guard:
 
     def _add(self, headers: MutableHeaders, host: str) -> None:
         # Older browsers do not count websockets to the same host as 'self'.
-        headers["content-security-policy"] = self._csp.replace("$SOCKETS", f"ws://{host} wss://{host}")
+        headers["content-security-policy"] = self._csp.replace("$SOCKETS", f"ws://{host} wss://{host}" if host else "")
         headers["x-content-type-options"] = "nosniff"
         headers["referrer-policy"] = "same-origin"
         if self._policy.frames in ("'self'", "'none'"):

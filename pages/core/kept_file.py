@@ -8,14 +8,22 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from encoder.errors import EncoderError
 from pages.core.markdown import plain
 
 V = TypeVar("V")
 
 
 def upload(label: str, key: str, of: str, **options: Any) -> UploadedFile | None:
-    """A widget for one file. of: the key of `read`, which forgets what it kept when the visitor changes the file."""
-    return st.file_uploader(label, key=key, on_change=lambda: st.session_state.pop(_name(of), None), **options)
+    """A widget for one file. of: the key of `read`, which forgets what it kept when the visitor changes the file.
+
+    Raises EncoderError for a file beyond `max_upload_size` (MB): the browser's own check can be passed by.
+    """
+    given = st.file_uploader(label, key=key, on_change=lambda: st.session_state.pop(_name(of), None), **options)
+    most = options.get("max_upload_size")
+    if given is not None and most is not None and given.size > most << 20:
+        raise EncoderError(f"{given.name[:80]} has more than {most} MB: choose a smaller file, or a part of it.")
+    return given
 
 
 def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | None:

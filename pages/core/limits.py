@@ -14,6 +14,7 @@ from encoder.device import free_memory, pick_device
 from encoder.edits import Edit
 from encoder.errors import EncoderError
 from encoder.explain.cost import cost
+from encoder.tokenizer import Tokenizer
 from pages.core import model_access
 
 
@@ -46,10 +47,17 @@ TEXT, OWN_TEXT = 400_000, 4_000_000
 SOURCES, SOURCE_TEXT = 64, 20_000
 
 
+def most_characters() -> int:
+    """Characters of a text."""
+    return TEXT if _shared() else OWN_TEXT
+
+
+Tokenizer.most_characters = most_characters  # also for texts that no trace is made of, as in a search
+
+
 def of_text(text: str, pair: str | None) -> None:
     """Raise EncoderError for a text that takes seconds to split into tokens alone."""
-    n_characters = len(text) + len(pair or "")
-    most = TEXT if _shared() else OWN_TEXT
+    n_characters, most = len(text) + len(pair or ""), most_characters()
     if n_characters > most:
         raise EncoderError(
             f"This text has {n_characters:,} characters, and at most {most:,} are shown: use a part of it."

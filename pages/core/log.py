@@ -43,6 +43,8 @@ def is_json() -> bool:
 
 def begin() -> None:
     """Give every logger of the server the format that the operator asked for. Before Streamlit starts."""
+    # What is no HTTP is answered with 400; a line for each would let anybody fill the log.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     if not is_json():
         return
     import uvicorn.config
@@ -62,6 +64,7 @@ def begin() -> None:
     own.setLevel(logging.INFO)
     own.propagate = False
     with_json(own)
+    with_json(logging.getLogger("uvicorn.error"))
     for name in ("default", "access"):
         uvicorn.config.LOGGING_CONFIG["formatters"][name] = {"()": JsonLines}
 

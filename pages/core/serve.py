@@ -26,6 +26,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -33,6 +34,10 @@ from typing import Any, NoReturn
 
 # Python puts this folder first in the path: the names of its modules must not hide others.
 sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
+
+if __name__ == "__main__":  # until Streamlit listens to signals, nothing is lost
+    for _number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(_number, lambda *_: os._exit(0))
 
 # torch's idle threads sleep: busy waiting would slow down other sessions.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

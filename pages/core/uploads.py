@@ -6,6 +6,7 @@ A widget's own limit holds in the browser alone. Streamlit's server limits one f
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from starlette.datastructures import Headers
@@ -26,6 +27,7 @@ class Uploads:
     def __init__(self, app: ASGIApp, kept: Callable[[str], tuple[int, int]], base_url: str = "") -> None:
         self._app, self._kept = app, kept
         self._prefix = "/".join(["", *filter(None, base_url.split("/")), "_stcore", "upload_file", ""])
+        self._coming: Counter[str] = Counter()  # session -> bytes of its uploads that are on their way
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -33,21 +35,21 @@ class Uploads:
             await self._app(scope, receive, send)
             return
         session = scope["path"].removeprefix(self._prefix).partition("/")[0]
-        own, total = self._kept(session)
-        room = min(OF_SESSION - own, OF_ALL - total)
         announced = Headers(scope=scope).get("content-length", "")
-        received, refused = 0, False
-        if announced.isdecimal() and int(announced) > room:
+        counted, received, refused = int(announced) if announced.isdecimal() else 0, 0, False
+        if not self._take(session, counted):
             await PlainTextResponse(FULL, 413)(scope, receive, send)
             return
 
-        async def counted() -> Message:
-            nonlocal received, refused
+        async def bounded() -> Message:
+            nonlocal counted, received, refused
             message = await receive()
             received += len(message.get("body", b""))
-            if received > room:  # its length was not announced, or was wrong
-                refused = True
-                return {"type": "http.disconnect"}
+            if received > counted:  # its length was not announced, or was wrong
+                refused = not self._take(session, received - counted)
+                if refused:
+                    return {"type": "http.disconnect"}
+                counted = received
             return message
 
         async def answer(message: Message) -> None:
@@ -55,12 +57,23 @@ class Uploads:
                 await send(message)
 
         try:
-            await self._app(scope, counted, answer)
+            await self._app(scope, bounded, answer)
         except Exception:
             if not refused:
                 raise
+        finally:
+            self._coming[session] -= counted  # kept by now, or dropped
+            self._coming += Counter()  # forgets who sends nothing
         if refused:
             await PlainTextResponse(FULL, 413)(scope, receive, send)
+
+    def _take(self, session: str, n_bytes: int) -> bool:
+        """Whether there is room for so many more bytes of a session; they then count as being on their way."""
+        own, total = self._kept(session)
+        if own + self._coming[session] + n_bytes > OF_SESSION or total + self._coming.total() + n_bytes > OF_ALL:
+            return False
+        self._coming[session] += n_bytes
+        return True
 
 
 def kept_by_streamlit(session: str) -> tuple[int, int]:

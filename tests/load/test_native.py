@@ -206,7 +206,7 @@ def test_a_field_that_came_later_takes_its_default(tmp_path: Path):
     [
         (lambda w: w.pop("layers.1.ffn.w_in.bias"), r"lacks the weight layers\.1\.ffn\.w_in\.bias"),
         (lambda w: w.pop("mlm_head.norm.weight"), r"lacks the weight mlm_head\.norm\.weight"),
-        (lambda w: w.update(extra=torch.zeros(2)), "unknown weight extra"),
+        (lambda w: w.update(extra=torch.zeros(2)), "unknown weight .extra"),
         (
             lambda w: w.update({"layers.0.attention.w_q.weight": torch.zeros(12, 7)}),
             r"layers\.0\.attention\.w_q\.weight .*\(12, 7\).*\(12, 12\)",

@@ -194,7 +194,7 @@ def test_what_is_not_known_is_named(entries: tuple, files: dict, message: str, f
     ("weights", "message"),
     [
         ({"linear.weight": (23, 40)}, r"lacks the weight linear\.bias"),
-        ({"linear.weight": (23, 40), "linear.bias": (23,), "more": (1,)}, "2_Dense .*unknown weight more"),
+        ({"linear.weight": (23, 40), "linear.bias": (23,), "more": (1,)}, "2_Dense .*unknown weight .more"),
         ({"linear.weight": (23, 41), "linear.bias": (23,)}, r"linear\.weight in 2_Dense has the shape \(23, 41\)"),
     ],
 )

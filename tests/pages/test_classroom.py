@@ -17,7 +17,8 @@ from pages.classroom import desk, results, strip
 from pages.core.lessons.library import look_of
 from pages.core.questions import read_question
 from pages.core.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
-from pages.core.rooms.events import Misses
+from pages.core.rooms.events import Tries
+from pages.core.rooms.store import RoomError
 from tests.pages.apps import sentences, visit, words
 
 TEXT = "The keys to the cabinet are old."
@@ -108,7 +109,7 @@ def school(monkeypatch: pytest.MonkeyPatch) -> School:
     made = School(MemoryStore())
     monkeypatch.setattr(session, "current_store", lambda: made.store)
     monkeypatch.setattr(strip, "room_strip", made.strip)
-    monkeypatch.setattr("pages.core.rooms.events.MISSED", Misses())
+    monkeypatch.setattr("pages.core.rooms.events.MISSED", Tries(60))
     return made
 
 
@@ -315,12 +316,40 @@ def test_a_student_is_no_teacher(school: School) -> None:
 
 
 def test_codes_are_not_guessed_and_bad_ones_get_a_sentence(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.core.rooms.events.MISSED", Misses(2, clock=lambda: 0.0))
+    monkeypatch.setattr("pages.core.rooms.events.MISSED", Tries(2, clock=lambda: 0.0))
     monkeypatch.setattr(session, "_address", lambda: "203.0.113.7")
     _, code = school.teacher()
     for typed in ("short", "ACD 347", "ACD 349"):
         assert sentences(school.student(typed).app)
+    assert school.student(code).values()["room"] == code, "this network knows the room already: its class goes on"
+    monkeypatch.setattr(session, "_address", lambda: "203.0.113.8")
+    for typed in ("ACD 347", "ACD 349"):
+        assert sentences(school.student(typed).app)
     assert "room" not in school.student(code).values(), "too many tries: a right code is not looked up either"
+
+
+def test_one_network_does_not_open_all_rooms(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.core.rooms.events.OPENED", Tries(2, clock=lambda: 0.0))
+    monkeypatch.setattr(session, "_address", lambda: "203.0.113.7")
+    school.teacher()
+    school.teacher()
+    third = Person(school).click("classroom:open")
+    assert "room" not in third.values()
+    assert sentences(third.app)
+    monkeypatch.setattr(session, "_address", lambda: "203.0.113.8")
+    _, code = school.teacher()
+    monkeypatch.setattr(session, "seat", lambda: session.Seat(code, "", "key"))
+    with pytest.raises(RoomError):
+        session.open_room(named=False)  # a second one, by a message that no page sends
+
+
+def test_a_nickname_and_a_key_are_foreign_text(school: School) -> None:
+    _, code = school.teacher(named=True)
+    student = school.student(code, nickname="[x](http://a.test)<b>").open("classroom")
+    said = " ".join(one.value for one in student.app.markdown)
+    assert "http" in said
+    assert "](http" not in said
+    assert not school.room(code).is_taught_with("\ud800")
 
 
 def test_a_closed_room_ends_for_everybody(school: School) -> None:

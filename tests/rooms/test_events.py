@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 
 from pages.core.rooms import Member, MemoryStore, Pulse, Room, StoreUnavailable, ask, new_room
 from pages.core.rooms import events as events_module
-from pages.core.rooms.events import Misses, RoomEvents
+from pages.core.rooms.events import RoomEvents, Tries
 
 
 class Flaky(MemoryStore):
@@ -80,7 +80,7 @@ def store(room: Room) -> Flaky:
 
 @pytest.fixture
 def connect(store: Flaky, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Stream]]:
-    monkeypatch.setattr(events_module, "MISSED", Misses())
+    monkeypatch.setattr(events_module, "MISSED", Tries(60))
     monkeypatch.setattr(events_module, "SIGN", 0.0)
     app = RoomEvents(Starlette(), lambda: store, base_url="/school")
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1))
@@ -162,7 +162,7 @@ def test_a_store_that_was_away_is_heard_again(connect: Callable[[str], Stream], 
 def test_unknown_codes_are_refused_and_soon_not_looked_up(
     connect: Callable[[str], Stream], room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(events_module, "MISSED", Misses(2))
+    monkeypatch.setattr(events_module, "MISSED", Tries(2))
     other = "334679" if room.code != "334679" else "334677"
     assert connect("../../etc").response.status == 404
     assert [connect(path).response.status for path in (other, other, other, room.code)] == [204, 204, 429, 429]
@@ -170,7 +170,7 @@ def test_unknown_codes_are_refused_and_soon_not_looked_up(
 
 def test_tries_come_back_with_time() -> None:
     now = 0.0
-    misses = Misses(limit=2, clock=lambda: now)
+    misses = Tries(limit=2, clock=lambda: now)
     assert misses.allows("a")
     misses.note("a")
     misses.note("a")
@@ -180,6 +180,10 @@ def test_tries_come_back_with_time() -> None:
     assert misses.allows("a")
     misses.note("a")
     assert not misses.allows("a")
+    assert not misses.allows("a", "ACD347")
+    misses.found("a", "ACD347")
+    assert misses.allows("a", "ACD347")  # a class goes on, whoever on its network tries codes
+    assert not misses.allows("a", "ACD349")
 
 
 def test_a_room_takes_a_bounded_number_of_streams(
@@ -210,6 +214,7 @@ def test_a_teachers_pointer_shows_for_a_while_and_a_students_never(
             return connection.getresponse().status
 
     assert point({"key": "a guess", "spot": spot}) == 403
+    assert point({"key": "\ud800", "spot": spot}) == 403
     for wrong in ([], {"key": "key"}, {"key": "key", "spot": {"place": "<b>"}},
                   {"key": "key", "spot": {**spot, "i": "x"}}):  # fmt: skip
         assert point(wrong) == 400

@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -33,32 +33,52 @@ SPOT_PLACE, SPOT_NUMBERS = re.compile(r"st-key-[\w:-]{1,80}"), ("trace", "i", "j
 SPOT_BYTES, SPOT_SECONDS = 600, 8.0
 #: Unknown codes that one address may try: so many at once, and so many more a minute. A class shares an address.
 MISSES = 60
+#: Addresses and codes that are remembered.
+MOST_KNOWN = 10_000
+#: Rooms that one address may open: so many at once, and so many more an hour. A school shares an address.
+OPENINGS = 40
 
 
-class Misses:
-    """Counts unknown codes by address, so that nobody finds a room by trying codes."""
+class Tries:
+    """Counts what an address does, so that nobody finds a room by trying codes, or opens all rooms of a server.
 
-    def __init__(self, limit: int = MISSES, clock: Callable[[], float] = time.monotonic) -> None:
-        self._limit, self._clock = limit, clock
+    limit: so many at once, and so many more in each `seconds`.
+    """
+
+    def __init__(self, limit: int, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limit, self._seconds, self._clock = limit, seconds, clock
         self._left: dict[str, tuple[float, float]] = {}  # an address' tries, and when they were counted
+        self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
 
-    def allows(self, address: str) -> bool:
-        """Whether this address may try a code now."""
-        return self._tries(address) >= 1
+    def allows(self, address: str, code: str = "") -> bool:
+        """Whether this address may try now; it always may where it found the room of a code before.
+
+        So a class is not disturbed by somebody on its network who tries codes.
+        """
+        return (address, code) in self._known or self._tries(address) >= 1
+
+    def found(self, address: str, code: str) -> None:
+        """An address found the room of a code."""
+        self._known[address, code] = None
+        self._known.move_to_end((address, code))
+        if len(self._known) > MOST_KNOWN:
+            self._known.popitem(last=False)
 
     def note(self, address: str) -> None:
-        """An address tried a code that no room has."""
+        """An address tried, in vain or not, as it is counted."""
         if len(self._left) > 10_000:
             self._left = {one: left for one, left in self._left.items() if self._tries(one) < self._limit}
         self._left[address] = (self._tries(address) - 1, self._clock())
 
     def _tries(self, address: str) -> float:
         tries, counted = self._left.get(address, (float(self._limit), self._clock()))
-        return min(self._limit, tries + (self._clock() - counted) * self._limit / 60)
+        return min(self._limit, tries + (self._clock() - counted) * self._limit / self._seconds)
 
 
-#: One count for this process: for the streams and for the field where a code is typed.
-MISSED = Misses()
+#: One count for this process: of unknown codes, for the streams and for the field where a code is typed.
+MISSED = Tries(MISSES)
+#: Of rooms that were opened.
+OPENED = Tries(OPENINGS, 3600.0)
 
 
 class _Watch:
@@ -191,7 +211,7 @@ class RoomEvents:
         if store is None or not code or not (points or (request.method == "GET" and not rest)):
             return Response(status_code=404)
         address = request.client.host if request.client else ""
-        if not MISSED.allows(address):
+        if not MISSED.allows(address, code):
             return Response("Too many unknown codes: wait a minute.", status_code=429)
         try:
             if points:
@@ -199,6 +219,7 @@ class RoomEvents:
             if code not in self._watches and await asyncio.to_thread(store.find, code) is None:
                 MISSED.note(address)
                 return Response(status_code=204)  # a browser does not try again
+            MISSED.found(address, code)
         except StoreUnavailable:
             return Response(status_code=503)
         watch = self._watches.get(code) or _Watch(store, code)

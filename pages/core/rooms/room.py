@@ -130,7 +130,7 @@ def new_secret() -> str:
 
 def hashed(key: str) -> str:
     """SHA-256 of a key, in hexadecimal digits. A key is random, so it needs no salt."""
-    return hashlib.sha256(key.encode()).hexdigest()
+    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
 def read_code(typed: str) -> str:

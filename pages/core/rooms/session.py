@@ -118,16 +118,16 @@ def read() -> Seat | None:
 
 def find(typed: str) -> Room:
     """The room of a code as somebody types it. Raises RoomError, soon also for too many unknown codes."""
-    address = _address()
-    if not events.MISSED.allows(address):
+    address, code = _address(), read_code(typed)
+    if not events.MISSED.allows(address, code):
         raise RoomError("Too many unknown codes came from this network. Wait a minute, then try again.")
-    code = read_code(typed)
     if not code:
         raise RoomError("A code has six letters and digits, such as ACD 347. Look at the teacher's screen.")
     found = store().find(code)
     if found is None:
         events.MISSED.note(address)
         raise gone(code)
+    events.MISSED.found(address, code)
     return found
 
 
@@ -137,11 +137,19 @@ def _address() -> str:
 
 
 def open_room(*, named: bool) -> None:
-    """Open a room with this session as its teacher. Raises RoomError."""
-    key = new_secret()
+    """Open a room with this session as its teacher. Raises RoomError, also for a second one."""
+    own, address, key = seat(), _address(), new_secret()
+    if own is not None and own.teaches:
+        raise RoomError(f"You teach room {own.code}: close it before you open another one.")
+    if not events.OPENED.allows(address):
+        raise RoomError(
+            "Many rooms were opened from this network in the last hour. Wait some minutes, or use one of them."
+        )
     for _ in range(5):
         made = new_room(key, view={}, named=named)
         if store().open(made):
+            events.OPENED.note(address)
+            events.MISSED.found(address, made.code)
             _sit(Seat(made.code, "", key), made)
             return
     raise RoomError("No free code was found. Try again.")

@@ -219,5 +219,5 @@ def check_answer(room: Room, question: str, is_member: bool, value: str) -> None
         raise RoomError(f"You are not in room {room.code}. Join it again; your answer is kept on this page.")
     if room.question is None or room.question.id != question or room.question.revealed:
         raise RoomError("This question is closed: the teacher shows the result or has gone on.")
-    if len(value.encode()) > ANSWER_BYTES:
+    if len(value.encode("utf-8", "replace")) > ANSWER_BYTES:
         raise RoomError(f"An answer has at most {ANSWER_BYTES:,} bytes. Shorten it.")
