@@ -177,6 +177,49 @@ def test_the_app_is_found_in_both_layouts(tmp_path: Path):
     assert cli.find_app(package) == (tmp_path / "encoderscope_app" / "app.py").resolve()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["trace", "a cat", "--out", "x" * 400 + ".html"], ["corpus", "build", "x" * 400 + ".txt", "--out", "y"],
+        ["--models-root", "x" * 400],
+    ],
+    ids=lambda arguments: arguments[0],
+)  # fmt: skip
+def test_a_name_that_no_file_can_have(arguments: list[str], started, capsys):
+    assert cli.main(arguments) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("encoderscope: ")
+    assert len(said) < 600
+
+
+def test_a_long_sentence_is_no_file(capsys):
+    assert cli.main(["trace", "three and four " * 30, "--model", "digit-words", "--device", "cpu"]) == 0
+    assert "three" in capsys.readouterr().out
+
+
+def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys):
+    def pressed(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "start_app", pressed)
+    assert cli.main([]) == 130
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_no_input_and_a_full_disk(capsys, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert cli.main(["trace", "-", "--model", "twin-pre"]) == 1
+    assert "quotes" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["doctor", "--port", "99999"])
+    if Path("/dev/full").exists():
+        command = [sys.executable, "-m", "encoder.cli", "trace", "a", "--model", "twin-pre", "--device", "cpu"]
+        with Path("/dev/full").open("w") as full:
+            ended = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert ended.returncode == 1
+        assert "Traceback" not in ended.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX knows them")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_the_server_quietly(number: signal.Signals, tmp_path: Path):

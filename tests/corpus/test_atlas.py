@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -141,8 +142,13 @@ def test_a_folder_that_is_no_atlas_is_refused_in_a_sentence(atlas, tmp_path):
 
         return change
 
+    def as_pipe(folder: Path) -> None:
+        (folder / "manifest.json").unlink()
+        os.mkfifo(folder / "manifest.json")
+
     cases = {
         "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "no atlas"),
+        "a pipe": (as_pipe, "no atlas"),
         "no JSON": (lambda folder: (folder / "manifest.json").write_text("{"), "damaged"),
         "a list": (lambda folder: (folder / "manifest.json").write_text("[]"), "no atlas"),
         "another program's": (edited(format="other"), "no atlas"),

@@ -14,6 +14,7 @@ import pytest
 import torch
 from PIL import Image
 
+from encoder import pictures
 from encoder.pictures import DECODED_SIDE, MOST_BYTES, ImageError, as_pixels, open_picture
 
 COLOURS = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
@@ -45,6 +46,19 @@ def test_formats(kind: str):
 def test_transparent_parts_are_white():
     clear = Image.new("RGBA", (4, 4), (0, 0, 0, 0))
     assert np.array(open_picture(written(clear))).min() == 255
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "I;16", "I", "P", "1", "CMYK", "RGB"])
+def test_rows_become_flat_a_few_at_a_time(mode: str, monkeypatch: pytest.MonkeyPatch):
+    numbers = np.random.default_rng(1).integers(0, 256, (37, 23, 4), dtype=np.uint8)
+    if mode.startswith("I"):
+        image = Image.fromarray(numbers[..., 0].astype(np.uint16 if mode == "I;16" else np.int32) * 200)
+    else:
+        image = Image.fromarray(numbers, "CMYK" if mode == "CMYK" else "RGBA").convert(mode)
+    whole = pictures._flat(image)
+    assert whole.mode in ("L", "RGB")
+    monkeypatch.setattr(pictures, "PIXELS_AT_ONCE", 100)
+    np.testing.assert_array_equal(np.array(pictures._flat(image)), np.array(whole))
 
 
 def test_an_image_of_a_camera_is_upright():

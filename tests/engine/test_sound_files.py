@@ -114,6 +114,7 @@ NOT_FOR_LIBSNDFILE = {
     "MAT4": struct.pack("<5i", 1_000, 1, 1, 0, 11) + b"samplerate\0" + b"\0" * 100,
     "AIFF": b"FORM\0\0\0\x40AIFFCOMM" + b"\0" * 60,
     "a tag alone": tagged(b"", 0),
+    "a million tags": tagged(b"", 0) * 1_000_000,  # half an hour if each was a copy of the rest
 }
 
 
@@ -205,6 +206,10 @@ def test_another_rate_keeps_the_tone():
     middle = np.abs(np.fft.rfft(sound.samples))
     assert int(middle.argmax()) == 440
     assert Sound(chirp(), 16_000).part(0.1, 0.2).seconds == pytest.approx(0.1)
+    # No common factor: a filter of millions of numbers without a limit.
+    odd = Sound(np.sin(2 * np.pi * 440 * np.arange(191_999) / 191_999), 191_999).at(16_000)
+    assert odd.seconds == pytest.approx(1.0, abs=1e-3)
+    assert int(np.abs(np.fft.rfft(odd.samples, 16_000)).argmax()) == 440
 
 
 @pytest.mark.parametrize(

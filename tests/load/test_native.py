@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import encoder
 from encoder import EncoderConfig, EncoderError, LoadError, MLMHead, MLMHeadConfig, TextEncoder
 from encoder.config import Patches
 from encoder.load import json_fields, native
+from encoder.load.weights import WeightFiles
 from encoder.tokenizer import Tokenizer
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]", "the", "cat", "sat", "on", "a", "mat"]
@@ -140,6 +142,45 @@ def test_a_failed_save_leaves_the_old_checkpoint_as_it_was(tmp_path: Path, monke
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
 
 
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_ctrl_c_while_a_checkpoint_is_replaced_leaves_a_whole_one(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = encoder.save(make(), tmp_path / "saved")
+    before = (folder / "config.json").read_bytes()
+    rename = Path.rename
+
+    def interrupted(path: Path, target: Path) -> Path:
+        if path == folder and moment == "after":  # the old folder is away, the new one not yet there
+            rename(path, target)
+        if path == folder:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        encoder.save(make(PLAIN.replace(norm_placement="pre")), folder)
+    assert (folder / "config.json").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name")
+def test_saving_removes_no_pipe(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(EncoderError, match="pipe is a file"):
+        encoder.save(make(), tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_file_that_is_cut_short_while_it_is_read(tmp_path: Path):
+    folder = encoder.save(make(), tmp_path / "saved")
+    files = WeightFiles(folder)
+    os.truncate(folder / "model.safetensors", 2_000)
+    with pytest.raises(LoadError, match="cut short"):
+        [files.read(name) for name in files]  # a mapped file would end the process
+
+
 def test_saving_never_overwrites_what_it_did_not_write(tmp_path: Path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "diary.txt").write_text("dear diary")
@@ -186,6 +227,10 @@ def change_weights(folder: Path, change) -> None:
         (lambda f: f.update(encoder=None), "no object 'encoder'"),
         (lambda f: f.update(format=9), "format 9.* reads 1"),
         (lambda f: f.update(pooling="median"), "pooling='median'.* mean, cls, max"),
+        (lambda f: f.update(normalise="false"), "normalise='false'.* true or false"),
+        (lambda f: f.update(name="x" * 300), "name=.* at most 200"),
+        (lambda f: f["encoder"].update(norm_eps=10**400), r"encoder\.norm_eps=1000"),
+        (lambda f: f["encoder"].update(rotary_base=10**400), r"encoder\.rotary_base=1000"),
     ],
 )
 def test_a_field_that_is_wrong_is_named(change, message: str, tmp_path: Path):
@@ -207,6 +252,9 @@ def test_a_field_that_came_later_takes_its_default(tmp_path: Path):
         (lambda w: w.pop("layers.1.ffn.w_in.bias"), r"lacks the weight layers\.1\.ffn\.w_in\.bias"),
         (lambda w: w.pop("mlm_head.norm.weight"), r"lacks the weight mlm_head\.norm\.weight"),
         (lambda w: w.update(extra=torch.zeros(2)), "unknown weight .extra"),
+        (lambda w: w.update({"x" * 100_000: torch.zeros(2)}), "unknown weight .{,300}$"),
+        (lambda w: w.update({name: value.to(torch.int8) for name, value in w.items()}), "type I8.* F32"),
+        (lambda w: w.update({name: value.to(torch.complex64) for name, value in w.items()}), "type C64.* F32"),
         (
             lambda w: w.update({"layers.0.attention.w_q.weight": torch.zeros(12, 7)}),
             r"layers\.0\.attention\.w_q\.weight .*\(12, 7\).*\(12, 12\)",

@@ -206,6 +206,12 @@ def test_the_weights_of_a_dense_map_are_read_strictly(weights: dict, message: st
         encoder.load(folder)
 
 
+def test_modules_without_end(folder: Path):
+    (folder / "modules.json").write_text(json.dumps([{"type": "a.Dense", "path": ""}] * 100_000))
+    with pytest.raises(LoadError, match=r"100,000 modules.{,60}$"):
+        encoder.load(folder)
+
+
 @pytest.mark.parametrize("content", ["[]", "{}", "[1]", "nonsense"])
 def test_modules_that_are_no_list_of_modules(content: str, folder: Path):
     (folder / "modules.json").write_text(content)

@@ -141,6 +141,19 @@ def test_metrics_are_for_the_operator():
     assert ask(app, "/here/_stcore/metrics", host="localhost")[0] == 404
 
 
+def test_refusals_have_the_headers_too():
+    app = Guard(ok, OWN)
+    answers = [
+        ask(app, host="localhost"), ask(app, host="rebind.test"), ask(app, "/_stcore/metrics", host="localhost"),
+        ask(app, "/oauth2callback", host="localhost"), ask(app, "/", "POST", host="localhost", origin="http://a.test"),
+    ]  # fmt: skip
+    assert [status for status, _ in answers] == [200, 403, 404, 404, 403]
+    for _, headers in answers:
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+
+
 # --- uploads ----------------------------------------------------------------------------------------------------------
 
 PATH = "/_stcore/upload_file/one/file"
@@ -158,4 +171,21 @@ def test_an_upload_without_room_is_refused(monkeypatch: pytest.MonkeyPatch):
     kept["two"] = 15_000
     assert ask(app, PATH, "PUT", body=b"x" * 2_000)[0] == 413, "all sessions together"
     assert ask(app, PATH, "DELETE")[0] == 200
+
+
+def test_uploads_that_are_on_their_way_count(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(uploads, "OF_SESSION", 10_000)
+    inner: list[int] = []
+
+    async def second_comes(scope: Any, receive: Any, send: Any) -> None:
+        other = "/_stcore/upload_file/one/other"
+        if scope["path"] == PATH:  # while the first one is still read
+            inner.append(await asyncio.to_thread(lambda: ask(app, other, "PUT", content_length="6000")[0]))
+        await ok(scope, receive, send)
+
+    app = Uploads(second_comes, lambda session: (0, 0))
+    assert ask(app, PATH, "PUT", content_length="6000")[0] == 200
+    assert inner == [413]
+    assert ask(app, PATH, "PUT", content_length="4000")[0] == 200  # the room is free again
+    assert inner == [413, 200]
     assert ask(app, "/", "GET", body=b"x" * 9_000)[0] == 200
