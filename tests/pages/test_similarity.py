@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder import similarity
-from pages.core import answer, formulas, long_work
+from pages.core import answer, formulas, limits, long_work
 from pages.similarity.attributed import LONGEST
 from pages.similarity.controls import EXAMPLES
 from tests.pages.apps import assert_well, noted, numbers, press, sentences, visit, words, written
@@ -171,3 +171,13 @@ def test_two_runs_never_do_a_part_at_once_and_an_outcome_is_kept():
     cancelled.cancel()
     assert cancelled.part(steps) is None
     assert not cancelled.ended
+
+
+@pytest.mark.parametrize(("page", "name"), [("similarity", "similar_to"), ("search", "query")])
+def test_a_text_that_no_server_splits_is_refused_in_a_sentence(
+    page: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "TEXT", 1_000)  # of a shared server, as the tests have it
+    app = visit(page, **{"text": A, name: "so many words " * 100})
+    assert "1,400" in sentences(app)
+    assert not app.exception
