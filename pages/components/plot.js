@@ -111,10 +111,14 @@ class PlotView extends Drawing {
 
   // ---- The figure ----
 
+  // An unchanged layout stays the same object: Plotly compares arrays by identity, and would draw all axes again.
   take({ figure, arrays }) {
-    const read = { ...arrays };
-    this.figure = revive(figure, read, this.arrays);
-    this.arrays = read;
+    const [before, look, read] = [this.arrays, JSON.stringify(figure.layout), { ...arrays }];
+    const revived = revive(figure, read, before);
+    const names = Object.keys(read).filter((name) => name.startsWith("layout."));
+    const isSame = look === this.look && names.every((name) => read[name] === before[name]);
+    this.figure = isSame ? { ...revived, layout: this.figure.layout } : revived;
+    Object.assign(this, { look, arrays: read });
     this.readFigure();
   }
 

@@ -6,6 +6,7 @@ import { settleZoom } from "./plot_zoom.js";
 import { listenToSpot, pointAt } from "./spot.js";
 
 const STILL_MOUSE = 4; // pixels: a mouse that moves farther between press and release drags
+const QUICK_MS = 400;
 
 // Plotly reports one tap as click, double click, click: once for the finger and once for the mouse that the browser
 // emulates. So fingers are handled here, and reach Plotly only while the mode bar has switched zooming or panning on.
@@ -17,8 +18,16 @@ export function listenToPointer(plot) {
   });
   plot.listen(host, "pointerleave", (event) => byFinger(event) || plot.hideTip());
   plot.listen(host, "pointerdown", (event) => {
-    plot.pressedBefore = plot.pressed;
-    plot.pressed = { clientX: event.clientX, clientY: event.clientY, byFinger: byFinger(event) };
+    const { clientX, clientY, timeStamp } = event;
+    const isQuick = timeStamp - plot.pressed?.timeStamp < QUICK_MS && isSamePlace(event, plot.pressed);
+    const isDouble = isQuick && !plot.pressed.isDouble && Boolean(event.target.closest?.(".draglayer"));
+    plot.pressed = { clientX, clientY, timeStamp, byFinger: byFinger(event), isDouble };
+  }, first);
+  // Plotly asks for the time when it hears of a click: while a map is drawn, that is too late for a double click. And
+  // the release may reach a layer over the page.
+  plot.listen(window, "pointerup", (event) => {
+    const { isDouble, byFinger } = plot.pressed ?? {};
+    if (isDouble && !byFinger && isSamePlace(event, plot.pressed)) clearAll(plot);
   }, first);
   plot.listen(host, "click", (event) => onLabelClick(plot, event), first);
   plot.listen(document, "touchstart", (event) => host.contains(event.target) || plot.hideTip(), { passive: true });
@@ -46,7 +55,6 @@ export function listenToPlotly(plot) {
     plot.tip.hide();
     pointAt(plot, null);
   });
-  host.on("plotly_doubleclick", () => isMouse() && isSamePlace(plot.pressed, plot.pressedBefore) && clearAll(plot));
   host.on("plotly_afterplot", () => hideCovered(plot));
   host.on("plotly_relayouting", () => plot.hideMarks());
   host.on("plotly_relayout", async (change) => {
@@ -58,7 +66,6 @@ export function listenToPlotly(plot) {
   });
 }
 
-// Plotly takes two quick clicks on different cells for a double click.
 function isSamePlace(a, b) {
   return Boolean(a && b) && Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY) <= STILL_MOUSE;
 }

@@ -104,6 +104,7 @@ HOSTILE = {
     "FLAC, truncated": b"fLaC\0\0\0\x22" + b"\0" * 10,
     "OGG, truncated": b"OggS" + b"\0" * 40,
     "not finite": wav(np.array([0.0, np.nan, 1.0], dtype=np.float32)),
+    "beyond float32": wav(np.array([0.0, 1e300, 1.0])),
 }
 
 
