@@ -76,7 +76,9 @@ def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page])
 
     settle(teacher)
     press(teacher, "Ask")
+    settle(teacher)  # the form is drawn as a whole
     teacher.get_by_role("button", name="Ask the class").click()
+    expect(teacher.get_by_role("button", name="Show the result")).to_be_visible()
     for student, word in ((by_link, "keys"), (by_code, "cabinet")):
         question = student.locator(".st-key-room-question")
         question.get_by_text(word, exact=True).click()
