@@ -15,6 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: Bytes that one session keeps, and all sessions together.
 OF_SESSION, OF_ALL = 128_000_000, 1_000_000_000
+#: Bytes of an upload after which the files of other uploads are counted again: counting many takes milliseconds.
+LOOK_AGAIN = 4_000_000
 FULL = "This server keeps no more files: remove one that you have uploaded, or choose a smaller one."
 
 
@@ -27,7 +29,7 @@ class Uploads:
     def __init__(self, app: ASGIApp, kept: Callable[[str], tuple[int, int]], base_url: str = "") -> None:
         self._app, self._kept = app, kept
         self._prefix = "/".join(["", *filter(None, base_url.split("/")), "_stcore", "upload_file", ""])
-        self._coming: Counter[str] = Counter()  # session -> bytes of its uploads that are on their way
+        self._coming: Counter[str] = Counter()  # session -> bytes that have come of its unfinished uploads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -36,20 +38,24 @@ class Uploads:
             return
         session = scope["path"].removeprefix(self._prefix).partition("/")[0]
         announced = Headers(scope=scope).get("content-length", "")
-        counted, received, refused = int(announced) if announced.isdecimal() else 0, 0, False
-        if not self._take(session, counted):
+        received, looked, refused, kept = 0, 0, False, self._kept(session)
+        if announced.isdecimal() and not self._fits(session, int(announced), kept):
             await PlainTextResponse(FULL, 413)(scope, receive, send)
             return
 
         async def bounded() -> Message:
-            nonlocal counted, received, refused
+            nonlocal received, looked, refused, kept
             message = await receive()
-            received += len(message.get("body", b""))
-            if received > counted:  # its length was not announced, or was wrong
-                refused = not self._take(session, received - counted)
-                if refused:
-                    return {"type": "http.disconnect"}
-                counted = received
+            size = len(message.get("body", b""))
+            if received - looked > LOOK_AGAIN:
+                looked, kept = received, self._kept(session)
+            if not self._fits(
+                session, size, kept
+            ):  # its length was not announced, or was wrong, or others came meanwhile
+                refused = True
+                return {"type": "http.disconnect"}
+            received += size
+            self._coming[session] += size
             return message
 
         async def answer(message: Message) -> None:
@@ -62,18 +68,15 @@ class Uploads:
             if not refused:
                 raise
         finally:
-            self._coming[session] -= counted  # kept by now, or dropped
+            self._coming[session] -= received  # kept by now, or dropped
             self._coming += Counter()  # forgets who sends nothing
         if refused:
             await PlainTextResponse(FULL, 413)(scope, receive, send)
 
-    def _take(self, session: str, n_bytes: int) -> bool:
-        """Whether there is room for so many more bytes of a session; they then count as being on their way."""
-        own, total = self._kept(session)
-        if own + self._coming[session] + n_bytes > OF_SESSION or total + self._coming.total() + n_bytes > OF_ALL:
-            return False
-        self._coming[session] += n_bytes
-        return True
+    def _fits(self, session: str, n_bytes: int, kept: tuple[int, int]) -> bool:
+        """Whether there is room for so many more bytes of a session. What is announced and does not come takes none."""
+        own, total = kept[0] + self._coming[session], kept[1] + self._coming.total()
+        return own + n_bytes <= OF_SESSION and total + n_bytes <= OF_ALL
 
 
 def kept_by_streamlit(session: str) -> tuple[int, int]:

@@ -180,12 +180,14 @@ def test_uploads_that_are_on_their_way_count(monkeypatch: pytest.MonkeyPatch):
     async def second_comes(scope: Any, receive: Any, send: Any) -> None:
         other = "/_stcore/upload_file/one/other"
         if scope["path"] == PATH:  # while the first one is still read
-            inner.append(await asyncio.to_thread(lambda: ask(app, other, "PUT", content_length="6000")[0]))
+            for _ in range(3):
+                await receive()
+            for size in (6_000, 9_000):
+                inner.append(await asyncio.to_thread(lambda: ask(app, other, "PUT", body=b"x" * size)[0]))  # noqa: B023
         await ok(scope, receive, send)
 
     app = Uploads(second_comes, lambda session: (0, 0))
-    assert ask(app, PATH, "PUT", content_length="6000")[0] == 200
-    assert inner == [413]
-    assert ask(app, PATH, "PUT", content_length="4000")[0] == 200  # the room is free again
-    assert inner == [413, 200]
+    assert ask(app, PATH, "PUT", content_length="8000", body=b"x" * 8_000)[0] == 200
+    assert inner == [200, 413]
+    assert ask(app, "/_stcore/upload_file/one/third", "PUT", body=b"x" * 10_000)[0] == 200  # the room is free again
     assert ask(app, "/", "GET", body=b"x" * 9_000)[0] == 200
