@@ -2,13 +2,16 @@
 
 Names and shapes come from the files' headers, so everything is checked before a weight is read, and memory never
 contains a model twice. `safetensors` checks the headers; the weights are read, not mapped: a mapped file would end the
-process (SIGBUS) when somebody truncates it, while it is loaded or later. `save` may replace a folder that is in use.
+process (SIGBUS) when somebody truncates it, while it is loaded or later. A file stays open until it is read, so `save`
+may replace a folder that is loaded or in use.
 """
 
 from __future__ import annotations
 
 import copy
 import json
+import math
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,11 +32,28 @@ MOST_SHARDS = 1_000
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.h5", "*.msgpack")
 
 
+class OpenFile:
+    """A file that is closed when nobody has it any more."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = path.open("rb")
+        weakref.finalize(self, self._file.close)
+
+    def read(self, start: int, n_bytes: int) -> Tensor:
+        """uint8 [n_bytes]. Raises EOFError for a file that ends before."""
+        content = torch.empty(n_bytes, dtype=torch.uint8)
+        self._file.seek(start)
+        if self._file.readinto(content.numpy().data) != n_bytes:
+            raise EOFError(f"{self.path.name} ends too early")
+        return content
+
+
 @dataclass(frozen=True)
 class Stored:
     """A weight in a file: its first byte, its size, its number type and its shape."""
 
-    path: Path
+    file: OpenFile
     start: int
     n_bytes: int
     kind: str
@@ -51,7 +71,7 @@ class WeightFiles:
         for path in weight_files(folder):
             try:
                 found = _stored_in(path)
-            except (SafetensorError, OSError, ValueError) as error:
+            except (SafetensorError, OSError, EOFError, ValueError, KeyError, TypeError) as error:
                 raise LoadError(
                     f"{path.name} in {folder.name} is no readable safetensors file ({error}): download it "
                     "again, it may be incomplete."
@@ -94,11 +114,11 @@ class WeightFiles:
                 f"The weight {quoted(name)} in {self.folder.name} is of the type {stored.kind}, and "
                 f"{', '.join(NUMBERS)} are read: save the model in one of them."
             )
-        content = torch.empty(stored.n_bytes, dtype=torch.uint8)
-        with stored.path.open("rb") as file:
-            file.seek(stored.start)
-            if file.readinto(content.numpy().data) != stored.n_bytes:
-                raise LoadError(f"{stored.path.name} in {self.folder.name} was cut short meanwhile: load it again.")
+        try:
+            content = stored.file.read(stored.start, stored.n_bytes)
+        except EOFError:
+            name = stored.file.path.name
+            raise LoadError(f"{name} in {self.folder.name} was cut short meanwhile: load it again.") from None
         return content.view(NUMBERS[stored.kind]).reshape(stored.shape)
 
 
@@ -107,16 +127,18 @@ def _stored_in(path: Path) -> dict[str, Stored]:
     from safetensors import safe_open
 
     safe_open(path, framework="pt")  # checks sizes, and that nothing overlaps or is left out
-    with path.open("rb") as file:
-        n_header = int.from_bytes(file.read(8), "little")
-        if n_header > JSON_BYTES:
-            raise ValueError(f"a header of {n_header / 1e6:,.0f} MB")
-        header = json.loads(file.read(n_header))
+    file = OpenFile(path)
+    n_header = int.from_bytes(file.read(0, 8).numpy().tobytes(), "little")
+    if n_header > JSON_BYTES:
+        raise ValueError(f"a header of {n_header / 1e6:,.0f} MB")
+    header = json.loads(file.read(8, n_header).numpy().tobytes())
     header.pop("__metadata__", None)
     found = {}
     for name, about in header.items():
-        start, end = about["data_offsets"]
-        found[name] = Stored(path, 8 + n_header + start, end - start, str(about["dtype"]), tuple(about["shape"]))
+        (start, end), kind, shape = about["data_offsets"], str(about["dtype"]), tuple(about["shape"])
+        if kind in NUMBERS and end - start != math.prod(shape) * NUMBERS[kind].itemsize:
+            raise ValueError(f"{quoted(name)} has another size than its shape")  # another file since the check
+        found[name] = Stored(file, 8 + n_header + start, end - start, kind, shape)
     return found
 
 

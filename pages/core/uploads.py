@@ -49,9 +49,7 @@ class Uploads:
             size = len(message.get("body", b""))
             if received - looked > LOOK_AGAIN:
                 looked, kept = received, self._kept(session)
-            if not self._fits(
-                session, size, kept
-            ):  # its length was not announced, or was wrong, or others came meanwhile
+            if not self._fits(session, size, kept):  # its length was not announced or wrong, or others came meanwhile
                 refused = True
                 return {"type": "http.disconnect"}
             received += size

@@ -181,6 +181,17 @@ def test_a_file_that_is_cut_short_while_it_is_read(tmp_path: Path):
         [files.read(name) for name in files]  # a mapped file would end the process
 
 
+def test_a_folder_that_is_replaced_while_it_is_read(tmp_path: Path):
+    folder = encoder.save(first := make(), tmp_path / "saved")
+    files = WeightFiles(folder)
+    other = make(PLAIN.replace(d_ffn=40))
+    with torch.no_grad():
+        other.encoder.layers[0].attention.w_q.weight.zero_()
+    encoder.save(other, folder)
+    name = "layers.0.attention.w_q.weight"
+    assert torch.equal(files.read(name), first.encoder.state_dict()[name])
+
+
 def test_saving_never_overwrites_what_it_did_not_write(tmp_path: Path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "diary.txt").write_text("dear diary")
