@@ -78,9 +78,8 @@ def _backward(model: TextEncoder, sentence: Tokenized, steps: int) -> Tensor:
     points, weights = (torch.from_numpy(part).float().view(-1, 1, 1) for part in nodes(steps))
     x = (start + points * (end - start)).requires_grad_()  # [N, T, D]
     hidden = x
-    context = model.encoder.attention_context(x, None)
-    for layer in range(model.config.n_layers):
-        hidden = model.encoder.block(layer)(hidden, layer, context)
+    for context in model.encoder.attention_contexts(x, None):
+        hidden = model.encoder.block(context.layer)(hidden, context)
     pooled = model.pool(hidden, torch.ones(hidden.shape[:2], dtype=torch.bool))
     vectors = torch.nn.functional.normalize(pooled, dim=-1)  # [N, E]
     columns = []

@@ -284,6 +284,12 @@ class EncoderConfig:
         base = self.rotary_base
         return base[layer] if isinstance(base, tuple) else base
 
+    @property
+    def score_scale(self) -> float:
+        """The factor of q . k in the scores: attention_scale, which a config always has once it is made."""
+        assert self.attention_scale is not None
+        return float(self.attention_scale)
+
     def has_attention_norm(self, layer: int) -> bool:
         """Whether `layer` has an attention norm (ModernBERT's first layer has none)."""
         return self.first_norm or layer > 0

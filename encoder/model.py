@@ -14,10 +14,11 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from encoder import attend
+from encoder.attend import AttentionContext
 from encoder.config import EncoderConfig, NormPlacement
 from encoder.embed import Embedding
 from encoder.hooks import HookPoint
-from encoder.layers import AttentionContext, Block, LayerNorm
+from encoder.layers import Block, LayerNorm
 from encoder.pauses import pause
 
 Initialisation = Literal["xavier", "bert"]
@@ -62,12 +63,14 @@ class Encoder(nn.Module):
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None, segments: Tensor | None = None) -> Tensor:
         """inputs: ids [B, T] or pixels [B, C, S, S]; mask [B, T], True: a real token; segments [B, T] -> [B, T, D]."""
-        x = self.embedding(inputs, mask, segments)  # [B, T, D]
-        context = self.attention_context(x, mask)
-        for layer in range(self.config.n_layers):
-            x = self.block(layer)(x, layer, context)
+        return self.before_layer(self.config.n_layers, self.embedding(inputs, mask, segments), mask)
+
+    def before_layer(self, layer: int, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The embeddings x [B, T, D] -> the residual stream before a layer, [B, T, D]; the output for n_layers."""
+        for context in self.attention_contexts(x, mask)[:layer]:
+            x = self.block(context.layer)(x, context)
             pause()
-        return self.finish(x)
+        return x if layer < self.config.n_layers else self.finish(x)
 
     def finish(self, x: Tensor) -> Tensor:
         """The last layer's residual stream [B, T, D] -> the output [B, T, D]: the final norm, where there is one."""
@@ -88,17 +91,11 @@ class Encoder(nn.Module):
         moved.load_state_dict(self.state_dict(), assign=True)
         return moved
 
-    def attention_context(self, x: Tensor, mask: Tensor | None) -> AttentionContext:
-        """Masks and rotations for x [B, T, D], shared by all layers."""
-        config = self.config
-        positions = torch.arange(x.shape[1], device=x.device)
-        encoded = self.hook_positions(positions)
-        rotations = {}
-        if config.position == "rotary":
-            bases = {config.rotary_base_of_layer(layer) for layer in range(config.n_layers)}
-            rotations = {base: attend.rotary_angles(encoded, config.d_head, base) for base in bases}
+    def attention_contexts(self, x: Tensor, mask: Tensor | None) -> tuple[AttentionContext, ...]:
+        """Scale, mask, bias and rotation of each layer for x [B, T, ...]; mask [B, T], True: a real token, or None."""
+        encoded = self.hook_positions(torch.arange(x.shape[1], device=x.device))
         table = None if self.relative_bias is None else self.relative_bias.weight
-        return AttentionContext(config, positions, encoded, mask, table, rotations)
+        return attend.contexts(self.config, encoded, mask, table, rotates=True)
 
 
 class _KeepUnfilled(TorchFunctionMode):

@@ -133,7 +133,7 @@ class RecordedPass:
             ends = [torch.stack(torch.aminmax(value)).abs().amax() for value in self.layer_qkv(layer)]
             largest.append(torch.stack(ends))
         q, k, v = torch.stack(largest).double().cpu().unbind(dim=1)  # [L] each: one answer of a GPU for all layers
-        scale = abs(float(self.config.attention_scale or 1.0)) * self.config.d_head
+        scale = abs(self.config.score_scale) * self.config.d_head
         most = torch.finfo(torch.float32).max
         return bool((q * k * scale < most).all()) and bool(v.isfinite().all())
 

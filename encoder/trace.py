@@ -13,11 +13,13 @@ import math
 import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from encoder import attend
+from encoder.attend import AttentionContext
 from encoder.edits import Edit, Site
 from encoder.errors import EncoderError
 from encoder.map_pooling import pooling_block, put_block_max
@@ -37,6 +39,16 @@ FEW_ROWS = 64
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(RecordedPass):
     """One text or image through the encoder, with its attention. `TextEncoder.trace` returns it."""
+
+    @cached_property
+    def contexts(self) -> tuple[AttentionContext, ...]:
+        """Scale, mask and bias of each layer, with the edits of positions; q and k are recorded with their rotation."""
+        encoded = self._edited(torch.arange(self.n_tokens, device=self.mask.device), "positions", None)
+        learned = self.encoder.relative_bias
+        table = None if learned is None else learned.weight.detach().float()
+        return attend.contexts(
+            self.config, encoded, None if self.n_real == self.n_tokens else self.mask, table, rotates=False
+        )
 
     def scores(self, layer: int, head: int, queries: slice | None = None, keys: slice | None = None) -> Tensor:
         """[T, T], or the window queries x keys: q_i . k_j x scale + bias; masked keys have the lowest number.
@@ -64,16 +76,16 @@ class Trace(RecordedPass):
 
     def every_layer(self) -> tuple[Tensor, Tensor]:
         """Scores and attention of all heads, [L, H, T, T] each, in memory as a whole: for SHORT texts."""
-        layers = range(self.config.n_layers)
-        alike = len({self.config.window_of_layer(layer) for layer in layers}) == 1
+        layers, first = range(self.config.n_layers), self.contexts[0]
+        alike = all(first.same_scores(context) for context in self.contexts)
         if not alike or any(self._edits_at(point, layer) for point in ("scores", "pattern") for layer in layers):
             every = slice(None)
             apart = [self.layer_scores(layer) for layer in layers]
             pattern = [self._layer_pattern(layer, apart[layer], every, every) for layer in layers]
             return torch.stack(apart), torch.stack(pattern)
-        q, k, _ = (torch.stack(same).float() for same in zip(*map(self.layer_qkv, layers), strict=True))
-        scores = self._scores(0, q, k, slice(None), slice(None))
-        return scores, attend.pattern(scores)
+        q, k, _ = (torch.stack(same) for same in zip(*map(self.layer_qkv, layers), strict=True))
+        scores = first.float32_scores(q, k)
+        return scores, first.pattern(scores)
 
     def attention_chunks(
         self, layer: int, heads: slice | None = None, queries: slice | None = None
@@ -168,38 +180,16 @@ class Trace(RecordedPass):
         self, layer: int, queries: slice, heads: slice, k: Tensor | None = None, out: Tensor | None = None
     ) -> Tensor:
         """[h, Ti, T], float32, edited. k: the keys of these heads in float32, if prepared; out: memory to write to."""
-        q = self.layer_qkv(layer)[0][heads, queries].float()
-        if k is None:
-            k = self.layer_qkv(layer)[1][heads].float()
-        scores = self._scores(layer, q, k, queries, heads, out)
+        q, own, _ = self.layer_qkv(layer)
+        k = own[heads] if k is None else k
+        scores = self.contexts[layer].float32_scores(q[heads, queries], k, queries, heads, out)
         return self._edited(scores, "scores", layer, queries, heads)
-
-    def _scores(
-        self, layer: int, q: Tensor, k: Tensor, queries: slice, heads: slice, out: Tensor | None = None
-    ) -> Tensor:
-        """q [..., h, Ti, K], k [..., h, T, K], float32 -> [..., h, Ti, T]: with the bias and the mask of a layer."""
-        positions = torch.arange(self.n_tokens, device=q.device)
-        bias = None
-        if self.encoder.relative_bias is not None:
-            table = self.encoder.relative_bias.weight.detach().float()[:, heads]
-            encoded = self._edited(positions, "positions", None)
-            bias = attend.relative_bias(table, encoded[queries], encoded, self.config.relative_max_distance)
-        allowed = attend.allowed(
-            positions[queries],
-            positions,
-            key_mask=None if self.n_real == self.n_tokens else self.mask,
-            causal=self.config.causal,
-            window=self.config.window_of_layer(layer),
-        )
-        scale = float(self.config.attention_scale or 1.0)
-        with torch.autocast(q.device.type, enabled=False):  # around `trace`, it decides; the maps follow in float32
-            return attend.scores(q, k, scale, bias, allowed, out)
 
     def _layer_pattern(
         self, layer: int, scores: Tensor, queries: slice, heads: slice, out: Tensor | None = None
     ) -> Tensor:
         """The edited softmax of scores [h, Ti, T]. out: memory to write to."""
-        return self._edited(attend.pattern(scores, out), "pattern", layer, queries, heads)
+        return self._edited(self.contexts[layer].pattern(scores, out), "pattern", layer, queries, heads)
 
     def _edits_at(self, point: str, layer: int | None) -> list[Edit]:
         return [edit for edit in self.applied if edit.at(point, layer)]

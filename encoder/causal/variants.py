@@ -17,12 +17,12 @@ from torch import Tensor
 
 from encoder import attend
 from encoder.any_encoder import AnyEncoder
+from encoder.attend import AttentionContext
 from encoder.capture import EXPLICIT, site_of
 from encoder.device import explain_out_of_memory
 from encoder.edits import Edit, Site, check_edits
 from encoder.errors import EncoderError
 from encoder.hooks import LAYER_POINTS, visiting
-from encoder.layers import AttentionContext
 from encoder.model import Encoder
 from encoder.trace import Trace
 
@@ -75,8 +75,8 @@ def _run(encoder: Encoder, plain: Trace, variants: list[Variant], starts: list[i
     """Outputs [n, T, D] of variants that are sorted by their first layers."""
     n_layers, n_tokens = encoder.config.n_layers, plain.n_tokens
     stream = [plain.values["embedding"], *(plain.values[f"layers.{layer}.after_ffn"] for layer in range(n_layers))]
-    context = encoder.attention_context(stream[0].unsqueeze(0), None)
-    visitor = RowVisitor(encoder, context, _plan(variants, n_layers))
+    contexts = encoder.attention_contexts(stream[0].unsqueeze(0), None)
+    visitor = RowVisitor(contexts, _plan(variants, n_layers))
     x = stream[0].new_empty(0, *stream[0].shape)
     with explain_out_of_memory(encoder.device, len(variants) * n_tokens), visiting(visitor):
         for layer in range(starts[0], n_layers + 1):
@@ -86,7 +86,7 @@ def _run(encoder: Encoder, plain: Trace, variants: list[Variant], starts: list[i
                 point, of_layer = ("embedding", None) if layer == 0 else ("after_ffn", layer - 1)
                 x = torch.cat((x, visitor.changed(point, of_layer, new, offset=len(x))))
             if layer < n_layers:
-                x = encoder.block(layer)(x, layer, context)
+                x = encoder.block(layer)(x, contexts[layer])
         return encoder.finish(x)
 
 
@@ -106,8 +106,8 @@ def _plan(variants: list[Variant], n_layers: int) -> Plan:
 class RowVisitor:
     """Edits each row of a batch by its own edits."""
 
-    def __init__(self, encoder: Encoder, context: AttentionContext, plan: Plan) -> None:
-        self._config, self._context, self._plan = encoder.config, context, plan
+    def __init__(self, contexts: Sequence[AttentionContext], plan: Plan) -> None:
+        self._contexts, self._plan = contexts, plan
         self._qkv: dict[str, Tensor] = {}
 
     def needs_scores(self, layer: int) -> bool:
@@ -142,19 +142,17 @@ class RowVisitor:
         for point in EXPLICIT:
             for row, edit in self._plan.get((point, layer), ()):
                 rows[row].append((point, edit))
-        window, scale = self._config.window_of_layer(layer), float(self._config.attention_scale or 1.0)
-        heads = range(self._config.n_heads)
+        context, heads = self._contexts[layer], range(z.shape[1])
         for row, edits in rows.items():
             asked = {getattr(edit, "query", None) for _, edit in edits}
             query = asked.pop() if len(asked) == 1 else None
             queries = slice(None) if query is None else slice(query, query + 1)
             q, k, v = (self._qkv[name][row : row + 1] for name in "qkv")
-            bias, allowed = self._context.relative_bias(queries), self._context.allowed(window, queries)
-            value = attend.scores(q[:, :, queries], k, scale, bias, allowed)
+            value = context.scores(q[:, :, queries], k, queries)
             for point in EXPLICIT:
                 site = Site(point, layer, heads, range(z.shape[-2])[queries])
                 for edit in [edit for at, edit in edits if at == point]:
                     value = edit.apply(value, site)
-                value = attend.pattern(value) if point == "scores" else value
+                value = context.pattern(value) if point == "scores" else value
             z[row : row + 1, :, queries] = attend.mix(value, v)
         return z

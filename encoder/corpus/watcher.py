@@ -14,7 +14,6 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from encoder import attend
 from encoder.corpus.groups import KEY_MEASURES, Groups
 from encoder.measure.heads import OFFSETS, row_entropy
 from encoder.text_encoder import TextEncoder
@@ -53,7 +52,7 @@ class Watcher:
         self._config, self.groups, self._strong = model.config, groups, strong
         self._vectors, self._vectors_of, self._maps_of = vectors, list(vectors_of), maps_of or {}
         device = model.device
-        self._context = model.encoder.attention_context(torch.empty(1, groups.n_tokens, 0, device=device), None)
+        self._contexts = model.encoder.attention_contexts(torch.empty(1, groups.n_tokens, device=device), None)
         self._q = self._stream = self._before = torch.empty(0)
         rows = max(MIN_ROWS, CHUNK_NUMBERS // (groups.n_texts * self._config.n_heads * groups.n_tokens))
         step = math.ceil(groups.n_tokens / math.ceil(groups.n_tokens / rows))
@@ -116,7 +115,7 @@ class Watcher:
     def _heads(self, layer: int, q: Tensor, k: Tensor) -> None:
         """q, k [B, H, T, K]: the attention of all heads of a layer, chunk by chunk."""
         n_texts, n_heads, n_tokens, _ = q.shape
-        window = self._config.window_of_layer(layer)
+        context = self._contexts[layer]
         k = k.float().contiguous()
         row_values = q.new_zeros(4, n_texts, n_heads, n_tokens, dtype=torch.float32)
         near = torch.full_like(row_values[:3], -1.0)  # weights at OFFSETS; -1: no such key
@@ -127,16 +126,8 @@ class Watcher:
         for rows in self._rows:
             shape = (n_texts, n_heads, rows.stop - rows.start, n_tokens)
             scores, weights = self._memory[:, : math.prod(shape)].view(2, *shape)
-            with torch.autocast(q.device.type, enabled=False):
-                attend.scores(
-                    q[:, :, rows].float(),
-                    k,
-                    float(self._config.attention_scale or 1.0),
-                    self._context.relative_bias(rows),
-                    self._context.allowed(window, rows),
-                    scores,
-                )
-            attend.pattern(scores, weights)
+            context.float32_scores(q[:, :, rows], k, rows, out=scores)
+            context.pattern(scores, weights)
             self._of_rows(rows, scores, weights, row_values[:, :, :, rows], near)
             received += weights.sum(2)
             flat = weights.flatten(2)  # [B, H, R x T]

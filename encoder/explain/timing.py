@@ -68,12 +68,11 @@ def _time_once(encoder: Encoder, n: int, layer: int) -> tuple[float, float]:
     """Seconds of the layer and of its attention between tokens."""
     config, device, dtype = encoder.config, encoder.device, encoder.dtype
     x = torch.randn(1, n, config.d_model, device=device, dtype=dtype)
-    around = encoder.attention_context(x, None)
-    block = encoder.block(layer)
+    block, context = encoder.block(layer), encoder.attention_contexts(x, None)[layer]
     q, k, v = (torch.randn(1, config.n_heads, n, config.d_head, device=device, dtype=dtype) for _ in range(3))
     return (
-        _seconds(lambda: block(x, layer, around), device),
-        _seconds(lambda: block.attention.fused(q, k, v, layer, around), device),
+        _seconds(lambda: block(x, context), device),
+        _seconds(lambda: context.fused(q, k, v), device),
     )
 
 

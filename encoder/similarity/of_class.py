@@ -117,11 +117,7 @@ def _outcome(model: TextEncoder, label: str, position: int | None, n_tokens: int
         raise EncoderError(f"No token {position} in this text: choose 0 to {n_tokens - 1}.")
 
     def outcome(x: Tensor) -> Tensor:
-        context = encoder.attention_context(x, None)
-        for layer in range(n_layers):
-            x = encoder.block(layer)(x, layer, context)
-        if n_layers == model.config.n_layers and encoder.final_norm is not None:
-            x = encoder.final_norm(x)
+        x = encoder.before_layer(n_layers, x)
         logits = head(x, torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))
         return head.log_odds(logits if position is None else logits[:, position], place)
 

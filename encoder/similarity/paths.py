@@ -61,12 +61,7 @@ def _run(model: TextEncoder, sentence: Tokenized, layer: int, token_ids: Tensor)
     with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
         with visiting(_OtherTokens(encoder.embedding.tokens(token_ids))):
             x: Tensor = encoder.embedding(batch.ids, None, batch.segments)
-        context = encoder.attention_context(x, None)
-        for index in range(layer):
-            x = encoder.block(index)(x, index, context)
-        if layer == model.config.n_layers and encoder.final_norm is not None:
-            x = encoder.final_norm(x)
-    return x
+        return encoder.before_layer(layer, x)
 
 
 def vectors_before(model: TextEncoder, sentence: Tokenized, layer: int) -> Tensor:

@@ -16,7 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from encoder import attend
-from encoder.layers import Attention, AttentionContext, Block, FeedForward, LayerNorm, activate
+from encoder.attend import AttentionContext
+from encoder.layers import Attention, Block, FeedForward, LayerNorm, activate
 from encoder.pooling import DENSE_ACTIVATIONS, pool
 from encoder.text_encoder import TextEncoder
 
@@ -46,10 +47,9 @@ def linearise(model: TextEncoder, x: Tensor, layer: int) -> tuple[Tensor, Tangen
 def through_encoder(model: TextEncoder, x: Tensor, layer: int) -> tuple[Tensor, Tangent]:
     """The layers from `layer` on and the final LayerNorm: [N, T, D] -> [N, T, D], and the derivative."""
     encoder = model.encoder
-    context = encoder.attention_context(x, None)
     parts: list[Tangent] = []
-    for index in range(layer, model.config.n_layers):
-        x, part = through_block(encoder.block(index), x, index, context)
+    for context in encoder.attention_contexts(x, None)[layer:]:
+        x, part = through_block(encoder.block(context.layer), x, context)
         parts.append(part)
     if encoder.final_norm is not None and layer < model.config.n_layers:
         x, part = through_norm(encoder.final_norm, x)
@@ -63,10 +63,10 @@ def through_encoder(model: TextEncoder, x: Tensor, layer: int) -> tuple[Tensor, 
     return x, tangent
 
 
-def through_block(block: Block, x: Tensor, layer: int, context: AttentionContext) -> tuple[Tensor, Tangent]:
+def through_block(block: Block, x: Tensor, context: AttentionContext) -> tuple[Tensor, Tangent]:
     """One layer: attention, then feed-forward, each with its residual and its LayerNorm before or after."""
     x, attend_first = _with_residual(
-        block.pre_norm, block.attention_norm, x, lambda y: through_attention(block.attention, y, layer, context)
+        block.pre_norm, block.attention_norm, x, lambda y: through_attention(block.attention, y, context)
     )
     x, feed_forward = _with_residual(block.pre_norm, block.ffn_norm, x, lambda y: through_ffn(block.ffn, y))
     return x, lambda d: feed_forward(attend_first(d))
@@ -103,28 +103,21 @@ def through_norm(norm: LayerNorm, x: Tensor) -> tuple[Tensor, Tangent]:
     return norm(x), tangent
 
 
-def through_attention(attention: Attention, x: Tensor, layer: int, context: AttentionContext) -> tuple[Tensor, Tangent]:
+def through_attention(attention: Attention, x: Tensor, context: AttentionContext) -> tuple[Tensor, Tangent]:
     """Multi-head attention. With S the scores and P their softmax, dP = P * (dS - sum of P * dS over the keys)."""
-    config = attention.config
-    scale = float(config.attention_scale or 1.0)
-    rotation = context.rotations[config.rotary_base_of_layer(layer)] if config.position == "rotary" else None
-
-    def turn(y: Tensor) -> Tensor:
-        return y if rotation is None else attend.rotate(y, *rotation)
-
-    q, k = (turn(attention.split(part(x))) for part in (attention.w_q, attention.w_k))  # [N, H, T, K]
+    q, k = (context.rotated(attention.split(part(x))) for part in (attention.w_q, attention.w_k))  # [N, H, T, K]
     v = attention.split(attention.w_v(x))
-    allowed = context.allowed(config.window_of_layer(layer))
-    pattern = attend.pattern(attend.scores(q, k, scale, context.relative_bias(), allowed))  # [N, H, T, T]
+    allowed = context.allowed()
+    pattern = context.pattern(context.scores(q, k))  # [N, H, T, T]
     z = attend.mix(pattern, v)
-    q_scaled, k_scaled = q * scale, (k * scale).transpose(-1, -2)
+    q_scaled, k_scaled = q * context.scale, (k * context.scale).transpose(-1, -2)
 
     def tangent(d: Tensor) -> Tensor:
         dq, dk, dv = (
             attention.split(F.linear(d, part.weight)) for part in (attention.w_q, attention.w_k, attention.w_v)
         )
-        change = turn(dq) @ k_scaled  # [C, H, T, T]
-        change += q_scaled @ turn(dk).transpose(-1, -2)
+        change = context.rotated(dq) @ k_scaled  # [C, H, T, T]
+        change += q_scaled @ context.rotated(dk).transpose(-1, -2)
         if allowed is not None:
             change.masked_fill_(~allowed, 0.0)
         change *= pattern

@@ -27,7 +27,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from encoder import attend
 from encoder.capture import record
 from encoder.device import use_one_thread
 from encoder.text_encoder import TextEncoder
@@ -245,11 +244,11 @@ class TaskRun:
     def _keep_frame(self) -> None:
         with record() as recorder:
             logits = self._model(self.inputs)
-        config = self._model.encoder.config
         sample, mean = [], []
-        for layer in range(config.n_layers):  # one at a time: the maps of all sequences and layers take 100 MB
-            q, k = (recorder.values[f"layers.{layer}.{name}"] for name in "qk")  # [B, H, T, K]
-            pattern = attend.pattern(attend.scores(q, k, float(config.attention_scale or 1.0)))
+        # One layer at a time: the maps of all sequences and layers take 100 MB.
+        for context in self._model.encoder.attention_contexts(self.inputs, None):
+            q, k = (recorder.values[f"layers.{context.layer}.{name}"] for name in "qk")  # [B, H, T, K]
+            pattern = context.pattern(context.scores(q, k))
             sample.append(pattern[0].clone())
             mean.append(pattern.mean(0))
         self._frames.append(

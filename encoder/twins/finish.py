@@ -16,7 +16,6 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from encoder import attend
 from encoder.capture import record
 from encoder.load import load, save
 from encoder.model import Encoder
@@ -147,12 +146,12 @@ def neighbour_weights(encoder: Encoder, batches: list[Tensor]) -> tuple[Tensor, 
     for ids in batches:
         with record() as recorder:
             encoder(ids)
-        for layer in range(config.n_layers):
-            q, k = (recorder.values[f"layers.{layer}.{name}"] for name in "qk")
-            pattern = attend.pattern(attend.scores(q, k, float(config.attention_scale or 1.0)))[..., 1:-1, :]
+        for context in encoder.attention_contexts(ids, None):
+            q, k = (recorder.values[f"layers.{context.layer}.{name}"] for name in "qk")
+            pattern = context.pattern(context.scores(q, k))[..., 1:-1, :]
             # Row r is query r + 1 here: its previous token is key r, its next token key r + 2.
-            sums[0, layer] += pattern.diagonal(0, -2, -1).sum(dim=(0, 2))
-            sums[1, layer] += pattern.diagonal(2, -2, -1).sum(dim=(0, 2))
+            sums[0, context.layer] += pattern.diagonal(0, -2, -1).sum(dim=(0, 2))
+            sums[1, context.layer] += pattern.diagonal(2, -2, -1).sum(dim=(0, 2))
         count += ids.shape[0] * (ids.shape[1] - 2)
     previous, following = sums / count
     return previous, following

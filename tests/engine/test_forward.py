@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from encoder import Encoder, EncoderConfig, TextEncoder, layers
+from encoder import Encoder, EncoderConfig, TextEncoder, attend
 from encoder.capture import record
 from encoder.edits import MaskKeys
 from encoder.embed import sinusoidal
@@ -241,8 +241,8 @@ def test_attention_dropout_scales_what_it_keeps(explicit: bool):
 def test_masks_made_a_few_queries_at_a_time(monkeypatch: pytest.MonkeyPatch, variant: TextEncoder, rows: int):
     """Long texts never have a mask of all pairs; short ones take the same way here."""
     expected = variant.trace_batch([SENTENCE, SHORT]), [variant.trace(SENTENCE)]
-    monkeypatch.setattr(layers, "WHOLE_MASK", 0)
-    monkeypatch.setattr(layers, "MASK_ROWS", rows)
+    monkeypatch.setattr(attend, "WHOLE_MASK", 0)
+    monkeypatch.setattr(attend, "MASK_ROWS", rows)
     for together, found in zip(
         expected, (variant.trace_batch([SENTENCE, SHORT]), [variant.trace(SENTENCE)]), strict=True
     ):

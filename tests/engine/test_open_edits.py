@@ -57,7 +57,7 @@ def test_only_an_edited_layer_leaves_the_fused_kernel(monkeypatch: pytest.Monkey
         attention = model.encoder.block(layer).attention
         whole = attention.explicit
         monkeypatch.setattr(
-            attention, "explicit", lambda *given, whole=whole: explicit.append(given[3]) or whole(*given)
+            attention, "explicit", lambda *given, whole=whole: explicit.append(given[3].layer) or whole(*given)
         )
     for edits in ([], [Zero("z", layer=1)], [Scale("ffn_out", 2.0), AblateHead(0, 1)], [DropPositions()]):
         model.trace(SENTENCE, edits=edits)

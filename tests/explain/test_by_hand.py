@@ -91,7 +91,7 @@ def test_the_layer_is_the_engines(placement: str, positions: str):
     block.load_state_dict(state | {name: torch.tensor(row, dtype=torch.float64) for name, row in vectors.items()})
     x = torch.from_numpy(example.x_position)[None]
     with torch.no_grad():
-        output = block(x, 0, encoder.attention_context(x, None))[0]
+        output = block(x, encoder.attention_contexts(x, None)[0])[0]
     assert example.output == pytest.approx(output.numpy(), abs=1e-12)
 
 

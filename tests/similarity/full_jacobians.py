@@ -37,9 +37,8 @@ def run(model: TextEncoder, x: Tensor, first: int, last: int) -> Tensor:
     """x [T, D] through the layers first, ..., last - 1, and through the final norm where that is all of them."""
     encoder, n_layers = model.encoder, model.config.n_layers
     x = x.unsqueeze(0)
-    context = encoder.attention_context(x, None)
-    for layer in range(first, last):
-        x = encoder.block(layer)(x, layer, context)
+    for context in encoder.attention_contexts(x, None)[first:last]:
+        x = encoder.block(context.layer)(x, context)
     if encoder.final_norm is not None and last == n_layers and not first == last == n_layers:
         x = encoder.final_norm(x)
     return x[0]

@@ -32,9 +32,8 @@ def log_odds(model: TextEncoder, x: torch.Tensor, label: int, position: int | No
     head, layers = model.classifier, model.config.n_layers
     upto = layers if head.config.layer is None else head.config.layer
     with torch.no_grad():
-        context = model.encoder.attention_context(x, None)
-        for layer in range(upto):
-            x = model.encoder.block(layer)(x, layer, context)
+        for context in model.encoder.attention_contexts(x, None)[:upto]:
+            x = model.encoder.block(context.layer)(x, context)
         if upto == layers and model.encoder.final_norm is not None:
             x = model.encoder.final_norm(x)
         vector = x[0].mean(0) if position is None else x[0, position]
