@@ -14,6 +14,8 @@ from encoder.errors import LoadError, OutOfMemory, is_out_of_memory
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+#: Linux's control groups, and the file that names those of this process.
+CONTROL_GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
 def available_devices() -> tuple[str, ...]:
@@ -52,16 +54,43 @@ def memory_in_use(device: torch.device) -> int:
 
 
 def free_memory(device: torch.device) -> int:
-    """Bytes that are free on a device. On the CPU a container's limit counts, too."""
+    """Bytes that are free on a device. On the CPU the limits of a container and of systemd (MemoryMax) count, too."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     import psutil
 
-    free = int(psutil.virtual_memory().available)
-    with contextlib.suppress(OSError, ValueError):  # "max", or no control group
-        group = Path("/sys/fs/cgroup")
-        limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
-        free = min(free, max(0, limit - used))
+    return min([int(psutil.virtual_memory().available), *free_in_groups()])
+
+
+def free_in_groups(root: Path = CONTROL_GROUPS, own: Path = OWN_GROUPS) -> list[int]:
+    """Bytes that are free in each of Linux's control groups that this process is in and that has a limit.
+
+    These are the process's own group and the groups around it (Linux, Documentation/admin-guide/cgroup-v2.rst and
+    cgroup-v1/memory.rst). A cached file that nobody has used for a while (`inactive_file`) counts as free: the system
+    drops it when a process needs memory. root: where the groups are; own: the file that names the process's groups.
+    """
+    try:
+        lines = own.read_text().splitlines()
+    except OSError:  # not Linux
+        return []
+    free: list[int] = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:  # version 2
+            top, limit, current, cached = root, "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            top, limit, current = root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+            cached = "total_inactive_file"
+        else:
+            continue
+        group = top / path.lstrip("/")
+        for folder in (group, *group.parents):
+            with contextlib.suppress(OSError, ValueError, KeyError):  # no limit ("max"), or a group outside a container
+                most, used = (int((folder / name).read_text()) for name in (limit, current))
+                stat = dict(entry.split() for entry in (folder / "memory.stat").read_text().splitlines())
+                free.append(max(0, most - used + int(stat[cached])))
+            if folder == top:
+                break
     return free
 
 
