@@ -45,11 +45,6 @@ class Overview:
     block: int
     received: Tensor
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of both tensors."""
-        return self.pooled.nbytes + self.received.nbytes
-
     def of(self, head: int) -> Overview:
         """One of several heads."""
         return Overview(self.pooled[head], self.block, self.received[head])

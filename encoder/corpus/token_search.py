@@ -23,7 +23,6 @@ import torch
 from encoder.corpus.atlas import Atlas
 from encoder.corpus.watcher import BEHAVIOUR
 from encoder.errors import AtlasError
-from encoder.measure.sized import Sized
 from encoder.search.collection import direction
 from encoder.trace import Trace
 
@@ -65,7 +64,7 @@ class TokenHit:
 
 
 @dataclass(frozen=True, eq=False)
-class Tokens(Sized):
+class Tokens:
     """Loaded tokens, in the order of the corpus.
 
     vectors: float16 [N, D], each of norm 1; codes: int32 [N], places in `vocabulary`; texts, positions, starts, ends:

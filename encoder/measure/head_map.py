@@ -17,7 +17,6 @@ from torch import Tensor
 from encoder.map_pooling import block_max, pooling_block
 from encoder.measure import aggregate, tiled_attention
 from encoder.measure.aggregate import Pairs, SpecialTokens, TokenMap
-from encoder.measure.sized import Sized
 from encoder.overview import Overview
 from encoder.trace import Trace
 
@@ -67,7 +66,7 @@ class HeadMap(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class DenseMap(TokenMap, Sized):
+class DenseMap(TokenMap):
     """A map that fits into memory as a whole, on the CPU. weights [R, C]."""
 
     @property

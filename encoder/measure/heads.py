@@ -20,7 +20,6 @@ from torch import Tensor
 from encoder.map_pooling import block_max, pooling_block, put_block_max
 from encoder.measure import tokens
 from encoder.measure.definitions import HEAD_MEASURES
-from encoder.measure.sized import Sized
 from encoder.measure.tokens import Queries
 from encoder.measure.uniform import uniform_entropy
 from encoder.trace import SHORT, Trace
@@ -38,7 +37,7 @@ OFFSETS = {"previous": -1, "self": 0, "next": 1}
 
 
 @dataclass(frozen=True, eq=False)
-class HeadMeasures(Sized):
+class HeadMeasures:
     """All measures of all heads: `measures["entropy"]` is float64 [L, H], read-only; NaN: nothing to measure.
 
     n_tokens: real tokens, n in the formulas; n_queries: rows that count, |Q|; queries, strong: the arguments.

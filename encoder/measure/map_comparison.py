@@ -15,7 +15,6 @@ from encoder.map_pooling import block_max, pooling_block
 from encoder.measure import tiled_attention, tokens
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.align import Alignment
-from encoder.measure.sized import Sized
 from encoder.trace import CHUNK_NUMBERS, Trace
 
 
@@ -44,7 +43,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Sized):
+class Comparison:
     """Two maps over the steps of their alignment; NaN where a side has no such query or key.
 
     first, second [S, S]: weights, of a long text the largest in each block of `block` steps squared; difference [S, S]:

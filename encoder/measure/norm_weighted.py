@@ -18,7 +18,6 @@ from torch import Tensor
 from encoder.edits import ablates
 from encoder.map_pooling import pooling_block, put_block_max
 from encoder.measure import aggregate, tokens
-from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 
@@ -85,7 +84,7 @@ def contribution(trace: Trace, layer: int, head: int) -> Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class LayerShares(Sized):
+class LayerShares:
     """One layer, averaged over the queries of real tokens.
 
     attention [H, T]: mean weight on each key, rows sum to 1; norms [H, T]: ||f(x_j)||; norm_weighted [H, T]: mean of

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 #: A component is an outlier where it exceeds this many times the size that chance alone explains.
@@ -20,7 +19,7 @@ TIMES_CHANCE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class NormStatistics(Sized):
+class NormStatistics:
     """names of the norms; before, after: (mean, population standard deviation), each [N, T] float32.
 
     rounding: smaller means, relative to the largest standard deviation, are rounding errors of the number type.
@@ -98,7 +97,7 @@ def _ends(x: Tensor) -> tuple[tuple[int, float], tuple[int, float]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Extremes(Sized):
+class Extremes:
     """The size of each component of the vectors before one norm.
 
     largest [D]: the largest |x| of the component at any real token; token [D]: at which; median: of |x| over all tokens
@@ -128,7 +127,7 @@ class Extremes(Sized):
 
 
 @dataclass(frozen=True, eq=False)
-class OutlierDimensions(Sized):
+class OutlierDimensions:
     """Outlier dimensions before every norm: a few components of the residual stream, the same at many tokens, that are
     far larger than all others (Kovaleva et al. 2021; Timkey and van Schijndel 2021; Sun et al. 2024).
 

@@ -90,11 +90,6 @@ class PatchNorms:
     outliers: np.ndarray
     cutoffs: np.ndarray
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return 2 * self.patches.nbytes
-
 
 def patch_norms(trace: Trace, times: float = OUTLIER) -> PatchNorms:
     """The norm of every token after every layer. An outlier's is above `times` the median of the layer's patches.

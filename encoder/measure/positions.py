@@ -14,7 +14,6 @@ from encoder.config import EncoderConfig
 from encoder.embed import sinusoidal
 from encoder.errors import EncoderError
 from encoder.measure import tokens
-from encoder.measure.sized import Sized
 from encoder.model import Encoder
 from encoder.trace import Trace
 
@@ -125,7 +124,7 @@ def lengths(trace: Trace) -> tuple[float, float] | None:
 
 
 @dataclass(frozen=True, eq=False)
-class OrderEffect(Sized):
+class OrderEffect:
     """The effect of reversing the tokens of each sentence; special tokens keep their positions.
 
     order [T]: the token at each position of the reversed text; moved [T] bool: the tokens with another position;

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 #: c is searched within this factor of the one that gives queries and keys the same mean norm, in so many steps: far
@@ -25,7 +24,7 @@ MOST_PAIRED = 256
 
 
 @dataclass(frozen=True, eq=False)
-class QKSpace(Sized):
+class QKSpace:
     """One head's queries and keys in a plane. Positions n of real tokens only, float64.
 
     queries, keys [n, 2]; explained [2]: share of the variance along each axis; scale: c; correlation: of distance (in K

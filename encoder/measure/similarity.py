@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 #: The most numbers to compute, (pairs of heads + a few for each head) x rows x keys, in a few seconds; with more, only
@@ -22,7 +21,7 @@ CHUNK_NUMBERS = 250_000
 
 
 @dataclass(frozen=True, eq=False)
-class HeadSimilarity(Sized):
+class HeadSimilarity:
     """divergence [N, N] float64: mean over rows of the Jensen-Shannon divergence of two heads, in nats, 0 to ln 2.
 
     n_heads: H; head (l, h) has the number l H + h; n_rows: the compared query rows, of `n_tokens`.
@@ -48,7 +47,7 @@ class HeadSimilarity(Sized):
 
 
 @dataclass(frozen=True, eq=False)
-class HeadPlane(Sized):
+class HeadPlane:
     """xy [N, 2]: heads as points; stress: Kruskal's stress-1 of their distances, 0 where the plane keeps them all."""
 
     xy: np.ndarray

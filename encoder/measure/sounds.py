@@ -138,11 +138,6 @@ class Spectrogram:
     n_real: int
     is_read: bool
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the values."""
-        return self.values.nbytes
-
 
 def spectrogram(model: AudioEncoder, sound: Sound) -> Spectrogram:
     """What the model reads of a sound, or would show of it."""

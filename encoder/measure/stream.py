@@ -16,7 +16,6 @@ from torch import Tensor
 from encoder.errors import EncoderError
 from encoder.map_pooling import pooling_block
 from encoder.measure.map_comparison import total_variation
-from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
 
@@ -110,7 +109,7 @@ def head_differences(one: Trace, other: Trace, layer: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class MapDifference(Sized):
+class MapDifference:
     """One head's map in pre-norm minus that in post-norm. values [S, S] float32; block: tokens that a cell shows.
 
     pre, post: both maps, block-wise maxima where block > 1; row, column: the cell in which they differ most.

@@ -17,7 +17,6 @@ from encoder import gradual
 from encoder.capture import record
 from encoder.device import explain_out_of_memory
 from encoder.errors import EncoderError, quoted
-from encoder.measure.sized import Sized
 from encoder.pooling import pool
 from encoder.probe.tasks import Task
 from encoder.text import Batch, Tokenized
@@ -32,7 +31,7 @@ MOST_TOKENS = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Features(Sized):
+class Features:
     """vectors: view -> float32 [L + 1, N, D], row l the residual stream that enters layer l, row L the output.
 
     model: the name of the model; n_layers: L; n_cut: texts of which the first MOST_TOKENS tokens were read alone.

@@ -20,7 +20,6 @@ from encoder import gradual
 from encoder.classifier import Classifier, ClassifierConfig
 from encoder.classify.heads import linear_head
 from encoder.errors import EncoderError
-from encoder.measure.sized import Sized
 from encoder.probe.features import VIEWS, Features, View
 from encoder.probe.tasks import FEWEST, Task, control_labels
 
@@ -33,7 +32,7 @@ Z95 = 1.959964
 
 
 @dataclass(frozen=True, eq=False)
-class Score(Sized):
+class Score:
     """Held-out predictions of one probe. predicted [N]: places in `classes`; right [N] bool."""
 
     classes: tuple[str, ...]
@@ -52,7 +51,7 @@ class Score(Sized):
 
 
 @dataclass(frozen=True, eq=False)
-class Curve(Sized):
+class Curve:
     """Probes of every layer on one view. scores, controls: L + 1 each, the input of each layer, then the output.
 
     n_cut: texts of which only the beginning was read.

@@ -17,7 +17,6 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from encoder import gradual
-from encoder.measure.sized import Sized
 from encoder.probe.linear import C_PER_TEXT, Score, folds_of
 from encoder.probe.tasks import Task
 
@@ -27,7 +26,7 @@ SMALL = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class AttentionPooling(Sized):
+class AttentionPooling:
     """score: on held-out texts; weights: N arrays [T], what each held-out text's tokens weigh."""
 
     score: Score

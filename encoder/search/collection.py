@@ -14,7 +14,6 @@ import pandas as pd
 
 from encoder import gradual
 from encoder.errors import EncoderError
-from encoder.measure.sized import Sized
 from encoder.search.reading import parquet_values
 from encoder.text import readable
 from encoder.text_encoder import TextEncoder
@@ -27,7 +26,7 @@ SPECIAL = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Collection(Sized):
+class Collection:
     """Texts and their vectors. vectors float32 [N, E], each of norm 1; model: the name of the model that made them.
 
     n_cut: texts that were longer than the model takes; their vectors are those of their beginnings.

@@ -29,7 +29,6 @@ from torch import Tensor
 
 from encoder.device import explain_out_of_memory
 from encoder.errors import EncoderError
-from encoder.measure.sized import Sized
 from encoder.similarity.paths import (
     REFERENCES,
     Path,
@@ -54,7 +53,7 @@ LONGEST = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class Attribution(Sized):
+class Attribution:
     """How pairs of tokens share the cosine of two texts.
 
     matrix float64 [T_a, T_b]: without a unit, like the cosine; cosine: of the two sentence vectors; references:

@@ -19,7 +19,6 @@ import torch
 
 from encoder.errors import EncoderError
 from encoder.measure.norm_weighted import layer_shares
-from encoder.measure.sized import Sized
 from encoder.similarity.attribution import Attribution, attribute, splits_exactly
 from encoder.similarity.paths import vectors_before
 from encoder.similarity.words import by_word, span, words_of
@@ -31,7 +30,7 @@ FEWEST_WORDS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class WordScores(Sized):
+class WordScores:
     """A number for each word of both texts. a [W_a], b [W_b]: float64, in the order of the texts."""
 
     a: np.ndarray

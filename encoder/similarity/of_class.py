@@ -23,7 +23,6 @@ from torch import Tensor
 from encoder.classify import class_place, classifier_of
 from encoder.device import explain_out_of_memory
 from encoder.errors import EncoderError
-from encoder.measure.sized import Sized
 from encoder.similarity.paths import REFERENCES, Reference, nodes, reference_before, vectors_before
 from encoder.text import Tokenized
 from encoder.text_encoder import TextEncoder
@@ -38,7 +37,7 @@ PART_NUMBERS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class ClassAttribution(Sized):
+class ClassAttribution:
     """How tokens share the log-odds of a class. A regression has no log-odds: its score is split.
 
     values float64 [T]; outcome, of_reference: f(x) and f(r); error: |sum of values - (outcome - of_reference)|; steps:

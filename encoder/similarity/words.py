@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from encoder.measure.sized import Sized
 from encoder.similarity.attribution import Attribution
 from encoder.text import Tokenized
 
@@ -17,7 +16,7 @@ Group = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Cells(Sized):
+class Cells:
     """An attribution by token or by word. matrix float64 [G_a, G_b]; labels, groups: of its rows and of its columns.
 
     groups: the token positions whose numbers a row or a column adds up.

@@ -187,7 +187,7 @@ def forget_traces() -> None:
 def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Callable[[Trace], Any]) -> Any:
     """A value made from the trace of a text (small maps, measures), kept while there is room.
 
-    what: the name of the value and every option that changes it; make: trace -> value with `nbytes`, or a small value.
+    what: the name of the value and every option that changes it; make: trace -> value.
     """
     name = ("derived", key, text, pair, what)
     if (known := _STORE.known(name)) is not None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import is_dataclass
+from itertools import chain
+from sys import getsizeof
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -9,6 +13,11 @@ from encoder.joint_encoder import JointEncoder
 from encoder.model import Encoder
 from encoder.named_encoder import NamedEncoder
 from encoder.trace import Trace
+
+#: Values without parts, whose size Python knows.
+PLAIN = (str, bytes, int, float, complex, type(None))
+#: An estimate for a value of any other kind.
+UNKNOWN = 10_000
 
 
 def trace_bytes(trace: Trace) -> int:
@@ -36,5 +45,28 @@ def model_bytes(model: NamedEncoder | JointEncoder) -> int:
 
 
 def value_bytes(value: Any) -> int:
-    """Bytes of an array; 10 kB for anything else."""
-    return int(getattr(value, "nbytes", 10_000))
+    """Bytes of a result: of its arrays and texts, inside tuples, lists, mappings and dataclasses, too.
+
+    The weights of a model do not count: the store of models counts them.
+    """
+    return _bytes(value, set())
+
+
+def _bytes(value: Any, counted: set[int]) -> int:
+    """The same, without the values whose ids are in `counted`; it adds those that it counts."""
+    if id(value) in counted or isinstance(value, Encoder | NamedEncoder | JointEncoder):
+        return 0
+    counted.add(id(value))
+    if isinstance(value, Trace):
+        return trace_bytes(value)
+    if isinstance(n_bytes := getattr(value, "nbytes", None), int):
+        return n_bytes
+    if is_dataclass(value):
+        parts: Iterable[Any] = vars(value).values()
+    elif isinstance(value, Mapping):
+        parts = chain.from_iterable(value.items())
+    elif isinstance(value, tuple | list | set | frozenset):
+        parts = value
+    else:
+        return getsizeof(value) if isinstance(value, PLAIN) else UNKNOWN
+    return getsizeof(value) + sum(_bytes(part, counted) for part in parts)

@@ -58,7 +58,6 @@ def test_one_pass_gives_the_numbers_of_two(placement: str, position: str, thread
         assert seen.block == expected.block > 1
         torch.testing.assert_close(seen.pooled, expected.pooled, **CLOSE)
         torch.testing.assert_close(seen.received, expected.received, **CLOSE)
-        assert seen.nbytes == seen.pooled.nbytes + seen.received.nbytes
 
 
 @pytest.mark.parametrize("numbers", [1, 200, 2**19])

@@ -14,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import encoder
+from encoder import explain
 from encoder.edits import AblateHead
 from encoder.explain import Recomputation
+from encoder.measure import tiled_attention
+from encoder.measure.heads import head_measures
 from encoder.trace import Trace
 from pages.core import cache, model_store, sizes, trained
 from pages.core.byte_cache import ByteCache
@@ -204,6 +207,26 @@ def test_bytes_of_a_trace_count_shared_storage_once() -> None:
     trace = encoder.load("minilm").trace("one two three")
     numbers = 3 * 6 * 5 * 384  # q, k, v of six layers over five tokens: the least that is held
     assert 4 * numbers <= sizes.trace_bytes(trace) <= 4 * 4 * numbers
+
+
+def test_bytes_of_a_result_count_the_arrays_inside_it() -> None:
+    trace = encoder.load("minilm").trace("one two three")
+    plane = explain.plane(trace)
+    assert plane.points.nbytes + plane.explained.nbytes <= sizes.value_bytes(plane) < plane.points.nbytes + 5_000
+    measures = head_measures(trace)
+    arrays = sum(array.nbytes for array in measures.values.values())
+    assert arrays < sizes.value_bytes((measures, "words")) < arrays + 10_000
+    overview = tiled_attention.layer_overview(trace, 0)
+    assert sizes.value_bytes(overview) >= overview.pooled.nbytes + overview.received.nbytes
+    array = np.zeros(100_000)
+    assert 2 * array.nbytes < sizes.value_bytes({"a": [array, array], "b": (array.copy(),)}) < 2.1 * array.nbytes
+
+
+def test_bytes_of_a_result_count_its_traces_and_not_the_weights() -> None:
+    model = encoder.load("minilm")
+    traces = model.trace_batch(["one two three", "four"])
+    counted = sizes.value_bytes([*traces, model, model.encoder])
+    assert counted == pytest.approx(sum(sizes.trace_bytes(trace) for trace in traces), abs=1_000)
 
 
 @pytest.mark.parametrize("kind", ["scratch", "trained"])

@@ -236,7 +236,3 @@ def test_threads_share_a_model(make_tiny: Callable[..., TextEncoder]):
     assert len(found) == 4
     for matrix in found:
         np.testing.assert_array_equal(matrix, alone)
-
-
-def test_the_cache_knows_the_size(make_tiny: Callable[..., TextEncoder]):
-    assert similarity.attribute(make_tiny(), TINY_A, TINY_B, 3).nbytes == 9 * 8 * 8
