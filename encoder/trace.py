@@ -108,7 +108,7 @@ class Trace(RecordedPass):
             self._check(layer)
         heads = heads or slice(None)
         n_heads = len(range(self.config.n_heads)[heads])
-        chunks = self._row_chunks(max(1, n_heads), range(self.n_tokens)[queries or slice(None)], block)
+        chunks = row_chunks(max(1, n_heads), self.n_tokens, range(self.n_tokens)[queries or slice(None)], block)
         most_rows = max((rows.stop - rows.start for rows in chunks), default=0)
         # All chunks share one piece of memory: allocating it for each chunk takes as long as the softmax.
         memory = torch.empty(2, n_heads * most_rows * self.n_tokens, device=self.mask.device)
@@ -160,21 +160,6 @@ class Trace(RecordedPass):
         """[H, S, S], S <= size: the pooled attention of every head of one layer."""
         self._check(layer)
         return self._pool((layer,), slice(None), size)[0]
-
-    def _row_chunks(self, n_heads: int, wanted: range, block: int) -> list[slice]:
-        """The rows `wanted` in chunks of about CHUNK_NUMBERS numbers."""
-        rows = max(MIN_ROWS, CHUNK_NUMBERS // (n_heads * self.n_tokens))
-        if rows >= block:
-            most = rows // block * block
-            # Chunks of equal size: a short last chunk costs more than its share.
-            n_chunks = max(1, math.ceil(len(wanted) / most))
-            step = min(most, math.ceil(len(wanted) / n_chunks / block) * block)
-            return [slice(start, min(start + step, wanted.stop)) for start in range(wanted.start, wanted.stop, step)]
-        return [
-            slice(start, min(start + rows, first + block, wanted.stop))
-            for first in range(wanted.start, wanted.stop, block)
-            for start in range(first, min(first + block, wanted.stop), rows)
-        ]
 
     def _layer_scores(
         self, layer: int, queries: slice, heads: slice, k: Tensor | None = None, out: Tensor | None = None
@@ -228,3 +213,22 @@ class Trace(RecordedPass):
             for layer, chunk, _, pattern in self.iter_attention(layers, group, queries, block):
                 put_block_max(pooled[layer][own], pattern[..., keys], chunk.start - rows.start, block)
         return torch.stack(list(pooled.values()))
+
+
+def row_chunks(n_maps: int, n_tokens: int, wanted: range, block: int = 1) -> list[slice]:
+    """The query rows `wanted` in chunks; the rows of n_maps maps [n_maps, rows, T] are about CHUNK_NUMBERS numbers.
+
+    block: each chunk is made of whole blocks of this many rows, counted from the first row, or is part of one.
+    """
+    rows = max(MIN_ROWS, CHUNK_NUMBERS // (n_maps * n_tokens))
+    if rows >= block:
+        most = rows // block * block
+        # Chunks of equal size: a short last chunk costs more than its share.
+        n_chunks = max(1, math.ceil(len(wanted) / most))
+        step = min(most, math.ceil(len(wanted) / n_chunks / block) * block)
+        return [slice(start, min(start + step, wanted.stop)) for start in range(wanted.start, wanted.stop, step)]
+    return [
+        slice(start, min(start + rows, first + block, wanted.stop))
+        for first in range(wanted.start, wanted.stop, block)
+        for start in range(first, min(first + block, wanted.stop), rows)
+    ]

@@ -22,8 +22,8 @@ from encoder.corpus.plan import MEASURES
 from encoder.corpus.watcher import N_OFFSETS, Watcher, offset_places
 from encoder.device import explain_out_of_memory
 from encoder.hooks import visiting
+from encoder.measure.heads import means, uniform_entropy
 from encoder.measure.similarity import divergence_sums
-from encoder.measure.uniform import uniform_entropy
 from encoder.text import Tokenized
 from encoder.text_encoder import TextEncoder
 
@@ -137,12 +137,9 @@ def _means(watcher: Watcher, groups: Groups, causal: bool) -> np.ndarray:
     """[B, M, L, H]: sums over queries -> means, as in encoder.measure.definitions."""
     n = groups.n_tokens
     same_token, own_word = groups.n_alike.cpu().numpy()[:, :, None, None]  # [B, 1, 1]
-    over = {"same_token": same_token, "own_word": own_word, "strong": n * n}
-    over |= dict.fromkeys(("previous", "next", "top_previous", "top_next"), n - 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means = {name: _stacked(layers) / over.get(name, n) for name, layers in watcher.measures.items()}
-        means["relative_entropy"] = means["entropy"] / uniform_entropy(n, causal)
-    return np.stack([means[name] for name in MEASURES], 1)
+    n_queries = {"all": n, "previous": n - 1, "next": n - 1, "same_token": same_token, "own_word": own_word}
+    totals = {name: _stacked(layers) for name, layers in watcher.measures.items()}
+    return np.stack(list(means(totals, n_queries, n, uniform_entropy(n, causal)).values()), 1)
 
 
 def _may_lack(groups: Groups) -> np.ndarray:

@@ -13,7 +13,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from encoder.measure.tokens import is_mark
+from encoder.measure import tokens
 from encoder.text import Tokenized
 from encoder.text_encoder import TextEncoder
 
@@ -44,13 +44,10 @@ class Groups:
     @cached_property
     def labels(self) -> Tensor:
         """[2, B, T]: equal where two tokens are the same, or of one word; unique negative numbers for all others."""
-        rows: list[list[list[int]]] = [[], []]
-        for sentence in self._sentences:
-            alone = range(-2, -2 - self.n_tokens, -1)
-            rows[0].append(
-                [other if out else one for one, out, other in zip(sentence.ids, sentence.special, alone, strict=True)]
-            )
-            rows[1].append([word if word >= 0 else other for word, other in zip(sentence.words, alone, strict=True)])
+        of_texts = [
+            tokens.pair_labels(one.ids, [not special for special in one.special], one.words) for one in self._sentences
+        ]
+        rows = [[labels[name] for labels in of_texts] for name in ("same_token", "own_word")]
         return torch.tensor(rows, device=self._device)
 
     @cached_property
@@ -84,9 +81,8 @@ class Groups:
 def _columns(sentence: Tokenized, names: Sequence[str]) -> list[list[bool]]:
     """[G][T]: KEY_MEASURES, then each of the named tokens. A mark among a text's own words is no special token."""
     special = sentence.special
-    cls = [place == 0 and special[0] for place in range(len(special))]
-    sep = [one and not first for one, first in zip(special, cls, strict=True)]
-    marks = [not one and is_mark(token) for token, one in zip(sentence.tokens, special, strict=True)]
+    cls, sep = (list(tokens.of_special(special, which)) for which in ("cls", "sep"))
+    marks = [not one and tokens.is_mark(token) for token, one in zip(sentence.tokens, special, strict=True)]
     named = [
         [
             token == name and (not one if name in MARKS else one)

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from encoder.corpus.groups import KEY_MEASURES, Groups
-from encoder.measure.heads import OFFSETS, row_entropy
+from encoder.measure.heads import OFFSETS, RowSums
 from encoder.text_encoder import TextEncoder
-from encoder.trace import CHUNK_NUMBERS, MIN_ROWS
+from encoder.trace import row_chunks
 
 #: The profile has each offset j - i up to this one, on both sides, and one entry for all that are farther.
 FARTHEST = 32
@@ -54,10 +54,10 @@ class Watcher:
         device = model.device
         self._contexts = model.encoder.attention_contexts(torch.empty(1, groups.n_tokens, device=device), None)
         self._q = self._stream = self._before = torch.empty(0)
-        rows = max(MIN_ROWS, CHUNK_NUMBERS // (groups.n_texts * self._config.n_heads * groups.n_tokens))
-        step = math.ceil(groups.n_tokens / math.ceil(groups.n_tokens / rows))
-        self._rows = [slice(start, min(start + step, groups.n_tokens)) for start in range(0, groups.n_tokens, step)]
-        self._memory = torch.empty(2, groups.n_texts * self._config.n_heads * step * groups.n_tokens, device=device)
+        n_maps = groups.n_texts * self._config.n_heads
+        self._rows = row_chunks(n_maps, groups.n_tokens, range(groups.n_tokens))
+        most_rows = self._rows[0].stop
+        self._memory = torch.empty(2, n_maps * most_rows * groups.n_tokens, device=device)
         self.measures: dict[str, list[Tensor]] = {}
         self.profile: list[Tensor] = []
         self.received: list[Tensor] = []
@@ -117,18 +117,17 @@ class Watcher:
         n_texts, n_heads, n_tokens, _ = q.shape
         context = self._contexts[layer]
         k = k.float().contiguous()
-        row_values = q.new_zeros(4, n_texts, n_heads, n_tokens, dtype=torch.float32)
-        near = torch.full_like(row_values[:3], -1.0)  # weights at OFFSETS; -1: no such key
-        received = row_values.new_zeros(n_texts, n_heads, n_tokens)
-        offsets = row_values.new_zeros(n_texts * n_heads, N_OFFSETS + 1)
-        alike = row_values.new_zeros(n_texts, n_heads, 2)
+        of_rows = RowSums((n_texts, n_heads), n_tokens, n_tokens, q.device)
+        received = torch.zeros(n_texts, n_heads, n_tokens, device=q.device)
+        offsets = torch.zeros(n_texts * n_heads, N_OFFSETS + 1, device=q.device)
+        alike = torch.zeros(n_texts, n_heads, 2, device=q.device)
         special, maps = [], {text: list[Tensor]() for text in self._maps_of}
         for rows in self._rows:
             shape = (n_texts, n_heads, rows.stop - rows.start, n_tokens)
             scores, weights = self._memory[:, : math.prod(shape)].view(2, *shape)
             context.float32_scores(q[:, :, rows], k, rows, out=scores)
             context.pattern(scores, weights)
-            self._of_rows(rows, scores, weights, row_values[:, :, :, rows], near)
+            of_rows.add(rows, scores, weights, self._strong)
             received += weights.sum(2)
             flat = weights.flatten(2)  # [B, H, R x T]
             offsets.addmm_(flat.flatten(0, 1), _by_offset(n_tokens, rows.start, rows.stop).to(flat.device))
@@ -140,34 +139,14 @@ class Watcher:
             for text, step in self._maps_of.items():
                 first = -rows.start % step  # rows 0, step, 2 step, ... of the whole map
                 maps[text].append(weights[text, :, first::step].clone())
-        self._finish_layer(row_values, near, received, offsets.view(n_texts, n_heads, -1), alike)
+        self._finish_layer(of_rows, received, offsets.view(n_texts, n_heads, -1), alike)
         if self._vectors_of:
-            on = near[:, self._vectors_of].clamp(min=0.0).permute(1, 2, 3, 0)  # [b, H, T, 3]
+            on = of_rows.offsets[:, self._vectors_of].clamp(min=0.0).permute(1, 2, 3, 0)  # [b, H, T, 3]
             self.behaviour.append(torch.cat([on, torch.cat(special, 2)], -1).mul(255).round().byte().cpu())
         self.maps.append({text: torch.cat(parts, 1) for text, parts in maps.items()})
 
-    def _of_rows(self, rows: slice, scores: Tensor, weights: Tensor, values: Tensor, near: Tensor) -> None:
-        """Numbers of each row of a chunk, [B, H, R, T]. Overwrites `scores`."""
-        largest, top, product, above = values
-        torch.amax(weights, -1, out=largest)
-        torch.amax(scores, -1, out=top)
-        torch.sum(scores.mul_(weights), -1, out=product)
-        torch.sum(torch.gt(weights, self._strong, out=scores), -1, out=above)
-        n_tokens = weights.shape[-1]
-        for place, offset in zip(near, OFFSETS.values(), strict=True):
-            first, last = max(rows.start, -offset), min(rows.stop, n_tokens - offset)
-            if last > first:
-                some = weights[:, :, first - rows.start : last - rows.start]
-                place[:, :, first:last] = some.diagonal(first + offset, -2, -1)
-
-    def _finish_layer(self, rows: Tensor, near: Tensor, received: Tensor, offsets: Tensor, alike: Tensor) -> None:
-        largest, top, product, above = rows  # [B, H, T] each
-        best = near >= largest
-        best &= best.sum(0) == 1  # a maximum shared among these counts for none
-        sums = dict(zip(OFFSETS, near.clamp(min=0.0).sum(-1), strict=True))
-        sums |= {f"top_{name}": one.sum(-1) for name, one in zip(OFFSETS, best, strict=True)}
-        entropy = row_entropy(largest, top, product, self.groups.n_tokens)
-        sums |= {"maximum": largest.sum(-1), "entropy": entropy.sum(-1), "strong": above.sum(-1)}
+    def _finish_layer(self, rows: RowSums, received: Tensor, offsets: Tensor, alike: Tensor) -> None:
+        sums = rows.totals()
         sums |= {"distance": offsets[..., -1], "same_token": alike[..., 0], "own_word": alike[..., 1]}
         groups = received @ self.groups.keys  # [B, H, G]
         sums |= dict(zip(KEY_MEASURES, groups.unbind(-1), strict=False))

@@ -8,7 +8,7 @@ Shapes: L layers, H heads, T tokens (queries i, keys j), R query rows of a chunk
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -21,7 +21,6 @@ from encoder.map_pooling import block_max, pooling_block, put_block_max
 from encoder.measure import tokens
 from encoder.measure.definitions import HEAD_MEASURES
 from encoder.measure.tokens import Queries
-from encoder.measure.uniform import uniform_entropy
 from encoder.trace import SHORT, Trace
 
 if TYPE_CHECKING:
@@ -146,14 +145,10 @@ class _Around:
             "sep": tokens.special_position(trace, "sep"),
             "punctuation": tokens.is_punctuation(trace),
         }
-        content, words = tokens.is_content(trace), tokens.words(trace)
-        alone = range(-2, -2 - trace.n_tokens, -1)  # a unique number for each token without an equal one
-        # The parts of an image or a sound have no ids: all are -1.
-        ids = [
-            one if inside and one >= 0 else other for one, inside, other in zip(trace.ids, content, alone, strict=True)
-        ]
-        of_word = [word if word >= 0 else other for word, other in zip(words, alone, strict=True)]
-        labels = {"same_token": torch.tensor(ids, device=device), "own_word": torch.tensor(of_word, device=device)}
+        labels = {
+            name: torch.tensor(of_kind, device=device)
+            for name, of_kind in tokens.pair_labels(trace.ids, tokens.is_content(trace), tokens.words(trace)).items()
+        }
         return cls(
             counts=tokens.query_rows(trace, queries).float(),
             keys={name: tokens.as_mask(flags, trace).float() for name, flags in groups.items()},
@@ -179,60 +174,43 @@ def _not_alone(labels: Tensor) -> Tensor:
     return places
 
 
-class _Layer:
-    """Numbers of each row of one layer, summed when the layer is complete.
+class RowSums:
+    """Numbers of each query of one layer's heads, summed when the layer is complete; of one text or a batch of texts.
 
-    A chunk takes only operations on its weights: many small operations would cost more than they compute.
+    The leading axes (...) are those of the heads: [H], [L x H], or [B, H] of B texts. A chunk takes only operations on
+    its weights: many small operations would cost more than they compute.
+
+    offsets [3, ..., n]: the weight of each query on the keys at OFFSETS; -1: no such key.
     """
 
-    def __init__(self, around: _Around, n_heads: int, n_tokens: int) -> None:
-        device = around.counts.device
-        self._around, self._n_tokens = around, n_tokens
-        # [4, H, n]: the largest weight and score of a row, sum of weight x score, strong weights.
-        self._rows = torch.zeros(4, n_heads, around.n_real, device=device)
-        self._offsets = torch.full((len(OFFSETS), n_heads, around.n_real), -1.0, device=device)  # -1: no such key
-        self._received = torch.zeros(n_heads, 1, n_tokens, device=device)  # by each key, from the queries that count
-        self._pairs: dict[str, Tensor] = {}  # each [H]
+    def __init__(self, heads: tuple[int, ...], n_queries: int, n_tokens: int, device: torch.device) -> None:
+        self._n_tokens = n_tokens
+        # [4, ..., n]: the largest weight and score of a row, sum of weight x score, strong weights.
+        self._rows = torch.zeros(4, *heads, n_queries, device=device)
+        self.offsets = torch.full((len(OFFSETS), *heads, n_queries), -1.0, device=device)
 
-    def add(self, rows: slice, scores: Tensor, attention: Tensor, pairs: dict[str, Tensor], strong: float) -> None:
-        """One chunk, both [H, R, T]. Overwrites `scores`."""
-        real_rows = slice(rows.start, min(rows.stop, self._around.n_real))
-        n_rows = real_rows.stop - real_rows.start
-        if n_rows <= 0:
-            return
-        scores, attention = scores[:, :n_rows], attention[:, :n_rows]  # padding's rows do not count
-        largest, top, product, above = self._rows[:, :, real_rows]
+    def add(self, rows: slice, scores: Tensor, attention: Tensor, strong: float) -> None:
+        """The queries `rows`, both [..., R, T]. strong: the threshold of a strong weight. Overwrites `scores`."""
+        largest, top, product, above = self._rows[..., rows]
         torch.amax(attention, -1, out=largest)
         torch.amax(scores, -1, out=top)
         torch.sum(scores.mul_(attention), -1, out=product)
         torch.sum(torch.gt(attention, strong, out=scores), -1, out=above)
-        for weights, offset in zip(self._offsets, OFFSETS.values(), strict=True):
-            first, last = max(0, -real_rows.start - offset), min(n_rows, self._n_tokens - real_rows.start - offset)
+        for weights, offset in zip(self.offsets, OFFSETS.values(), strict=True):
+            first, last = max(rows.start, -offset), min(rows.stop, self._n_tokens - offset)
             if last > first:
-                here = slice(real_rows.start + first, real_rows.start + last)
-                weights[:, here] = attention[:, first:last].diagonal(real_rows.start + first + offset, 1, 2)
-        counts = self._around.counts[real_rows].expand(len(attention), 1, -1)  # [H, 1, R]
-        self._received.baddbmm_(counts, attention)
-        flat = attention.flatten(1)  # [H, R x T]
-        for name, pair in pairs.items():
-            value = flat @ pair if pair.is_floating_point() else flat[:, pair].sum(-1)
-            self._pairs[name] = self._pairs.get(name, 0.0) + value
+                some = attention[..., first - rows.start : last - rows.start, :]
+                weights[..., first:last] = some.diagonal(first + offset, -2, -1)
 
-    def totals(self) -> dict[str, np.ndarray]:
-        """Sums over the counted queries, float64 [H] each."""
-        real = self._around.n_real
+    def totals(self, counts: Tensor | None = None) -> dict[str, Tensor]:
+        """Sums over the queries, [...] each. counts [n]: 1.0 for a query that counts, 0.0 for others; None: all do."""
         largest, top, product, above = self._rows
-        counts = self._around.counts[:real]
-        entropy = row_entropy(largest, top, product, self._n_tokens)
-        best = self._offsets >= largest
+        best = self.offsets >= largest
         best &= best.sum(0) == 1  # a maximum shared among these counts for none
-        on = self._offsets.clamp_(min=0.0)
-        rows = dict(zip(OFFSETS, on, strict=True)) | dict(zip((f"top_{name}" for name in OFFSETS), best, strict=True))
-        rows |= {"maximum": largest, "entropy": entropy, "strong": above}
-        sums = {name: (value * counts).sum(-1) for name, value in rows.items()}
-        sums |= {name: self._received[:, 0] @ group for name, group in self._around.keys.items()} | self._pairs
-        together = torch.stack(list(sums.values())).cpu().double().numpy()  # one transfer: [measures, H]
-        return dict(zip(sums, together, strict=True))
+        rows = dict(zip(OFFSETS, self.offsets.clamp(min=0.0), strict=True))
+        rows |= {f"top_{name}": one for name, one in zip(OFFSETS, best, strict=True)}
+        rows |= {"maximum": largest, "entropy": row_entropy(largest, top, product, self._n_tokens), "strong": above}
+        return {name: (value if counts is None else value * counts).sum(-1) for name, value in rows.items()}
 
 
 def row_entropy(largest: Tensor, top: Tensor, product: Tensor, n_tokens: int) -> Tensor:
@@ -243,6 +221,39 @@ def row_entropy(largest: Tensor, top: Tensor, product: Tensor, n_tokens: int) ->
     """
     nothing_seen = top == torch.finfo(top.dtype).min  # every key masked: the row is uniform
     return torch.where(nothing_seen, math.log(n_tokens), (top - largest.log() - product).clamp(min=0.0))
+
+
+class _Layer:
+    """The sums of one layer of a trace, or of all of them as one."""
+
+    def __init__(self, around: _Around, n_heads: int, n_tokens: int) -> None:
+        device = around.counts.device
+        self._around = around
+        self._rows = RowSums((n_heads,), around.n_real, n_tokens, device)
+        self._received = torch.zeros(n_heads, 1, n_tokens, device=device)  # by each key, from the queries that count
+        self._pairs: dict[str, Tensor] = {}  # each [H]
+
+    def add(self, rows: slice, scores: Tensor, attention: Tensor, pairs: dict[str, Tensor], strong: float) -> None:
+        """One chunk, both [H, R, T]. Overwrites `scores`."""
+        real_rows = slice(rows.start, min(rows.stop, self._around.n_real))  # padding's rows do not count
+        n_rows = real_rows.stop - real_rows.start
+        if n_rows <= 0:
+            return
+        attention = attention[:, :n_rows]
+        self._rows.add(real_rows, scores[:, :n_rows], attention, strong)
+        counts = self._around.counts[real_rows].expand(len(attention), 1, -1)  # [H, 1, R]
+        self._received.baddbmm_(counts, attention)
+        flat = attention.flatten(1)  # [H, R x T]
+        for name, pair in pairs.items():
+            value = flat @ pair if pair.is_floating_point() else flat[:, pair].sum(-1)
+            self._pairs[name] = self._pairs.get(name, 0.0) + value
+
+    def totals(self) -> dict[str, np.ndarray]:
+        """Sums over the counted queries, float64 [H] each."""
+        sums = self._rows.totals(self._around.counts[: self._around.n_real])
+        sums |= {name: self._received[:, 0] @ group for name, group in self._around.keys.items()} | self._pairs
+        together = torch.stack(list(sums.values())).cpu().double().numpy()  # one transfer: [measures, H]
+        return dict(zip(sums, together, strict=True))
 
 
 def _pair_factors(rows: slice, around: _Around) -> dict[str, Tensor]:
@@ -278,18 +289,52 @@ def _alike(start: int, counts: Tensor, labels: Tensor, like: Tensor) -> Tensor:
 def _finish(
     totals: dict[str, np.ndarray], around: _Around, queries: Queries, strong: float, causal: bool
 ) -> HeadMeasures:
-    """Sums [L, H] -> means, in the order of the definitions."""
+    """Sums [L, H] -> means."""
     eligible = around.eligible()
+    counted = around.counts[: around.n_real].nonzero().flatten().cpu().numpy()
+    values = means(totals, eligible, around.n_real, uniform_entropy(around.n_real, causal, counted))
+    for array in values.values():
+        array.flags.writeable = False
+    return HeadMeasures(MappingProxyType(values), around.n_real, int(eligible["all"]), queries, strong)
+
+
+def means(
+    totals: Mapping[str, np.ndarray], n_queries: Mapping[str, float | np.ndarray], n_tokens: int, uniform: float
+) -> dict[str, np.ndarray]:
+    """Sums over queries [..., L, H] -> the measures, float64, in the order of their definitions; NaN over no query.
+
+    n_queries: "all", "previous", "next", "same_token", "own_word" -> |Q| or |Q'| of such measures; of a batch, arrays
+    that broadcast. uniform: the mean entropy of uniform attention.
+    """
     over = {"same_token": "same_token", "own_word": "own_word"}
     over |= {name: side for side in ("previous", "next") for name in (side, f"top_{side}")}
-    means = {}
-    for name, total in totals.items():
-        n_queries = eligible[over.get(name, "all")]
-        means[name] = total / n_queries if n_queries else np.full_like(total, np.nan)
-    means["strong"] = means["strong"] / around.n_real
-    counted = around.counts[: around.n_real].nonzero().flatten().cpu().numpy()
-    means["relative_entropy"] = means["entropy"] / uniform_entropy(around.n_real, causal, counted)
-    for array in means.values():
-        array.flags.writeable = False
-    values = {definition.name: means[definition.name] for definition in HEAD_MEASURES}
-    return HeadMeasures(MappingProxyType(values), around.n_real, int(eligible["all"]), queries, strong)
+    counts = {name: n_queries[over.get(name, "all")] for name in totals} | {"strong": n_queries["all"] * n_tokens}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = {name: total / counts[name] for name, total in totals.items()}
+    found["relative_entropy"] = found["entropy"] / uniform
+    return {definition.name: found[definition.name] for definition in HEAD_MEASURES}
+
+
+# --- uniform attention: what the measures compare a head with --------------------------------------------------------
+
+
+def visible_keys(n: int, causal: bool, queries: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
+    """How many keys each of these queries sees (None: all n): n, or query + 1 under a causal mask."""
+    places = np.arange(n) if queries is None else np.asarray(queries, dtype=np.int64)
+    return places + 1 if causal else np.full(len(places), n)
+
+
+def uniform_entropy(n: int, causal: bool, queries: Sequence[int] | np.ndarray | None = None) -> float:
+    """Mean entropy of uniform attention over these queries in nats, ln n without a mask; NaN where it is 0."""
+    seen = visible_keys(n, causal, queries)
+    if not len(seen) or seen.max() < 2:
+        return math.nan
+    return float(np.log(seen).mean()) if causal else math.log(n)
+
+
+def uniform_share(n: int, causal: bool, keys: Sequence[int]) -> float:
+    """The share of uniform attention that these keys receive together, mean over all queries."""
+    if not causal:
+        return len(keys) / n
+    seen = visible_keys(n, causal)
+    return float(sum((1 / seen[key:]).sum() for key in keys) / n)

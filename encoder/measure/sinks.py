@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from encoder.measure import aggregate, tokens
-from encoder.measure.uniform import uniform_share
+from encoder.measure.heads import uniform_share
 from encoder.trace import Trace
 
 

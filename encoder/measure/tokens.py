@@ -4,6 +4,7 @@ Shapes: T tokens, padding included.
 """
 
 import unicodedata
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -52,11 +53,26 @@ def is_mark(token: str) -> bool:
 
 def special_position(trace: Trace, which: Literal["cls", "sep"]) -> tuple[bool, ...]:
     """[T]: "cls": the special token that opens the text ([CLS], <s>); "sep": every other one ([SEP], </s>)."""
-    special = is_special(trace)
-    opens = tuple(index == 0 and special[0] for index in range(len(special)))
-    if which == "cls":
-        return opens
-    return tuple(one and not first for one, first in zip(special, opens, strict=True))
+    return of_special(is_special(trace), which)
+
+
+def of_special(special: Sequence[bool], which: Literal["cls", "sep"]) -> tuple[bool, ...]:
+    """`special_position` among flags [T] of special tokens."""
+    return tuple(one and (index == 0) == (which == "cls") for index, one in enumerate(special))
+
+
+def pair_labels(ids: Sequence[int], content: Sequence[bool], words: Sequence[int]) -> dict[str, list[int]]:
+    """ "same_token", "own_word" -> [T]: equal where two tokens of the text are the same, or of one word.
+
+    Unique negative numbers for the others: special tokens, and parts of an image or a sound, whose ids and words are
+    -1.
+    """
+    alone = range(-2, -2 - len(ids), -1)
+    same = [one if inside and one >= 0 else other for one, inside, other in zip(ids, content, alone, strict=True)]
+    return {
+        "same_token": same,
+        "own_word": [word if word >= 0 else other for word, other in zip(words, alone, strict=True)],
+    }
 
 
 def words(trace: Trace) -> tuple[int, ...]:

@@ -8,8 +8,8 @@ import torch
 
 import encoder
 from encoder import TextEncoder
+from encoder import trace as trace_module
 from encoder.corpus import batch as batch_module
-from encoder.corpus import watcher as watcher_module
 from encoder.corpus.batch import batches, measure_batch, norm_names
 from encoder.corpus.groups import key_tokens
 from encoder.corpus.plan import MEASURES
@@ -43,7 +43,7 @@ def expected(model: TextEncoder, text: str) -> np.ndarray:
 
 @pytest.mark.parametrize("numbers", [1_000_000, 1], ids=["whole maps", "sixteen rows at a time"])
 def test_a_batch_has_the_measures_of_single_traces(variant: TextEncoder, numbers, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(watcher_module, "CHUNK_NUMBERS", numbers)
+    monkeypatch.setattr(trace_module, "CHUNK_NUMBERS", numbers)
     texts = [*TEXTS, " ".join(["dog sat on"] * 16)]
     for places, found in in_batches(variant, texts, similarity_of=(0,)):
         assert found.usable.all()

@@ -14,8 +14,7 @@ from encoder.edits import MaskKeys
 from encoder.measure import heads, sinks
 from encoder.measure.definitions import BY_NAME, HEAD_MEASURES
 from encoder.measure.head_types import HEAD_TYPES, Thresholds, badges, find
-from encoder.measure.heads import HeadMeasures, head_measures, survey
-from encoder.measure.uniform import uniform_share
+from encoder.measure.heads import HeadMeasures, head_measures, survey, uniform_share
 from tests.engine import by_hand
 from tests.engine.conftest import VARIANTS, tiny
 
