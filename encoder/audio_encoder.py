@@ -12,8 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from encoder.class_vectors import class_probabilities
-from encoder.classifier import Classifier
+from encoder.classifier import Classifier, class_probabilities
 from encoder.edits import Edit
 from encoder.errors import SoundError
 from encoder.layout import InputKind

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from encoder.config import ACTIVATIONS, MAX_LAYERS, check_whole
-from encoder.errors import ConfigError
+from encoder.errors import ConfigError, EncoderError
 from encoder.layers import activate
 from encoder.pooling import POOLINGS, Pooling, pool
+from encoder.trace import Trace
 
 Kind = Literal["sequence", "token"]
 #: What makes probabilities of the logits; "none": they are scores, as of a regression.
@@ -111,3 +112,40 @@ class Classifier(nn.Module):
             return logits[..., label]
         others = logits.index_fill(-1, torch.tensor([label], device=logits.device), -torch.inf)
         return logits[..., label] - others.logsumexp(dim=-1)
+
+
+# --- what a head reads of a trace -------------------------------------------------------------------------------------
+
+
+def vectors_before(trace: Trace, layer: int | None) -> Tensor:
+    """[T, D]: the residual stream that enters a layer; the output for None and for the number of layers.
+
+    Raises EncoderError for a layer that the model does not have.
+    """
+    n_layers = trace.config.n_layers
+    if layer is None or layer == n_layers:
+        return trace.output
+    if not 0 <= layer < n_layers:
+        raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}, which is the output.")
+    return trace.streams[layer]
+
+
+def vectors_for(head: Classifier, trace: Trace) -> Tensor:
+    """[T, D]: what this head reads: of one layer, before the final norm, or the weighted sum over all layers."""
+    last = trace.values.get("final_norm.input", trace.output) if head.config.before_norm else trace.output
+    if head.layer_weights is not None:
+        weights = head.layer_weights.softmax(dim=0)
+        if len(weights) != trace.config.n_layers + 1:
+            raise EncoderError(f"This head sums {len(weights)} layers: choose a head of this model.")
+        streams = [*trace.streams[:-1], last]
+        return torch.stack([w * x for w, x in zip(weights, streams, strict=True)]).sum(dim=0)
+    return last if head.config.layer is None else vectors_before(trace, head.config.layer)
+
+
+@torch.no_grad()
+def class_probabilities(head: Classifier | None, trace: Trace, name: str) -> dict[str, float]:
+    """Label -> probability of an image or a sound, in the head's order. Raises EncoderError for a model without one."""
+    if head is None:
+        raise EncoderError(f"{name} has no classification head: choose a checkpoint that was saved with one.")
+    logits = head(vectors_for(head, trace)[None], trace.mask[None])
+    return dict(zip(head.config.labels, head.probabilities(logits)[0].tolist(), strict=True))

@@ -10,9 +10,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from encoder.errors import ConfigError
+from encoder.errors import MAX_LAYERS, MOST, ConfigError, check_whole
 from encoder.sound_shapes import Convolutions, SpectrogramPatches
-from encoder.whole_numbers import MAX_LAYERS, MOST, check_whole
 
 __all__ = [
     "ACTIVATIONS", "MAX_LAYERS", "MOST", "NORM_PLACEMENTS", "POSITION_KINDS", "Activation", "EncoderConfig",

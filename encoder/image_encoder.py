@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from encoder import pictures
-from encoder.class_vectors import class_probabilities
-from encoder.classifier import Classifier
+from encoder.classifier import Classifier, class_probabilities
 from encoder.config import Patches
 from encoder.device import explain_out_of_memory
 from encoder.edits import Edit

@@ -208,6 +208,12 @@ class RecordedPass:
         return MappingProxyType({name: self.values[name] for name in names})
 
     @property
+    def streams(self) -> tuple[Tensor, ...]:
+        """[T, D] L + 1 times: the residual stream after the embeddings, then after each layer (before a final norm)."""
+        after = (self.values[f"layers.{layer}.after_ffn"] for layer in range(self.config.n_layers))
+        return (self.values["embedding"], *after)
+
+    @property
     def norms(self) -> Mapping[str, NormTrace]:
         """Every LayerNorm in the order of the forward pass: "embedding_norm", "layers.0.attention_norm", ..."""
         return MappingProxyType({name: self._norm(name, module) for name, module in self._norm_modules()})

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from encoder.errors import ConfigError
-from encoder.whole_numbers import check_whole
+from encoder.errors import ConfigError, check_whole
 
 ConvolutionNorm = Literal["none", "group", "layer"]
 

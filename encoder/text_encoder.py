@@ -18,7 +18,6 @@ from encoder.config import EncoderConfig
 from encoder.device import explain_out_of_memory, pick_dtype
 from encoder.edits import Edit
 from encoder.errors import EncoderError, TextError
-from encoder.known_tokens import known
 from encoder.mlm import MaskedPrediction, MLMHead
 from encoder.model import Encoder
 from encoder.named_encoder import NamedEncoder
@@ -75,7 +74,7 @@ class TextEncoder(NamedEncoder):
         Raises TextError for a token that the encoder has no vector for.
         """
         limit = self.config.max_tokens if max_tokens is None else min(max_tokens, self.config.max_tokens)
-        return known(self.tokenizer.encode(text, pair, limit), self.config, self.name)
+        return _known(self.tokenizer.encode(text, pair, limit), self.config, self.name)
 
     def windows(
         self, text: str, pair: str | None = None, *, stride: int | None = None, max_tokens: int | None = None
@@ -89,7 +88,7 @@ class TextEncoder(NamedEncoder):
         limit = self.config.max_tokens if max_tokens is None else min(max_tokens, self.config.max_tokens)
         found = self.tokenizer.windows(text, limit, stride, pair)
         for window in found:
-            known(window.sentence, self.config, self.name)
+            _known(window.sentence, self.config, self.name)
         return found
 
     # --- traces -------------------------------------------------------------------------------------------------------
@@ -298,3 +297,28 @@ def build(
     with torch.inference_mode(False):  # weights from inference mode could never be trained or differentiated
         made = Encoder(config, seed=seed).to(device=device, dtype=pick_dtype(dtype))
     return TextEncoder(name=name, encoder=made, tokenizer=tokenizer)
+
+
+def _known(sentence: Tokenized, config: EncoderConfig, name: str) -> Tokenized:
+    """The sentence itself. Raises TextError for no token at all, and for one that the encoder has no vector for.
+
+    A tokenizer may come from another checkpoint.
+    """
+    if not sentence.ids:
+        raise TextError(f"The text is empty, and the tokenizer of {name} adds no special tokens: type something.")
+    for token, token_id in zip(sentence.tokens, sentence.ids, strict=True):
+        if token_id >= config.vocab_size:
+            raise TextError(
+                f"The tokenizer of {name} gives {token!r} the id {token_id}, but its encoder has vectors for 0 to "
+                f"{config.vocab_size - 1} only: leave the word out, or use the checkpoint's own tokenizer."
+            )
+    n_segments = config.n_segments
+    if n_segments > 1 and max(sentence.segments) >= n_segments:  # a table of one row serves every segment
+        raise TextError(
+            f"The tokenizer of {name} gives a token the segment {max(sentence.segments)}, but its encoder has 0 to "
+            f"{n_segments - 1}: use the checkpoint's own tokenizer."
+        )
+    typed = {one for one, special in zip(sentence.ids, sentence.special, strict=True) if not special}
+    if config.causal and sentence.special[-1] and sentence.ids[-1] in typed:
+        raise TextError(f"The text has {sentence.tokens[-1]}, which marks the end of a text in {name}: leave it out.")
+    return sentence

@@ -67,3 +67,21 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise LoadError(f"{path.name} in {path.parent.name} has no JSON object ({{...}}): download it again.")
     return value
+
+
+def read_special_tokens(folder: Path) -> dict[str, str]:
+    """The special tokens that `special_tokens_map.json` or `tokenizer_config.json` name."""
+    found: dict[str, str] = {}
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        path = folder / name
+        if not path.is_file():
+            continue
+        entries = parse_json(path)
+        if not isinstance(entries, dict):
+            raise LoadError(f"{name} has no JSON object ({{...}}): download it again.")
+        for key, value in entries.items():
+            if key.endswith("_token") and isinstance(value, dict):
+                value = value.get("content")
+            if key.endswith("_token") and isinstance(value, str):
+                found[key] = value
+    return found

@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 
 from encoder.errors import LoadError, TextError, quoted
-from encoder.special_tokens import read_special_tokens
 from encoder.text import Batch, TextWindow, Tokenized, readable
-from encoder.text_file import check_regular
+from encoder.text_file import check_regular, read_special_tokens
 from encoder.token_labels import display_label
 from encoder.tokenizer_bounds import MOST_GROWTH, growth_of, panics_raised
 

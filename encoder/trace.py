@@ -74,6 +74,11 @@ class Trace(RecordedPass):
         """[H, Ti, T]: attention of all heads of a layer, for these query rows (by default all)."""
         return self._layer_pattern(layer, self.layer_scores(layer, queries), queries or slice(None), slice(None))
 
+    def rows_of_token(self, query: int) -> Tensor:
+        """[L, H, T]: what one token attends to in every head."""
+        rows = slice(query, query + 1)
+        return torch.stack([self.layer_attention(layer, rows)[:, 0] for layer in range(self.config.n_layers)])
+
     def every_layer(self) -> tuple[Tensor, Tensor]:
         """Scores and attention of all heads, [L, H, T, T] each, in memory as a whole: for SHORT texts."""
         layers, first = range(self.config.n_layers), self.contexts[0]

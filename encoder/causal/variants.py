@@ -74,7 +74,7 @@ def _start(edit: Edit, n_layers: int) -> int:
 def _run(encoder: Encoder, plain: Trace, variants: list[Variant], starts: list[int]) -> Tensor:
     """Outputs [n, T, D] of variants that are sorted by their first layers."""
     n_layers, n_tokens = encoder.config.n_layers, plain.n_tokens
-    stream = [plain.values["embedding"], *(plain.values[f"layers.{layer}.after_ffn"] for layer in range(n_layers))]
+    stream = plain.streams
     contexts = encoder.attention_contexts(stream[0].unsqueeze(0), None)
     visitor = RowVisitor(contexts, _plan(variants, n_layers))
     x = stream[0].new_empty(0, *stream[0].shape)

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from encoder.any_encoder import AnyEncoder
-from encoder.class_vectors import vectors_before as vectors_before  # its public name
-from encoder.class_vectors import vectors_for
-from encoder.classifier import Classifier, Kind
+from encoder.classifier import Classifier, Kind, vectors_for
+from encoder.classifier import vectors_before as vectors_before  # its public name
 from encoder.errors import EncoderError
 from encoder.measure.tokens import sentences
 from encoder.trace import Trace

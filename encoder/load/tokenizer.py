@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoder.errors import LoadError
-from encoder.special_tokens import read_special_tokens
-from encoder.text_file import parse_json, read_json, read_text
+from encoder.text_file import parse_json, read_json, read_special_tokens, read_text
 from encoder.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""Types of heads on one text: a head has a type where a measure passes a threshold. The reader may move thresholds.
+"""Types of heads on one text: a head has a type where a measure passes a threshold. Attention sinks.
 
-Another text may show other types: every number here is measured on one text, while Clark et al. (2019) average over a
-corpus of Wikipedia segments and Voita et al. (2019) over a test set of translations.
+The reader may move thresholds. Another text may show other types: every number here is measured on one text, while
+Clark et al. (2019) average over a corpus of Wikipedia segments and Voita et al. (2019) over a test set of translations.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from torch import Tensor
 
-from encoder.measure.heads import HeadMeasures
+from encoder.measure import aggregate, tokens
+from encoder.measure.heads import HeadMeasures, uniform_share
+from encoder.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,3 +159,46 @@ def _of_head(measures: HeadMeasures, thresholds: Thresholds, layer: int, head: i
                 findings.append(Finding(head_type, measure, value, threshold))
                 break
     return tuple(findings)
+
+
+# --- attention sinks --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sink:
+    """The special or first tokens that receive most of a head's attention (the term: Xiao et al. 2023).
+
+    Xiao et al. describe the first tokens of causal language models. Clark et al. (2019, section 3.2) found that BERT's
+    heads attend much to [SEP], and suggest a no-op for queries to which the head's function does not apply.
+
+    kind: "opening" (the text's first token) or "separators"; tokens: their positions; share: mean weight on them
+    together, over all real queries; uniform: their share under uniform attention.
+    """
+
+    kind: str
+    tokens: tuple[int, ...]
+    share: float
+    uniform: float
+
+
+def sink(trace: Trace, layer: int, head: int, threshold: float = 0.6, mean: Tensor | None = None) -> Sink | None:
+    """The special tokens that receive more than `threshold` of the attention (0.6 in Clark et al. 2019's code).
+
+    Candidates are the text's first token, special or not, and all special tokens after it together. None: no sink.
+    mean [T]: the mean weight that each key receives, where the caller has it.
+    """
+    if trace.n_real < 2:
+        return None
+    mean = aggregate.received(trace, layer, head)[0] if mean is None else mean
+    candidates = {
+        "opening": (0,),
+        "separators": tuple(k for k, one in enumerate(tokens.special_position(trace, "sep")) if one),
+    }
+    found = [
+        Sink(kind, places, float(mean[list(places)].sum()), uniform_share(trace.n_real, trace.config.causal, places))
+        for kind, places in candidates.items()
+        if places
+    ]
+    best = max(found, key=lambda one: one.share)
+    # Where special tokens are most of the text, much weight on them says nothing.
+    return best if best.share > max(threshold, 1.5 * best.uniform) else None

@@ -40,8 +40,7 @@ def rows_of_token(trace: Trace, token: int) -> Tensor:
     """[L, H, T]: what one token attends to in each head. Raises EncoderError for a token that does not exist."""
     if not 0 <= token < trace.n_tokens:
         raise EncoderError(f"No token {token} in this image: choose 0 to {trace.n_tokens - 1}.")
-    one = slice(token, token + 1)
-    return torch.stack([trace.layer_attention(layer, one)[:, 0] for layer in range(trace.config.n_layers)])
+    return trace.rows_of_token(token)
 
 
 def weighted_row(trace: Trace, layer: int, head: int, token: int) -> Tensor:
@@ -99,9 +98,7 @@ def patch_norms(trace: Trace, times: float = OUTLIER) -> PatchNorms:
     in DINOv2-g). A multiple of the median needs no hand, and a picture of all norms shows whether there are two modes.
     """
     before = grid(trace).before
-    layers = range(trace.config.n_layers)
-    names = ["embedding", *(f"layers.{layer}.after_ffn" for layer in layers)]
-    norms = torch.stack([trace.values[name].float().norm(dim=-1) for name in names]).cpu().numpy()  # [L + 1, T]
+    norms = torch.stack([x.float().norm(dim=-1) for x in trace.streams]).cpu().numpy()  # [L + 1, T]
     own = norms[:, len(before) :]
     cutoffs = times * np.median(own, axis=1)
     special = {name: norms[:, token] for token, name in enumerate(before)}

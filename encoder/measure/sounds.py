@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -59,9 +58,7 @@ def over_time(weights: Tensor | NDArray[Any], layout: SoundLayout) -> OverTime:
 
 def all_heads_over_time(trace: Trace, query: int) -> Numbers:
     """[L, H, C]: what one query attends to over time, in every head."""
-    rows = slice(query, query + 1)
-    found = torch.stack([trace.layer_attention(layer, rows)[:, 0] for layer in range(trace.config.n_layers)])
-    values = found.cpu().numpy()  # [L, H, T]
+    values = trace.rows_of_token(query).cpu().numpy()  # [L, H, T]
     layout = sound_layout(trace)
     _, _, special = columns_of(layout)
     if isinstance(layout, SpectrogramGrid):

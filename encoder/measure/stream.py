@@ -49,8 +49,7 @@ class StreamMeasures:
 @torch.no_grad()
 def measure(trace: Trace) -> StreamMeasures:
     """All measures, from the trace alone."""
-    n_layers, real = trace.config.n_layers, trace.mask
-    streams = [trace.values["embedding"], *(trace.values[f"layers.{layer}.after_ffn"] for layer in range(n_layers))]
+    n_layers, real, streams = trace.config.n_layers, trace.mask, trace.streams
     updates: dict[str, list[float]] = {"attention": [], "ffn": []}
     for layer in range(n_layers):
         for sublayer, before, update in sublayer_updates(trace, layer):
@@ -77,7 +76,7 @@ def sublayer_updates(trace: Trace, layer: int) -> Iterator[tuple[str, Tensor, Te
     Post-norm hands on norm(x + f(x)), so f(x) is taken from the norm's input; pre-norm hands on x + f(norm(x)) itself.
     """
     post = trace.config.norm_placement == "post"
-    before = trace.values["embedding" if layer == 0 else f"layers.{layer - 1}.after_ffn"]
+    before = trace.streams[layer]
     for sublayer in ("attention", "ffn"):
         after = trace.values[f"layers.{layer}.after_{sublayer}"]
         # A first layer without a norm around its attention (ModernBERT) hands the sum on in either placement.

@@ -10,8 +10,8 @@ import streamlit as st
 from encoder import figures
 from encoder.export import Map
 from encoder.figures.numbers import three_digits
-from encoder.measure import ranking, sinks
-from encoder.measure.sinks import Sink
+from encoder.measure import head_types, ranking
+from encoder.measure.head_types import Sink
 from encoder.trace import Trace
 from pages.core import head_measures, links, token_names
 from pages.core.input_words import words_of
@@ -119,6 +119,6 @@ def _sink(view: View) -> Sink | None:
 
     def find(trace: Trace) -> Sink | None:
         received = None if is_whole(view) else overview(view, layer, head).received
-        return sinks.sink(trace, layer, head, threshold, received)
+        return head_types.sink(trace, layer, head, threshold, received)
 
     return view.derived(("sink", layer, head, threshold), find)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from encoder.measure import aggregate, sinks, tiled_attention
+from encoder.measure import aggregate, head_types, tiled_attention
 from encoder.measure.head_map import DenseMap, LongMap, dense_map, small_maps
 from tests.engine import by_hand
 from tests.engine.conftest import tiny
@@ -92,7 +92,7 @@ def test_a_sink_is_distinguished_from_other_heads():
         "half": 0.59 * by_hand.one_hot(n, 0) + 0.41 * by_hand.one_hot(n, 3),
     }
     trace = by_hand.written(np.stack(list(maps.values()))[None])
-    found = {name: sinks.sink(trace, 0, head) for head, name in enumerate(maps)}
+    found = {name: head_types.sink(trace, 0, head) for head, name in enumerate(maps)}
     assert {name for name, one in found.items() if one} == {"cls", "sep"}
     assert found["cls"].kind == "opening"
     assert found["cls"].tokens == (0,)
@@ -100,7 +100,7 @@ def test_a_sink_is_distinguished_from_other_heads():
     assert found["cls"].uniform == pytest.approx(1 / n)
     assert found["sep"].tokens == (n - 1,)
     half = list(maps).index("half")
-    assert sinks.sink(trace, 0, half, threshold=0.5).share == pytest.approx(0.59, rel=1e-5)
+    assert head_types.sink(trace, 0, half, threshold=0.5).share == pytest.approx(0.59, rel=1e-5)
 
 
 def test_a_sink_counts_real_queries_alone_and_agrees_with_the_measure():
@@ -118,5 +118,5 @@ def test_a_sink_counts_real_queries_alone_and_agrees_with_the_measure():
 def test_in_a_text_of_two_tokens_much_weight_on_one_of_them_says_nothing():
     maps = np.array([[[0.7, 0.3], [0.7, 0.3]], [[0.9, 0.1], [0.9, 0.1]]])
     trace = by_hand.written(maps[None], ("[CLS]", "[SEP]"))
-    assert sinks.sink(trace, 0, 0) is None
-    assert sinks.sink(trace, 0, 1).share == pytest.approx(0.9, rel=1e-5)
+    assert head_types.sink(trace, 0, 0) is None
+    assert head_types.sink(trace, 0, 1).share == pytest.approx(0.9, rel=1e-5)

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from encoder.export import Options
 from encoder.figures.numbers import three_digits
-from encoder.measure import sinks
+from encoder.measure import head_types
 from encoder.measure.heads import head_measures
 from encoder.measure.telling import information_gain, most_telling
 from pages.core import cache
@@ -127,7 +127,7 @@ def test_short_and_unusual_texts(text: str, view: str) -> None:
 def test_a_head_that_attends_to_one_special_token_is_measured(
     kind: str, place: tuple[int, int], pair: str, threshold: float, source: str
 ) -> None:
-    found = sinks.sink(cache.trace(cache.ModelKey(), CAT, pair or None), *place, threshold)
+    found = head_types.sink(cache.trace(cache.ModelKey(), CAT, pair or None), *place, threshold)
     assert found is not None
     assert found.kind == kind
     query = {"text": CAT, "pair": pair, "layer": str(place[0]), "head": str(place[1])}
