@@ -117,19 +117,6 @@ class Classifier(nn.Module):
 # --- what a head reads of a trace -------------------------------------------------------------------------------------
 
 
-def vectors_before(trace: Trace, layer: int | None) -> Tensor:
-    """[T, D]: the residual stream that enters a layer; the output for None and for the number of layers.
-
-    Raises EncoderError for a layer that the model does not have.
-    """
-    n_layers = trace.config.n_layers
-    if layer is None or layer == n_layers:
-        return trace.output
-    if not 0 <= layer < n_layers:
-        raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}, which is the output.")
-    return trace.streams[layer]
-
-
 def vectors_for(head: Classifier, trace: Trace) -> Tensor:
     """[T, D]: what this head reads: of one layer, before the final norm, or the weighted sum over all layers."""
     last = trace.values.get("final_norm.input", trace.output) if head.config.before_norm else trace.output
@@ -139,7 +126,7 @@ def vectors_for(head: Classifier, trace: Trace) -> Tensor:
             raise EncoderError(f"This head sums {len(weights)} layers: choose a head of this model.")
         streams = [*trace.streams[:-1], last]
         return torch.stack([w * x for w, x in zip(weights, streams, strict=True)]).sum(dim=0)
-    return last if head.config.layer is None else vectors_before(trace, head.config.layer)
+    return last if head.config.layer is None else trace.before_layer(head.config.layer)
 
 
 @torch.no_grad()

@@ -223,6 +223,21 @@ class RecordedPass:
         """[T, D]: the last layer's output, after the final norm where there is one."""
         return self.values["output"]
 
+    def before_layer(self, layer: int) -> Tensor:
+        """[T, D]: the residual stream that enters a layer; the output for the number of layers.
+
+        Raises EncoderError for a layer that the model does not have.
+        """
+        n_layers = self.config.n_layers
+        if not 0 <= layer <= n_layers:
+            raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}, which is the output.")
+        return self.output if layer == n_layers else self.streams[layer]
+
+    def check_token(self, position: int, what: str = "token") -> None:
+        """Raise EncoderError for a token that the input does not have. what: its part in the calculation."""
+        if not 0 <= position < self.n_real:
+            raise EncoderError(f"No {what} {position} in this {self.kind}: choose 0 to {self.n_real - 1}.")
+
     def _stack(self, name: str) -> Tensor:
         return torch.stack([self.values[f"layers.{layer}.{name}"] for layer in range(self.config.n_layers)])
 

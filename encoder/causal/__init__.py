@@ -16,7 +16,6 @@ from encoder.causal.effects import (
     knock_out,
     knock_out_edits,
     leave_out_each_sublayer,
-    outcomes_of,
     patch,
     word_changes,
 )
@@ -29,6 +28,7 @@ from encoder.causal.outcomes import (
     TokenVector,
     as_outcome,
     likeliest_word,
+    outcomes_of,
 )
 from encoder.causal.patching import (
     Where,
@@ -40,7 +40,8 @@ from encoder.causal.patching import (
     patch_request,
 )
 from encoder.causal.prune import PruneCurve, iter_prune_curve, prune_curve
-from encoder.causal.tokens import RankCorrelation, TokenEffects, rank_correlation, token_effects
+from encoder.causal.tokens import TokenEffects, token_effects
+from encoder.measure.ranking import RankCorrelation, rank_correlation
 
 OUTCOMES[ClassProbability.code] = ClassProbability
 

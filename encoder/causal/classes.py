@@ -35,8 +35,8 @@ class ClassProbability(Outcome):
         place = class_place(head, self.label)
         if self.scale not in ("log_odds", "probability"):
             raise EncoderError(f"scale={self.scale!r} is unknown: choose log_odds or probability.")
-        if self.position is not None and not 0 <= self.position < plain.n_tokens:
-            raise EncoderError(f"No token {self.position} in this {plain.kind}: choose 0 to {plain.n_tokens - 1}.")
+        if self.position is not None:
+            plain.check_token(self.position)
         if head.config.layer not in (None, model.config.n_layers) or not head.config.reads_output:
             what = "other vectors" if head.config.layer is None else f"the input of layer {head.config.layer}"
             raise EncoderError(

@@ -52,13 +52,6 @@ def plain_trace(model: AnyEncoder, text: Text, request: tuple[str, ...] = ()) ->
     return model.trace_tokens(model.tokenize(text) if isinstance(text, str) else text, request=request)
 
 
-def outcomes_of(model: AnyEncoder, plain: Trace, edited: Sequence[Trace], outcome: Outcome | str) -> list[float]:
-    """The outcome of the unedited run, then of each edited run of the same input."""
-    with torch.no_grad():
-        measure = as_outcome(outcome).on(model, plain)
-        return [float(measure(trace.output.unsqueeze(0))[0]) for trace in (plain, *edited)]
-
-
 @torch.no_grad()
 def word_changes(
     model: AnyEncoder, plain: Trace, edited: Trace, position: int, ids: Sequence[int]
@@ -170,8 +163,7 @@ def iter_knock_out(
     n_layers, n_tokens = model.config.n_layers, plain.n_tokens
     if window < 1:
         raise EncoderError(f"window={window} is too small: choose 1 layer or more.")
-    if not 0 <= query < n_tokens:
-        raise EncoderError(f"No query {query} in this {plain.kind}: choose 0 to {n_tokens - 1}.")
+    plain.check_token(query, "query")
     variants = [
         knock_out_edits(n_layers, layer, query, key, window) for layer in range(n_layers) for key in range(n_tokens)
     ]

@@ -8,7 +8,7 @@ Shapes: n runs, T tokens, D d_model, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -75,8 +75,7 @@ class TokenVector(Outcome):
     code: ClassVar[str] = "token"
 
     def on(self, model: AnyEncoder, plain: Trace) -> Measure:
-        if not 0 <= self.position < plain.n_tokens:
-            raise EncoderError(f"No token {self.position} in this {plain.kind}: choose 0 to {plain.n_tokens - 1}.")
+        plain.check_token(self.position)
         before = plain.output[self.position].float()
         return lambda outputs: cosine_similarity(outputs[:, self.position].float(), before, dim=-1)
 
@@ -135,6 +134,13 @@ def as_outcome(outcome: Outcome | str) -> Outcome:
         return SentenceVector()
     others = ", ".join(kind.__name__ for code, kind in OUTCOMES.items() if code != SentenceVector.code)
     raise EncoderError(f"{outcome!r} is no outcome: give 'sentence', or one of {others}.")
+
+
+def outcomes_of(model: AnyEncoder, plain: Trace, edited: Sequence[Trace], outcome: Outcome | str) -> list[float]:
+    """The outcome of the unedited run, then of each edited run of the same input."""
+    with torch.no_grad():
+        measure = as_outcome(outcome).on(model, plain)
+        return [float(measure(trace.output.unsqueeze(0))[0]) for trace in (plain, *edited)]
 
 
 def _takes_text(model: AnyEncoder) -> TextEncoder:

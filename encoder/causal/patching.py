@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from encoder.any_encoder import AnyEncoder
-from encoder.causal.outcomes import Outcome, as_outcome
+from encoder.causal.outcomes import Outcome, outcomes_of
 from encoder.edits import Edit, Replace, Run
 from encoder.errors import EncoderError
 from encoder.trace import Trace
@@ -63,9 +63,7 @@ def differing(plain: Trace, source: Trace) -> np.ndarray:
 def both_outcomes(model: AnyEncoder, source: Trace, plain: Trace, outcome: Outcome | str) -> tuple[float, float]:
     """The outcome of `plain`, and its value where every vector is that of `source`. Raises EncoderError as `patch`."""
     check_aligned(source, plain)
-    with torch.no_grad():
-        measure = as_outcome(outcome).on(model, plain)
-        before, after = (float(measure(trace.output.unsqueeze(0))[0]) for trace in (plain, source))
+    before, after = outcomes_of(model, plain, [source], outcome)
     return before, after
 
 
@@ -86,11 +84,9 @@ def carried_share(effects: np.ndarray, before: float, after: float) -> np.ndarra
 
 def displacement(plain: Trace, edited: Trace) -> np.ndarray:
     """[L + 1, T]: |x' - x| / |x|, how far an edit moves each vector: the input of each layer, then the output."""
-    n_layers = plain.config.n_layers
-    names = ["embedding", *(f"layers.{layer}.after_ffn" for layer in range(n_layers - 1)), "output"]
     rows = []
-    for name in names:
-        x, moved = (trace.values[name].double() for trace in (plain, edited))
+    for layer in range(plain.config.n_layers + 1):
+        x, moved = (trace.before_layer(layer).double() for trace in (plain, edited))
         rows.append((moved - x).norm(dim=-1) / x.norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny))
     found: np.ndarray = torch.stack(rows).cpu().numpy()
     return found

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from encoder.any_encoder import AnyEncoder
 from encoder.classifier import Classifier, Kind, vectors_for
-from encoder.classifier import vectors_before as vectors_before  # its public name
 from encoder.errors import EncoderError
 from encoder.measure.tokens import sentences
 from encoder.trace import Trace
@@ -101,6 +100,14 @@ def predict(model: AnyEncoder, trace: Trace) -> Prediction:
     return Prediction(head.config.labels, tuple(logits.float().tolist()), tuple(head.probabilities(logits).tolist()))
 
 
+def vectors_before(trace: Trace, layer: int | None) -> Tensor:
+    """[T, D]: the residual stream that enters a layer; the output for None and for the number of layers.
+
+    Raises EncoderError for a layer that the model does not have.
+    """
+    return trace.output if layer is None else trace.before_layer(layer)
+
+
 def probability(model: AnyEncoder, trace: Trace, label: str, position: int | None = None) -> float:
     """The probability of one class, of the text or of a token; a regression's score.
 
@@ -108,8 +115,7 @@ def probability(model: AnyEncoder, trace: Trace, label: str, position: int | Non
     """
     head, logits = _logits(model, trace, "sequence" if position is None else "token")
     if position is not None:
-        if not 0 <= position < trace.n_real:
-            raise EncoderError(f"No token {position} in this text: choose 0 to {trace.n_real - 1}.")
+        trace.check_token(position)
         logits = logits[position]
     return float(head.probabilities(logits)[class_place(head, label)])
 

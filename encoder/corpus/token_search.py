@@ -235,7 +235,5 @@ def token_vector(trace: Trace, layer: int, position: int) -> np.ndarray:
     n_layers = trace.config.n_layers
     if not 0 <= layer <= n_layers:
         raise AtlasError(f"No vectors of layer {layer} in this model: choose 0 (the embeddings) to {n_layers}.")
-    names = {0: "embedding", n_layers: "output"}
-    value = trace.values[names.get(layer, f"layers.{layer - 1}.after_ffn")]
-    found: np.ndarray = value.flatten(0, -2)[position].float().cpu().numpy()
+    found: np.ndarray = trace.before_layer(layer)[position].float().cpu().numpy()
     return found

@@ -38,8 +38,7 @@ def over_image(trace: Trace, rows: Tensor) -> Tensor:
 
 def rows_of_token(trace: Trace, token: int) -> Tensor:
     """[L, H, T]: what one token attends to in each head. Raises EncoderError for a token that does not exist."""
-    if not 0 <= token < trace.n_tokens:
-        raise EncoderError(f"No token {token} in this image: choose 0 to {trace.n_tokens - 1}.")
+    trace.check_token(token)
     return trace.rows_of_token(token)
 
 

@@ -1,10 +1,11 @@
-"""The strongest weights, and the rank of a weight, of one query's row, or of one key's column.
+"""The strongest weights, and the rank of a weight, of one query's row or one key's column; correlation of ranks.
 
-Shapes: T tokens.
+Shapes: T tokens, n numbers of each of two measures.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
@@ -51,3 +52,49 @@ def largest_between_words(
 def token_blocks(first: int, count: int, block: int, n_tokens: int) -> list[range]:
     """The tokens of each row or column of a pooled map: `count` blocks from token `first` on; the last may be short."""
     return [range(start, min(start + block, n_tokens)) for start in range(first, first + count * block, block)]
+
+
+# --- two measures of the same things ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """Spearman's rho, and the middle 95 % of its values over resampled pairs. NaN where a side is constant."""
+
+    value: float
+    low: float
+    high: float
+
+
+def rank_correlation(x: np.ndarray, y: np.ndarray, resamples: int = 2000, seed: int = 0) -> RankCorrelation:
+    """Spearman's rank correlation of x [n] and y [n], with a percentile bootstrap interval (Efron 1979).
+
+    Samples in which one side is constant are left out of the interval.
+    """
+    picks = np.random.default_rng(seed).integers(len(x), size=(resamples, len(x)))
+    values = spearman(x[picks], y[picks])
+    values = values[np.isfinite(values)]
+    low, high = np.quantile(values, [0.025, 0.975]) if len(values) else (np.nan, np.nan)
+    return RankCorrelation(float(spearman(x, y)), float(low), float(high))
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """[..., n], [..., n] -> [...]: Pearson's correlation of the ranks. NaN where all values of a side are equal."""
+    a, b = (_ranks(values) - (values.shape[-1] - 1) / 2 for values in (x, y))  # their mean is 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: np.ndarray = (a * b).sum(-1) / np.sqrt((a**2).sum(-1) * (b**2).sum(-1))
+    return found
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """[..., n] -> ranks from 0 on along n; equal values share the mean of their ranks."""
+    order = values.argsort(axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    places, edge = np.arange(values.shape[-1]), np.ones_like(ordered[..., :1], dtype=bool)
+    changes = ordered[..., 1:] != ordered[..., :-1]
+    starts, ends = (np.concatenate(parts, axis=-1) for parts in ((edge, changes), (changes, edge)))
+    first = np.maximum.accumulate(np.where(starts, places, 0), axis=-1)
+    last = np.minimum.accumulate(np.where(ends, places, len(places))[..., ::-1], axis=-1)[..., ::-1]
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2, axis=-1)
+    return ranks

@@ -26,7 +26,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.errors import EncoderError
 from encoder.measure import tokens
 from encoder.measure.definitions import OWN, Definition
 from encoder.trace import SHORT, Trace
@@ -86,8 +85,7 @@ def information_gain(trace: Trace, query: int, *, keys: Keys = "all") -> np.ndar
     Raises:
         EncoderError: there is no such query.
     """
-    if not 0 <= query < trace.n_real:
-        raise EncoderError(f"No token {query} in this text: choose 0 to {trace.n_real - 1}.")
+    trace.check_token(query)
     of_query: np.ndarray = _gains(trace, [query], keys)[0]
     return of_query
 

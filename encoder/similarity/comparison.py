@@ -18,7 +18,8 @@ import numpy as np
 import torch
 
 from encoder.errors import EncoderError
-from encoder.measure.norm_weighted import layer_shares
+from encoder.measure.norm_weighted import token_shares
+from encoder.measure.ranking import rank_correlation
 from encoder.similarity.attribution import Attribution, attribute, splits_exactly
 from encoder.similarity.paths import vectors_before
 from encoder.similarity.words import by_word, span, words_of
@@ -119,7 +120,7 @@ def method_scores(model: TextEncoder, found: Attribution) -> dict[str, WordScore
     scores["output similarity"] = _scores(
         found.a, found.b, by_word(best_a, found.a, np.mean), by_word(best_b, found.b, np.mean)
     )
-    received = [_received(model, sentence) for sentence in (found.a, found.b)]
+    received = [token_shares(model.trace_tokens(sentence)) for sentence in (found.a, found.b)]
     for number, name in enumerate(("attention", "norm-weighted attention")):
         one, other = (shares[number] for shares in received)
         scores[name] = _scores(found.a, found.b, by_word(one, found.a, np.sum), by_word(other, found.b, np.sum))
@@ -171,28 +172,10 @@ def agreement(one: WordScores, other: WordScores, resamples: int = 2000, seed: i
     n_words = pairs.shape[1]
     if n_words < FEWEST_WORDS:
         raise EncoderError(f"The texts have {n_words} words: a rank correlation needs at least {FEWEST_WORDS}.")
-    correlation = rank_correlation(pairs[0], pairs[1])
-    if np.isnan(correlation):
+    found = rank_correlation(pairs[0], pairs[1], resamples, seed)
+    if np.isnan(found.value):
         raise EncoderError("One measure is the same for all words, so it has no order: choose other texts.")
-    draws = np.random.default_rng(seed).integers(n_words, size=(resamples, n_words))
-    samples = np.array([rank_correlation(pairs[0, draw], pairs[1, draw]) for draw in draws])
-    low, high = np.nanquantile(samples, [0.025, 0.975])
-    return Agreement(correlation, float(low), float(high), n_words, resamples)
-
-
-def rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
-    """Spearman's: the correlation of the ranks, equal numbers sharing theirs; NaN where one side is constant."""
-    ranks = [_ranks(values) - (len(values) - 1) / 2 for values in (one, other)]
-    size = float(np.sqrt((ranks[0] ** 2).sum() * (ranks[1] ** 2).sum()))
-    return float(ranks[0] @ ranks[1]) / size if size else float("nan")
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks from 0 on; equal values get the mean of their ranks."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts) - 1
-    ranks: np.ndarray = (last - (counts - 1) / 2)[place]
-    return ranks
+    return Agreement(found.value, found.low, found.high, n_words, resamples)
 
 
 def _kept_text(sentence: Tokenized) -> str:
@@ -214,12 +197,3 @@ def _scores(a: Tokenized, b: Tokenized, scores_a: object, scores_b: object) -> W
     ]
     numbers = [np.asarray(scores, dtype=np.float64) for scores in (scores_a, scores_b)]
     return WordScores(numbers[0], numbers[1], names[0], names[1])
-
-
-def _received(model: TextEncoder, sentence: Tokenized) -> tuple[np.ndarray, np.ndarray]:
-    """Share of attention and of norm-weighted attention on each token, averaged over layers and heads: two [T]."""
-    trace = model.trace_tokens(sentence)
-    layers = [layer_shares(trace, layer) for layer in range(model.config.n_layers)]
-    attention = np.mean([layer.attention_share for layer in layers], axis=0)
-    weighted = np.mean([layer.norm_weighted_share for layer in layers], axis=0)
-    return attention, weighted

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from encoder import EncoderError, TextEncoder, similarity
 from encoder.measure.norm_weighted import layer_shares
+from encoder.measure.ranking import spearman
 from encoder.similarity import comparison
-from encoder.similarity.comparison import rank_correlation
 
 A, B = "The cat sat, unhappy.", "A kitten rested on a rug"
 NUMBERS = st.lists(st.integers(-9, 9).map(float), min_size=4, max_size=9)
@@ -113,12 +113,12 @@ def test_agreement_says_what_it_cannot_compare():
 def test_a_rank_correlation_depends_on_order_alone(one: list[float], seed: int):
     first = np.array(one)
     second = np.random.default_rng(seed).permutation(first)
-    found = rank_correlation(first, second)
+    found = spearman(first, second)
     if len(set(one)) == 1:
         assert np.isnan(found)
         return
     assert -1 - 1e-12 <= found <= 1 + 1e-12
-    assert found == pytest.approx(rank_correlation(second, first))
-    assert found == pytest.approx(rank_correlation(np.exp(first), second**3))
-    assert found == pytest.approx(-rank_correlation(-first, second))
-    assert rank_correlation(first, first) == pytest.approx(1)
+    assert found == pytest.approx(spearman(second, first))
+    assert found == pytest.approx(spearman(np.exp(first), second**3))
+    assert found == pytest.approx(-spearman(-first, second))
+    assert spearman(first, first) == pytest.approx(1)
