@@ -121,9 +121,6 @@ def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Norma
 
     Raises EncoderError for a norm that the model does not have.
     """
-    norms = trace.norms
-    if name not in norms:
-        raise EncoderError(f"This model has no norm {name!r}: choose one of {', '.join(norms)}.")
     norm = norm_of(trace, name, token)
     x, gain, plain, output = (array(part) for part in (norm.input, norm.gain, norm.normalised, norm.output))
     shift = None if norm.bias is None else array(norm.bias)
@@ -180,12 +177,10 @@ def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:
     """
     if not traces:
         raise EncoderError("No sentence to normalise: give at least one trace.")
-    norm = traces[0].norms.get(name)
-    if norm is None:
-        raise EncoderError(f"This model has no norm {name!r}: choose one of {', '.join(traces[0].norms)}.")
-    inputs = [array(trace.norms[name].input[: trace.n_real]) for trace in traces]
+    norms = [norm_of(trace, name, slice(trace.n_real)) for trace in traces]
+    inputs, eps = [array(norm.input) for norm in norms], norms[0].eps
     batch = np.concatenate(inputs)
-    together, alone = three_norms(batch, norm.eps), three_norms(inputs[0], norm.eps)
+    together, alone = three_norms(batch, eps), three_norms(inputs[0], eps)
     first = len(inputs[0])
     apart = {
         kind: None if len(traces) == 1 else float(np.abs(out[:first] - alone[kind]).max())

@@ -159,8 +159,8 @@ class Recomputation:
 
     def weight(self, name: str, rows: Any = slice(None)) -> Floats:
         """A parameter (or some of its rows). Raises KeyError for a name that the model does not have."""
-        found: Floats = self._parameters[name].detach()[rows].cpu().double().numpy()  # MPS has no float64
-        return found.astype(self.dtype, copy=False)
+        # By way of float32, which holds every weight exactly: MPS has no float64, and NumPy no bfloat16.
+        return np.array(self._parameters[name].detach()[rows].float().cpu().numpy(), dtype=self.dtype)
 
     def bias(self, name: str) -> Floats | None:
         """A parameter, or None."""

@@ -192,10 +192,12 @@ def _scores(trace: Trace, place: Place, variant: Variant, rows: slice) -> tuple[
         scores = torch.where(seen, recorded, scores)
     if variant.causal in (None, trace.config.causal):
         return scores, seen
-    positions = np.arange(trace.n_tokens)
-    window = trace.config.window_of_layer(place.layer)
-    allowed = arithmetic.allowed(trace.mask.cpu().numpy(), positions[rows], variant.causal, window)
-    return scores, torch.from_numpy(allowed).to(scores.device)
+    keys, window = torch.arange(trace.n_tokens, device=q.device), trace.config.window_of_layer(place.layer)
+    distance = keys[rows].unsqueeze(-1) - keys  # [Ti, T], i - j
+    allowed = trace.mask.expand(distance.shape)
+    if variant.causal:
+        allowed = allowed & (distance >= 0)
+    return scores, allowed if window is None else allowed & (distance.abs() <= window)
 
 
 def _weights(scores: Tensor, allowed: Tensor, temperature: float) -> Tensor:

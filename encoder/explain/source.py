@@ -1,6 +1,6 @@
 """What a step shows: the values that the trace recorded, and those that the model's own modules compute from them.
 
-No step computes a number of the model in numpy: that is the way of `reference`, which checks the steps.
+In numpy a step computes only the terms of its formula: the reference, which checks the step, is the numpy pass.
 
 Shapes: T tokens, D d_model, H heads, K width of a head, F width of the FFN.
 """
@@ -10,6 +10,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
 from encoder.layers import activate
 from encoder.recorded_pass import NormTrace
@@ -47,9 +48,11 @@ def value(trace: Trace, name: str, rows: slice | int | None = None) -> Floats:
 
 
 def norm_of(trace: Trace, name: str, rows: slice | int) -> NormTrace:
-    """The norm `name` of the model on some tokens."""
-    norm = trace.norms[name]
-    return replace(norm, input=norm.input[rows])
+    """The norm `name` of the model on some tokens. Raises EncoderError for a norm that the model does not have."""
+    norms = trace.norms
+    if name not in norms:
+        raise EncoderError(f"This model has no norm {name!r}: choose one of {', '.join(norms)}.")
+    return replace(norms[name], input=norms[name].input[rows])
 
 
 def sublayer(trace: Trace, layer: int, part: str) -> tuple[str, str, str | None]:
