@@ -15,7 +15,7 @@ from encoder.explain.arithmetic import Floats
 from encoder.explain.latex import Formula, bracketed, calculation, number, stack
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
-from encoder.explain.source import array, label, norm_of, value
+from encoder.explain.source import array, norm_of, value
 from encoder.trace import Trace
 
 #: Rows of the token table on each side of the selected one.
@@ -94,7 +94,7 @@ def embedding(trace: Trace, place: Place) -> EmbeddingStep:
     total: Floats = np.sum([part for part in (token, segment, position) if part is not None], axis=0)
     return EmbeddingStep(
         place=place,
-        label=label(trace, i),
+        label=trace.labels[i],
         id=trace.ids[i],
         segment_id=_segment(trace, i),
         position_row=_position_row(trace, i),

@@ -13,7 +13,7 @@ from encoder.explain.arithmetic import Floats
 from encoder.explain.latex import Formula, bracketed, calculation, long_sum, number, products, stack
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
-from encoder.explain.source import apply, array, bias, hidden_of, label, sublayer_input, weight
+from encoder.explain.source import apply, array, bias, hidden_of, sublayer_input, weight
 from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
@@ -117,7 +117,7 @@ def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
     output_terms = hidden * w_out[:, d]
     return FeedForwardStep(
         place=place,
-        label=label(trace, i),
+        label=trace.labels[i],
         activation=config.activation,
         x_name=x_name,
         x=x,

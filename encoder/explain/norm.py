@@ -16,7 +16,7 @@ from encoder.explain.ffn import feed_forward
 from encoder.explain.latex import Formula, bracketed, calculation, divisor, fraction, number, stack
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
-from encoder.explain.source import array, label, norm_of, sublayer, value
+from encoder.explain.source import array, norm_of, sublayer, value
 from encoder.explain.weighted_sum import output_projection
 from encoder.measure.sized import Sized
 from encoder.trace import Trace
@@ -154,7 +154,7 @@ def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
     return AddNorm(
         place=place,
         part=part,
-        label=label(trace, i),
+        label=trace.labels[i],
         pre_norm=pre_norm,
         before=before,
         update=update,

@@ -14,7 +14,7 @@ from encoder.explain.arithmetic import Floats
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, column, long_sum, number, products, stack
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
-from encoder.explain.source import apply, array, bias, label, sublayer_input, weight
+from encoder.explain.source import apply, array, bias, sublayer_input, weight
 from encoder.trace import Trace
 
 Which = Literal["q", "k", "v"]
@@ -102,7 +102,7 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
         which=which,
         place=place,
         token=token,
-        label=label(trace, token),
+        label=trace.labels[token],
         x_name=x_name,
         x=x,
         weight=head_weight,

@@ -15,7 +15,7 @@ from encoder.explain.arithmetic import Bools, Floats
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
-from encoder.explain.source import array, label
+from encoder.explain.source import array
 from encoder.trace import Trace
 
 
@@ -111,7 +111,7 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
     return Score(
         place=place,
         variant=variant,
-        labels=(label(trace, i), label(trace, j)),
+        labels=(trace.labels[i], trace.labels[j]),
         q=q_row,
         k=k_row,
         terms=terms,

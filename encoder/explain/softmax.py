@@ -14,7 +14,6 @@ from encoder.explain.latex import Formula, bracketed, calculation, fraction, lon
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.score import AS_MODEL, Variant, score_matrix
-from encoder.explain.source import label
 from encoder.trace import Trace
 
 
@@ -70,7 +69,7 @@ def softmax(trace: Trace, place: Place, temperature: float = 1.0, variant: Varia
     return Softmax(
         place=place,
         variant=variant,
-        labels=(label(trace, i), label(trace, j)),
+        labels=(trace.labels[i], trace.labels[j]),
         temperature=temperature,
         scores=scores,
         allowed=allowed,

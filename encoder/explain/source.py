@@ -80,8 +80,3 @@ def hidden_of(trace: Trace, layer: int, x: Tensor) -> tuple[Tensor, Tensor | Non
     hidden = activate(linear.clone(), module.activation)  # it may work in place
     gate = None if module.w_gate is None else apply(module.w_gate, x)
     return linear, gate, hidden if gate is None else hidden * gate
-
-
-def label(trace: Trace, token: int) -> str:
-    """A token as text."""
-    return trace.labels[token]

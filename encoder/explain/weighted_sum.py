@@ -12,7 +12,7 @@ from encoder.explain.arithmetic import Floats
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products, summands
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
-from encoder.explain.source import apply, array, bias, label, weight
+from encoder.explain.source import apply, array, bias, weight
 from encoder.trace import Trace
 
 
@@ -87,7 +87,7 @@ def weighted_sum(trace: Trace, place: Place) -> WeightedSum:
     row, v = trace.attention(place.layer, place.head, slice(i, i + 1)), trace.layer_qkv(place.layer)[2][place.head]
     weights, values, z = array(row[0]), array(v), array(row[0] @ v.float())
     weighted = weights[:, None] * values
-    return WeightedSum(place, label(trace, i), weights, values, weighted, z, _sum_formula(place, weights, values, z))
+    return WeightedSum(place, trace.labels[i], weights, values, weighted, z, _sum_formula(place, weights, values, z))
 
 
 def output_projection(trace: Trace, place: Place) -> OutputProjection:
@@ -108,7 +108,7 @@ def output_projection(trace: Trace, place: Place) -> OutputProjection:
     result = array(apply(module, heads.flatten()))
     return OutputProjection(
         place=place,
-        label=label(trace, i),
+        label=trace.labels[i],
         z=z,
         contributions=contributions,
         bias=shift,

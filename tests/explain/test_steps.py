@@ -129,6 +129,8 @@ def test_softmax(traced: tuple[Trace, Recomputation], temperature: float):
     for place in places(trace):
         step = explain.softmax(trace, place, temperature)
         assert step.exponentials.max() == 1.0
+        powers = np.where(step.allowed, np.exp((step.scores.astype(np.float64) - step.top) / temperature), 0.0)
+        assert step.exponentials == pytest.approx(powers, rel=1e-4, abs=1e-7)
         assert step.total == pytest.approx(float(step.exponentials.sum()), rel=1e-6)
         assert step.weights.sum() == pytest.approx(1.0, abs=1e-5)
         assert step.value == pytest.approx(step.exponentials[place.key] / step.total, rel=1e-5)
