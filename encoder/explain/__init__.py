@@ -10,13 +10,10 @@ A step is a frozen dataclass with float32 arrays, labels and its formula as LaTe
 
 from dataclasses import dataclass
 
-from encoder.explain.attention_row import AttentionRow, attention_row
-from encoder.explain.chain import Chain, chain
-from encoder.explain.comparison import Check
 from encoder.explain.embedding import EmbeddingStep, Lookup, embedding, lookup
 from encoder.explain.ffn import FeedForwardStep, HiddenActivations, feed_forward, hidden_activations
-from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula
+from encoder.explain.motion import AttentionRow, FlowStage, TokenFlow, attention_row, token_flow
 from encoder.explain.norm import (
     AddNorm,
     Normalised,
@@ -30,11 +27,11 @@ from encoder.explain.norm import (
 from encoder.explain.output import Journey, Plane, Pooled, Similarity, journey, nearest, plane, pooled, similarity
 from encoder.explain.place import Place
 from encoder.explain.projection import Projection, projected_matrix, projection
+from encoder.explain.reference import Chain, Check, Recomputation, chain
 from encoder.explain.score import ScalingEffect, Score, ScoreMatrix, Variant, scaling_effect, score, score_matrix
 from encoder.explain.softmax import Softmax, softmax
 from encoder.explain.tensors import Opened, tensor
 from encoder.explain.text import PaddedBatch, TextToIds, padded_batch, text_to_ids, word_pieces
-from encoder.explain.token_flow import FlowStage, TokenFlow, token_flow
 from encoder.explain.weighted_sum import OutputProjection, WeightedSum, output_projection, weighted_sum
 
 

@@ -7,14 +7,74 @@ vocabulary.
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from encoder.config import EncoderConfig
-from encoder.explain.blocks import Architecture, ArchitectureBlock, ArchitectureEdge, Dimension, Shape
 from encoder.explain.cost import ELEMENTWISE
-from encoder.explain.sound_blocks import sound_blocks
 
 NAMES = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "quick_gelu": "GELU (quick)", "silu": "SiLU"}
+
+
+Dimension = tuple[str, int]
+Shape = tuple[Dimension, ...]
+
+
+@dataclass(frozen=True)
+class ArchitectureBlock:
+    """One block of the diagram.
+
+    key: unique, "layers.2.q"; kind: "q"; group: the frame around it ("embedding", "attention", "ffn", "output"); layer:
+    None outside the layers; inputs, outputs: shapes as (symbol, size); parameters: learned numbers, 0 where another
+    layer owns them (shared_with); share: of all parameters; flops, memory (bytes of the output) for this sentence;
+    opens: name of its tensor for `explain.tensor`, or None; step: key of the step that explains it, or None.
+    """
+
+    key: str
+    kind: str
+    title: str
+    group: str
+    layer: int | None
+    inputs: Shape
+    outputs: Shape
+    parameters: int = 0
+    share: float = 0.0
+    flops: int = 0
+    memory: int = 0
+    opens: str | None = None
+    step: str | None = None
+    detail: str = ""
+    shared_with: int | None = None
+
+
+@dataclass(frozen=True)
+class ArchitectureEdge:
+    """An arrow from block to block; residual: it goes around a sublayer."""
+
+    source: str
+    target: str
+    residual: bool = False
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """All blocks of an encoder in order, the arrows between them, and the number of parameters."""
+
+    config: EncoderConfig
+    n_tokens: int
+    blocks: tuple[ArchitectureBlock, ...]
+    edges: tuple[ArchitectureEdge, ...]
+    n_parameters: int
+
+    def __getitem__(self, key: str) -> ArchitectureBlock:
+        return next(block for block in self.blocks if block.key == key)
+
+    def of_layer(self, layer: int | None) -> tuple[ArchitectureBlock, ...]:
+        """Blocks of one layer; None: those outside the layers."""
+        return tuple(block for block in self.blocks if block.layer == layer)
+
+    def drawn(self, layer: int) -> tuple[ArchitectureBlock, ...]:
+        """The blocks of a diagram that draws one layer in full: that layer and everything outside the layers."""
+        return tuple(block for block in self.blocks if block.layer in (None, layer))
 
 
 def architecture(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> Architecture:
@@ -97,13 +157,7 @@ class _Builder:
     def embedding(self) -> None:
         """Tables, their sum, the norm and the projection."""
         config, T, E, D = self.config, self.T, self.E, self.D
-        parts = [
-            self.words()
-            if config.takes_text
-            else self.image_patches()
-            if config.patches
-            else sound_blocks(self.add, config, self.T, self.E)
-        ]
+        parts = [self.words() if config.takes_text else self.image_patches() if config.patches else self.sound()]
         if config.n_segments:
             weights, key = config.n_segments * E[1], "embedding.segments"
             detail = "which of two sentences"
@@ -154,6 +208,29 @@ class _Builder:
             flops=2 * patches.count * pixels * E[1],
             detail=f"{patches.count} squares of {patches.patch_size} × {patches.patch_size} pixels"
             + (", and special tokens" if special else ""),
+        )  # fmt: skip
+
+    def sound(self) -> str:
+        """The sound, and the patches of its spectrogram or the convolutions over time."""
+        patches, steps, T, E = self.config.spectrogram, self.config.convolutions, self.T, self.E
+        key = "embedding.tokens"
+        if patches is not None:
+            shape, area = (("M", patches.n_mels), ("S", patches.n_frames)), patches.patch_size**2
+            self.add("tokens", "tokens", "Sound", shape, shape, detail="log-mel spectrogram")
+            return self.add(
+                key, "embedding", "Patches", shape, (T, E), opens=key, step="embedding",
+                weights=(area + 1) * E[1] + 2 * E[1],  # the convolution with its bias, and two special tokens
+                flops=2 * patches.count * area * E[1],
+                detail=f"{patches.count} squares of {patches.patch_size} × {patches.patch_size}, [CLS] and [DIST]",
+            )  # fmt: skip
+        assert steps is not None
+        given = (("M", steps.channels), ("S", T[1] * steps.hop))
+        detail = "samples" if steps.channels == 1 else "log-mel spectrogram"
+        self.add("tokens", "tokens", "Sound", given, given, detail=detail)
+        return self.add(
+            key, "embedding", "Convolutions", given, (T, E), opens=key, step="embedding",
+            weights=steps.n_weights(E[1]), flops=steps.flops(T[1], E[1]),
+            detail=f"{len(steps.widths)} over time, one token for each {steps.hop} steps",
         )  # fmt: skip
 
     def position(self) -> str:

@@ -1,17 +1,16 @@
-"""The arithmetic of an encoder on numpy arrays in float32, for the steps and for `chain`.
+"""The formulas of an encoder in numpy, one function for each mechanism, in the precision of their arrays.
 
-It shares no code with the model; the tests compare the two.
+`reference` makes a whole forward pass of them. They share no code with the model; the tests compare the two.
 
 Shapes: H heads, T tokens (queries i, keys j), D d_model, K width of a head, F width of the FFN.
 """
 
 import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-
-from encoder.config import EncoderConfig
 
 Floats = NDArray[np.floating]
 Bools = NDArray[np.bool_]
@@ -33,11 +32,12 @@ def join_heads(x: Floats) -> Floats:
     return x.transpose(1, 0, 2).reshape(x.shape[1], -1)
 
 
-def sinusoidal(positions: NDArray[np.integer], width: int) -> Floats:
-    """positions [T] -> [T, width]: sin(p / 10000^(c/width)) at even c, the cosine of the same angle at c + 1."""
+def sinusoidal(positions: NDArray[np.integer], width: int) -> NDArray[np.float64]:
+    """positions [T] -> [T, width]: sin(p / 10000^(c/width)) at even c, the cosine of the same angle at c + 1 (Vaswani
+    et al. 2017, section 3.5)."""
     columns = np.arange(width)
     angle = positions[:, None] / 10_000.0 ** ((columns - columns % 2) / width)  # [T, width]
-    return np.where(columns % 2 == 0, np.sin(angle), np.cos(angle)).astype(np.float32)
+    return np.where(columns % 2 == 0, np.sin(angle), np.cos(angle))
 
 
 def rotary_angles(positions: NDArray[np.integer], d_head: int, base: float) -> Floats:
@@ -49,7 +49,7 @@ def rotary_angles(positions: NDArray[np.integer], d_head: int, base: float) -> F
 def rotate(x: Floats, angle: Floats) -> Floats:
     """x [..., T, K], angle [T, K/2] -> [..., T, K]: components c and c + K/2 rotate as a pair (Su et al. 2021)."""
     first, second = np.split(x, 2, axis=-1)
-    cos, sin = np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
+    cos, sin = np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
     return np.concatenate((first * cos - second * sin, first * sin + second * cos), axis=-1)
 
 
@@ -68,11 +68,10 @@ def relative_bucket(distance: NDArray[np.integer], buckets: int, max_distance: i
     return bucket
 
 
-def relative_bias(config: EncoderConfig, table: Floats, queries: NDArray[np.integer], n_tokens: int) -> Floats:
-    """table [buckets, H], queries [Ti] -> [H, Ti, T]: the bias of the scores for the distance j - i."""
-    distance = np.arange(n_tokens)[None, :] - queries[:, None]  # [Ti, T]
-    rows = relative_bucket(distance, config.relative_buckets, config.relative_max_distance)
-    bias: Floats = table[rows].transpose(2, 0, 1)
+def relative_bias(table: Floats, max_distance: int, queries: NDArray[np.integer], keys: NDArray[np.integer]) -> Floats:
+    """table [buckets, H], queries [Ti], keys [T] -> [H, Ti, T]: the bias of the scores for the distance j - i."""
+    distance = keys[None, :] - queries[:, None]  # [Ti, T]
+    bias: Floats = table[relative_bucket(distance, len(table), max_distance)].transpose(2, 0, 1)
     return bias
 
 
@@ -89,7 +88,7 @@ def allowed(mask: Bools, queries: NDArray[np.integer], causal: bool, window: int
 
 def scores(q: Floats, k: Floats, scale: float, bias: Floats | None = None) -> Floats:
     """q [..., Ti, K], k [..., T, K] -> [..., Ti, T]: q_i . k_j x scale (+ bias), no mask yet."""
-    out = (q @ np.swapaxes(k, -1, -2)) * np.float32(scale)
+    out = (q @ np.swapaxes(k, -1, -2)) * scale
     return out if bias is None else out + bias
 
 
@@ -99,10 +98,10 @@ def exponentials(scores: Floats, allowed: Bools, temperature: float = 1.0) -> Fl
     A row in which nothing is allowed (a padding token) becomes uniform, as in the fused kernel.
     """
     nothing = ~allowed.any(axis=-1, keepdims=True)
-    scores, allowed = np.where(nothing, np.float32(0.0), scores), allowed | nothing
+    scores, allowed = np.where(nothing, 0.0, scores), allowed | nothing
     top = np.max(np.where(allowed, scores, -np.inf), axis=-1, keepdims=True)
-    shifted = np.where(allowed, scores - top, 0.0) / np.float32(temperature)
-    return np.where(allowed, np.exp(shifted), 0.0).astype(scores.dtype)
+    shifted = np.where(allowed, scores - top, 0.0) / temperature
+    return np.where(allowed, np.exp(shifted), 0.0)
 
 
 def softmax(scores: Floats, allowed: Bools, temperature: float = 1.0) -> Floats:
@@ -125,7 +124,7 @@ def normalise(x: Floats, eps: float) -> tuple[Floats, Floats, Floats]:
     mean = x.mean(axis=-1, keepdims=True)
     centred = x - mean
     variance = (centred**2).mean(axis=-1, keepdims=True)
-    return mean[..., 0], variance[..., 0], centred / np.sqrt(variance + np.float32(eps))
+    return mean[..., 0], variance[..., 0], centred / np.sqrt(variance + eps)
 
 
 def layer_norm(x: Floats, gain: Floats, bias: Floats | None, eps: float) -> Floats:
@@ -134,19 +133,36 @@ def layer_norm(x: Floats, gain: Floats, bias: Floats | None, eps: float) -> Floa
     return out if bias is None else out + bias
 
 
-def activate(x: Floats, name: str) -> Floats:
-    """The activation function `name`, element by element."""
-    if name == "relu":
-        return np.maximum(x, 0)
-    if name == "silu":
-        return x / (1.0 + np.exp(-np.clip(x, -80.0, None)))
-    if name == "quick_gelu":
-        quick: Floats = x / (1.0 + np.exp(-np.clip(np.float32(1.702) * x, -80.0, None)))
-        return quick
-    if name == "gelu_tanh":
-        return 0.5 * x * (1.0 + np.tanh(np.float32(math.sqrt(2.0 / math.pi)) * (x + np.float32(0.044715) * x**3)))
-    # x times the standard normal distribution function at x; numpy has no error function
-    return 0.5 * x * (1.0 + torch.erf(torch.from_numpy(x / np.float32(math.sqrt(2.0)))).numpy())
+def sigmoid(x: Floats) -> Floats:
+    """The logistic function 1 / (1 + e^-x), without an overflow."""
+    out: Floats = 0.5 * (1.0 + np.tanh(0.5 * x))
+    return out
+
+
+def gelu(x: Floats) -> Floats:
+    """x times the standard normal distribution function at x (Hendrycks and Gimpel 2016)."""
+    from scipy.special import erf
+
+    out: Floats = 0.5 * x * (1.0 + erf(x / math.sqrt(2.0)))
+    return out
+
+
+def gelu_tanh(x: Floats) -> Floats:
+    """GELU's approximation by a tanh (the same paper, section 2)."""
+    out: Floats = 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
+    return out
+
+
+#: Name in EncoderConfig -> the activation function, element by element.
+ACTIVATIONS: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
+    {
+        "relu": lambda x: np.maximum(x, 0.0),
+        "silu": lambda x: x * sigmoid(x),
+        "quick_gelu": lambda x: x * sigmoid(1.702 * x),
+        "gelu_tanh": gelu_tanh,
+        "gelu": gelu,
+    }
+)
 
 
 def cosine(a: Floats, b: Floats) -> Floats:

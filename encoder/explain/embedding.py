@@ -6,17 +6,16 @@ Shapes: T tokens, V vocabulary, E width of the tables (D unless they are factori
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
-from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
-from encoder.explain.comparison import Check, compare
-from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, number, stack
 from encoder.explain.place import Place
-from encoder.explain.source import apply, array, label, mask, normalise, segment_ids, value
+from encoder.explain.reference import Check, Recomputation
+from encoder.explain.source import array, norm_of, value
 from encoder.trace import Trace
 
 #: Rows of the token table on each side of the selected one.
@@ -63,11 +62,11 @@ class EmbeddingStep:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The sum and the input of layer 0, from the id and the tables."""
-        i, c, dtype = self.place.query, self.place.component, reference.dtype
+        i, c = self.place.query, self.place.component
         out = min(c, len(self.output) - 1)
         return (
-            compare("sum", self.total, reference.embedding_sum()[i], (min(c, len(self.total) - 1),), dtype),
-            compare("embedding", self.output, reference.embedding()[i], (out,), dtype),
+            reference.check("sum", self.total, reference.embedding_sum()[i], (min(c, len(self.total) - 1),)),
+            reference.check("embedding", self.output, reference.embedding()[i], (out,)),
         )
 
 
@@ -88,44 +87,26 @@ def embedding(trace: Trace, place: Place) -> EmbeddingStep:
     if not config.takes_text:
         raise EncoderError("This model takes no text and has no token table: choose a text model.")
     place = place.checked(config, trace.n_tokens, max(config.embedding_width, config.d_model))
-    i, module = place.query, trace.encoder.embedding
+    i = place.query
     token = value(trace, "embedding.tokens", i)
     segment = value(trace, "embedding.segments", i) if "embedding.segments" in trace.values else None
     position = None if trace.position is None else array(trace.position[i])
     total: Floats = np.sum([part for part in (token, segment, position) if part is not None], axis=0)
-    normalised = None if module.norm is None else normalise(module.norm, total)
-    out = total if normalised is None else normalised
-    if module.projection is not None:
-        out = apply(module.projection, out)
     return EmbeddingStep(
         place=place,
-        label=label(trace, i),
+        label=trace.labels[i],
         id=trace.ids[i],
-        segment_id=int(segment_ids(trace)[i]),
-        position_row=position_row(trace, i),
+        segment_id=_segment(trace, i),
+        position_row=_position_row(trace, i),
         token=token,
         segment=segment,
         position=position,
         total=total,
-        normalised=normalised,
-        output=out,
+        normalised=array(norm_of(trace, "embedding_norm", i).output) if config.embedding_norm else None,
+        output=value(trace, "embedding", i),
         formula=_formula(place, token, segment, position, total, trace.ids[i]),
         position_formula=_position_formula(config, place, position),
     )
-
-
-def embedded(trace: Trace) -> Floats:
-    """[T, D]: the embedding of every token, from the ids and the weights alone."""
-    module, config = trace.encoder.embedding, trace.config
-    x: Floats = array(_token_table(trace))[list(trace.ids)]  # [T, E]
-    if module.segments is not None:
-        x = x + array(module.segments.weight)[segment_ids(trace)]
-    if config.position == "sinusoidal":
-        x = x + arithmetic.sinusoidal(np.arange(trace.n_tokens), config.embedding_width)
-    elif module.positions.table is not None:
-        x = x + array(module.positions.table.weight)[[position_row(trace, i) for i in range(trace.n_tokens)]]
-    x = normalise(module.norm, x)
-    return x if module.projection is None else apply(module.projection, x)  # [T, D]
 
 
 def _token_table(trace: Trace) -> Tensor:
@@ -135,15 +116,19 @@ def _token_table(trace: Trace) -> Tensor:
     return table
 
 
-def position_row(trace: Trace, token: int) -> int:
+def _segment(trace: Trace, token: int) -> int:
+    """A token's row of the segment table; 0 for padding, and where the table has only one row."""
+    known = trace.source.segments if trace.source is not None and trace.config.n_segments > 1 else ()
+    return known[token] if token < len(known) else 0
+
+
+def _position_row(trace: Trace, token: int) -> int:
     """A token's row of the position table; its position in the text where there is no table."""
-    config = trace.config
-    if config.position != "learned":
+    if trace.config.position != "learned":
         return token
-    if config.pad_position is None:
-        return token + config.position_offset
-    real = (np.array(trace.ids) != config.pad_id) & mask(trace)  # a typed padding token is padding, too
-    return config.position_offset + int(real[:token].sum()) if real[token] else config.pad_position
+    ids, mask = torch.tensor([trace.ids]), trace.mask.cpu()[None]
+    rows = trace.encoder.embedding.positions.indices(ids, mask, trace.n_tokens)  # [T] or [1, T]
+    return int(rows.flatten()[token])
 
 
 def _formula(

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
-from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
-from encoder.explain.comparison import Check, compare
-from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, long_sum, number, products, stack
 from encoder.explain.place import Place
-from encoder.explain.source import Affine, apply, bias, label, sublayer_input, weight
+from encoder.explain.reference import Check, Recomputation
+from encoder.explain.source import apply, array, bias, hidden_of, sublayer_input, weight
 from encoder.measure.sized import Sized
 from encoder.trace import Trace
 
@@ -59,13 +58,13 @@ class FeedForwardStep:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The hidden activations, the selected neuron's products and the output, from ids and weights."""
-        at, dtype = self.place, reference.dtype
+        at = self.place
         column = reference.of_layer(at.layer, "ffn.w_in.weight")[at.neuron]
         x = reference.input(at.layer, "ffn")[at.query]
         return (
-            compare("hidden", self.hidden, reference.hidden(at.layer)[at.query], (at.neuron,), dtype),
-            compare("products", self.terms, x * column, dtype=dtype),
-            compare("FFN output", self.output, reference.update(at.layer, "ffn")[at.query], (at.component,), dtype),
+            reference.check("hidden", self.hidden, reference.hidden(at.layer)[at.query], (at.neuron,)),
+            reference.check("products", self.terms, x * column),
+            reference.check("FFN output", self.output, reference.update(at.layer, "ffn")[at.query], (at.component,)),
         )
 
 
@@ -109,14 +108,16 @@ def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
     place = place.checked(config, trace.n_tokens, config.d_model)
     module = trace.encoder.block(place.layer).ffn
     i, n, d = place.query, place.neuron, place.component
-    x_name, x = sublayer_input(trace, place.layer, "ffn", i)
+    x_name, entering = sublayer_input(trace, place.layer, "ffn", i)
+    x = array(entering)
     w_in, w_out, shift = weight(module.w_in), weight(module.w_out), bias(module.w_out)
-    linear, gate, hidden = hidden_of(trace, place.layer, x)
-    output = apply(module.w_out, hidden)
+    up, gated_by, activated = hidden_of(trace, place.layer, entering)
+    linear, gate, hidden = array(up), None if gated_by is None else array(gated_by), array(activated)
+    output = array(apply(module.w_out, activated))
     output_terms = hidden * w_out[:, d]
     return FeedForwardStep(
         place=place,
-        label=label(trace, i),
+        label=trace.labels[i],
         activation=config.activation,
         x_name=x_name,
         x=x,
@@ -145,7 +146,7 @@ def hidden_activations(trace: Trace, layer: int, threshold: float = NEAR_ZERO) -
     """The hidden activations of all tokens; off: 0 for ReLU, otherwise closer to 0 than `threshold`."""
     Place(layer=layer).checked(trace.config, trace.n_tokens)
     _, x = sublayer_input(trace, layer, "ffn")
-    hidden = hidden_of(trace, layer, x)[2]
+    hidden = array(hidden_of(trace, layer, x)[2])
     exact = trace.config.activation == "relu" and not trace.config.gated
     limit = 0.0 if exact else threshold
     size = np.abs(hidden)
@@ -153,23 +154,12 @@ def hidden_activations(trace: Trace, layer: int, threshold: float = NEAR_ZERO) -
     return HiddenActivations(hidden, exact, limit, off)
 
 
-def hidden_of(trace: Trace, layer: int, x: Floats) -> tuple[Floats, Floats | None, Floats]:
-    """x [..., D] -> before the activation, gate or None, hidden; [..., F] each."""
-    module = trace.encoder.block(layer).ffn
-    linear = apply(module.w_in, x)
-    hidden = arithmetic.activate(linear, trace.config.activation)
-    if module.w_gate is None:
-        return linear, None, hidden
-    gate = apply(module.w_gate, x)
-    return linear, gate, hidden * gate
-
-
 def _formula(
     place: Place,
     activation: str,
     x: Floats,
-    up: tuple[Affine, Floats],
-    gate: tuple[Affine, Floats] | None,
+    up: tuple[nn.Linear, Floats],
+    gate: tuple[nn.Linear, Floats] | None,
     hidden: Floats,
 ) -> Formula:
     """up, gate: a matrix and its result for x, [F]."""

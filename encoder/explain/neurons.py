@@ -15,9 +15,9 @@ from torch import Tensor
 
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
-from encoder.explain.ffn import NEAR_ZERO, hidden_of
+from encoder.explain.ffn import NEAR_ZERO
 from encoder.explain.place import Place
-from encoder.explain.source import sublayer_input
+from encoder.explain.source import array, hidden_of, sublayer_input
 from encoder.measure.sized import Sized
 from encoder.measure.stream import sublayer_updates
 from encoder.text_encoder import TextEncoder
@@ -72,7 +72,7 @@ def through_layers(trace: Trace, token: int, neuron: int, threshold: float = NEA
     limit = 0.0 if trace.config.activation == "relu" and not trace.config.gated else threshold
     rows = []
     for layer in range(trace.config.n_layers):
-        hidden = hidden_of(trace, layer, sublayer_input(trace, layer, "ffn", place.query)[1])[2]
+        hidden = array(hidden_of(trace, layer, sublayer_input(trace, layer, "ffn", place.query)[1])[2])
         strongest = int(np.abs(hidden).argmax())
         rows.append((strongest, hidden[strongest], float((np.abs(hidden) > limit).mean()), hidden[neuron]))
     strongest_of, activation, active, selected = zip(*rows, strict=True)

@@ -12,12 +12,11 @@ import numpy as np
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
-from encoder.explain.comparison import Check, compare
 from encoder.explain.ffn import feed_forward
-from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, divisor, fraction, number, stack
 from encoder.explain.place import Place
-from encoder.explain.source import array, label, sublayer, value
+from encoder.explain.reference import Check, Recomputation
+from encoder.explain.source import array, norm_of, sublayer, value
 from encoder.explain.weighted_sum import output_projection
 from encoder.measure.sized import Sized
 from encoder.trace import Trace
@@ -79,18 +78,19 @@ class AddNorm:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The residual stream after the sublayer, the update and the norm's output, from ids and weights."""
-        at, dtype = self.place, reference.dtype
+        at = self.place
         i, index = at.query, (at.component,)
         checks = [
-            compare("after", self.after, reference.after(at.layer, self.part)[i], index, dtype),
-            compare("update", self.update, reference.update(at.layer, self.part)[i], index, dtype),
+            reference.check("after", self.after, reference.after(at.layer, self.part)[i], index),
+            reference.check("update", self.update, reference.update(at.layer, self.part)[i], index),
         ]
         if self.norm is not None:
             x = reference.norm_input(at.layer, self.part)[i : i + 1]
             out = reference.norm(x, str(reference.norm_name(at.layer, self.part)))[0]
-            checks.append(compare("norm", self.norm.output, out, index, dtype))
-            scale = float(1.0 / reference.inverse_std(x)[0])
-            checks.append(compare("mean and std", [self.norm.mean, self.norm.std], [x.mean(), scale], (0,), dtype))
+            checks.append(reference.check("norm", self.norm.output, out, index))
+            mean, variance, _ = arithmetic.normalise(x[0], self.norm.eps)
+            moments = [float(mean), float(np.sqrt(variance + self.norm.eps))]
+            checks.append(reference.check("mean and std", [self.norm.mean, self.norm.std], moments, (0,)))
         return tuple(checks)
 
 
@@ -121,25 +121,21 @@ def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Norma
 
     Raises EncoderError for a norm that the model does not have.
     """
-    norms = trace.norms
-    if name not in norms:
-        raise EncoderError(f"This model has no norm {name!r}: choose one of {', '.join(norms)}.")
-    norm = norms[name]
-    x, gain = array(norm.input[token]), array(norm.gain)
+    norm = norm_of(trace, name, token)
+    x, gain, plain, output = (array(part) for part in (norm.input, norm.gain, norm.normalised, norm.output))
     shift = None if norm.bias is None else array(norm.bias)
-    mean, variance, plain = arithmetic.normalise(x, norm.eps)
-    output = plain * gain if shift is None else plain * gain + shift
+    mean, variance = float(norm.mean), float(norm.std) ** 2
     return Normalised(
         name=name,
         input=x,
-        mean=float(mean),
-        variance=float(variance),
+        mean=mean,
+        variance=variance,
         eps=norm.eps,
         normalised=plain,
         gain=gain,
         bias=shift,
         output=output,
-        formula=_norm_formula(token, component, x, float(mean), float(variance), plain, gain, shift, output),
+        formula=_norm_formula(token, component, x, mean, variance, plain, gain, shift, output),
     )
 
 
@@ -148,23 +144,21 @@ def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
     config = trace.config
     place = place.checked(config, trace.n_tokens, config.d_model)
     i, c = place.query, place.component
-    before_name, after_name, module = sublayer(trace, place.layer, part)
-    before, captured = value(trace, before_name, i), value(trace, after_name, i)
+    before_name, after_name, name = sublayer(trace, place.layer, part)
+    before, after = value(trace, before_name, i), value(trace, after_name, i)
     pre_norm = config.norm_placement == "pre"
-    name = f"layers.{place.layer}.{part}_norm"
     # In post-norm the norm's input is the sum; without a norm the next residual stream is the sum.
-    total = captured if pre_norm or module is None else value(trace, f"{name}.input", i)
-    norm = None if module is None else normalised(trace, name, i, c)
-    after = total if pre_norm or norm is None else norm.output
+    total = after if pre_norm or name is None else value(trace, f"{name}.input", i)
+    norm = None if name is None else normalised(trace, name, i, c)
     update = update_of(trace, place, part)
     return AddNorm(
         place=place,
         part=part,
-        label=label(trace, i),
+        label=trace.labels[i],
         pre_norm=pre_norm,
         before=before,
         update=update,
-        total=before + update,
+        total=total,
         norm=norm,
         after=after,
         formula=_formula(place, part, pre_norm, norm is not None, before, update, total),
@@ -183,12 +177,10 @@ def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:
     """
     if not traces:
         raise EncoderError("No sentence to normalise: give at least one trace.")
-    norm = traces[0].norms.get(name)
-    if norm is None:
-        raise EncoderError(f"This model has no norm {name!r}: choose one of {', '.join(traces[0].norms)}.")
-    inputs = [array(trace.norms[name].input[: trace.n_real]) for trace in traces]
+    norms = [norm_of(trace, name, slice(trace.n_real)) for trace in traces]
+    inputs, eps = [array(norm.input) for norm in norms], norms[0].eps
     batch = np.concatenate(inputs)
-    together, alone = three_norms(batch, norm.eps), three_norms(inputs[0], norm.eps)
+    together, alone = three_norms(batch, eps), three_norms(inputs[0], eps)
     first = len(inputs[0])
     apart = {
         kind: None if len(traces) == 1 else float(np.abs(out[:first] - alone[kind]).max())

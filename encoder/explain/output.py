@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
-from encoder.explain.comparison import Check, compare
-from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import (
     SHOWN_TERMS,
     Formula,
@@ -26,6 +24,7 @@ from encoder.explain.latex import (
     stack,
 )
 from encoder.explain.place import Place
+from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import array
 from encoder.trace import Trace
 
@@ -71,7 +70,7 @@ class Journey:
             rows.append(reference.output()[i])
         unit = [row / np.sqrt(np.sum(row * row)) for row in rows]
         cosines = np.array([np.dot(unit[0], other) for other in unit])
-        return (compare("cosines", self.to_start[:, i], cosines, (len(rows) - 1,), reference.dtype),)
+        return (reference.check("cosines", self.to_start[:, i], cosines, (len(rows) - 1,)),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +99,8 @@ class Pooled:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The pooled vector, from ids and weights."""
-        vector = _pooling_weights64(reference, self.kind) @ reference.output()
-        return (compare(f"{self.kind} pooling", self.vector, vector, (self.place.component,), reference.dtype),)
+        vector = _recomputed_weights(reference, self.kind) @ reference.output()
+        return (reference.check(f"{self.kind} pooling", self.vector, vector, (self.place.component,)),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,13 +122,13 @@ class Similarity:
 
     def check(self, first: Recomputation, second: Recomputation) -> tuple[Check, ...]:
         """The cosine and the tokens' shares, from both sentences' ids and the weights."""
-        a = _pooling_weights64(first, self.kind) @ first.output()
-        b = _pooling_weights64(second, self.kind) @ second.output()
+        a = _recomputed_weights(first, self.kind) @ first.output()
+        b = _recomputed_weights(second, self.kind) @ second.output()
         lengths = np.sqrt(a @ a) * np.sqrt(b @ b)
-        shares = _pooling_weights64(first, self.kind) * (first.output() @ b) / lengths
+        shares = _recomputed_weights(first, self.kind) * (first.output() @ b) / lengths
         return (
-            compare("similarity", [self.cosine], [a @ b / lengths], (0,), first.dtype),
-            compare("shares", self.shares_a, shares[: len(self.shares_a)], dtype=first.dtype),
+            first.check("similarity", [self.cosine], [a @ b / lengths], (0,)),
+            first.check("shares", self.shares_a, shares[: len(self.shares_a)]),
         )
 
 
@@ -260,7 +259,7 @@ def similarity(first: Trace, second: Trace, kind: PoolingKind = "mean") -> Simil
     )
 
 
-def _pooling_weights64(reference: Recomputation, kind: PoolingKind) -> NDArray[np.float64]:
+def _recomputed_weights(reference: Recomputation, kind: PoolingKind) -> NDArray[np.float64]:
     """[T] in float64, 0 for padding: pooling weights for the check."""
     weights: NDArray[np.float64] = reference.mask.astype(np.float64)
     if kind == "mean":

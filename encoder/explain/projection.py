@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from torch import nn
 
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
-from encoder.explain.comparison import Check, compare
-from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, column, long_sum, number, products, stack
 from encoder.explain.place import Place
-from encoder.explain.source import Affine, array, bias, label, sublayer_input, weight
+from encoder.explain.reference import Check, Recomputation
+from encoder.explain.source import apply, array, bias, sublayer_input, weight
 from encoder.trace import Trace
 
 Which = Literal["q", "k", "v"]
@@ -67,15 +67,15 @@ class Projection:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The vector, and the products of the selected number, from ids and weights."""
-        at, dtype = self.place, reference.dtype
+        at = self.place
         vector = reference.qkv(at.layer, self.which)[at.head, self.token]
         column = reference.of_layer(at.layer, f"attention.w_{self.which}.weight")[
             at.head * len(self.vector) + at.component
         ]
         terms = reference.input(at.layer, "attention")[self.token] * column
         return (
-            compare(self.which, self.vector, vector, (at.component,), dtype),
-            compare("products", self.terms, terms, dtype=dtype),
+            reference.check(self.which, self.vector, vector, (at.component,)),
+            reference.check("products", self.terms, terms),
         )
 
 
@@ -84,26 +84,25 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
     config = trace.config
     place = place.checked(config, trace.n_tokens, config.d_head)
     token = place.query if which == "q" else place.key
-    module: Affine = getattr(trace.encoder.block(place.layer).attention, f"w_{which}")
+    module: nn.Linear = getattr(trace.encoder.block(place.layer).attention, f"w_{which}")
     own_columns = slice(place.head * config.d_head, (place.head + 1) * config.d_head)
-    x_name, x = sublayer_input(trace, place.layer, "attention", token)
+    x_name, entering = sublayer_input(trace, place.layer, "attention", token)
+    x, projected = array(entering), array(apply(module, entering)[own_columns])
     head_weight = weight(module)[:, own_columns]
     whole_bias = bias(module)
     head_bias = None if whole_bias is None else whole_bias[own_columns]
-    projected = arithmetic.linear(x, head_weight, head_bias)
     terms = x * head_weight[:, place.component]
-    rotation, vector = None, projected
+    rotation, vector = None, projected_matrix(trace, place, which, slice(token, token + 1))[0]
     if config.position == "rotary" and which != "v":
         base = config.rotary_base_of_layer(place.layer)
         angle = arithmetic.rotary_angles(np.array([token]), config.d_head, base)
-        vector = arithmetic.rotate(projected[None], angle)[0]
         rotation = _rotation(which, token, place.component, base, angle[0], projected, vector)
     start = 0.0 if head_bias is None else float(head_bias[place.component])
     return Projection(
         which=which,
         place=place,
         token=token,
-        label=label(trace, token),
+        label=trace.labels[token],
         x_name=x_name,
         x=x,
         weight=head_weight,

@@ -6,14 +6,16 @@ Shapes: T tokens (queries i, keys j), K width of a head.
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from torch import Tensor
 
+from encoder import attend
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
-from encoder.explain.comparison import Check, compare
-from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products
 from encoder.explain.place import Place
-from encoder.explain.source import array, label, mask
+from encoder.explain.reference import Check, Recomputation
+from encoder.explain.source import array
 from encoder.trace import Trace
 
 
@@ -57,14 +59,14 @@ class Score:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The row of scores and the dot product, from ids and weights."""
-        at, dtype = self.place, reference.dtype
+        at = self.place
         q, k = reference.qkv(at.layer, "q")[at.head, at.query], reference.qkv(at.layer, "k")[at.head]
         row = reference.scores(at.layer, at.head, [at.query], scaled=self.variant.scaled, causal=self.variant.causal)[0]
         shown = np.where(self.allowed, self.row, -np.inf)
         return (
-            compare("scores", shown, row, (at.key,), dtype),
-            compare("products", self.terms, q * k[at.key], dtype=dtype),
-            compare("dot products", self.dots, k @ q, (at.key,), dtype),
+            reference.check("scores", shown, row, (at.key,)),
+            reference.check("products", self.terms, q * k[at.key]),
+            reference.check("dot products", self.dots, k @ q, (at.key,)),
         )
 
 
@@ -98,18 +100,18 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
     place = place.checked(trace.config, trace.n_tokens, trace.config.d_head)
     i, j = place.query, place.key
     q, k = _qk(trace, place)
-    q_row, k_row = q[i], k[j]
+    q_row, k_row, dots = array(q[i]), array(k[j]), array(k @ q[i])
     rows = slice(i, i + 1)
     bias = _bias(trace, place.head, rows)
     scale = scale_of(trace, variant)
-    dots = q_row @ k.T
-    scores, allowed = _scores(trace, place, variant, rows)
+    row = score_matrix(trace, place, variant, rows)
+    visible = bool(row.allowed[0, j])
     terms = q_row * k_row
     added = 0.0 if bias is None else float(bias[0, j])
     return Score(
         place=place,
         variant=variant,
-        labels=(label(trace, i), label(trace, j)),
+        labels=(trace.labels[i], trace.labels[j]),
         q=q_row,
         k=k_row,
         terms=terms,
@@ -117,14 +119,12 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
         scale=scale,
         bias=added,
         value=float(terms.sum() * scale + added),
-        visible=bool(allowed[0, j]),
+        visible=visible,
         dots=dots,
-        row=scores[0],
-        allowed=allowed[0],
-        weights=arithmetic.softmax(scores, allowed)[0],
-        formula=_formula(
-            place, trace.config.d_head, q_row, k_row, scale, None if bias is None else added, allowed[0, j]
-        ),
+        row=row.scores[0],
+        allowed=row.allowed[0],
+        weights=row.weights[0],
+        formula=_formula(place, trace.config.d_head, q_row, k_row, scale, None if bias is None else added, visible),
     )
 
 
@@ -135,7 +135,8 @@ def score_matrix(
     place = place.checked(trace.config, trace.n_tokens)
     rows = slice(*(rows or slice(None)).indices(trace.n_tokens))
     scores, allowed = _scores(trace, place, variant, rows)
-    return ScoreMatrix(rows, scores, allowed, arithmetic.softmax(scores, allowed, temperature))
+    weights = _weights(scores, allowed, temperature)
+    return ScoreMatrix(rows, array(scores), allowed.cpu().numpy(), array(weights))
 
 
 def scaling_effect(trace: Trace, place: Place, rows: int = 512) -> ScalingEffect:
@@ -161,29 +162,47 @@ def scale_of(trace: Trace, variant: Variant) -> float:
     return float(trace.config.attention_scale or 1.0) if variant.scaled else 1.0
 
 
-def _qk(trace: Trace, place: Place) -> tuple[Floats, Floats]:
-    """[T, K] each."""
+def _qk(trace: Trace, place: Place) -> tuple[Tensor, Tensor]:
+    """[T, K] each, in float32 like the model's scores."""
     q, k, _ = trace.layer_qkv(place.layer)
-    return array(q[place.head]), array(k[place.head])
+    return q[place.head].float(), k[place.head].float()
 
 
-def _bias(trace: Trace, head: int, rows: slice) -> Floats | None:
+def _bias(trace: Trace, head: int, rows: slice) -> Tensor | None:
     """[Ti, T]: the bias for the distance, or None."""
     if trace.encoder.relative_bias is None:
         return None
-    table = array(trace.encoder.relative_bias.weight)[:, head : head + 1]
-    queries = np.arange(trace.n_tokens)[rows]
-    bias: Floats = arithmetic.relative_bias(trace.config, table, queries, trace.n_tokens)[0]
-    return bias
+    table = trace.encoder.relative_bias.weight.detach().float()[:, head : head + 1]
+    keys = torch.arange(trace.n_tokens, device=table.device)
+    return attend.relative_bias(table, keys[rows], keys, trace.config.relative_max_distance)[0]
 
 
-def _scores(trace: Trace, place: Place, variant: Variant, rows: slice) -> tuple[Floats, Bools]:
-    """[Ti, T] each: scores before the mask, and the mask."""
+def _scores(trace: Trace, place: Place, variant: Variant, rows: slice) -> tuple[Tensor, Tensor]:
+    """[Ti, T] each: scores before the mask, and the mask.
+
+    Those of the model are the trace's. Masked scores, and those of another variant, are products of its q and k.
+    """
+    recorded = trace.scores(place.layer, place.head, rows)
+    seen = recorded > torch.finfo(recorded.dtype).min
     q, k = _qk(trace, place)
-    causal = trace.config.causal if variant.causal is None else variant.causal
-    window = trace.config.window_of_layer(place.layer)
-    allowed = arithmetic.allowed(mask(trace), np.arange(trace.n_tokens)[rows], causal, window)
-    return arithmetic.scores(q[rows], k, scale_of(trace, variant), _bias(trace, place.head, rows)), allowed
+    scores = (q[rows] @ k.T) * scale_of(trace, variant)
+    if (bias := _bias(trace, place.head, rows)) is not None:
+        scores = scores + bias
+    if variant.scaled:
+        scores = torch.where(seen, recorded, scores)
+    if variant.causal in (None, trace.config.causal):
+        return scores, seen
+    keys, window = torch.arange(trace.n_tokens, device=q.device), trace.config.window_of_layer(place.layer)
+    distance = keys[rows].unsqueeze(-1) - keys  # [Ti, T], i - j
+    allowed = trace.mask.expand(distance.shape)
+    if variant.causal:
+        allowed = allowed & (distance >= 0)
+    return scores, allowed if window is None else allowed & (distance.abs() <= window)
+
+
+def _weights(scores: Tensor, allowed: Tensor, temperature: float) -> Tensor:
+    """[Ti, T]: the softmax of allowed scores; uniform in a row without any, as in the model."""
+    return torch.softmax((scores / temperature).masked_fill(~allowed, torch.finfo(scores.dtype).min), dim=-1)
 
 
 def _formula(

@@ -10,12 +10,10 @@ import numpy as np
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
-from encoder.explain.comparison import Check, compare
-from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, fraction, long_sum, number, stack, written_out
 from encoder.explain.place import Place
+from encoder.explain.reference import Check, Recomputation
 from encoder.explain.score import AS_MODEL, Variant, score_matrix
-from encoder.explain.source import label
 from encoder.trace import Trace
 
 
@@ -53,7 +51,7 @@ class Softmax:
         row = reference.attention(
             at.layer, at.head, [at.query], temperature=self.temperature, scaled=how.scaled, causal=how.causal
         )[0]
-        return (compare("attention", self.weights, row, (at.key,), reference.dtype),)
+        return (reference.check("attention", self.weights, row, (at.key,)),)
 
 
 def softmax(trace: Trace, place: Place, temperature: float = 1.0, variant: Variant = AS_MODEL) -> Softmax:
@@ -71,7 +69,7 @@ def softmax(trace: Trace, place: Place, temperature: float = 1.0, variant: Varia
     return Softmax(
         place=place,
         variant=variant,
-        labels=(label(trace, i), label(trace, j)),
+        labels=(trace.labels[i], trace.labels[j]),
         temperature=temperature,
         scores=scores,
         allowed=allowed,

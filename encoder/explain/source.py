@@ -1,33 +1,20 @@
-"""What a step reads from a trace and from the weights, as read-only float32 arrays.
+"""What a step shows: the values that the trace recorded, and those that the model's own modules compute from them.
 
-Shapes: T tokens, D d_model, H heads, K width of a head.
+In numpy a step computes only the terms of its formula: the reference, which checks the step, is the numpy pass.
+
+Shapes: T tokens, D d_model, H heads, K width of a head, F width of the FFN.
 """
 
-from typing import Protocol
+from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
-from encoder.explain import arithmetic
-from encoder.explain.arithmetic import Bools, Floats
+from encoder.errors import EncoderError
+from encoder.explain.arithmetic import Floats
+from encoder.layers import activate
+from encoder.recorded_pass import NormTrace
 from encoder.trace import Trace
-
-
-class Affine(Protocol):
-    """A module with a weight and perhaps a bias: a linear map or a norm."""
-
-    @property
-    def weight(self) -> Tensor: ...
-
-    @property
-    def bias(self) -> Tensor | None: ...
-
-
-class Norm(Affine, Protocol):
-    """A LayerNorm of the model."""
-
-    eps: float
 
 
 def array(tensor: Tensor) -> Floats:
@@ -37,24 +24,21 @@ def array(tensor: Tensor) -> Floats:
     return out
 
 
-def weight(linear: Affine) -> Floats:
+def weight(linear: nn.Linear) -> Floats:
     """The weights of a linear map as the formulas write them, [in, out]; torch stores [out, in]."""
     return array(linear.weight).T
 
 
-def bias(module: Affine) -> Floats | None:
-    """The bias [out] of a linear map or a norm, or None."""
-    return None if module.bias is None else array(module.bias)
+def bias(linear: nn.Linear) -> Floats | None:
+    """The bias [out] of a linear map, or None."""
+    return None if linear.bias is None else array(linear.bias)
 
 
-def apply(linear: Affine, x: Floats) -> Floats:
-    """x [..., in] -> [..., out]: x W + b."""
-    return arithmetic.linear(x, weight(linear), bias(linear))
-
-
-def normalise(norm: Norm | None, x: Floats) -> Floats:
-    """LayerNorm of x [..., D]; x itself where there is no norm."""
-    return x if norm is None else arithmetic.layer_norm(x, array(norm.weight), bias(norm), norm.eps)
+@torch.no_grad()
+def apply(linear: nn.Linear, x: Tensor) -> Tensor:
+    """x [..., in] -> [..., out]: x W + b, by the model."""
+    out: Tensor = linear(x.to(linear.weight.dtype))
+    return out
 
 
 def value(trace: Trace, name: str, rows: slice | int | None = None) -> Floats:
@@ -63,37 +47,36 @@ def value(trace: Trace, name: str, rows: slice | int | None = None) -> Floats:
     return array(tensor if rows is None else tensor[rows])
 
 
-def mask(trace: Trace) -> Bools:
-    """[T]: True for a real token."""
-    real: Bools = trace.mask.cpu().numpy()
-    return real
+def norm_of(trace: Trace, name: str, rows: slice | int) -> NormTrace:
+    """The norm `name` of the model on some tokens. Raises EncoderError for a norm that the model does not have."""
+    norms = trace.norms
+    if name not in norms:
+        raise EncoderError(f"This model has no norm {name!r}: choose one of {', '.join(norms)}.")
+    return replace(norms[name], input=norms[name].input[rows])
 
 
-def segment_ids(trace: Trace) -> NDArray[np.integer]:
-    """[T]: row of the segment table for each token; 0 for padding, and where the table has only one row."""
-    table = trace.encoder.embedding.segments
-    known = trace.source.segments if trace.source is not None and table is not None and len(table.weight) > 1 else ()
-    return np.array([*known] + [0] * (trace.n_tokens - len(known)))
+def sublayer(trace: Trace, layer: int, part: str) -> tuple[str, str, str | None]:
+    """part "attention" or "ffn" -> the hook points of the residual stream before and after it, and its norm or None."""
+    before = f"layers.{layer}.after_attention"
+    if part == "attention":
+        before = "embedding" if layer == 0 else f"layers.{layer - 1}.after_ffn"
+    has_norm = part == "ffn" or trace.config.has_attention_norm(layer)
+    return before, f"layers.{layer}.after_{part}", f"layers.{layer}.{part}_norm" if has_norm else None
 
 
-def sublayer(trace: Trace, layer: int, part: str) -> tuple[str, str, Norm | None]:
-    """part "attention" or "ffn" -> hook points of the residual stream before and after it, and its norm or None."""
-    block = trace.encoder.block(layer)
-    if part == "ffn":
-        return f"layers.{layer}.after_attention", f"layers.{layer}.after_ffn", block.ffn_norm
-    before = "embedding" if layer == 0 else f"layers.{layer - 1}.after_ffn"
-    return before, f"layers.{layer}.after_attention", block.attention_norm
-
-
-def sublayer_input(trace: Trace, layer: int, part: str, rows: slice | int | None = None) -> tuple[str, Floats]:
+def sublayer_input(trace: Trace, layer: int, part: str, rows: slice | int = slice(None)) -> tuple[str, Tensor]:
     """The input of a sublayer, [T, D] or some rows, with its name: the residual stream, in pre-norm normalised."""
     before, _, norm = sublayer(trace, layer, part)
     if trace.config.norm_placement == "post" or norm is None:
-        return before, value(trace, before, rows)
-    name = f"layers.{layer}.{part}_norm"
-    return name, normalise(norm, value(trace, f"{name}.input", rows))
+        return before, trace.values[before][rows]
+    return norm, norm_of(trace, norm, rows).output
 
 
-def label(trace: Trace, token: int) -> str:
-    """A token as text."""
-    return trace.labels[token]
+@torch.no_grad()
+def hidden_of(trace: Trace, layer: int, x: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
+    """x [..., D], the input of the FFN -> before the activation, gate or None, hidden; [..., F] each."""
+    module = trace.encoder.block(layer).ffn
+    linear = apply(module.w_in, x)
+    hidden = activate(linear.clone(), module.activation)  # it may work in place
+    gate = None if module.w_gate is None else apply(module.w_gate, x)
+    return linear, gate, hidden if gate is None else hidden * gate

@@ -8,12 +8,12 @@ from typing import Literal
 
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Bools, Floats
-from encoder.explain.chain import sublayer_output
 from encoder.explain.ffn import hidden_activations
 from encoder.explain.output import PoolingKind, pooled
 from encoder.explain.place import Place
 from encoder.explain.score import score_matrix
-from encoder.explain.source import array, sublayer_input, value
+from encoder.explain.source import array, value
+from encoder.measure.stream import sublayer_updates
 from encoder.trace import Trace
 
 #: Tensors of a layer that belong to one head.
@@ -71,13 +71,8 @@ def _of_head(trace: Trace, place: Place, part: str, name: str, rows: slice) -> O
 
 
 def _of_layer(trace: Trace, layer: int, part: str, rows: slice) -> Floats | None:
-    """A tensor that is only recorded on request, computed by its step; None for any other."""
+    """A tensor that is only recorded on request, from others that are; None for any other."""
     if part == "ffn.hidden":
         return hidden_activations(trace, layer).hidden[rows]
-    sublayer = part.removesuffix("_out")
-    if sublayer not in ("attention", "ffn") or part == sublayer:
-        return None
-    # Attention mixes tokens, so its input needs all of them.
-    needed = rows if sublayer == "ffn" else slice(None)
-    output = sublayer_output(trace, layer, sublayer, sublayer_input(trace, layer, sublayer, needed)[1])
-    return output if sublayer == "ffn" else output[rows]
+    updates = {f"{sublayer}_out": update for sublayer, _, update in sublayer_updates(trace, layer)}
+    return array(updates[part][rows]) if part in updates else None

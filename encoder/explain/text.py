@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Bools, Floats
-from encoder.explain.comparison import Check, compare
 from encoder.explain.latex import Formula, stack, text
-from encoder.explain.source import array, mask
+from encoder.explain.reference import Check, compare
+from encoder.explain.source import array
 from encoder.measure.padding import leaked
 from encoder.measure.tokens import sentences
 from encoder.text_encoder import TextEncoder
@@ -159,7 +159,7 @@ def padded_batch(model: TextEncoder, texts: Sequence[str]) -> PaddedBatch:
     return PaddedBatch(
         labels=tuple(trace.labels for trace in batch),
         ids=np.array([trace.ids for trace in batch]),
-        mask=np.stack([mask(trace) for trace in batch]),
+        mask=np.stack([trace.mask.cpu().numpy() for trace in batch]),
         difference=_differences([array(trace.output) for trace in batch], alone),
         leaked=np.array([leaked(trace) for trace in batch]),
         unmasked=_differences(_without_mask(model, batch), alone),

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from encoder.explain.arithmetic import Floats
-from encoder.explain.comparison import Check, compare
-from encoder.explain.float64_reference import Recomputation
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products, summands
 from encoder.explain.place import Place
-from encoder.explain.score import score_matrix
-from encoder.explain.source import array, bias, label, weight
+from encoder.explain.reference import Check, Recomputation
+from encoder.explain.source import apply, array, bias, weight
 from encoder.trace import Trace
 
 
@@ -37,12 +35,12 @@ class WeightedSum:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """z and the terms behind the selected component, from ids and weights."""
-        at, dtype = self.place, reference.dtype
+        at = self.place
         v = reference.qkv(at.layer, "v")[at.head]
         row = reference.attention(at.layer, at.head, [at.query])[0]
         return (
-            compare("z", self.z, reference.z(at.layer)[at.head, at.query], (at.component,), dtype),
-            compare("weighted values", self.terms, row * v[:, at.component], (at.key,), dtype),
+            reference.check("z", self.z, reference.z(at.layer)[at.head, at.query], (at.component,)),
+            reference.check("weighted values", self.terms, row * v[:, at.component], (at.key,)),
         )
 
 
@@ -67,19 +65,18 @@ class OutputProjection:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The result and the selected head's contribution, from ids and weights."""
-        at, dtype = self.place, reference.dtype
+        at = self.place
         width = self.z.shape[1]
         columns = reference.of_layer(at.layer, "attention.w_o.weight")[:, at.head * width : (at.head + 1) * width]
         contribution = columns @ reference.z(at.layer)[at.head, at.query]
         return (
-            compare(
+            reference.check(
                 "attention output",
                 self.result,
                 reference.update(at.layer, "attention")[at.query],
                 (at.component,),
-                dtype,
             ),
-            compare("head's contribution", self.contributions[at.head], contribution, (at.component,), dtype),
+            reference.check("head's contribution", self.contributions[at.head], contribution, (at.component,)),
         )
 
 
@@ -87,11 +84,10 @@ def weighted_sum(trace: Trace, place: Place) -> WeightedSum:
     """The weighted sum of values of one token and head."""
     place = place.checked(trace.config, trace.n_tokens, trace.config.d_head)
     i = place.query
-    weights = score_matrix(trace, place, rows=slice(i, i + 1)).weights[0]
-    values = array(trace.layer_qkv(place.layer)[2][place.head])
+    row, v = trace.attention(place.layer, place.head, slice(i, i + 1)), trace.layer_qkv(place.layer)[2][place.head]
+    weights, values, z = array(row[0]), array(v), array(row[0] @ v.float())
     weighted = weights[:, None] * values
-    z = weighted.sum(axis=0)
-    return WeightedSum(place, label(trace, i), weights, values, weighted, z, _sum_formula(place, weights, values, z))
+    return WeightedSum(place, trace.labels[i], weights, values, weighted, z, _sum_formula(place, weights, values, z))
 
 
 def output_projection(trace: Trace, place: Place) -> OutputProjection:
@@ -99,25 +95,25 @@ def output_projection(trace: Trace, place: Place) -> OutputProjection:
     config = trace.config
     place = place.checked(config, trace.n_tokens, config.d_model)
     i = place.query
-    rows = array(trace.layer_attention(place.layer, slice(i, i + 1))[:, 0])  # [H, T]
-    values = array(trace.layer_qkv(place.layer)[2])  # [H, T, K]
-    z = np.einsum("ht,htk->hk", rows, values)
+    rows = trace.layer_attention(place.layer, slice(i, i + 1))  # [H, 1, T]
+    heads = (rows @ trace.layer_qkv(place.layer)[2].float())[:, 0]  # [H, K]
+    z = array(heads)
     module = trace.encoder.block(place.layer).attention.w_o
     by_head = weight(module).reshape(config.n_heads, config.d_head, config.d_model)
     contributions = np.einsum("hk,hkd->hd", z, by_head)
     shift = bias(module)
     shift = np.zeros(config.d_model, dtype=np.float32) if shift is None else shift
-    result = contributions.sum(axis=0) + shift
     parts = np.concatenate((contributions, shift[None]))
-    length = float(result @ result)
+    total = parts.sum(axis=0)
+    result = array(apply(module, heads.flatten()))
     return OutputProjection(
         place=place,
-        label=label(trace, i),
+        label=trace.labels[i],
         z=z,
         contributions=contributions,
         bias=shift,
         result=result,
-        shares=parts @ result / (length or 1.0),
+        shares=parts @ total / (float(total @ total) or 1.0),
         norms=np.linalg.norm(contributions, axis=1),
         formula=_heads_formula(place, contributions, shift, result),
     )

@@ -18,8 +18,8 @@ from encoder.trace import Trace
 
 if TYPE_CHECKING:
     from encoder.explain import TokenFlow
-    from encoder.explain.blocks import Architecture
-    from encoder.explain.claims import Claim
+    from encoder.explain.architecture import Architecture
+    from encoder.explain.by_hand import Claim
     from encoder.explain.cost import Cost
     from encoder.pair_scores import Scores
     from encoder.similarity import Attribution, WordScores

@@ -4,7 +4,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import explain, figures
-from encoder.explain.blocks import Architecture, ArchitectureBlock
+from encoder.explain.architecture import Architecture, ArchitectureBlock
 from encoder.figures.architecture import shape_text
 from encoder.figures.steps import score_map, stacked_rows, usual_limit
 from pages.architecture.units import percent, shape_words, short

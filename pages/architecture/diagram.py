@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from encoder import explain
-from encoder.explain.blocks import Architecture, ArchitectureBlock
+from encoder.explain.architecture import Architecture, ArchitectureBlock
 from encoder.figures.architecture import Stack, architecture_diagram
 from pages.architecture.params import Params
 from pages.architecture.units import percent, short

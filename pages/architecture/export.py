@@ -1,7 +1,7 @@
 """What the page “Architecture” exports."""
 
 from encoder.explain import TokenFlow
-from encoder.explain.blocks import Architecture
+from encoder.explain.architecture import Architecture
 from encoder.explain.cost import Cost
 from encoder.export import tables
 from pages.core.export import export_panel

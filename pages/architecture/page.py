@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from encoder.explain.architecture import architecture
-from encoder.explain.blocks import Architecture
+from encoder.explain.architecture import Architecture, architecture
 from encoder.explain.cost import BYTES
 from pages.architecture import block, cost, diagram, token_stream
 from pages.architecture.export import export_architecture, export_cost, export_stream

@@ -1,8 +1,7 @@
 """What the page “By hand” exports."""
 
 from encoder import figures
-from encoder.explain.by_hand import Calculation, Inputs
-from encoder.explain.claims import claims
+from encoder.explain.by_hand import Calculation, Inputs, claims
 from encoder.export import tables
 from pages.core.export import arguments, changes, export_panel
 
@@ -34,6 +33,6 @@ def export_claims() -> None:
         None,
         "Spot the mistakes",
         lambda: tables.claims_frame(claims()),
-        program="from encoder.export import tables\nfrom encoder.explain.claims import claims\n"
+        program="from encoder.export import tables\nfrom encoder.explain.by_hand import claims\n"
         "table = tables.claims_frame(claims())\n",
     )

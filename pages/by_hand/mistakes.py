@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from encoder.explain.claims import Claim, claims
+from encoder.explain.by_hand import Claim, claims
 from pages.core import formulas, sidebar
 
 #: The first column's heading: where a line's numbers are from.

@@ -115,7 +115,8 @@ def check_toggle(view: View, make: Callable[[Recomputation], Sequence[Check]]) -
         st.toggle,
         PlaceParams.check,
         "Check this number",
-        help="Recomputes every number from ids and weights in float64, with separate code, and compares the results.",
+        help="This page shows the numbers of the model, which runs in PyTorch. The check recomputes them from the ids "
+        "and the weights in NumPy, in float64 and with separate code, and compares both.",
     )
     if not on:
         return

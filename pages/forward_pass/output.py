@@ -170,10 +170,10 @@ def _similarity(view: View, kind: PoolingKind) -> None:
 
 
 def _chain(view: View) -> None:
-    """Every stage of the residual stream by the steps' arithmetic, beside the model's."""
+    """Every stage of the residual stream, recomputed, next to the model's."""
     st.markdown(
-        "This runs all steps from the ids to the output and compares each stage with the model. It reads only the ids "
-        "and the weights. A wrong or missing step would cause a large difference."
+        "This recomputes all steps in NumPy, from the ids to the output, and compares each stage with the model. It "
+        "reads only the ids and the weights. A wrong or missing step would cause a large difference."
     )
     if not st.button("Compute the whole chain", icon=":material/link:", key="chain"):
         return

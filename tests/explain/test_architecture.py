@@ -114,20 +114,20 @@ def test_derived_tensors_are_right(minilm: TextEncoder):
     trace = minilm.trace(TEXT)
     same = torch.testing.assert_close
     update = explain.tensor(trace, "layers.3.attention_out").values
-    total = torch.from_numpy(update) + trace.values["layers.2.after_ffn"]
+    total = torch.tensor(update) + trace.values["layers.2.after_ffn"]
     same(total, trace.values["layers.3.attention_norm.input"], atol=1e-4, rtol=1e-4)
     update = explain.tensor(trace, "layers.3.ffn_out").values
-    total = torch.from_numpy(update) + trace.values["layers.3.after_attention"]
+    total = torch.tensor(update) + trace.values["layers.3.after_attention"]
     same(total, trace.values["layers.3.ffn_norm.input"], atol=1e-4, rtol=1e-4)
     recorded = minilm.trace(TEXT, request=("attention_out", "ffn_out", "ffn.hidden"))
     for name in ("attention_out", "ffn_out", "ffn.hidden"):
         computed = explain.tensor(trace, f"layers.3.{name}").values
-        same(torch.from_numpy(computed), recorded.values[f"layers.3.{name}"], atol=1e-4, rtol=1e-4)
+        same(torch.tensor(computed), recorded.values[f"layers.3.{name}"], atol=1e-4, rtol=1e-4)
         assert (
             explain.tensor(recorded, f"layers.3.{name}").values == recorded.values[f"layers.3.{name}"].numpy()
         ).all()
     rows = explain.tensor(trace, "layers.3.attention", head=5, rows=slice(2, 6))
-    same(torch.from_numpy(rows.values), trace.attention(3, 5)[2:6], atol=1e-6, rtol=1e-5)
+    same(torch.tensor(rows.values), trace.attention(3, 5)[2:6], atol=1e-6, rtol=1e-5)
     assert rows.first == 2
     with pytest.raises(EncoderError, match=r"No tensor .layers"):
         explain.tensor(trace, "layers.0.nothing")

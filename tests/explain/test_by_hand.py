@@ -7,14 +7,13 @@ import pytest
 import torch
 
 from encoder import EncoderConfig, EncoderError
-from encoder.explain.by_hand import Inputs, compute, encoding
-from encoder.explain.claims import claims, sigmoid, softmax
+from encoder.explain.by_hand import Inputs, claims, compute
 from encoder.layers import Block
 from encoder.model import Encoder
 
 
 def test_positional_encoding_by_the_formula():
-    rows = encoding(3, 4)
+    rows = compute(Inputs()).position
     assert rows[0].tolist() == [0, 1, 0, 1]
     assert rows[1] == pytest.approx([0.8415, 0.5403, 0.0100, 0.9999], abs=6e-5)
     assert rows[2] == pytest.approx([0.9093, -0.4161, 0.0200, 0.9998], abs=5e-5)
@@ -26,13 +25,6 @@ def test_with_the_notes_encoding():
     assert example.x_position == pytest.approx(np.array(expected), abs=1e-12)
     expected = [[2.30, 2.14, 1.98, 1.82], [2.496, 2.358, 2.220, 2.082], [1.802, 1.938, 2.074, 2.210]]
     assert example.q == pytest.approx(np.array(expected), abs=1e-12)
-
-
-def test_small_numbers():
-    assert softmax(0.815, 0.7, 0.5)[0] == pytest.approx(0.3815, abs=5e-5)
-    assert sum(softmax(0.815, 0.7, 0.5)) == pytest.approx(1)
-    assert softmax(0.625) == (1.0,)
-    assert sigmoid(0.625) == pytest.approx(0.651, abs=5e-4)
 
 
 def test_what_agrees_and_what_does_not():
@@ -59,6 +51,7 @@ def test_number_by_number():
     assert found["positions"].agreeing == ((True, True, False, False), (False, False, False, False))
     assert found["softmax"].computed[0][0] == pytest.approx(0.3815, abs=5e-5)
     assert found["sizes"].computed == ((12, 768), (24, 1024))
+    assert found["single"].computed == ((1.0,),)
     assert "0.651" in found["single"].reason
     assert "1.1526" in found["dot"].reason
 

@@ -8,7 +8,7 @@ import torch
 
 from encoder import EncoderError, TextEncoder, Trace, explain
 from encoder.explain import Place, Recomputation
-from encoder.explain.attention_row import drawn_keys
+from encoder.explain.motion import drawn_keys
 from encoder.export import tables
 
 

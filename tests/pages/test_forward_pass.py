@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -171,14 +170,6 @@ def test_the_whole_chain() -> None:
     table = next(frame.value for frame in app.dataframe if "Largest number" in frame.value)
     assert len(table) == 14
     assert all(float(value) < 1e-4 for value in column(table, "difference"))
-
-
-def test_the_softmax_exponentiates_the_scores() -> None:
-    trace = encoder.load("minilm").trace("The cat sat")
-    step = explain.softmax(trace, explain.Place(layer=1, head=8, query=2, key=3))
-    powers = np.exp(step.scores.astype(np.float64) - step.top)
-    assert step.exponentials == pytest.approx(powers, rel=1e-5)
-    assert step.value == pytest.approx(powers[3] / powers.sum(), rel=1e-5)
 
 
 def test_the_ffn_step_leads_to_its_norm() -> None:

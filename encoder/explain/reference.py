@@ -1,0 +1,388 @@
+"""The reference: a forward pass in numpy from the ids and the weights alone, in any precision, and its comparisons.
+
+    reference = Recomputation(trace)        # in float64, for `check` of a step
+    chain(trace).largest                    # every stage of the residual stream, next to the model's
+
+It reads no value of the model's forward pass and shares no code with the model. A mechanism is a function of
+`arithmetic`, and the method of `Recomputation` that calls it where the config says so.
+
+Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, E width of the tables, K width of a head, F width of
+the FFN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from encoder.errors import EncoderError
+from encoder.explain import arithmetic
+from encoder.explain.arithmetic import Bools, Floats
+from encoder.measure.sized import Sized
+from encoder.trace import Trace
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: The largest difference that counts as equal, relative to the largest number of the vector.
+TOLERANCE = {"torch.float32": 1e-4, "torch.float16": 2e-2, "torch.bfloat16": 1e-1}
+
+#: Scores that are computed at once; the rows of queries are taken in parts, so that [H, T, T] never exists.
+CHUNK_NUMBERS = 4_000_000
+
+
+# --- a number of the model next to its recomputation -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """One number on the screen, or a whole vector, next to its recomputation.
+
+    shown, recomputed: arrays of one shape; scale: the largest recomputed number; tolerance: the largest `relative` that
+    counts as equal; index: of the selected number.
+    """
+
+    name: str
+    shown: NDArray[np.float64]
+    recomputed: NDArray[np.float64]
+    scale: float = 0.0
+    tolerance: float = 1e-4
+    index: tuple[int, ...] = field(default=())
+
+    @property
+    def difference(self) -> float:
+        """The largest difference between the two, in the numbers' own unit."""
+        return float(np.max(np.abs(self.shown - self.recomputed), initial=0.0))
+
+    @property
+    def relative(self) -> float:
+        """The largest difference as a share of `scale`."""
+        return self.difference / self.scale if self.scale else self.difference
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two are equal within the tolerance."""
+        return bool(np.isfinite(self.relative)) and self.relative <= self.tolerance
+
+    @property
+    def shown_number(self) -> float:
+        """The selected number on the screen."""
+        return float(self.shown[self.index])
+
+    @property
+    def recomputed_number(self) -> float:
+        """The selected number in float64."""
+        return float(self.recomputed[self.index])
+
+
+def compare(
+    name: str, shown: ArrayLike, recomputed: ArrayLike, index: tuple[int, ...] = (), precision: str = "torch.float32"
+) -> Check:
+    """Compare whole vectors. index: of the selected number, by default the one with the largest difference; precision:
+    the model's number type, which sets the tolerance.
+
+    Masked scores (the lowest number) count as equal where both sides are masked.
+    """
+    left, right = np.asarray(shown, dtype=np.float64), np.asarray(recomputed, dtype=np.float64)
+    if left.shape != right.shape:
+        raise ValueError(f"{name}: {left.shape} is shown and {right.shape} recomputed.")
+    masked = (left < -1e30) & ~(right > -1e30)
+    left, right = np.where(masked, 0.0, left), np.where(masked, 0.0, right)
+    scale = float(np.max(np.abs(right), initial=0.0))
+    if not index and left.size:
+        index = tuple(int(place) for place in np.unravel_index(np.argmax(np.abs(left - right)), left.shape))
+    return Check(name, left, right, scale, TOLERANCE.get(precision, 1e-4), index)
+
+
+# --- the forward pass ------------------------------------------------------------------------------------------------
+
+
+def _once(compute: Callable[Concatenate[Recomputation, P], R]) -> Callable[Concatenate[Recomputation, P], R]:
+    """Compute each result once; the object keeps it."""
+
+    @wraps(compute)
+    def kept(self: Recomputation, /, *arguments: P.args, **options: P.kwargs) -> R:
+        key = (compute.__name__, arguments, tuple(sorted(options.items())))
+        if key not in self._kept:
+            self._kept[key] = compute(self, *arguments, **options)
+        result: R = self._kept[key]
+        return result
+
+    return kept
+
+
+class Recomputation:
+    """Every number of one sentence in the precision `dtype`. It computes a layer when a number of it is needed.
+
+    It reads the config, the weights, the ids, the segments and the padding mask of `trace`, and none of its values.
+    Raises EncoderError for an edited forward pass, and for images, whose pixels a trace does not contain.
+    """
+
+    def __init__(self, trace: Trace, dtype: DTypeLike = np.float64) -> None:
+        if trace.edits:
+            raise EncoderError(
+                "This forward pass was edited, and the check recomputes the unedited model. Undo the edits first."
+            )
+        if not trace.config.takes_text:
+            raise EncoderError(
+                "The check starts from the ids of a text, and this model takes none. Choose a text model."
+            )
+        self.config = trace.config
+        self.dtype = np.dtype(dtype)
+        self.precision = str(trace.encoder.dtype)
+        self.ids = np.asarray(trace.ids)
+        self.n_tokens = len(self.ids)
+        self.mask: Bools = np.asarray(trace.mask.tolist())
+        segments = trace.source.segments if trace.source is not None and trace.config.n_segments > 1 else ()
+        self.segments = np.asarray([*segments] + [0] * (self.n_tokens - len(segments)))
+        self._parameters = dict(trace.encoder.named_parameters())
+        self._kept: dict[tuple[Any, ...], Any] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all results together, roughly."""
+        config = self.config
+        inner = config.n_heads * config.d_head
+        a_token = 6 * config.d_model + config.d_ffn + 7 * inner
+        return self.dtype.itemsize * self.n_tokens * (4 * config.d_model + config.n_layers * a_token)
+
+    def check(self, name: str, shown: ArrayLike, recomputed: ArrayLike, index: tuple[int, ...] = ()) -> Check:
+        """`compare`, with the tolerance of the model's number type."""
+        return compare(name, shown, recomputed, index, self.precision)
+
+    # --- weights, by their names in the model
+
+    def weight(self, name: str, rows: Any = slice(None)) -> Floats:
+        """A parameter (or some of its rows). Raises KeyError for a name that the model does not have."""
+        # By way of float32, which holds every weight exactly: MPS has no float64, and NumPy no bfloat16.
+        return np.array(self._parameters[name].detach()[rows].float().cpu().numpy(), dtype=self.dtype)
+
+    def bias(self, name: str) -> Floats | None:
+        """A parameter, or None."""
+        return self.weight(name) if name in self._parameters else None
+
+    def of_layer(self, layer: int, name: str) -> Floats:
+        """A parameter of a layer; layers of one group share it."""
+        return self.weight(f"{self._layer(layer)}.{name}")
+
+    def apply(self, x: Floats, name: str) -> Floats:
+        """x [T, A] -> [T, C] through the linear map `name`; torch stores W as [C, A]."""
+        return arithmetic.linear(x, self.weight(f"{name}.weight").T, self.bias(f"{name}.bias"))
+
+    def norm(self, x: Floats, name: str) -> Floats:
+        """LayerNorm with the gain and bias of that name."""
+        gain, shift = self.weight(f"{name}.weight"), self.bias(f"{name}.bias")
+        return arithmetic.layer_norm(x, gain, shift, self.config.norm_eps)
+
+    def _layer(self, layer: int) -> str:
+        """The name of the layer that owns a layer's weights."""
+        return f"layers.{self.config.weights_of_layer(layer)}"
+
+    # --- embeddings
+
+    def token_rows(self) -> Floats:
+        """[T, E]: rows of the token table."""
+        return self.weight("embedding.tokens.weight", list(self.ids))
+
+    def segment_rows(self) -> Floats | None:
+        """[T, E], or None where the model has no segments."""
+        name = "embedding.segments.weight"
+        return self.weight(name, list(self.segments)) if name in self._parameters else None
+
+    def position_rows(self) -> Floats | None:
+        """[T, E], or None where the model adds no position vectors."""
+        config = self.config
+        if config.position == "sinusoidal":
+            return arithmetic.sinusoidal(np.arange(self.n_tokens), config.embedding_width).astype(self.dtype)
+        if config.position != "learned":
+            return None
+        rows = np.arange(self.n_tokens) + config.position_offset
+        if config.pad_position is not None:  # padding, added or typed, gets no position of its own
+            real = self.mask & (self.ids != config.pad_id)
+            rows = np.where(real, np.cumsum(real) - 1 + config.position_offset, config.pad_position)
+        return self.weight("embedding.positions.table.weight", rows.tolist())
+
+    @_once
+    def embedding_sum(self) -> Floats:
+        """[T, E]: token + segment + position."""
+        total = self.token_rows()
+        for part in (self.segment_rows(), self.position_rows()):
+            total = total if part is None else total + part
+        return total
+
+    @_once
+    def embedding(self) -> Floats:
+        """[T, D]: what enters layer 0."""
+        x = self.embedding_sum()
+        if self.config.embedding_norm:
+            x = self.norm(x, "embedding.norm")
+        narrow = self.config.embedding_width != self.config.d_model
+        return self.apply(x, "embedding.projection") if narrow else x
+
+    # --- a layer
+
+    def stream(self, layer: int) -> Floats:
+        """[T, D]: the residual stream that enters `layer`; layer L: the output of the last layer."""
+        return self.embedding() if layer == 0 else self.after(layer - 1, "ffn")
+
+    def before(self, layer: int, part: str) -> Floats:
+        """[T, D]: the stream before the sublayer "attention" or "ffn"."""
+        return self.stream(layer) if part == "attention" else self.after(layer, "attention")
+
+    def norm_name(self, layer: int, part: str) -> str | None:
+        """Name of a sublayer's norm among the weights; None where it has none."""
+        if part == "attention" and layer == 0 and not self.config.first_norm:
+            return None
+        return f"{self._layer(layer)}.{part}_norm"
+
+    def input(self, layer: int, part: str) -> Floats:
+        """[T, D]: the input of the sublayer."""
+        x, name = self.before(layer, part), self.norm_name(layer, part)
+        return self.norm(x, name) if self.config.norm_placement == "pre" and name is not None else x
+
+    @_once
+    def after(self, layer: int, part: str) -> Floats:
+        """[T, D]: the residual stream after the sublayer, normalised in post-norm."""
+        x = self.before(layer, part) + self.update(layer, part)
+        name = self.norm_name(layer, part)
+        return self.norm(x, name) if self.config.norm_placement == "post" and name is not None else x
+
+    def norm_input(self, layer: int, part: str) -> Floats:
+        """[T, D]: the input of the sublayer's norm: the sum in post-norm, the residual stream in pre-norm."""
+        before = self.before(layer, part)
+        return before if self.config.norm_placement == "pre" else before + self.update(layer, part)
+
+    @_once
+    def update(self, layer: int, part: str) -> Floats:
+        """[T, D]: what the sublayer adds to the stream."""
+        if part == "ffn":
+            return self.apply(self.hidden(layer), f"{self._layer(layer)}.ffn.w_out")
+        return self.apply(arithmetic.join_heads(self.z(layer)), f"{self._layer(layer)}.attention.w_o")
+
+    @_once
+    def qkv(self, layer: int, which: str) -> Floats:
+        """[H, T, K]: q, k or v as the scores use them."""
+        config = self.config
+        flat = self.apply(self.input(layer, "attention"), f"{self._layer(layer)}.attention.w_{which}")  # [T, H x K]
+        out = arithmetic.split_heads(flat, config.n_heads)
+        if config.position != "rotary" or which == "v":
+            return out
+        base = config.rotary_base_of_layer(layer)
+        return arithmetic.rotate(out, arithmetic.rotary_angles(np.arange(self.n_tokens), config.d_head, base))
+
+    def scores(
+        self,
+        layer: int,
+        head: int | slice,
+        queries: Sequence[int] | None = None,
+        *,
+        scaled: bool = True,
+        causal: bool | None = None,
+    ) -> Floats:
+        """[Ti, T], or [h, Ti, T] for a slice of heads: q . k x scale + bias, -infinity where not allowed. scaled,
+        causal: by default those of the model."""
+        scores, allowed = self._scores(layer, head, queries, scaled=scaled, causal=causal)
+        return np.where(allowed, scores, -np.inf)
+
+    def attention(
+        self,
+        layer: int,
+        head: int | slice,
+        queries: Sequence[int] | None = None,
+        *,
+        temperature: float = 1.0,
+        scaled: bool = True,
+        causal: bool | None = None,
+    ) -> Floats:
+        """The softmax of `scores`, of the same shape. A query without any allowed key is uniform over all keys."""
+        scores, allowed = self._scores(layer, head, queries, scaled=scaled, causal=causal)
+        return arithmetic.softmax(scores, allowed, temperature)
+
+    def _scores(
+        self, layer: int, head: int | slice, queries: Sequence[int] | None, *, scaled: bool, causal: bool | None
+    ) -> tuple[Floats, Bools]:
+        """Scores before the mask, [Ti, T] or [h, Ti, T], and the mask [Ti, T]."""
+        config, keys = self.config, np.arange(self.n_tokens)
+        rows = keys if queries is None else np.asarray(queries)
+        q, k = self.qkv(layer, "q")[head][..., rows, :], self.qkv(layer, "k")[head]
+        bias = None
+        if config.relative_buckets:
+            table = self.weight("relative_bias.weight")
+            bias = arithmetic.relative_bias(table, config.relative_max_distance, rows, keys)[head]
+        scale = float(config.attention_scale or 1.0) if scaled else 1.0
+        causal = config.causal if causal is None else causal
+        allowed = arithmetic.allowed(self.mask, rows, causal, config.window_of_layer(layer))
+        return arithmetic.scores(q, k, scale, bias), allowed
+
+    @_once
+    def z(self, layer: int) -> Floats:
+        """[H, T, K]: the weighted sum of values of every head, some query rows at a time."""
+        v, heads = self.qkv(layer, "v"), slice(None)
+        at_once = max(1, CHUNK_NUMBERS // (self.n_tokens * self.config.n_heads))
+        chunks = [range(self.n_tokens)[start : start + at_once] for start in range(0, self.n_tokens, at_once)]
+        return np.concatenate([self.attention(layer, heads, rows) @ v for rows in chunks], axis=1)
+
+    @_once
+    def hidden(self, layer: int) -> Floats:
+        """[T, F]: the FFN's hidden activations, gated where the model gates them."""
+        x, name = self.input(layer, "ffn"), f"{self._layer(layer)}.ffn"
+        out = arithmetic.ACTIVATIONS[self.config.activation](self.apply(x, f"{name}.w_in"))
+        return out * self.apply(x, f"{name}.w_gate") if self.config.gated else out
+
+    @_once
+    def output(self) -> Floats:
+        """[T, D]: the model's output."""
+        x = self.stream(self.config.n_layers)
+        return self.norm(x, "final_norm") if self.config.final_norm else x
+
+    def stages(self) -> Iterator[tuple[str, Floats]]:
+        """Hook point and value [T, D] of each stage of the residual stream, in order, and of the output.
+
+        Forgets what each stage was computed from: a long text's hidden activations would fill the memory.
+        """
+        yield "embedding", self.embedding()
+        for layer in range(self.config.n_layers):
+            for part in ("attention", "ffn"):
+                x = self.after(layer, part)
+                self._kept = {key: value for key, value in self._kept.items() if value is x}
+                yield f"layers.{layer}.after_{part}", x
+        yield "output", self.output()
+
+
+# --- the whole pass next to the model's ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Chain(Sized):
+    """values: hook point -> its recomputed value, [T, D], in order; difference: the largest difference to the model's
+    value over the real tokens. Rows of padding have no meaning, and rounding grows in them."""
+
+    values: Mapping[str, Floats]
+    difference: Mapping[str, float]
+
+    @property
+    def output(self) -> Floats:
+        """[T, D]"""
+        return self.values["output"]
+
+    @property
+    def largest(self) -> float:
+        """The largest difference of all stages."""
+        return max(self.difference.values())
+
+
+def chain(trace: Trace, dtype: DTypeLike = np.float32) -> Chain:
+    """Recompute every stage of the residual stream, each from the one before, and compare it with the model's.
+
+    It shows that no step is missing. By default in the precision of most models, which needs half of the memory of
+    float64. Raises EncoderError for an edited forward pass and without a text.
+    """
+    values = dict(Recomputation(trace, dtype).stages())
+    real = slice(0, trace.n_real)
+    captured = {name: trace.values[name][real].detach().float().cpu().numpy() for name in values}
+    return Chain(values, {name: float(np.abs(x[real] - captured[name]).max()) for name, x in values.items()})
