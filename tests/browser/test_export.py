@@ -10,12 +10,12 @@ from urllib.parse import quote, urlsplit
 
 import pandas as pd
 import pytest
+from encoder.export.lines_picture import FAINTEST
 from playwright.sync_api import expect
 
 import encoder
 from encoder import export
 from encoder.export import python_code, report
-from encoder.export.lines_picture import FAINTEST
 from encoder.measure import align
 from tests.browser.test_main_flow import LABELS, MAP
 from tests.conftest import collect_complaints, query, settle
