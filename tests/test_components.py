@@ -20,8 +20,9 @@ from streamlit.testing.v1 import AppTest
 
 from encoder import figures
 from encoder.export import plotly_js, wire
+from encoder.figures.colours import HEADS
 from encoder.javascript import joined
-from pages.components import HEAD_COLOURS, assets, events, head_grid
+from pages.components import assets, events, head_grid
 from pages.components.plot import _message
 from tests.conftest import ROOT
 
@@ -379,7 +380,7 @@ def test_the_colour_difference_is_the_published_one() -> None:
     assert ciede2000(np.array([50, 2.5, 0]), np.array([73, 25, -18])) == pytest.approx(27.1492, abs=1e-4)
 
 
-# Machado, Oliveira and Fernandes 2009, severity 1; and the least difference that HEAD_COLOURS claims.
+# Machado, Oliveira and Fernandes 2009, severity 1; and the least difference that HEADS claims.
 PROTANOPIA = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
 DEUTERANOPIA = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]
 SIGHTS = {"common": (np.eye(3), 20), "protanopia": (PROTANOPIA, 13), "deuteranopia": (DEUTERANOPIA, 13)}
@@ -388,13 +389,13 @@ SIGHTS = {"common": (np.eye(3), 20), "protanopia": (PROTANOPIA, 13), "deuteranop
 @pytest.mark.parametrize("sight", SIGHTS)
 def test_twelve_heads_keep_apart(sight: str) -> None:
     matrix, least = SIGHTS[sight]
-    seen = [lab(np.array(matrix) @ linear(colour)) for colour in HEAD_COLOURS]
+    seen = [lab(np.array(matrix) @ linear(colour)) for colour in HEADS]
     assert len(seen) == 12
     assert min(ciede2000(one, other) for one, other in itertools.combinations(seen, 2)) >= least
 
 
 def test_heads_are_seen_on_both_grounds() -> None:
-    luminance = {colour: float(linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (*HEAD_COLOURS, "#121217")}
+    luminance = {colour: float(linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (*HEADS, "#121217")}
     dark = luminance.pop("#121217")
     for value in luminance.values():
         assert 1.05 / (value + 0.05) >= 2

@@ -18,13 +18,14 @@ from encoder.export.options import AS_COMPUTED, Options, Place
 from encoder.export.picture import EXACT_BYTES, Picture, attention_lines
 from encoder.export.view import STRONGEST, HeadView, named, places_in, selected_tokens, view_code
 from encoder.figures.attention import names_of_cells
+from encoder.figures.colours import HEADS
 from encoder.figures.numbers import three_digits
 from encoder.measure import head_map
 from encoder.measure.head_map import WHOLE_TOKENS, DenseMap
 from encoder.trace import Trace
 
 #: Heads that readers can tell apart by colour.
-MOST_HEADS = 12
+MOST_HEADS = len(HEADS)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Shapes: U units, tokens or words of the text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -75,7 +75,7 @@ class Text(HeadView):
         """
         text, found = passage(self.trace, self.shades.units), self.shades
         known = self.shown if isinstance(self.shown, DenseMap) and not is_fixed else None
-        means = None if known is None else replace(self, selected=()).shades.values
+        received = None if known is None else known.received().tolist()
         return shaded_text(
             text.paragraphs,
             found.values,
@@ -86,7 +86,7 @@ class Text(HeadView):
             alt=f"{self.title}.",
             direction=self.direction,
             weights=None if known is None else known.weights.numpy(),
-            means=means,
+            means=received and [received[column] if column >= 0 else np.nan for column in found.columns],
             selected=found.selected,
             special=text.special,
             scale_to_max=self.options.scale_to_max,
