@@ -65,7 +65,12 @@ FIGURES = [path for path in ENCODER if path.parts[1] == "figures"]
 PAGES = [path for path in SOURCES if path.parts[0] == "pages"]
 SHARED = [path for path in PAGES if path.parts[1] in {"core", "components"}]
 ROOMS = [path for path in PAGES if path not in SHARED]
-PAGE_FILES = sorted(path.relative_to(ROOT) for path in ROOT.glob("pages/**/*") if path.suffix in {".js", ".css"})
+PAGE_FILES = sorted(
+    path.relative_to(ROOT)
+    for folder in ("encoder", "pages")
+    for path in ROOT.glob(f"{folder}/**/*")
+    if path.suffix in {".js", ".css"}
+)
 
 
 def each(paths: list[Path]) -> Callable[[Callable[[Path], None]], Callable[[], None]]:

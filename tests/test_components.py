@@ -19,9 +19,10 @@ from plotly.offline import get_plotlyjs, get_plotlyjs_version
 from streamlit.testing.v1 import AppTest
 
 from encoder import figures
-from encoder.export import plotly_js
+from encoder.export import plotly_js, wire
+from encoder.figures.colours import HEADS
 from encoder.javascript import joined
-from pages.components import HEAD_COLOURS, assets, events, head_grid, lines, text_shade, wire
+from pages.components import assets, events, head_grid
 from pages.components.plot import _message
 from tests.conftest import ROOT
 
@@ -327,27 +328,6 @@ def test_the_grid_says_what_does_not_fit(maps: np.ndarray, changed: dict, messag
         head_grid(maps, **(GRID | changed))
 
 
-@pytest.mark.parametrize(
-    ("shape", "tokens", "message"),
-    [
-        ((1, 3, 4), 3, r"\[heads, T, T\] = \[1, 3, 3\], not \[1, 3, 4\]"),
-        ((13, 2, 2), 2, r"\b13 heads\b.* 1 to 12\b"),
-        ((1, 513, 513), 513, r"\b513 tokens\b.* 512\b"),
-    ],
-)
-def test_lines_say_what_does_not_fit(shape: tuple[int, ...], tokens: int, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        lines(np.zeros(shape, np.float32), tokens=["a"] * tokens, labels=["h"] * shape[0], key="k", alt="a")
-
-
-def test_a_text_says_what_does_not_fit() -> None:
-    with pytest.raises(ValueError, match=r"units\b.* \[1, 2\]"):
-        text_shade(
-            [[("a", 0), (" ", -1)]], labels=["a", "b"], values=np.zeros(2), rows=[0, 1], columns=[0, 1], key="k",
-            alt="a", title="t", direction="to",
-        )  # fmt: skip
-
-
 # ---- colours of heads ----
 
 
@@ -400,7 +380,7 @@ def test_the_colour_difference_is_the_published_one() -> None:
     assert ciede2000(np.array([50, 2.5, 0]), np.array([73, 25, -18])) == pytest.approx(27.1492, abs=1e-4)
 
 
-# Machado, Oliveira and Fernandes 2009, severity 1; and the least difference that HEAD_COLOURS claims.
+# Machado, Oliveira and Fernandes 2009, severity 1; and the least difference that HEADS claims.
 PROTANOPIA = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
 DEUTERANOPIA = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]
 SIGHTS = {"common": (np.eye(3), 20), "protanopia": (PROTANOPIA, 13), "deuteranopia": (DEUTERANOPIA, 13)}
@@ -409,13 +389,13 @@ SIGHTS = {"common": (np.eye(3), 20), "protanopia": (PROTANOPIA, 13), "deuteranop
 @pytest.mark.parametrize("sight", SIGHTS)
 def test_twelve_heads_keep_apart(sight: str) -> None:
     matrix, least = SIGHTS[sight]
-    seen = [lab(np.array(matrix) @ linear(colour)) for colour in HEAD_COLOURS]
+    seen = [lab(np.array(matrix) @ linear(colour)) for colour in HEADS]
     assert len(seen) == 12
     assert min(ciede2000(one, other) for one, other in itertools.combinations(seen, 2)) >= least
 
 
 def test_heads_are_seen_on_both_grounds() -> None:
-    luminance = {colour: float(linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (*HEAD_COLOURS, "#121217")}
+    luminance = {colour: float(linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (*HEADS, "#121217")}
     dark = luminance.pop("#121217")
     for value in luminance.values():
         assert 1.05 / (value + 0.05) >= 2
@@ -430,6 +410,7 @@ def page() -> None:
     import plotly.graph_objects as go
     import streamlit as st
 
+    from encoder.export import picture
     from pages import components
 
     figure = go.Figure(go.Heatmap(z=np.eye(3)))
@@ -440,11 +421,12 @@ def page() -> None:
         maps, layers=2, heads=3, selected=(0, 1), key="grid", alt="Maps.", colorscale=np.zeros((256, 3)),
         measure=np.full((2, 3), np.nan), order=[(1, 2)], pinned=[(0, 0)], badges={"L0H0": "self"},
     )  # fmt: skip
-    components.lines(np.zeros((1, 3, 3)), tokens=["a", "b", "a"], labels=["L0 H0"], key="lines", alt="Lines.")
-    components.text_shade(
-        [[("a", 0), (" ", -1), ("b", 1)]], labels=["a", "b"], values=[0.5, float("nan")], rows=[0, 1], columns=[0, -1],
-        key="text", alt="Text.", title="weight", direction="to", weights=np.zeros((2, 1)), selected=[1],
+    components.lines(picture.attention_lines(np.zeros((1, 3, 3)), ["a", "b", "a"], alt="Lines."), key="lines")
+    text = picture.shaded_text(
+        [[("a", 0), (" ", -1), ("b", 1)]], [0.5, float("nan")], labels=["a", "b"], rows=[0, 1], columns=[0, -1],
+        alt="Text.", weights=np.zeros((2, 1)), selected=[1],
     )  # fmt: skip
+    components.text_shade(text, key="text")
     st.text(f"{window}")
 
 

@@ -24,10 +24,12 @@ import encoder
 from encoder import cli, export
 from encoder.export import python_code, report
 from encoder.export.document import Section, document, grid_picture
+from encoder.export.picture import attention_lines
 from encoder.export.python_code import ModelOrigin
 from encoder.figures.png import png
 from encoder.measure import head_map
 from tests.conftest import ROOT
+from tests.test_components import unpack
 
 HOSTILE = "</script><img src=x onerror=\"alert('no')\"> a&b \u2028 \x00 <!-- "
 LONG = "the cat sat on the mat and looked at the dog " * 40
@@ -73,14 +75,14 @@ def numbers(array: dict) -> np.ndarray:
     return np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]).reshape(shape)
 
 
-def live(source: str) -> dict:
-    """What a report's script knows of its only picture. No other script may run than the one that reads it."""
+def drawn(source: str) -> tuple[dict, dict[str, np.ndarray]]:
+    """What a report's script knows of its only picture. No other script may run than the one that draws it."""
     page = Page(source)
-    bodies = dict(zip(page.inside["script"], page.attributes("script"), strict=True))
-    data, program = sorted(bodies, key=lambda body: bodies[body].get("type") != "application/json")
+    (program,) = page.inside["script"]
     assert base64.b64encode(hashlib.sha256(program.encode()).digest()).decode() in source
     assert "plotly" not in program.lower()
-    return json.loads(data)
+    (block,) = [attributes["data-block"] for attributes in page.attributes("div") if "data-block" in attributes]
+    return unpack(base64.b64decode(block or ""))
 
 
 # --- the page of HTML ------------------------------------------------------------------------------------------------
@@ -126,19 +128,19 @@ def test_only_the_pages_own_scripts_may_run_and_nothing_is_fetched(minilm: encod
 def test_the_pictures_script_knows_every_weight(minilm: encoder.TextEncoder, n_tokens: int, whole: bool):
     trace = minilm.trace("the cat " * (n_tokens // 2))
     seen = export.lines(trace, [(2, 3), (0, 2)], threshold=0.3)
-    data = live(report.file(".html", minilm, ModelOrigin(), seen).decode())
-    assert data["whole"] is whole, "16-bit numbers only where there are many"
-    raw = np.frombuffer(base64.b64decode(data["weights"]), "<u2" if whole else "<f4") / (65535 if whole else 1)
+    data, arrays = drawn(report.file(".html", minilm, ModelOrigin(), seen).decode())
+    assert arrays["weights"].dtype == (np.uint16 if whole else np.float32), "16-bit numbers only where there are many"
     both = torch.stack([trace.attention(2, 3), trace.attention(0, 2)]).numpy()
-    assert raw.reshape(data["shape"]) == pytest.approx(both, abs=1e-5 if whole else 0)
-    assert data["names"][0][1:3] == ["the (1)", "cat (2)"]
-    assert data["least"] == 0.3
+    assert arrays["weights"] / (65535 if whole else 1) == pytest.approx(both, abs=1e-5 if whole else 0)
+    assert [data["names"][0][place] for place in ("1", "2")] == ["the (1)", "cat (2)"]
+    assert data["threshold"] == 0.3
 
 
 def test_a_script_is_not_ended_by_what_was_typed():
     names = ["</script><b>", "<!--", "\ud800", "שלום"]
-    source = document("t", [Section("s", picture="<p>", live={"names": names})])
-    assert live(source)["names"] == names
+    picture = attention_lines(np.eye(4), names, alt=names[0])
+    source = document("t", [Section("s", picture=picture)])
+    assert drawn(source)[0]["tokens"] == names
     assert "b" not in Page(source).tags()
 
 
@@ -353,8 +355,8 @@ def test_trace_writes_tables(tmp_path: Path, minilm: encoder.TextEncoder):
     ("arguments", "said"),
     [
         (["--view", "lines", "--overlay", "1.8", "--minimum-weight", "0.2"], ["L2 H3 + L1 H8", "are 0.2 or more"]),
-        (["--view", "lines", "--select", "2,3"], ["Only lines from", "2 queries summed"]),
-        (["--view", "text", "--select", "1"], ["stronger a token", "framed: selected"]),
+        (["--view", "lines", "--select", "2,3"], ["Only lines from", "sum of their weights"]),
+        (["--view", "text", "--select", "1"], ["stronger a token", "what the selected tokens attend to"]),
         (["--view", "text", "--direction", "from", "--special", "zero"], ["a token receives"]),
     ],
 )
@@ -366,14 +368,14 @@ def test_trace_writes_the_other_views(arguments: list[str], said: list[str], tmp
     source = (tmp_path / "a.html").read_text(encoding="utf-8")
     page = Page(source)
     assert not page.tags() & {"img", "iframe"}
-    assert live(source)["names"]
+    assert drawn(source)[0]["labels"]
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
     assert all(word in source for word in said)
     names: dict = {}
     exec(page.inside["code"][0], names)
     for again in (pd.read_csv(tmp_path / "a.csv"), pd.read_parquet(tmp_path / "a.parquet")):
         assert again["weight"].to_numpy() == pytest.approx(names["table"]["weight"].to_numpy(), abs=1e-6)
-    assert str(names["view"].picture()) in source
+    assert names["view"].picture().element() in source
 
 
 def test_trace_prints_the_other_views(capsys: pytest.CaptureFixture):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
-from encoder.export.picture import escape, style
+from encoder.export import picture as pictures
+from encoder.export.picture import Picture, escape
 from encoder.export.plotly_js import plotly_js
 from encoder.figures import colours as colour
 from encoder.figures.png import png_uri
@@ -36,18 +36,16 @@ HERE = Path(__file__).parent
 class Section:
     """One part of a report: a heading, and below it a figure, a picture, sentences and a table, if given.
 
-    figure: interactive, `height` pixels high; picture: SVG, or a `Picture`, inserted without escaping; sentences:
-    paragraphs of plain text; table: shown without its index, with three decimals; live: data for the script that makes
-    a picture interactive (`lines_picture.live_lines`).
+    figure: interactive, `height` pixels high; picture: a `Picture`, or SVG, which is inserted without escaping;
+    sentences: paragraphs of plain text; table: shown without its index, with three decimals.
     """
 
     title: str
     figure: go.Figure | None = None
-    picture: str = ""
+    picture: Picture | str = ""
     sentences: Sequence[str] = ()
     table: pd.DataFrame | None = None
     height: int = 600
-    live: Mapping[str, object] | None = None
 
 
 def document(
@@ -71,11 +69,12 @@ def document(
         link: the address of the same view in the app.
         footer: the last line.
     """
-    scripts = []
+    scripts, css = [], (HERE / "document.css").read_text(encoding="utf-8")
     if figures := [section.figure for section in sections if section.figure is not None]:
         scripts += [plotly_js(figures), joined(HERE / "document.js")]
-    if any(section.live is not None for section in sections):
-        scripts.append(joined(HERE / "interactive_report.js"))
+    if any(isinstance(section.picture, Picture) for section in sections):
+        scripts.append(pictures.script())
+        css += pictures.style()
     body = [f"<h1>{escape(title)}</h1>"]
     body += [f'<blockquote dir="auto">{escape(text)}</blockquote>'] if text else []
     if facts:
@@ -98,7 +97,7 @@ def document(
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title>",
             '<link rel="icon" href="data:,">',
-            f"<style>{(HERE / 'document.css').read_text(encoding='utf-8')}{style()}</style>",
+            f"<style>{css}</style>",
             "</head>",
             "<body>",
             *body,
@@ -128,12 +127,8 @@ def _section(section: Section, number: int) -> str:
             f'role="img" aria-label="{escape(section.title)}"></div>'
             f'<script type="application/json" id="figure-{number}">{_json(section.figure)}</script>'
         )
-    if section.live is not None:
-        data = json.dumps(section.live).replace("<", "\\u003c")  # so that no typed text ends the script
-        parts.append(f'<div class="live" data-source="live-{number}">{section.picture}</div>')
-        parts.append(f'<script type="application/json" id="live-{number}">{data}</script>')
-    elif section.picture:
-        parts.append(section.picture)
+    if section.picture:
+        parts.append(section.picture if isinstance(section.picture, str) else section.picture.element())
     parts += [f'<p class="caption">{escape(sentence)}</p>' for sentence in section.sentences]
     parts += [_table(section.table)] if section.table is not None else []
     return "\n".join([*parts, "</section>"])

@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from encoder.errors import EncoderError
 from encoder.export.document import Section
-from encoder.export.lines_picture import LineCells, attention_lines, line_cells, live_lines
 from encoder.export.options import AS_COMPUTED, Options, Place
-from encoder.export.picture import Picture
+from encoder.export.picture import EXACT_BYTES, Picture, attention_lines
 from encoder.export.view import STRONGEST, HeadView, named, places_in, selected_tokens, view_code
+from encoder.figures.attention import names_of_cells
+from encoder.figures.colours import HEADS
 from encoder.figures.numbers import three_digits
 from encoder.measure import head_map
 from encoder.measure.head_map import WHOLE_TOKENS, DenseMap
 from encoder.trace import Trace
 
 #: Heads that readers can tell apart by colour.
-MOST_HEADS = 12
+MOST_HEADS = len(HEADS)
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,27 @@ class Lines(HeadView):
         """float32 [N, R, C]."""
         return np.stack([one.weights.numpy() for one in self.maps])
 
-    def _cells(self, most: int | None) -> LineCells:
-        return line_cells(self.weights, threshold=self.threshold, queries=self.queries, keys=self.keys, most=most)
+    @cached_property
+    def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(head, row, column) of each line, int [n] in this order.
+
+        Lines are the weights from the threshold on; where tokens are selected, only theirs.
+        """
+        kept = self.weights >= self.threshold
+        for axis, places in ((1, self.queries), (2, self.keys)):
+            if places:
+                inside = np.zeros(kept.shape[axis], bool)
+                inside[list(places)] = True
+                kept &= inside[None, :, None] if axis == 1 else inside
+        heads, rows, columns = np.nonzero(kept)
+        return heads, rows, columns
 
     def frame(self) -> pd.DataFrame:
-        """A row a line: the weights from the threshold on, of the selected tokens where there are any.
+        """A row a line: layer, head, query, key and weight.
 
         query, key: position of the first token that a row or column of the maps shows.
         """
-        cells = self._cells(most=None)
-        order = np.lexsort((cells.columns, cells.rows, cells.heads))
-        heads, rows, columns = (part[order] for part in (cells.heads, cells.rows, cells.columns))
+        heads, rows, columns = self.cells
         first, (queries, keys) = self.maps[0], self.maps[0].places
         names = [tuple("mean" if at is None else at for at in place) for place in self.heads]
         return pd.DataFrame(
@@ -67,24 +77,28 @@ class Lines(HeadView):
                 "query_token": [first.query_labels[row] for row in rows],
                 "key": [keys[column] for column in columns],
                 "key_token": [first.key_labels[column] for column in columns],
-                "weight": cells.weights[order],
+                "weight": self.weights[self.cells],
             }
         )
 
-    def picture(self) -> Picture:
-        """The lines, as HTML that a notebook shows."""
-        return attention_lines(self.weights, queries=self.queries, keys=self.keys, **self._drawn)
-
-    def live(self) -> dict[str, object]:
-        """Data for the script that makes the picture interactive in a report."""
-        return live_lines(self.weights, **self._drawn)
-
-    @property
-    def _drawn(self) -> dict[str, Any]:
-        """What the picture and its script both draw."""
+    def picture(self, exact_bytes: int = EXACT_BYTES) -> Picture:
+        """The lines, which a notebook shows. exact_bytes: more bytes of weights are rounded to 16 bits."""
         first = self.maps[0]
-        tokens = {"tokens": first.query_labels, "key_tokens": first.key_labels, "places": first.places}
-        return {**tokens, "labels": self.names, "threshold": self.threshold}
+        queries, keys = first.query_labels, first.key_labels
+        return attention_lines(
+            self.weights,
+            queries,
+            key_tokens=keys,
+            names=names_of_cells(list(queries), list(keys), first.places),
+            labels=self.names,
+            name=self.title,
+            alt=f"Attention as lines: {len(queries)} query tokens on the left, {len(keys)} key tokens on the right; "
+            f"{', '.join(self.names)}.",
+            threshold=self.threshold,
+            queries=self.queries,
+            keys=self.keys,
+            exact_bytes=exact_bytes,
+        )
 
     @property
     def _selected(self) -> tuple[str, str]:
@@ -110,18 +124,19 @@ class Lines(HeadView):
 
     def _strongest_line(self) -> str:
         """How many weights reach the threshold, and the strongest of them."""
-        cells = self._cells(most=1)
+        heads, rows, columns = self.cells
         least = three_digits(self.threshold)
-        if not cells.among:
+        if not len(heads):
             return f"No weight is {least} or more, so there is no line."
         n_heads, n_rows, n_columns = self.weights.shape
         every = n_heads * (len(self.queries) or n_rows) * (len(self.keys) or n_columns)
         counted = f"The strongest of {every:,} weights"
         if self.threshold:
-            counted = f"{cells.among:,} of {every:,} weights are {least} or more; the strongest"
-        query, key = self._named([int(cells.rows[0])], [int(cells.columns[0])])
-        head = self.names[int(cells.heads[0])]
-        return f"{counted} is {three_digits(float(cells.weights[0]))}, from {query} to {key} in {head}."
+            counted = f"{len(heads):,} of {every:,} weights are {least} or more; the strongest"
+        weights = self.weights[self.cells]
+        most = int(weights.argmax())
+        query, key = self._named([int(rows[most])], [int(columns[most])])
+        return f"{counted} is {three_digits(float(weights[most]))}, from {query} to {key} in {self.names[heads[most]]}."
 
     def strongest(self) -> pd.DataFrame:
         """The strongest lines, strongest first; weights of 0, as behind a causal mask, are none."""
@@ -132,7 +147,7 @@ class Lines(HeadView):
 
     def sections(self) -> list[Section]:
         parts = [
-            Section(self.title, picture=self.picture(), sentences=self.sentences(), live=self.live()),
+            Section(self.title, picture=self.picture(), sentences=self.sentences()),
             Section("The strongest of these weights", table=self.strongest()),
         ]
         first, (queries, keys) = self.maps[0], self._selected

@@ -6,6 +6,7 @@ The command line and every page of the app use these functions, so the same view
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Mapping
 
 import pandas as pd
 
@@ -21,6 +22,8 @@ from encoder.trace import Trace
 SMALL = 64
 #: The longest text, in tokens, for which a report draws all heads.
 LONGEST_GRID = 2_048
+#: How to read the numbers of a report about one text.
+FOOTER = "Layers and heads count from 0; rows attend to columns. Every number was computed by the model on this text."
 #: Suffix of a file -> the name of its format.
 FORMATS = {".html": "HTML report", ".csv": "CSV", ".parquet": "Parquet"}
 
@@ -28,18 +31,28 @@ FORMATS = {".html": "HTML report", ".csv": "CSV", ".parquet": "Parquet"}
 def file(suffix: str, model: NamedEncoder, origin: Origin, view: HeadView) -> bytes:
     """A view as the content of a file: a report, or its numbers. Raises EncoderError for a suffix not in FORMATS."""
     trace = view.trace
+    said, text = facts(model, trace, **view.facts()), typed(trace)
+
+    def page() -> str:
+        source, code = trace.source, ""
+        if source is not None:
+            code = python_lines(origin, source.text, source.pair, view.code(), padded=trace)
+        title = f"{view.name} of {model.name}"
+        return document(title, sections(view), text=text, facts=said, code=code, footer=footer())
+
+    return as_file(suffix, view.frame, {**said, "Text": text}, page)
+
+
+def as_file(suffix: str, frame: Callable[[], pd.DataFrame], facts: Mapping[str, str], page: Callable[[], str]) -> bytes:
+    """A table or a page as the content of a file; only what the suffix needs is computed.
+
+    Raises EncoderError for a suffix that is not in FORMATS.
+    """
     if suffix not in FORMATS:
         raise EncoderError(f"{suffix!r} is not a known format: choose one of {', '.join(FORMATS)}.")
-    said = facts(model, trace, **view.facts())
-    if suffix == ".csv":
-        return as_csv(view.frame())
-    if suffix == ".parquet":
-        return as_parquet(view.frame(), {**said, "Text": typed(trace)})
-    source, code = trace.source, ""
-    if source is not None:
-        code = python_lines(origin, source.text, source.pair, view.code(), padded=trace)
-    title = f"{view.name} of {model.name}"
-    return document(title, sections(view), text=typed(trace), facts=said, code=code, footer=footer()).encode()
+    if suffix == ".html":
+        return page().encode()
+    return as_csv(frame()) if suffix == ".csv" else as_parquet(frame(), facts)
 
 
 def as_csv(frame: pd.DataFrame) -> bytes:
@@ -47,7 +60,7 @@ def as_csv(frame: pd.DataFrame) -> bytes:
     return frame.to_csv(index=False).encode("utf-8-sig")
 
 
-def as_parquet(frame: pd.DataFrame, facts: dict[str, str] | None = None) -> bytes:
+def as_parquet(frame: pd.DataFrame, facts: Mapping[str, str] | None = None) -> bytes:
     """A Parquet file; `facts` travel in it and are `frame.attrs` again when pandas reads it."""
     frame = frame.copy(deep=False)
     frame.attrs.clear()
@@ -118,11 +131,8 @@ def every_head_section(trace: Trace, selected: tuple[int, int] | None, colours: 
     return Section(title, picture=picture, sentences=[said])
 
 
-def footer() -> str:
-    """The last line of every report."""
+def footer(said: str = FOOTER) -> str:
+    """The last line of every report. said: how to read its numbers."""
     from encoder import __version__
 
-    return (
-        f"Made with Encoderscope {__version__}. Layers and heads count from 0; rows attend to columns. "
-        "Every number was computed by the model on this text."
-    )
+    return f"Made with Encoderscope {__version__}. {said}"

@@ -5,10 +5,9 @@ Shapes: T_a, T_b tokens of the two texts, W_a, W_b their words.
 
 import pandas as pd
 
-from encoder.errors import EncoderError
+from encoder.export import report
 from encoder.export.document import Section, document
 from encoder.export.python_code import Origin, model_lines
-from encoder.export.report import FORMATS, as_csv, as_parquet, model_fact
 from encoder.export.tables import similarity_frame, word_frame
 from encoder.figures.similarity import similarity_heatmap
 from encoder.similarity import Attribution, MethodComparison, WordScores, word_scores
@@ -16,6 +15,10 @@ from encoder.text_encoder import TextEncoder
 
 #: Cells in the report's list of the largest.
 LARGEST = 10
+#: How to read the report's numbers.
+FOOTER = (
+    "Rows are tokens of the first text, columns of the second. Every number was computed by the model on these texts."
+)
 
 
 def file(
@@ -29,27 +32,20 @@ def file(
 
     Raises EncoderError for a suffix that is not in `report.FORMATS`.
     """
-    if suffix not in FORMATS:
-        raise EncoderError(f"{suffix!r} is not a known format: choose one of {', '.join(FORMATS)}.")
-    if suffix == ".csv":
-        return as_csv(similarity_frame(found))
-    said = facts(model, found)
-    if suffix == ".parquet":
-        return as_parquet(similarity_frame(found), {**said, "Text": texts(found)})
-    return document(
-        f"Why are these two sentences alike? {model.name}",
-        sections(found, deletion),
-        text=texts(found),
-        facts=said,
-        code=code(origin, found),
-        footer=footer(),
-    ).encode()
+    said, text = facts(model, found), texts(found)
+
+    def page() -> str:
+        title = f"Why are these two sentences alike? {model.name}"
+        parts, lines = sections(found, deletion), code(origin, found)
+        return document(title, parts, text=text, facts=said, code=lines, footer=report.footer(FOOTER))
+
+    return report.as_file(suffix, lambda: similarity_frame(found), {**said, "Text": text}, page)
 
 
 def facts(model: TextEncoder, found: Attribution) -> dict[str, str]:
     """What a report states: model, cosine, method, reference terms, error."""
     said = {
-        "Model": model_fact(model),
+        "Model": report.model_fact(model),
         "Cosine": f"{found.cosine:.4f}",
         "Tokens": " and ".join(
             f"{len(one):,}" + (f" of {one.n_full:,}" if one.cut else "") for one in (found.a, found.b)
@@ -123,13 +119,3 @@ def attribution_lines(found: Attribution) -> str:
         options += "" if found.reference == "pad" else f', reference="{found.reference}"'
     call = f"similarity.attribute(model, {found.a.text!r}, {found.b.text!r}{options})"
     return f"from encoder import similarity\nfound = {call}\nfound.matrix"
-
-
-def footer() -> str:
-    """The last line of the report."""
-    from encoder import __version__
-
-    return (
-        f"Made with Encoderscope {__version__}. Rows are tokens of the first text, columns of the second. "
-        "Every number was computed by the model on these texts."
-    )

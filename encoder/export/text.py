@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from encoder.export.document import Section
 from encoder.export.options import AS_COMPUTED, Options
-from encoder.export.picture import Picture
-from encoder.export.text_picture import live_text, shaded_text
+from encoder.export.picture import EXACT_BYTES, Picture, shaded_text
 from encoder.export.view import STRONGEST, HeadView, load_map, named, view_code
 from encoder.figures import disambiguate
 from encoder.figures.numbers import three_digits
@@ -69,28 +67,32 @@ class Text(HeadView):
             }
         )
 
-    def picture(self) -> Picture:
-        """The shaded text, as HTML that a notebook shows."""
+    def picture(self, exact_bytes: int = EXACT_BYTES, *, is_fixed: bool = False) -> Picture:
+        """The shaded text, which a notebook shows.
+
+        exact_bytes: more bytes of weights are rounded to 16 bits; is_fixed: without the weights of other selections,
+        as a long text always is. A label has its position where its text occurs more than once.
+        """
         text, found = passage(self.trace, self.shades.units), self.shades
-        special = frozenset(text.special)
-        return shaded_text(text.paragraphs, found.values, selected=found.selected, special=special, **self._drawn)
-
-    @property
-    def _drawn(self) -> dict[str, Any]:
-        """What the picture and its script both need. A label has its position where its text occurs more than once."""
-        return {
-            "labels": disambiguate(self.shades.labels, self._positions),
-            "direction": self.direction,
-            "scale_to_max": self.options.scale_to_max,
-            "log": self.options.log,
-        }
-
-    def live(self) -> dict[str, object] | None:
-        """Data for the script that makes the picture interactive in a report; None for a long text."""
-        if not isinstance(self.shown, DenseMap):
-            return None
-        paragraphs, places = passage(self.trace, self.shades.units).paragraphs, (self.shades.rows, self.shades.columns)
-        return live_text(paragraphs, self.shown.weights, places, **self._drawn)
+        known = self.shown if isinstance(self.shown, DenseMap) and not is_fixed else None
+        received = None if known is None else known.received().tolist()
+        return shaded_text(
+            text.paragraphs,
+            found.values,
+            labels=disambiguate(found.labels, self._positions),
+            rows=found.rows,
+            columns=found.columns,
+            name=self.title,
+            alt=f"{self.title}.",
+            direction=self.direction,
+            weights=None if known is None else known.weights.numpy(),
+            means=received and [received[column] if column >= 0 else np.nan for column in found.columns],
+            selected=found.selected,
+            special=text.special,
+            scale_to_max=self.options.scale_to_max,
+            log=self.options.log,
+            exact_bytes=exact_bytes,
+        )
 
     def sentences(self) -> list[str]:
         found, unit = self.shades, "word" if self.options.words else "token"
@@ -118,7 +120,7 @@ class Text(HeadView):
 
     def sections(self) -> list[Section]:
         return [
-            Section(self.title, picture=self.picture(), sentences=self.sentences(), live=self.live()),
+            Section(self.title, picture=self.picture(), sentences=self.sentences()),
             Section("The strongest shades", table=self.strongest()),
         ]
 

@@ -138,24 +138,6 @@ def faded(colour: str, alpha: float) -> str:
     return _css(_rgb(colour), alpha)
 
 
-def mixed(one: str, other: str, share: float) -> str:
-    """ "#rrggbb" on the way from one colour to another, as CSS's `color-mix(in srgb, ...)` has it."""
-    channels = (round(a + (b - a) * share) for a, b in zip(_rgb(one), _rgb(other), strict=True))
-    return "#" + "".join(f"{channel:02x}" for channel in channels)
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast ratio of two "#rrggbb" colours, 1 to 21 (WCAG 2.2's definition)."""
-
-    def luminance(colour: str) -> float:
-        channels = np.array(_rgb(colour)) / 255
-        linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-        return float(linear @ (0.2126, 0.7152, 0.0722))
-
-    darker, lighter = sorted((luminance(one), luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
 def _rgb(colour: str) -> tuple[int, int, int]:
     """ "#rrggbb" or "rgb(r, g, b)" -> numbers."""
     if colour.startswith("#"):

@@ -20,7 +20,7 @@ from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from encoder.export.plotly_js import KINDS, plotly_js
-from encoder.javascript import joined
+from encoder.javascript import SHARED, joined
 
 HERE = Path(__file__).parent
 # Every copy of a version gets this time, as its name has the version. A browser keeps a file without cache headers for
@@ -52,13 +52,16 @@ def _write_script(folder: Path, name: str) -> Path:
 
 def write_everything(folder: Path) -> list[Path]:
     """Every file that a browser fetches once: for an installation whose files cannot be written later."""
-    names = sorted(path.stem for path in HERE.glob("*.css") if path.stem != "shared")
+    styles = {path.stem for path_of in (HERE, SHARED) for path in path_of.glob("*.css")}
+    names = sorted(name for name in styles if (HERE / f"{name}.js").is_file())
     return [write_plotly(folder), *(_write_script(folder, name) for name in names)]
 
 
 def component(name: str) -> Callable[..., Any]:
     """Declare a component by its files' name. Its CSS is the shared file, then its own."""
-    css = "\n".join((HERE / part).read_text(encoding="utf-8") for part in ("shared.css", f"{name}.css"))
+    own = HERE / f"{name}.css"
+    files = SHARED / "shared.css", own if own.is_file() else SHARED / own.name
+    css = "\n".join(file.read_text(encoding="utf-8") for file in files)
     return st.components.v2.component(f"encoderscope_{name}", js=script(name), css=css, isolate_styles=False)
 
 

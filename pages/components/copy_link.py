@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from . import assets, wire
+from encoder.export import wire
+
+from . import assets
 
 _render = assets.component("copy_link")
 

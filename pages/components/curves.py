@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from encoder.export import wire
 from pages.core import url_state
 
-from . import assets, wire
+from . import assets
 
 _render = assets.component("curves")
 

@@ -1,6 +1,7 @@
 // A square to draw a digit in: white ink on black, a bitmap of 32 x 32 as in the data of the digits.
-import { make } from "../../encoder/export/drawing.js";
-import { eventId, mounted, unpack } from "./shared.js";
+import { make } from "../../encoder/export/drawing/drawing.js";
+import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
+import { mounted } from "./mounted.js";
 
 const PEN = 1.7; // radius in pixels of the bitmap
 const KEYS_HELP = "Arrow keys move the pen, Space puts it down or lifts it, Delete clears the square.";

@@ -1,6 +1,6 @@
 // Reads a figure before it is drawn: its arrays, theme, cells, and the text of its numbers and labels.
-import { threeDigits } from "../../encoder/export/drawing.js";
-import { sameBytes } from "./shared.js";
+import { threeDigits } from "../../encoder/export/drawing/drawing.js";
+import { sameBytes } from "../../encoder/export/drawing/shared.js";
 
 const MAP_TYPES = new Set(["heatmap", "contour", "histogram2d"]);
 

@@ -1,11 +1,12 @@
 // All heads of a model as small maps on one canvas: layers down, heads across, or in a sorted order.
-import { make, threeDigits } from "../../encoder/export/drawing.js";
+import { make, threeDigits } from "../../encoder/export/drawing/drawing.js";
 import { fadeOut, fadingPicture, showsOther } from "./fade.js";
-import { gestures, listenToFinger } from "./finger.js";
+import { gestures, listenToFinger } from "../../encoder/export/drawing/finger.js";
 import { cellAt, cellCorner, drawGrid, gridLayout, measureColour, saveGrid } from "./grid_picture.js";
-import { saveButtons } from "./picture.js";
+import { saveButtons } from "../../encoder/export/drawing/picture.js";
 import { listenToPlaceFields } from "./place_fields.js";
-import { Drawing, everyFrame, mounted, readTheme, sameBytes, stored } from "./shared.js";
+import { Drawing, everyFrame, readTheme, sameBytes, stored } from "../../encoder/export/drawing/shared.js";
+import { mounted } from "./mounted.js";
 import { Thumbnails } from "./thumbnails.js";
 
 const PREVIEW = 176; // pixels of the map in the label under the pointer

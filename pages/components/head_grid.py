@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import assets, events, fade, wire
+from encoder.export import wire
+
+from . import assets, events, fade
 from .events import GridEvent
 from .store import store
 

@@ -1,6 +1,7 @@
 // Keeps texts that are too long for the address, for this tab alone and until it is closed: a reload asks for them.
-import { make } from "../../encoder/export/drawing.js";
-import { eventId, mounted, unpack } from "./shared.js";
+import { make } from "../../encoder/export/drawing/drawing.js";
+import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
+import { mounted } from "./mounted.js";
 
 const PREFIX = "encoderscope:";
 const MOST = 8;

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from . import assets, events, wire
+from encoder.export import wire
+
+from . import assets, events
 
 _render = assets.component("kept_text")
 

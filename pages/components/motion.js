@@ -1,9 +1,10 @@
 // A calculation as a short animation: frames that play, pause, step and scrub. A scene draws each frame from the
 // numbers that Python sends; nothing is computed here.
-import { make } from "../../encoder/export/drawing.js";
+import { make } from "../../encoder/export/drawing/drawing.js";
 import { AttentionScene } from "./motion_attention.js";
 import { drawn, FlowScene } from "./motion_flow.js";
-import { Drawing, mounted, readTheme } from "./shared.js";
+import { Drawing, readTheme } from "../../encoder/export/drawing/shared.js";
+import { mounted } from "./mounted.js";
 
 const SCENES = { attention: AttentionScene, flow: FlowScene };
 const KEYS = "Space plays and pauses, left and right arrow step, Home and End go to the first and last frame.";

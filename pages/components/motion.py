@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from encoder.explain import AttentionRow, TokenFlow
+from encoder.export import wire
 from encoder.figures.colours import EMPHASIS, SIGNED
 
-from . import assets, wire
+from . import assets
 
 _render = assets.component("motion")
 

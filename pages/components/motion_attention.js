@@ -1,6 +1,6 @@
 // One query of a head, key by key: dot product, scale, softmax, weighted sum.
-import { make, threeDigits } from "../../encoder/export/drawing.js";
-import { rgb } from "./shared.js";
+import { make, threeDigits } from "../../encoder/export/drawing/drawing.js";
+import { rgb } from "../../encoder/export/drawing/shared.js";
 
 const ROW_MS = 500; // one key of the dot products or of the weighted sum
 const PHASE_MS = 1800; // a step of all keys at once

@@ -1,5 +1,5 @@
 // One token on its way through the residual stream: a band as wide as the norm of its vector, and what enters it.
-import { make } from "../../encoder/export/drawing.js";
+import { make } from "../../encoder/export/drawing/drawing.js";
 import { shown } from "./motion_attention.js";
 
 const MS = 900;

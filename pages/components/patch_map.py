@@ -7,7 +7,9 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 
-from . import assets, events, wire
+from encoder.export import wire
+
+from . import assets, events
 
 _render = assets.component("patch_map")
 

@@ -1,8 +1,8 @@
 // Shows a Plotly figure and sends its clicks, zooms and keys to Python: `st.plotly_chart` has no clicks on a map.
-import { make } from "../../encoder/export/drawing.js";
+import { make } from "../../encoder/export/drawing/drawing.js";
 import { appUrl } from "./address.js";
 import { axisKey, colourRange, labelsOf, mapsOf, namesOf, nest, revive } from "./figure.js";
-import { gestures } from "./finger.js";
+import { gestures } from "../../encoder/export/drawing/finger.js";
 import { moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
 import { fadeOut, fadingPicture, showsOther } from "./fade.js";
 import { fitLabels, hideCovered } from "./plot_labels.js";
@@ -10,7 +10,16 @@ import { barsAreTooLong, fitColourBar, placeModeBar, plotLayout, roomForBars, wi
 import { listenToPlotly, listenToPointer } from "./plot_pointer.js";
 import { readZoom, settleZoom, showZoom } from "./plot_zoom.js";
 import { loadPlotly, plotlyConfig } from "./plotly.js";
-import { download, Drawing, everyFrame, fileName, mounted, readTheme, stored, unpack } from "./shared.js";
+import {
+  download,
+  Drawing,
+  everyFrame,
+  fileName,
+  readTheme,
+  stored,
+  unpack,
+} from "../../encoder/export/drawing/shared.js";
+import { mounted } from "./mounted.js";
 
 const MAP_TAPS = "Tap a cell or a token to select it, long press to select several, double tap to clear.";
 const POINT_TAPS = "Tap a point to select it.";

@@ -12,10 +12,11 @@ import pandas  # noqa: F401  whole, before a figure: plotly uses a pandas that a
 import plotly.graph_objects as go
 import plotly.io as pio
 
+from encoder.export import wire
 from pages.core import url_state
 from pages.core.params import Param
 
-from . import assets, events, fade, wire
+from . import assets, events, fade
 from .events import PlotEvent, ZoomWindow
 
 _render = assets.component("plot")

@@ -1,9 +1,9 @@
 // Mouse and finger on a plot: labels of cells, and clicks, taps and long presses that reach Python.
-import { listenToFinger } from "./finger.js";
+import { listenToFinger } from "../../encoder/export/drawing/finger.js";
 import { cellText, placeCursor, placeSpot } from "./plot_cursor.js";
 import { fitLabels, hideCovered, labelAt } from "./plot_labels.js";
 import { settleZoom } from "./plot_zoom.js";
-import { listenToSpot, pointAt } from "./spot.js";
+import { listenToSpot, pointAt } from "../../encoder/export/drawing/spot.js";
 
 const STILL_MOUSE = 4; // pixels: a mouse that moves farther between press and release drags
 const QUICK_MS = 400;

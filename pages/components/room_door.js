@@ -1,7 +1,8 @@
 // The teacher's link, whose key is in its fragment and is sent to no server; and the rooms whose key this browser has.
-import { make } from "../../encoder/export/drawing.js";
+import { make } from "../../encoder/export/drawing/drawing.js";
 import { kept } from "./room_kept.js";
-import { download, eventId, mounted, unpack } from "./shared.js";
+import { download, eventId, unpack } from "../../encoder/export/drawing/shared.js";
+import { mounted } from "./mounted.js";
 
 class RoomDoor {
   constructor(parent) {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from . import assets, wire
+from encoder.export import wire
+
+from . import assets
 
 _render = assets.component("room_refresh")
 

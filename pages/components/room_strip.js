@@ -1,11 +1,12 @@
 // The line of a room: who follows, what is left of the timer, and buttons. It hears of the room's changes and asks Python
 // for another run only for a version that Python has not read.
-import { make } from "../../encoder/export/drawing.js";
+import { make } from "../../encoder/export/drawing/drawing.js";
 import { appUrl } from "./address.js";
 import { keep, kept } from "./room_kept.js";
 import { roomNews } from "./room_news.js";
-import { eventId, mounted, unpack } from "./shared.js";
-import { bringIntoView } from "./spot.js";
+import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
+import { mounted } from "./mounted.js";
+import { bringIntoView } from "../../encoder/export/drawing/spot.js";
 
 // A link with the teacher's key; the part after "#" is never sent to a server.
 const TEACHES = "#teach=";

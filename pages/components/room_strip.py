@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
-from . import assets, events, wire
+from encoder.export import wire
+
+from . import assets, events
 
 _render = assets.component("room_strip")
 

@@ -1,6 +1,7 @@
 // A row of attention to draw: one slider for each token; then the model's own row beside it.
-import { make, sum } from "../../encoder/export/drawing.js";
-import { eventId, mounted, unpack } from "./shared.js";
+import { make, sum } from "../../encoder/export/drawing/drawing.js";
+import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
+import { mounted } from "./mounted.js";
 
 const FULL = 100; // steps of a slider
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from . import assets, events, wire
+from encoder.export import wire
+
+from . import assets, events
 
 _render = assets.component("row_sketch")
 

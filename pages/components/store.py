@@ -11,7 +11,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from . import assets, wire
+from encoder.export import wire
+
+from . import assets
 
 _render = assets.component("store")
 

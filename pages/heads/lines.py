@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
 
-from encoder import export, figures
+from encoder import export
 from encoder.export import Lines, Map
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.components import lines
@@ -19,8 +18,8 @@ from pages.heads.head_maps import is_whole, single, weights_of
 from pages.heads.params import MOST_OVERLAID, Params
 from pages.heads.selection import select, selected
 
-#: Above this many bytes as float32, weights travel to the browser as 16-bit numbers.
-LINES_BYTES = 4_000_000
+#: Above this many bytes, weights travel to the browser as 16-bit numbers; files use them sooner.
+EXACT_BYTES = 4_000_000
 
 
 def draw_lines(view: View, head: Map) -> Lines | None:
@@ -43,23 +42,7 @@ def draw_lines(view: View, head: Map) -> Lines | None:
         options=head.options,
         maps=[weights_of(view, head.options, *one) for one in heads],  # type: ignore[misc]
     )
-    weights, shown = drawn.weights, head.shown
-    if weights.nbytes > LINES_BYTES:
-        weights = np.round(weights.clip(0, 1) * 65535).astype(np.uint16)
-    lines(
-        weights,
-        tokens=shown.query_labels,
-        key_tokens=shown.key_labels,
-        names=figures.names_of_cells(list(shown.query_labels), list(shown.key_labels), shown.places),
-        labels=drawn.names,
-        key="lines",
-        alt=f"Attention as lines: {len(shown.query_labels)} query tokens on the left, {len(shown.key_labels)} key "
-        f"tokens on the right; {', '.join(drawn.names)}.",
-        selected_queries=drawn.queries,
-        selected_keys=drawn.keys,
-        threshold=minimum,
-        on_event=lambda event: _on_event(event, head),
-    )
+    lines(drawn.picture(EXACT_BYTES), key="lines", on_event=lambda event: _on_event(event, head))
     caption = [
         "Each line runs from a query token (left) to a key token (right); a stronger line is a larger weight. "
         f"{gestures.either('Point at a token to see only its lines. Click', 'Tap a token')} to select it, "

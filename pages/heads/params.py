@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from encoder.export.lines import MOST_HEADS
 from encoder.measure.aggregate import PAIRS
 from encoder.measure.definitions import HEAD_MEASURES
-from pages.components import HEAD_COLOURS
 from pages.core.params import Head, Param, choice, flag, heads, number, span, whole_number
 from pages.core.url_state import state
 
 VIEWS = ("map", "lines", "text")
 AVERAGES = ("none", "heads", "layers", "both")
 MOST_PINS = 4
-MOST_OVERLAID = len(HEAD_COLOURS)
+MOST_OVERLAID = MOST_HEADS
 
 
 @state.register

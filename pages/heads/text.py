@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from encoder import export, figures
+from encoder import export
 from encoder.export import Map, Text
-from encoder.measure.passage import Shades, passage
+from encoder.measure.passage import Shades
 from pages.components import text_shade
 from pages.components.events import TextEvent
 from pages.core import gestures
 from pages.core.url_state import state
 from pages.core.view import View
-from pages.heads.head_maps import is_whole
+from pages.heads.lines import EXACT_BYTES
 from pages.heads.params import Params
 from pages.heads.selection import select, selected
 
@@ -31,24 +29,7 @@ def draw_text(view: View, head: Map) -> Text:
         shown=head.shown,
     )
     found = drawn.shades
-    text = passage(view.trace, found.units)
-    text_shade(
-        text.paragraphs,
-        labels=figures.disambiguate(found.labels, [group[0] for group in found.units]),
-        values=np.array(found.values),
-        rows=found.rows,
-        columns=found.columns,
-        key="text",
-        alt=f"The text, shaded by attention in {head.name}.",
-        title="attention weight" if len(found.selected) < 2 else "attention weights, summed",
-        direction=direction,
-        weights=head.shown.weights.numpy() if is_whole(view) else None,  # type: ignore[attr-defined]
-        selected=found.selected,
-        special=text.special,
-        scale_to_max=head.options.scale_to_max,
-        log=head.options.log,
-        on_event=lambda event: _on_event(event, found),
-    )
+    text_shade(drawn.picture(EXACT_BYTES), key="text", on_event=lambda event: _on_event(event, found))
     gestures.caption(" ".join([_meaning(found), *head.options.sentences()]))
     return drawn
 

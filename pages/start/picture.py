@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
 
-from encoder import export, figures
+from encoder import export
 from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, telling
-from encoder.measure.passage import passage
 from pages.components import lines, text_shade
 from pages.core import gestures, links, sidebar, token_names
 from pages.core.view import View
@@ -62,18 +60,11 @@ def _answer(view: View, choice: telling.Choice) -> str:
 
 
 def _lines(view: View, choice: telling.Choice) -> None:
-    drawn = export.lines(view.trace, [(choice.layer, choice.head)], queries=[choice.query])
-    labels = drawn.maps[0].query_labels
+    keys = () if view.i is None or view.j is None else [view.j]
+    drawn = export.lines(view.trace, [(choice.layer, choice.head)], queries=[choice.query], keys=keys)
     lines(
-        drawn.weights,
-        tokens=labels,
-        names=(figures.disambiguate(labels),) * 2,
-        labels=drawn.names,
+        drawn.picture(),
         key="start-lines",
-        alt=f"Attention of {drawn.names[0]} as lines: each of {len(labels)} tokens on the left attends to the tokens "
-        "on the right.",
-        selected_queries=drawn.queries,
-        selected_keys=() if view.i is None or view.j is None else [view.j],
         always_selected=True,
         on_event=lambda event: _select(view, event["queries"], event["keys"], choice),
     )
@@ -81,24 +72,14 @@ def _lines(view: View, choice: telling.Choice) -> None:
 
 
 def _text(view: View, choice: telling.Choice) -> None:
-    drawn = export.text(view.trace, choice.layer, choice.head, selected=[choice.query])
+    options = export.Options(scale_to_max=True)
+    drawn = export.text(view.trace, choice.layer, choice.head, selected=[choice.query], options=options)
     found = drawn.shades
-    text = passage(view.trace, found.units)
     with st.container(height=340):
         text_shade(
-            text.paragraphs,
-            labels=figures.disambiguate(found.labels, [group[0] for group in found.units]),
-            values=np.array(found.values),
-            rows=found.rows,
-            columns=found.columns,
+            drawn.picture(is_fixed=True),
             key="start-text",
-            alt=f"The text, shaded by what the selected word attends to in L{choice.layer} H{choice.head}.",
-            title="attention weight",
-            direction="to",
-            selected=found.selected,
             always_selected=True,
-            special=text.special,
-            scale_to_max=True,
             on_event=lambda event: _select(view, [found.units[unit][0] for unit in event["units"]], [], choice),
         )
     gestures.caption(f"{gestures.CLICK} a word to see what it attends to.")

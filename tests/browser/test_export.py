@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
+import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import expect
@@ -15,7 +16,6 @@ from playwright.sync_api import expect
 import encoder
 from encoder import export
 from encoder.export import python_code, report
-from encoder.export.lines_picture import FAINTEST
 from encoder.measure import align
 from tests.browser.test_main_flow import LABELS, MAP
 from tests.conftest import collect_complaints, query, settle
@@ -117,6 +117,8 @@ def test_a_report_opens_without_a_server_or_a_network(
     assert not complaints, "\n".join(complaints)
 
 
+#: A fainter line changes no pixel and is not drawn.
+FAINTEST = 1 / 255
 #: Words of a text -> as many tokens with [CLS] and [SEP].
 WORDS = "the cat sat on the mat and looked at the dog while it rained outside ,".split()
 
@@ -143,72 +145,127 @@ def test_lines_and_text_open_without_a_server_or_a_network(browser: Browser, n_t
         assert file.stat().st_size < 1_500_000
         alone.goto(file.as_uri())
         grounds = []
-        for theme, width in (("light", 1280), ("dark", 390)):
+        for theme, width in (("dark", 390), ("light", 1280)):
             alone.emulate_media(color_scheme=theme)
             alone.set_viewport_size({"width": width, "height": 720})
             assert alone.evaluate("document.scrollingElement.scrollWidth") <= width
-            grounds.append(alone.evaluate("getComputedStyle(document.querySelector('.seen')).backgroundColor"))
-        assert grounds == ["rgb(255, 255, 255)", "rgb(20, 22, 28)"]
+            grounds.append(alone.evaluate("getComputedStyle(document.querySelector('.drawing')).backgroundColor"))
+        assert grounds == ["rgb(20, 22, 28)", "rgb(255, 255, 255)"]
         if name == "text":
-            assert alone.locator(".seen .selected").all_text_contents() == [trace.labels[token] for token in selected]
-            answers(alone, alone.locator(".seen-text p span").nth(3), "sat", "is attended to most by")
+            selected_units = alone.locator(".enc-text-unit.enc-selected")
+            assert selected_units.all_text_contents() == [trace.labels[token] for token in selected]
+            answers(alone, alone.locator(".enc-text-unit").nth(3), "is attended to most by")
+            expect(alone.locator(".enc-text-top")).to_contain_text("mean attention weight")
             continue
-        assert alone.locator(".seen-from b").all_text_contents() == list(trace.labels)
-        drawn = alone.evaluate(LINES_DRAWN)
-        assert drawn["count"] == min(4_000, int((one.frame()["weight"] >= FAINTEST).sum()))
-        assert drawn["astray"] == 0
-        answers(alone, alone.locator(".seen-from > div").nth(3), "sat", "attends most to")
+        assert alone.locator(".enc-lines-from b").all_text_contents() == list(trace.labels)
+        with alone.expect_download() as waiting:
+            alone.get_by_role("button", name="SVG").click()
+        assert waiting.value.suggested_filename.endswith("as-lines.svg")
+        # Where tokens are selected, the lines of all others are faint behind theirs.
+        drawn = lines_of(Path(waiting.value.path()).read_text(encoding="utf-8"))
+        least = (one.weights >= max(FAINTEST, one.threshold)).sum()
+        assert drawn == min(4_000, (one.frame()["weight"] >= FAINTEST).sum()) + (min(600, least) if one.queries else 0)
+        if name == "haze":
+            says_a_line(alone, one.weights, trace.labels)
+        answers(alone, alone.locator(".enc-lines-from .enc-lines-token").nth(3), "attends most to")
     context.close()
     assert not complaints, "\n".join(complaints)
 
 
-#: Every element of a picture with its attributes, in no order of these.
-ELEMENTS = """(picture) => [picture.textContent, ...[...picture.querySelectorAll('*')].map((one) => (
-  [one.tagName, ...[...one.attributes].filter(({ value }) => value)
-    .map(({ name, value }) => `${name}=${value}`).sort()].join(' ')))]"""
+def lines_of(svg: str) -> int:
+    """The number of lines in a saved picture."""
+    return sum(path.count("L") for path in re.findall(r'<path d="([^"]*)"', svg))
 
 
-def answers(page: Page, token: Locator, name: str, verb: str) -> None:
-    """Pointer, keys and click look at a token alone; Escape brings back the picture as it was."""
-    said, picture = page.locator(".seen-says"), page.locator(".seen")
-    before = picture.evaluate(ELEMENTS)
-    looked_at = re.compile(rf"^{name}( \(\d+\))? {verb} .* 0\.\d+")
+def says_a_line(page: Page, weights: np.ndarray, labels: Sequence[str]) -> None:
+    """Pointing at a line says which weight it is: the last query's weights in all heads end at the left side."""
+    canvas = page.locator(".enc-lines canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 3, box["y"] + box["height"] / len(labels) / 2)
+    tip = page.locator(".enc-tip:popover-open")
+    tip.wait_for()
+    said = re.fullmatch(r"(L\d H\d+): (\S+)( \(\d+\))? → .*: ([\d.e-]+)", tip.text_content() or "")
+    assert said is not None
+    assert said[2] == labels[0]
+    head = ["L0 H1", "L0 H2", "L0 H8", "L0 H11"].index(said[1]) if said[1].startswith("L0") else None
+    rows = weights[:, 0] if head is None else weights[[head], 0]
+    assert np.abs(rows - float(said[4])).min() < 6e-3 * float(said[4])
+    page.mouse.move(1, 1)
+    expect(tip).to_have_count(0)
+
+
+def answers(page: Page, token: Locator, verb: str) -> None:
+    """Pointer, click and keys show what one token attends to; Escape clears the selection."""
+    said = page.locator(".enc-aloud")
+    looked_at = re.compile(rf"^sat( \(\d+\))? {verb} .* 0\.\d+")
+    page.locator("[role=application]").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator(".enc-selected")).to_have_count(0)
+    expect(said).to_have_text(re.compile("^Point at"))
     token.hover()
     expect(said).to_have_text(looked_at)
-    expect(token).to_have_class(re.compile("selected"))
     page.mouse.move(1, 1)
     expect(said).to_have_text(re.compile("^Point at"))
-    assert picture.evaluate(ELEMENTS) == before
-    page.locator("[role=application]").focus()
-    for _ in range(4):
-        page.keyboard.press("ArrowDown")
-    expect(said).to_have_text(looked_at)
-    page.keyboard.press("Escape")
     token.click()
     page.mouse.move(1, 1)
+    expect(token).to_have_class(re.compile("enc-selected"))
     expect(said).to_have_text(looked_at)
     page.keyboard.press("Escape")
-    assert picture.evaluate(ELEMENTS) == before
+    expect(page.locator(".enc-selected")).to_have_count(0)
+    step = "ArrowDown" if "attends" in verb else "ArrowRight"
+    for _ in range(4):  # the first key shows where the cursor is
+        page.keyboard.press(step)
+    expect(said).to_have_text(looked_at)
+    page.keyboard.press("Enter")
+    expect(token).to_have_class(re.compile("enc-selected"))
+    page.keyboard.press("Escape")
+    expect(page.locator(".enc-selected")).to_have_count(0)
 
 
-#: How many lines a report has, and how many of them do not end at the tokens that their label names, in their order.
-LINES_DRAWN = """() => {
-  const rows = (side) => [...document.querySelectorAll(`.seen-${side} div`)].map((row) => row.getBoundingClientRect());
-  const [left, right] = [rows('from'), rows('to')];
-  const at = (side, y) => side.findIndex((row) => Math.abs((row.top + row.bottom) / 2 - y) < 1);
-  const titles = [...document.querySelectorAll('.seen-from > div')].map((row) => row.title.split('\\n')[0]);
-  const bare = titles.map((title) => title.replace(/ \\(\\d+\\)$/, ''));
-  const names = titles.map((title, k) => (bare.filter((name) => name === bare[k]).length > 1 ? title : bare[k]));
-  const lines = [...document.querySelectorAll('.seen-body path')];
-  const astray = lines.filter((line) => {
-    const [from, to] = [line.getPointAtLength(0), line.getPointAtLength(line.getTotalLength())]
-      .map((point) => point.matrixTransform(line.getScreenCTM()));
-    const [i, j] = [at(left, from.y), at(right, to.y)];
-    return !line.textContent.includes(`: ${names[i]} → ${names[j]}: `) || Math.abs(from.x - left[0].right) > 2
-      || Math.abs(to.x - right[0].left) > 2;
-  });
-  return { count: lines.length, astray: astray.length };
-}"""
+def test_a_long_text_keeps_its_selection_in_a_report(browser: Browser, tmp_path: Path) -> None:
+    """Its weights are not in the file, so nothing could shade another selection."""
+    model = encoder.build(
+        encoder.EncoderConfig(vocab_size=30_522, d_model=24, n_layers=1, n_heads=2, d_ffn=40, max_positions=1_024),
+        encoder.load("minilm", device="cpu").tokenizer,
+        seed=1,
+    )
+    view = export.text(model.trace("a b c " * 250), 0, 1, selected=[3])
+    file = tmp_path / "long.html"
+    file.write_bytes(report.file(".html", model, python_code.ModelOrigin(), view))
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    units = page.locator(".enc-text-unit")
+    expect(units).to_have_count(752)
+    units.nth(5).click()
+    page.keyboard.press("Escape")
+    expect(page.locator(".enc-selected")).to_have_count(1)
+    expect(units.nth(3)).to_have_class(re.compile("enc-selected"))
+    page.close()
+
+
+def test_a_notebooks_frame_is_as_high_as_its_picture(browser: Browser) -> None:
+    model = encoder.load("minilm", device="cpu")
+    trace = model.trace("The cat sat on the mat.")
+    complaints: list[str] = []
+    page = browser.new_page(viewport={"width": 800, "height": 900})
+    collect_complaints(page, "about:", complaints)
+    for view in (export.lines(trace, [(0, 2), (1, 8)]), export.text(trace, 3, 3)):
+        page.set_content(view.picture()._repr_html_())
+        inside = page.frame_locator("iframe")
+        inside.locator(".enc-drawn").wait_for()
+        page.wait_for_function(
+            """() => {
+              const frame = document.querySelector('iframe');
+              const { scrollHeight, offsetHeight } = frame.contentDocument.documentElement;
+              return scrollHeight <= frame.clientHeight && frame.clientHeight - offsetHeight < 2;
+            }"""
+        )
+        inside.get_by_text("cat", exact=True).first.hover()
+        expect(inside.locator(".enc-aloud")).to_have_text(re.compile(r"^cat .*attend.* 0\.\d+"))
+    page.close()
+    assert not complaints, "\n".join(complaints)
 
 
 def test_the_link_is_copied_with_and_without_the_text(visit: Callable[..., Page]) -> None:

@@ -11,6 +11,7 @@ import pytest
 from encoder.figures import THEMES, thumbnails_lut
 from encoder.figures import colours as colour
 from tests.conftest import ROOT
+from tests.test_theme import contrast
 
 DARK = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]["dark"][
     "backgroundColor"
@@ -49,13 +50,13 @@ MARKS += [shade for pair in colour.SIGNED.values() for shade in pair]
 
 @pytest.mark.parametrize("shade", sorted(set(MARKS)))
 def test_marks_are_seen_on_both_grounds(shade: str):
-    assert colour.contrast(shade, "#ffffff") >= 3
-    assert colour.contrast(shade, DARK) >= 3
+    assert contrast(shade, "#ffffff") >= 3
+    assert contrast(shade, DARK) >= 3
 
 
 @pytest.mark.parametrize("shade", [colour.QUERY_LABEL, colour.KEY_LABEL, colour.VALUE_LABEL, colour.EMPHASIS_LABEL])
 def test_labels_carry_white_text(shade: str):
-    assert colour.contrast(shade, "#ffffff") >= 4.5
+    assert contrast(shade, "#ffffff") >= 4.5
 
 
 @pytest.mark.parametrize("blindness", BLINDNESS)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
-import deno
 import pytest
 
 from encoder.figures.numbers import three_digits
+from encoder.javascript import SHARED
+from tests.run_javascript import evaluated
 
 
 @pytest.mark.parametrize(
@@ -55,15 +54,5 @@ def test_the_browser_writes_the_same_numbers(tmp_path: Path) -> None:
     sizes = [10.0**exponent for exponent in (-9, -7, -6, -1, 0, 3, 9, 15, 16, 20, 21, 22)]
     ends = [0.0, 9.996e20, 2.5e-12, 5e-324, 1.7976931348623157e308, float("inf")]
     values = [sign * value for value in (*ties, *near, *sizes, *ends) for sign in (1, -1)] + [float("nan")]
-    module = Path(__file__).parents[2] / "encoder" / "export" / "drawing.js"
-    script = tmp_path / "numbers.js"
-    script.write_text(
-        f"import {{ threeDigits }} from {json.dumps(module.as_uri())};\n"
-        f"console.log(JSON.stringify({json.dumps(values)}.map(threeDigits)));\n"
-    )
-    done = subprocess.run(
-        [deno.find_deno_bin(), "run", "--no-remote", "--no-config", "--no-prompt", str(script)],
-        env={**os.environ, "DENO_DIR": str(tmp_path / "deno"), "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"},
-        check=True, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert json.loads(done.stdout) == [three_digits(value) for value in values]
+    written = evaluated(SHARED / "drawing.js", "threeDigits", f"{json.dumps(values)}.map(threeDigits)", tmp_path)
+    assert written == [three_digits(value) for value in values]

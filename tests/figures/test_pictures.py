@@ -1,189 +1,162 @@
-"""Lines and shaded text as HTML: which lines there are, how strong, in which colours, and what is said of them."""
+"""Lines and shaded text: what the browser gets, in which colours it draws, and what it says of a token."""
 
 from __future__ import annotations
 
-import html.parser
+import base64
+import html
+import json
 import math
 import re
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from encoder.export import lines_picture, text_picture
-from encoder.export.lines_picture import attention_lines, line_cells
-from encoder.export.picture import style
-from encoder.export.text_picture import shaded_text
+from encoder.export import picture
+from encoder.export.picture import attention_lines, shaded_text
 from encoder.figures.attention import LOG_DECADES
-from encoder.figures.colours import HEADS, contrast, mixed
+from encoder.figures.axes import arrow
+from encoder.figures.colours import HEADS
+from encoder.javascript import SHARED
+from tests.conftest import ROOT
+from tests.run_javascript import evaluated
+from tests.test_theme import contrast
 
-ROOT = Path(__file__).parents[2]
 TOKENS = ["[CLS]", "the", "cat", "</svg><b>&", "שלום"]
 WEIGHTS = np.random.default_rng(3).dirichlet(np.full(5, 0.4), (2, 5)).astype(np.float32)
-
-
-class Elements(html.parser.HTMLParser):
-    """(tag, attributes, text in it) of every element."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.found: list[list] = []
-        self.feed(source)
-
-    def handle_starttag(self, tag: str, attrs: list) -> None:
-        self.found.append([tag, dict(attrs), ""])
-
-    def handle_data(self, data: str) -> None:
-        self.found[-1][2] += data
-
-    def of(self, tag: str) -> list[tuple[dict, str]]:
-        return [(attributes, text) for name, attributes, text in self.found if name == tag]
-
-
-def drawn(source: str) -> list[tuple[str, str, float]]:
-    """(colour, title, opacity) of each line, in the order of drawing."""
-    found, colour, opacity = [], "", 0.0
-    for tag, attributes, text in Elements(source).found:
-        if tag == "g":
-            colour, opacity = attributes["stroke"], float(attributes["stroke-opacity"])
-        elif tag == "title":
-            found.append((colour, text, opacity))
-    return found
+DRAWING = SHARED / "drawing.js"
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 
-def test_every_weight_from_the_threshold_on_is_a_line_of_its_heads_colour():
-    source = attention_lines(WEIGHTS, TOKENS, labels=["L0 H2", "L1 H8"], threshold=0.2)
-    found = drawn(source)
-    strong = WEIGHTS >= 0.2
-    assert [sum(colour == HEADS[head] for colour, _, _ in found) for head in (0, 1)] == strong.sum((1, 2)).tolist()
-    weights = [float(title.rsplit(": ", 1)[1]) for _, title, _ in found]
-    assert sorted(weights) == pytest.approx(sorted(WEIGHTS[strong].tolist()), rel=1e-6)
-    opacities = [opacity for _, _, opacity in found]
-    assert opacities == sorted(opacities), "the strongest lie on top"
-    assert np.abs(np.array(opacities) - weights).max() < 1 / lines_picture.LEVELS
-    assert "b" in {tag for tag, _, _ in Elements(source).found}, "each token's own"
-    assert all(attributes.get("dir") == "auto" for attributes, _ in Elements(source).of("b"))
-    assert [text for _, text in Elements(source).of("b")] == [*TOKENS, *TOKENS]
+def test_lines_have_every_weight_and_the_colours_of_their_heads():
+    drawn = attention_lines(WEIGHTS, TOKENS, labels=["L0 H2", "L1 H8"], alt="Lines.", threshold=0.2, queries=[1, 2])
+    assert np.array_equal(drawn.arrays["weights"], WEIGHTS)
+    said = drawn.header
+    assert said["colours"] == HEADS[:2]
+    assert (said["tokens"], said["keyTokens"]) == (TOKENS, None)
+    assert (said["queries"], said["keys"], said["threshold"]) == ([1, 2], [], 0.2)
+    assert said["names"] == [{}, {}], "the tokens themselves"
+    named = attention_lines(WEIGHTS, TOKENS, labels="ab", alt="", names=(TOKENS, [*TOKENS[:4], "שלום (4)"])).header
+    assert named["names"] == [{}, {4: "שלום (4)"}]
 
 
-def test_selected_tokens_have_their_lines_alone_and_sums_beside_the_others():
-    source = attention_lines(WEIGHTS, TOKENS, labels=["a", "b"], queries=[1, 2], threshold=0.9)
-    titles = [title for _, title, _ in drawn(source)]
-    assert len(titles) == int((WEIGHTS[:, 1:3] >= 0.9).sum())
-    numbers = [float(text) for _, text in Elements(source).of("u")]
-    assert numbers == pytest.approx(WEIGHTS[:, 1:3].sum(1).mean(0).tolist(), rel=6e-3), "the threshold leaves them be"
-    selected = [attributes for attributes, _ in Elements(source).of("div") if attributes.get("class") == "selected"]
-    assert [attributes["title"] for attributes in selected] == ["the (1)", "cat (2)"]
-    assert re.search(r"\b2 queries\b[^<]* 2 heads\b", source)
-    both = attention_lines(WEIGHTS, TOKENS, labels=["a", "b"], queries=[1], keys=[4])
-    assert {title.split(": ")[0] for _, title, _ in drawn(both)} <= {"a", "b"}
-    assert len(drawn(both)) == int((WEIGHTS[:, 1, 4] >= lines_picture.FAINTEST).sum())
-
-
-def test_lines_are_bounded_and_the_strongest_are_kept():
-    weights = np.random.default_rng(0).random((3, 128, 128), dtype=np.float32)
-    source = attention_lines(weights, [f"w{k}" for k in range(128)], labels=["a", "b", "c"])
-    assert source.count("<path d=") == lines_picture.MOST_LINES + 4  # and four in the legend
-    assert f"4,000 of {int((weights >= lines_picture.FAINTEST).sum()):,} " in source
-    assert len(source) < 700_000
-    cells = line_cells(weights, threshold=0.5, most=10)
-    assert cells.weights.tolist() == sorted(weights.ravel().tolist(), reverse=True)[:10]
-    assert weights[cells.heads, cells.rows, cells.columns].tolist() == cells.weights.tolist()
-    assert cells.among == int((weights >= 0.5).sum())
+def test_many_weights_travel_as_16_bit_numbers():
+    weights = np.random.default_rng(0).random((2, 200, 200), dtype=np.float32)
+    drawn = attention_lines(weights, ["w"] * 200, labels="ab", alt="").arrays["weights"]
+    assert drawn.dtype == np.uint16
+    assert np.abs(drawn / 65535 - weights).max() < 1 / 65535
+    exact = attention_lines(weights, ["w"] * 200, labels="ab", alt="", exact_bytes=weights.nbytes).arrays["weights"]
+    assert np.array_equal(exact, weights)
 
 
 def test_lines_between_other_tokens_than_themselves():
-    source = attention_lines(WEIGHTS[0, :2], TOKENS[:2], key_tokens=TOKENS)
-    assert [text for _, text in Elements(source).of("b")] == [*TOKENS[:2], *TOKENS]
-    assert "seen-swatch" not in source, "nothing to tell apart"
-    with pytest.raises(ValueError, match="2 heads and 1 labels"):
-        attention_lines(WEIGHTS, TOKENS)
-    with pytest.raises(ValueError, match=r"key_tokens\b.* 4\b.* 5\b"):
-        attention_lines(WEIGHTS[0], TOKENS, key_tokens=TOKENS[:4])
+    drawn = attention_lines(WEIGHTS[0, :2], TOKENS[:2], key_tokens=TOKENS, alt="")
+    assert (drawn.header["tokens"], drawn.header["keyTokens"]) == (TOKENS[:2], TOKENS)
+    assert drawn.arrays["weights"].shape == (1, 2, 5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "tokens", "message"),
+    [
+        ((1, 3, 4), 3, r"\[labels, tokens, key_tokens\] = \[1, 3, 3\], not \[1, 3, 4\]"),
+        ((2, 3, 3), 3, r"= \[1, 3, 3\], not \[2, 3, 3\]"),
+        ((13, 2, 2), 2, r"\b13 heads\b.* 1 to 12\b"),
+        ((1, 513, 513), 513, r"\b513 tokens\b.* 512\b"),
+        ((3,), 3, r"\[3\]: \[heads, queries, keys\]"),
+    ],
+)
+def test_lines_say_what_does_not_fit(shape: tuple[int, ...], tokens: int, message: str):
+    labels = ["h"] * (shape[0] if shape[0] > 2 else 1)
+    with pytest.raises(ValueError, match=message):
+        attention_lines(np.zeros(shape, np.float32), ["a"] * tokens, labels=labels, alt="")
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
 
 WORDS = [("[CLS]", 0), (" ", -1), ("Der", 1), (" ", -1), ("</p><i>", 2), ("!", 3)]
 LABELS = ["[CLS]", "der", "</p><i>", "!"]
+PLACES = {"rows": range(4), "columns": [0, 1, 2, -1], "alt": "A </p>text."}
 
 
-def units(source: str) -> list[tuple[dict, str]]:
-    return [(attributes, text) for attributes, text in Elements(source).of("span") if "title" in attributes]
-
-
-def test_a_units_shade_grows_with_its_weight_and_its_number_is_said():
+def test_a_text_has_its_pieces_and_its_weights():
     values = [0.5, 0.0, 0.125, math.nan]
-    source = shaded_text([WORDS], values, labels=LABELS, selected=[1], special={0})
-    found = units(source)
-    assert [text.strip() for _, text in found] == ["[CLS]", "Der", "</p><i>", "!"]
-    *titles, hidden = (attributes["title"] for attributes, _ in found)
-    assert titles == ["der → [CLS]: 0.5", "der → der: 0", "der → </p><i>: 0.125"]
-    assert re.fullmatch(r"!: \D*not shown\D*", hidden)
-    shades = [re.findall(r"--a:([\d.]+)%", attributes.get("style", "")) for attributes, _ in found]
-    assert shades == [[f"{100 * 0.5**0.6:.1f}"], [], [f"{100 * 0.125**0.6:.1f}"], []]
-    assert "selected" in found[1][0]["class"]
-    assert "special" in found[0][0]["class"]
-    assert "--to:var(--s-key);--from:var(--s-query)" in source
-    assert "--to:var(--s-query)" in shaded_text([WORDS], values, labels=LABELS, direction="from")
+    drawn = shaded_text([WORDS], values, labels=LABELS, selected=[1], special={0}, direction="from", **PLACES)
+    assert drawn.header["paragraphs"] == [[list(piece) for piece in WORDS]]
+    assert (drawn.header["selected"], drawn.header["special"], drawn.header["direction"]) == ([1], [0], "from")
+    np.testing.assert_array_equal(drawn.arrays["values"], np.float32(values))
+    assert set(drawn.arrays) == {"values", "rows", "columns"}, "nothing for another selection"
+    known = shaded_text([WORDS], values, labels=LABELS, weights=WEIGHTS[0, :4, :3], means=values, **PLACES).arrays
+    assert np.array_equal(known["weights"], WEIGHTS[0, :4, :3])
+    with pytest.raises(ValueError, match=r"units\b.* \[3, 4\]"):
+        shaded_text([WORDS], values[:3], labels=LABELS, **PLACES)
 
 
-def test_shades_run_to_the_largest_or_follow_the_logarithm():
-    values = [0.5, 0.005, 0.05, 0.0]
-    own = units(shaded_text([WORDS], values, labels=LABELS, scale_to_max=True))
-    assert "--a:100.0%" in own[0][0]["style"]
-    log = units(shaded_text([WORDS], values, labels=LABELS, scale_to_max=True, log=True))
-    assert [re.findall(r"--a:([\d.]+)%", one.get("style", "")) for one, _ in log] == [["100.0"], ["50.0"], ["75.0"], []]
-    summed = units(shaded_text([WORDS], values, labels=LABELS, selected=[0, 1]))
-    assert f"--a:{100 * 0.25**0.6:.1f}%" in summed[0][0]["style"], "full shade is 2, the most that two can give"
-    with pytest.raises(ValueError, match=r"3 values.* 4 labels.* 4 units"):
-        shaded_text([WORDS], values[:3], labels=LABELS)
+def test_shades_grow_with_the_weight_or_with_its_logarithm(tmp_path):
+    weights = [0.5, 0.005, 0.05, 0.0, 2.0, None]
+    call = f"{json.dumps(weights)}.map((weight) => [false, true].map((log) => shadeStrength(weight ?? NaN, 0.5, log)))"
+    plain, logarithmic = zip(*evaluated(DRAWING, "shadeStrength", call, tmp_path), strict=True)
+    assert plain == pytest.approx([1, 0.01**0.6, 0.1**0.6, 0, 1, 0])
+    assert logarithmic == pytest.approx([1, 0.5, 0.75, 0, 1, 0])
+    source = DRAWING.read_text(encoding="utf-8")
+    assert re.findall(r"^const DECADES = (\d+);", source, re.MULTILINE) == [str(LOG_DECADES)], "as in maps"
 
 
-@pytest.mark.parametrize("target", ["query", "key"])
-def test_letters_can_be_read_on_every_shade(target: str):
-    for share in np.linspace(0, 1, 101):
-        for theme, ink in enumerate(text_picture.inks(float(share), target)):
-            ground = mixed(text_picture.GROUND[theme], text_picture.HUES[target][theme], float(share))
-            letters = {"b": "#000000", "w": "#ffffff", "": text_picture.TEXT[theme]}[ink]
-            assert contrast(letters, ground) >= text_picture.READABLE
+# --- colours and words -----------------------------------------------------------------------------------------------
 
 
-def test_the_colours_are_those_of_the_app_and_of_the_style():
-    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
-    for name, app in (("query", "blueColor"), ("key", "redColor")):
-        assert text_picture.HUES[name] == (config["light"][app], config["dark"][app])
-        assert re.findall(rf"--s-{name}: (#\w+);", style()) == list(text_picture.HUES[name])
-    assert re.findall(r"--s-ground: (#\w+);", style()) == list(text_picture.GROUND)
-    assert re.findall(r"--s-text: (#\w+);", style()) == list(text_picture.TEXT)
+def page_themes() -> list[dict[str, str]]:
+    """The colours of a picture in a page of its own: light, dark."""
+    parts = (SHARED / "page.css").read_text(encoding="utf-8").split("@media (prefers-color-scheme: dark)")
+    return [dict(re.findall(r"--st-([\w-]+)-color: (#\w{6});", part)) for part in parts]
 
 
-def test_the_app_draws_with_the_same_numbers():
-    scripts = {
-        "pages/components/lines_picture.js": {
-            "LEVELS": lines_picture.LEVELS,
-            "MOST_LINES": lines_picture.MOST_LINES,
-        },
-        "encoder/export/drawing.js": {
-            "FAINTEST": lines_picture.FAINTEST,
-            "DECADES": LOG_DECADES,
-            "EASE": text_picture.EASE,
-        },
-    }
-    for script, values in scripts.items():
-        source = (ROOT / script).read_text(encoding="utf-8")
-        for name, value in values.items():
-            (said,) = re.findall(rf"^(?:export )?const {name} = ([\d./ ]+);", source, re.MULTILINE)
-            over, _, under = said.partition("/")
-            assert float(over) / float(under or 1) == value
+def app_themes() -> list[dict[str, str]]:
+    theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
+    found = [{name.removesuffix("Color"): one for name, one in theme[kind].items()} for kind in ("light", "dark")]
+    return [one | {"background": one["background"]} for one in found]
 
 
-def test_a_notebook_shows_a_picture_with_its_style():
-    picture = shaded_text([WORDS], [0.1] * 4, labels=LABELS)
-    shown = picture._repr_html_()
-    assert shown.startswith("<style>")
-    assert shown.endswith(str(picture))
+def test_a_page_of_its_own_has_the_apps_colours_for_queries_and_keys():
+    for page, app in zip(page_themes(), app_themes(), strict=True):
+        assert (page["blue"], page["red"]) == (app["blue"], app["red"])
+
+
+@pytest.mark.parametrize("hue", ["blue", "red"])
+def test_letters_can_be_read_on_every_shade(hue: str, tmp_path):
+    themes = [*page_themes(), *app_themes()]
+    colours = [[theme[name] for name in ("background", hue, "text")] for theme in themes]
+    channels = [[[int(one[k : k + 2], 16) for k in (1, 3, 5)] for one in theme] for theme in colours]
+    call = (
+        f"{json.dumps(channels)}.map(([ground, hue, text]) => Array.from({{ length: 101 }}, (_, k) => "
+        "blend(ground, hue, k / 100)).map((shade) => [shade, ink(shade, luminance(text))]))"
+    )
+    drawn = evaluated(DRAWING, "blend, ink, luminance", call, tmp_path)
+    for (ground, full, text), found in zip(colours, drawn, strict=True):
+        shades = ["#" + "".join(f"{channel:02x}" for channel in shade) for shade, _ in found]
+        assert (shades[0], shades[100]) == (ground, full)
+        for shade, (_, ink) in zip(shades, found, strict=True):
+            assert contrast({"#000": "#000000", "#fff": "#ffffff", "": text}[ink], shade) >= 4.5
+
+
+def test_a_pair_of_tokens_is_written_as_in_maps(tmp_path):
+    pairs = [["the", "cat"], ["שלום", "cat"], ["a (1)", "سلام (2)"], ["ا", "ب"], ["→", "1"]]
+    written = evaluated(DRAWING, "arrow", f"{json.dumps(pairs)}.map((pair) => arrow(...pair))", tmp_path)
+    assert written == [arrow(*pair) for pair in pairs]
+
+
+# --- pages -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_notebook_shows_a_picture_in_a_frame_of_its_own():
+    drawn = shaded_text([WORDS], [0.1] * 4, labels=LABELS, **PLACES)
+    frame = re.fullmatch(r'<iframe title="([^"<]*)" [^<]*srcdoc="([^"]*)"></iframe>', drawn._repr_html_())
+    assert frame is not None
+    assert html.unescape(frame[1]) == "A </p>text."
+    page = html.unescape(frame[2])
+    assert picture.script() in page
+    assert picture.style() in page
+    (data,) = re.findall(r'data-block="([^"]*)"', page)
+    assert base64.b64decode(data) == drawn.block()
+    assert "</p><i>" not in page, "text travels in the block alone"

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from encoder.figures import gradients, placements, words
-from encoder.figures.colours import contrast
+from tests.test_theme import contrast
 
 COLOURS = placements.PLACEMENT_COLOURS
 

@@ -17,7 +17,7 @@ from encoder.measure import aggregate, map_comparison
 from pages.core import cache, export, trained
 from pages.core.view import BUNDLED
 from tests.pages.apps import assert_well, visit
-from tests.test_report import HOSTILE, Page, live
+from tests.test_report import HOSTILE, Page, drawn
 
 TEXT = "The tokenizers split unbelievable words."
 
@@ -109,9 +109,9 @@ def test_lines_and_text_are_exported_as_drawn(
         held = {int(token) for name in ("i", "hold") for token in query.get(name, "").split(",") if token}
         assert not held or set(table["query"]) == held
     page = files["html"]().decode()
-    assert str(names["view"].picture()) in page
+    assert names["view"].picture().element() in page
     assert not [each for each in said if each not in page]
-    assert len(live(page)["weights"]) > 0, "what lets the picture answer to the pointer"
+    assert drawn(page)[1]["weights"].size > 0, "what lets the picture answer to the pointer"
 
 
 def test_lines_of_a_long_text_leave_the_map_to_export(files: dict[str, Callable[[], bytes]]):

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from components_tokens import TOKENS  # beside this script
 
+from encoder.export import picture
 from pages import components
 from pages.core import whole_callbacks
 
@@ -78,42 +79,27 @@ elif show == "text":
     pieces = [piece for k, word in enumerate(words) for piece in ((word, k), (" ", -1))]
     selected = heard[-1]["units"] if heard else []
     square = weights[0, 0]
-    components.text_shade(
+    text = picture.shaded_text(
         [pieces[:-4], pieces[-4:]],  # the second begins with right-to-left letters
+        square[selected].sum(0) if selected else square.mean(0),
         labels=words,
-        values=square[selected].sum(0) if selected else square.mean(0),
         rows=range(N),
         columns=range(N),
         weights=square,
-        key="text",
+        means=square.mean(0),
         alt="A text.",
-        title="attention weight",
-        direction="to",
         selected=selected,
         special=[0, N - 1],
-        on_event=heard.append,
     )
+    components.text_shade(text, key="text", on_event=heard.append)
     state = {"weights": square.tolist()}
 elif show == "pair":
-    components.lines(
-        weights[0, :1, :3],
-        tokens=TOKENS[:3],
-        key_tokens=TOKENS,
-        labels=["L0 H0"],
-        key="lines",
-        alt="Lines.",
-        on_event=heard.append,
-    )
+    pair = picture.attention_lines(weights[0, :1, :3], TOKENS[:3], key_tokens=TOKENS, labels=["L0 H0"], alt="Lines.")
+    components.lines(pair, key="lines", on_event=heard.append)
     state = {"weights": weights[0, :1, :3].tolist()}
 else:
-    components.lines(
-        weights[0, :3],
-        tokens=TOKENS,
-        labels=["L0 H0", "L0 H1", "L0 H2"],
-        key="lines",
-        alt="Lines.",
-        on_event=heard.append,
-    )
+    heads = picture.attention_lines(weights[0, :3], TOKENS, labels=["L0 H0", "L0 H1", "L0 H2"], alt="Lines.")
+    components.lines(heads, key="lines", on_event=heard.append)
     state = {"weights": weights[0, :3].tolist()}
 
 st.button("Run again")

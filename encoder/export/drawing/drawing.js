@@ -1,7 +1,8 @@
-// Used by the app's components and by reports: how strong lines and shades are, and what is said of a token.
+// How strong lines and shades are, in which colours, and what is said of a token. Nothing here needs a page.
 
 export const FAINTEST = 1 / 255; // a fainter line changes no pixel
 const DECADES = 4; // the logarithmic scale shows no smaller weights
+const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 const EASE = 0.6; // a curve that separates faint weights; the legend has the same one
 
 // An element with attributes and children. Text is only ever set as text: tokens are user input.
@@ -37,6 +38,33 @@ export const legendWeight = (place, top, log) => log ? top * 10 ** (DECADES * (p
 
 // The words at the lower end of the legend.
 export const legendStart = (top, log) => log ? `≤ ${threeDigits(legendWeight(0, top, log))}` : "0";
+
+// Relative luminance (WCAG 2) of [red, green, blue], 0 black to 1 white.
+export function luminance(channels) {
+  const linear = channels.map((value) => {
+    const share = value / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+}
+
+// One colour over another, both [red, green, blue].
+export const blend = (ground, colour, share) =>
+  ground.map((channel, k) => Math.round(channel + (colour[k] - channel) * share));
+
+// The colour of letters on a ground: "" (the theme's own) while its contrast is enough, else black or white.
+export function ink(ground, textLuminance) {
+  const own = luminance(ground);
+  const [dark, light] = [textLuminance, own].sort((a, b) => a - b);
+  if ((light + 0.05) / (dark + 0.05) >= 4.5) return "";
+  return own > 0.179 ? "#000" : "#fff";
+}
+
+// "query → key", read from left to right in every script, as `arrow` in encoder/figures/axes.py writes it (Unicode TR 9).
+export function arrow(query, key) {
+  const shown = [query, key].map((name) => RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name);
+  return `${shown.join() === [query, key].join() ? "" : "\u200e"}${shown.join(" → ")}`;
+}
 
 // "the (4) attends most to mat 0.31, cat 0.2, on 0.1."
 export function strongest(name, isQuery, values, names) {

@@ -5,9 +5,11 @@ const DOUBLE_MS = 400;
 const STILL_FINGER = 10; // pixels: a finger that moves farther scrolls or drags
 const NEAR = 24; // pixels between the two taps of a double tap
 
+export const isTouch = () => matchMedia("(hover: none)").matches;
+
 // The words for a screen reader: on a touch screen the gestures, then the keys.
 export function gestures(taps, keys) {
-  return matchMedia("(hover: none)").matches ? `${taps} ${keys}` : keys;
+  return isTouch() ? `${taps} ${keys}` : keys;
 }
 
 // Calls `hold(touch)` after a long press and `tap(touch, isDouble)` after a tap; a finger that scrolls and two fingers

@@ -1,5 +1,5 @@
 // A drawing as a file: PNG from a canvas, SVG from a pen that writes elements.
-import { make } from "../../encoder/export/drawing.js";
+import { make } from "./drawing.js";
 import { download, fileName, rgba } from "./shared.js";
 
 export const FILE_SCALE = 2; // pixels of a PNG for each CSS pixel

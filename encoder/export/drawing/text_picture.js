@@ -1,5 +1,5 @@
 // A shaded text as a file: drawn where the browser has set its words.
-import { legendWeight } from "../../encoder/export/drawing.js";
+import { legendWeight } from "./drawing.js";
 import { savePicture } from "./picture.js";
 
 export function saveText(view, kind) {

@@ -1,5 +1,5 @@
 // The lines between the tokens of two sides: which ones are drawn, on the page's canvas or in a file.
-import { FAINTEST, lineStyle, sum, threeDigits } from "../../encoder/export/drawing.js";
+import { FAINTEST, lineStyle, sum, threeDigits } from "./drawing.js";
 import { savePicture } from "./picture.js";
 import { fit } from "./shared.js";
 
@@ -8,6 +8,7 @@ const MOST_LINES = 4000; // the strongest, drawn at once: more are unreadable an
 const FADED_SHARE = 0.15; // of their opacity
 const FADED_LINES = 600; // behind those of the selected tokens
 const LINES_PER_STROKE = 16;
+const NEAR_LINE = 4; // pixels between a line and the pointer
 const TOKENS_WIDTH = 170; // pixels of a file for the tokens of one side
 export const QUERY = 0; // the left side
 export const KEY = 1; // the right side
@@ -54,7 +55,8 @@ function drawFaded(view, pen, left, right) {
   strokeLines(view, pen, groups, left, right, (weight) => [FADED_SHARE * lineStyle(weight, false)[0], 1]);
 }
 
-// Draws the lines and returns "the strongest 4,000 of 9,000 lines" where some are left out.
+// Draws the lines and returns what `lineAt` needs, and as `limit` "the strongest 4,000 of 9,000 lines" where some are
+// left out.
 export function drawLines(view, pen, width, focus) {
   const [queries, keys] = focus;
   const strip = squareSize(view, width) * view.heads;
@@ -64,7 +66,33 @@ export function drawLines(view, pen, width, focus) {
   const isSelected = queries.length + keys.length > 0;
   if (isSelected) drawFaded(view, pen, left, right);
   strokeLines(view, pen, groups, left, right, (weight) => lineStyle(weight, isSelected));
-  return drawn < all ? `the strongest ${drawn.toLocaleString("en")} of ${all.toLocaleString("en")} lines` : "";
+  const most = `the strongest ${drawn.toLocaleString("en")} of ${all.toLocaleString("en")} lines`;
+  return { groups, left, right, limit: drawn < all ? most : "" };
+}
+
+// The heights at which a line begins and ends.
+const endsOf = (view, cell) =>
+  [Math.floor(cell / view.count(KEY)), cell % view.count(KEY)].map((k) => (k + 0.5) * view.row);
+
+// Of the lines drawn near a point of the canvas the nearest, as { head, cell }, else null.
+export function lineAt(view, x, y) {
+  const { groups, left, right } = view.drawn;
+  const share = (x - left) / (right - left);
+  let [found, least] = [null, NEAR_LINE];
+  for (const { head, cells } of groups) {
+    for (const cell of cells) {
+      const [from, to] = endsOf(view, cell);
+      const away = Math.abs(y - from - share * (to - from)) * (right - left) / Math.hypot(right - left, to - from);
+      if (away <= least) [found, least] = [{ head, cell }, away];
+    }
+  }
+  return found;
+}
+
+// Draws one line above the others.
+export function strokeOne(view, pen, { head, cell }) {
+  const { left, right } = view.drawn;
+  strokeLines(view, pen, [{ weight: 1, head, cells: [cell] }], left, right, () => [1, 4]);
 }
 
 // look: weight -> [opacity, width].
@@ -75,8 +103,9 @@ function strokeLines(view, pen, groups, left, right, look) {
     for (let start = 0; start < cells.length; start += LINES_PER_STROKE) {
       pen.beginPath();
       for (const cell of cells.slice(start, start + LINES_PER_STROKE)) {
-        pen.moveTo(left, (Math.floor(cell / view.count(KEY)) + 0.5) * view.row);
-        pen.lineTo(right, (cell % view.count(KEY) + 0.5) * view.row);
+        const [from, to] = endsOf(view, cell);
+        pen.moveTo(left, from);
+        pen.lineTo(right, to);
       }
       pen.stroke();
     }

@@ -1,10 +1,10 @@
-// What all drawing components share.
-import { make } from "../../encoder/export/drawing.js";
+// What all drawings share, in the app and in a page of their own.
+import { luminance, make } from "./drawing.js";
 
 const ARRAY_TYPES = [Float32Array, Float64Array, Uint8Array, Uint16Array, Int32Array];
 const TYPE_OF = Object.fromEntries(ARRAY_TYPES.map((type) => [type.name.replace("Array", "").toLowerCase(), type]));
 
-// The header and the arrays of a block written by wire.py. The arrays are views into the block, not copies.
+// The header and the arrays of a block written by encoder/export/wire.py. The arrays are views into the block, not copies.
 export function unpack(bytes) {
   // Streamlit passes a part of a larger message, which may start anywhere; typed arrays need an aligned start.
   const block = bytes.byteOffset % 8 ? bytes.slice() : bytes;
@@ -18,6 +18,9 @@ export function unpack(bytes) {
   }
   return { header, arrays };
 }
+
+// The number that means 1 in an array of weights.
+export const unitOf = (weights) => ({ Uint8Array: 255, Uint16Array: 65535 })[weights.constructor.name] ?? 1;
 
 export function sameBytes(a, b) {
   if (!a || !b || a.byteLength !== b.byteLength) return false;
@@ -39,7 +42,7 @@ const COLOURS = {
   font: ["font", "sans-serif"],
 };
 
-// Streamlit's theme at an element, from the CSS variables that it sets around every component.
+// The theme at an element: Streamlit sets these CSS variables around every component, page.css for a page of its own.
 export function readTheme(element) {
   const style = getComputedStyle(element);
   const read = ([name, otherwise]) => style.getPropertyValue(`--st-${name}`).trim() || otherwise;
@@ -57,15 +60,6 @@ export function rgba(colour) {
 }
 
 export const rgb = (colour) => rgba(colour).slice(0, 3);
-
-// Relative luminance (WCAG 2) of [red, green, blue], 0 black to 1 white.
-export function luminance(channels) {
-  const linear = channels.map((value) => {
-    const share = value / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
-}
 
 export function download(name, url) {
   const link = make("a", { href: url, download: name });
@@ -202,10 +196,15 @@ export class Drawing {
     }
   }
 
-  // Sends an event to Python and returns its number.
+  // Whether this is a page of its own, where nobody answers an event.
+  get isAlone() {
+    return !this.component.setTriggerValue;
+  }
+
+  // Sends an event to the host and returns its number.
   send(trigger, value) {
     const id = eventId();
-    this.component.setTriggerValue(trigger, { ...value, id });
+    this.component.setTriggerValue?.(trigger, { ...value, id });
     return id;
   }
 
@@ -213,19 +212,4 @@ export class Drawing {
     this.removed.abort();
     this.root.remove();
   }
-}
-
-// Streamlit calls a component's function whenever its data or the theme changes, and the returned function when the
-// element is removed. Each element has one object in between.
-export function mounted(View) {
-  const views = new WeakMap();
-  return (component) => {
-    const parent = component.parentElement;
-    if (!views.has(parent)) views.set(parent, new View(parent));
-    views.get(parent).update(component);
-    return () => {
-      views.get(parent)?.destroy();
-      views.delete(parent);
-    };
-  };
 }
