@@ -21,7 +21,7 @@ from tests.conftest import ROOT
 # The engine from the ground up: a module imports only from rows above its own.
 ENGINE = [
     {"csv_rows", "errors", "gradual", "javascript", "map_pooling", "pauses", "token_labels", "tokenizer_bounds"},
-    {"device", "layout", "media_file", "text_file", "whole_numbers"},
+    {"device", "layout", "media_file", "rows", "text_file", "whole_numbers"},
     {"pictures", "sound", "sound_shapes"},
     {"config", "log_mel", "sound_files", "sound_layout"},
     {"attend"},

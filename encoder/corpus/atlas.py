@@ -21,12 +21,12 @@ import numpy as np
 
 from encoder.corpus.atlas_files import Files
 from encoder.corpus.manifest import MANIFEST, read_manifest
-from encoder.corpus.rows import Row
 from encoder.corpus.staging import LABEL, TEXTS
 from encoder.errors import AtlasError
 from encoder.measure import head_types
 from encoder.measure.head_types import Finding, Thresholds
 from encoder.measure.heads import HeadMeasures
+from encoder.rows import Row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,11 +42,12 @@ class Example:
     sentence: str
 
 
-def open_atlas(folder: Path) -> Atlas:
+def open_atlas(folder: str | Path) -> Atlas:
     """Open the atlas in a folder; only its manifest is read.
 
     Raises AtlasError for a folder without an atlas, a damaged one, another format, and one of a newer version.
     """
+    folder = Path(folder)
     atlas = Atlas(folder, read_manifest(folder))
     atlas.check_files()
     return atlas
@@ -63,6 +64,8 @@ class Atlas:
             self.model_name, self.model_sha256 = str(model["name"]), str(model["sha256"])
             self.n_layers, self.n_heads = int(model["n_layers"]), int(model["n_heads"])
             self.n_texts, self.n_tokens = int(count["texts"]), int(count["tokens"])
+            self.n_left_out, self.n_cut = int(count["broken"]) + int(count["failed"]), int(count["cut"])
+            self.n_blank = int(count.get("blank", 0))  # an older version did not count them
             self.measures = tuple(map(str, manifest["measures"]))
             self.labels = {str(name): tuple(map(str, values)) for name, values in manifest["labels"].items()}
             settings = manifest["settings"]
@@ -78,6 +81,12 @@ class Atlas:
             raise
         except (KeyError, TypeError, ValueError, AttributeError):
             raise AtlasError(f"The {MANIFEST} of {folder.name} is damaged: build the atlas again.") from None
+
+    @property
+    def left_out(self) -> str:
+        """What is not in the atlas: "3 left out, 2 blank rows"."""
+        blank = f", {self.n_blank:,} blank row{'s' * (self.n_blank != 1)}" if self.n_blank else ""
+        return f"{self.n_left_out:,} left out{blank}"
 
     @cached_property
     def manifest_sha256(self) -> str:

@@ -59,7 +59,7 @@ def write_tables(
         "version": VERSION,
         **about,
         "settings": staging.about["settings"],
-        "count": {"rows": staging.n_rows, "broken": staging.n_broken, **count},
+        "count": {"rows": staging.n_rows, "broken": staging.n_broken, "blank": staging.n_blank, **count},
         "measures": list(MEASURES),
         "head_types": list(TYPES),
         "labels": {column: list(values) for column, values in staging.plan.labels.items()},

@@ -156,11 +156,9 @@ def _of_session() -> None:
     atlas = atlases.built()
     if atlas is None:
         return
-    count = atlas.manifest["count"]
-    left_out = count["broken"] + count["failed"]
     st.markdown(
-        f"Your atlas: **{atlas.n_texts:,}** texts of {plain(atlas.model_name)}, {atlas.n_tokens:,} tokens; left out: "
-        f"{left_out:,}; cut: {count['cut']:,}."
+        f"Your atlas: **{atlas.n_texts:,}** texts of {plain(atlas.model_name)}, {atlas.n_tokens:,} tokens; "
+        f"{atlas.left_out}; {atlas.n_cut:,} cut."
     )
     for problem in atlas.problems()[:5]:
         st.caption(plain(problem))
