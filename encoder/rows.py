@@ -185,7 +185,7 @@ def check(
         raise EncoderError(f"{called} has no known format: choose a file that ends in {', '.join(FORMATS)}.")
     if suffix == ".txt" and (text is not None or labels):
         raise EncoderError("A row of this file is a text and has no columns: choose CSV, TSV, JSONL or Parquet.")
-    most = limits and limits.file_bytes
+    most = None if limits is None else limits.file_bytes
     size = Path(given).stat().st_size if isinstance(given, str | Path) else 0
     size = len(given) if isinstance(given, bytes) else size
     if most is not None and size > most:
@@ -302,14 +302,18 @@ def _cells(given: Given, name: str, wanted: _Wanted, limits: Limits) -> Iterator
         if isinstance(given, str | Path):
             file: IO[bytes] = stack.enter_context(open(given, "rb"))
         else:
-            data = given if isinstance(given, bytes) else given.read()  # type: ignore[union-attr]
-            data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
-            check(data, name_of(given, name), limits=limits)
-            file = io.BytesIO(data)
+            file = io.BytesIO(_content(given))
+            check(file.getvalue(), name_of(given, name), limits=limits)
         if suffix == ".parquet":
             yield from _parquet(file, wanted, limits.all_characters)
         else:
             yield from _READERS[suffix](file, wanted)
+
+
+def _content(given: Any) -> bytes:
+    """The bytes of an open file, or those that were given."""
+    data = given if isinstance(given, bytes) else given.read()
+    return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
 
 
 def _decoded(file: IO[bytes], newline: str | None) -> Iterator[str]:
@@ -364,7 +368,7 @@ def _value_cells(value: Any, wanted: _Wanted) -> Cells:
     if isinstance(value, tuple) and len(value) >= wanted.n_needed:
         return list(value[: wanted.n_needed + len(wanted.optional)])
     if not isinstance(value, Mapping):
-        return "no JSON object"
+        return "neither a text nor an object with one"
     names = list(value)
     cells = [None if place is None else value[names[place]] for place in wanted.places(names)]
     return cells if isinstance(cells[0], str) else f"no text in {wanted.text or 'any known column'}"
@@ -433,8 +437,7 @@ def _table(given: Any, wanted: _Wanted) -> Iterator[tuple[int, Cells]]:
     if not isinstance(given, Iterable):
         raise EncoderError(f"{type(given).__name__} cannot be read: give a path, bytes, a file, a DataFrame or a list.")
     for number, value in enumerate(given, 1):
-        cells = _value_cells(value, wanted)
-        yield number, "no text" if cells == "no JSON object" else cells
+        yield number, _value_cells(value, wanted)
 
 
 def parquet_values(data: bytes, most: int = MOST_UNPACKED) -> Iterator[str | None]:

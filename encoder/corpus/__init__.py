@@ -8,10 +8,9 @@
     atlas.array("previous"), atlas.array("previous", "se")    # [L, H] each
     atlas.examples(2, 5, "previous")
 
-`rows` says where texts come from, `encoder.rows` reads them; `watcher` and `batch` measure texts of one length, `block`
-sums them, `totals` and `exact_sums` add blocks in any order, `staging` keeps a build that was ended, `tables` writes the
-atlas, `atlas` reads it, `token_search` finds tokens, `token_index` maps them. `on_ray` runs blocks on several processes
-or machines.
+`rows` says where texts come from, and `encoder.rows` reads them; `watcher` and `batch` measure texts of one length;
+`block` and `totals` add them up in any order; `staging` keeps a build that was ended; `tables` writes the atlas and
+`atlas` opens it; `token_search` finds tokens, `token_index` maps them; `on_ray` runs blocks on several machines.
 """
 
 from encoder.corpus.atlas import Atlas, Example, open_atlas

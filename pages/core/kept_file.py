@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from encoder.errors import EncoderError
+from encoder.rows import FORMATS
+from pages.core.lazy import expander
 from pages.core.markdown import plain
 
 V = TypeVar("V")
+#: Sentences about what was left out that a page lists.
+LISTED = 50
 
 
 def upload(label: str, key: str, of: str, **options: Any) -> UploadedFile | None:
@@ -47,6 +51,28 @@ def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | N
             on_click=lambda: st.session_state.pop(_name(key), None),
         )  # fmt: skip
     return kept[2]  # type: ignore[no-any-return]
+
+
+def endings(*, table: bool = False) -> list[str]:
+    """Endings of the files that `encoder.rows` reads. table: those with columns alone."""
+    return [one.removeprefix(".") for one in FORMATS if not (table and one == ".txt")]
+
+
+def formats(*columns: str) -> str:
+    """Which files a widget takes, for its label: "CSV, TSV, JSONL or Parquet with the columns text and label"."""
+    return f"CSV, TSV, JSONL or Parquet with the column{'s' * (len(columns) > 1)} {' and '.join(columns)}"
+
+
+def say_left_out(problems: Sequence[str], total: int, used: str, key: str) -> None:
+    """How many rows of a file were left out, and the first of them by number. used: what happens to the others."""
+    if not total:
+        return
+    st.warning(f"Left out: {total:,}. The others are {used}.", icon=":material/rule:")
+    part = expander("What was left out", key)
+    if part is not None:
+        lines = [f"- {plain(problem)}" for problem in problems[:LISTED]]
+        more = total - len(lines)
+        part.markdown("\n".join(lines + ([f"- and {more:,} more"] if more else [])))
 
 
 def _name(key: str) -> str:

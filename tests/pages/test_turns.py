@@ -13,7 +13,7 @@ import encoder
 from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
 from encoder.pauses import pause, pausing
-from pages.core import foreground, limits, model_access
+from pages.core import estimates, foreground, limits, model_access
 from pages.core.turns import Turns
 from tests.pages.apps import sentences, visit
 
@@ -192,31 +192,31 @@ def test_the_estimates_are_near_what_is_measured():
     model = encoder.load("twin-pre", device="cpu")
     trace = model.trace("the cat sat " * 100)
     kept = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in trace.values.values()}
-    estimated = limits.trace_bytes(model.config, trace.n_tokens, 4)
+    estimated = estimates.trace_bytes(model.config, trace.n_tokens, 4)
     assert 0.7 * sum(kept.values()) < estimated < 2 * sum(kept.values())
-    assert limits.n_parameters(model.config) == pytest.approx(model.n_parameters, rel=0.02)
+    assert estimates.n_parameters(model.config) == pytest.approx(model.n_parameters, rel=0.02)
 
 
 def test_a_shared_server_refuses_what_would_starve_others(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(model_access, "for_one_person", lambda: False)
     with pytest.raises(EncoderError, match="limit of this shared server"):
-        limits.of_model(LARGE, 4)
+        estimates.of_model(LARGE, 4)
     with pytest.raises(EncoderError, match="MB"):
-        limits.of_trace(LARGE, 2_600, 4, "cpu")
-    limits.of_trace(LARGE.replace(n_layers=2), 512, 4, "cpu")
+        estimates.of_trace(LARGE, 2_600, 4, "cpu")
+    estimates.of_trace(LARGE.replace(n_layers=2), 512, 4, "cpu")
     monkeypatch.setenv(limits.WORK.variable, "10")
     with pytest.raises(EncoderError, match="operations"):
-        limits.of_trace(LARGE.replace(n_layers=2), 512, 4, "cpu")
+        estimates.of_trace(LARGE.replace(n_layers=2), 512, 4, "cpu")
     monkeypatch.setenv(limits.MODEL.variable, "100000")
-    limits.of_model(LARGE, 4)
+    estimates.of_model(LARGE, 4)
 
 
 def test_ones_own_machine_does_what_its_memory_allows(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(model_access, "for_one_person", lambda: True)
-    monkeypatch.setattr(limits, "free_memory", lambda device: 2_000_000_000)
-    limits.of_model(LARGE, 4)
+    monkeypatch.setattr(estimates, "free_memory", lambda device: 2_000_000_000)
+    estimates.of_model(LARGE, 4)
     with pytest.raises(EncoderError, match="memory that is free"):
-        limits.of_trace(LARGE, 8_000, 4, "cpu")
+        estimates.of_trace(LARGE, 8_000, 4, "cpu")
 
 
 def test_the_page_says_what_to_do():
