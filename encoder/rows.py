@@ -13,10 +13,10 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
@@ -147,11 +147,13 @@ def read(
     and a damaged file.
     """
     limits = limits or Limits()
+    if hasattr(given, "read"):
+        given, name = _content(given), name_of(given, name)
     check(given, name, text=text, labels=labels, limits=limits)
-    wanted = _Wanted(text, tuple(labels), tuple(optional))
     unit = unit_of(given, name)
     n_texts = n_characters = 0
-    for number, cells in _cells(given, name, wanted, limits):
+    wanted = _Wanted(text, tuple(labels), tuple(optional))
+    for number, cells in _cells(given, suffix_of(given, name), wanted, limits):
         why = cells if isinstance(cells, str) else _problem(cells, limits)
         if why:
             yield BrokenRow(number, why, unit)
@@ -176,9 +178,9 @@ def check(
     limits: Limits | None = None,
 ) -> None:
     """Raise EncoderError for no file, another format, too many bytes, and wanted columns where a row has none."""
-    if not isinstance(given, str | Path) and not _is_data(given):
-        return
     called, suffix = name_of(given, name), suffix_of(given, name)
+    if not suffix:
+        return
     if isinstance(given, str | Path) and not Path(given).is_file():
         raise EncoderError(f"There is no file {str(given)[:200]}: give one that ends in {', '.join(FORMATS)}.")
     if suffix not in FORMATS:
@@ -201,18 +203,13 @@ def name_of(given: Given, name: str = "") -> str:
 
 def suffix_of(given: Given, name: str = "") -> str:
     """The ending of a file's name in lower case; "" for a table in memory."""
-    in_file = isinstance(given, str | Path) or _is_data(given)
-    return PurePath(name_of(given, name)).suffix.lower() if in_file else ""
+    in_file = isinstance(given, str | Path | bytes) or hasattr(given, "read")
+    return PurePath(name_of(given, name)).suffix.lower() or "." if in_file else ""
 
 
 def unit_of(given: Given, name: str = "") -> str:
     """What the number of a row counts: "Line" in a file of lines, else "Row"."""
-    return "Line" if suffix_of(given, name) in _READERS else "Row"
-
-
-def _is_data(given: Given) -> bool:
-    """Whether it is the content of a file: bytes, or an open file."""
-    return isinstance(given, bytes) or hasattr(given, "read")
+    return "Row" if suffix_of(given, name) in ("", ".parquet") else "Line"
 
 
 def _problem(cells: Sequence[Any], limits: Limits) -> str:
@@ -245,26 +242,35 @@ class _Wanted:
     labels: tuple[str | Sequence[str], ...]
     optional: tuple[Sequence[str], ...]
 
+    @property
+    def n_needed(self) -> int:
+        """Columns of every table."""
+        return 1 + len(self.labels)
+
+    @property
+    def by_name(self) -> bool:
+        """Whether the reader names columns, so that a table must have a header."""
+        return self.text is not None or any(isinstance(label, str) for label in self.labels)
+
     def places(self, names: Sequence[object]) -> list[int | None]:
         """The place of each column among names, None where it is not there; an optional one is left out then."""
         exact = [str(name).strip() for name in names]
         lower = [name.lower() for name in exact]
         found: list[int | None] = []
         for column in (self.text or COLUMNS, *self.labels, *self.optional):
-            known = [column] if isinstance(column, str) else column
-            among = exact if isinstance(column, str) else lower
+            known, among = ([column], exact) if isinstance(column, str) else (column, lower)
             place = next((among.index(name) for name in known if name in among), None)
             if place is not None or len(found) < self.n_needed:
                 found.append(place)
         return found
 
-    @property
-    def n_needed(self) -> int:
-        """Columns of every table."""
-        return 1 + len(self.labels)
+    def fits(self, names: Sequence[object]) -> bool:
+        """Whether names are those of the columns. The text's may have any, where labels have a name."""
+        any_text = self.by_name and self.text is None
+        return None not in self.places(names)[any_text : self.n_needed]
 
-    def in_table(self, names: Sequence[object], first_text: int | None) -> list[int | None]:
-        """The same where names are known to be a header. first_text: the first column that can be the text's. Raises
+    def in_table(self, names: Sequence[object], first_text: int | None) -> list[int]:
+        """The places in a table with these names. first_text: the first column that can be the text's. Raises
         EncoderError for a column that is not there."""
         found = self.places(names)
         for column, place in zip((self.text, *self.labels), found, strict=False):
@@ -273,18 +279,10 @@ class _Wanted:
                 raise EncoderError(
                     f"There is no column {known!r} in this file: choose one of {quoted(', '.join(map(str, names)))}."
                 )
-        if found[0] is None:
-            found[0] = first_text
-        if found[0] is None:
+        places = [first_text if place is None else place for place in found]
+        if None in places:
             raise EncoderError(f"No column of this table holds texts: name one “{COLUMNS[0]}”, or choose another.")
-        return found
-
-    def in_first_row(self, names: Sequence[str]) -> list[int | None] | None:
-        """The same for the first row of a CSV file; None where that is no header: it names no column."""
-        if self.text is not None or any(isinstance(label, str) for label in self.labels):
-            return self.in_table(names, 0)
-        found = self.places(names)
-        return None if None in found[: self.n_needed] else found
+        return [place for place in places if place is not None]
 
 
 # --- files of lines ---------------------------------------------------------------------------------------------------
@@ -293,26 +291,24 @@ class _Wanted:
 Cells: TypeAlias = "list[Any] | str"
 
 
-def _cells(given: Given, name: str, wanted: _Wanted, limits: Limits) -> Iterator[tuple[int, Cells]]:
-    suffix = suffix_of(given, name)
+def _cells(given: Given, suffix: str, wanted: _Wanted, limits: Limits) -> Iterator[tuple[int, Cells]]:
     if not suffix:
         yield from _table(given, wanted)
         return
-    with ExitStack() as stack:
-        if isinstance(given, str | Path):
-            file: IO[bytes] = stack.enter_context(open(given, "rb"))
-        else:
-            file = io.BytesIO(_content(given))
-            check(file.getvalue(), name_of(given, name), limits=limits)
+    with open(given, "rb") if isinstance(given, str | Path) else io.BytesIO(given) as file:  # type: ignore[arg-type]
         if suffix == ".parquet":
             yield from _parquet(file, wanted, limits.all_characters)
+        elif suffix == ".jsonl":
+            yield from _json_lines(file, wanted)
+        elif suffix == ".txt":
+            yield from ((number, [line]) for number, line in enumerate(_decoded(file, None), 1))
         else:
-            yield from _READERS[suffix](file, wanted)
+            yield from _csv(file, wanted, "\t" if suffix == ".tsv" else _delimiter(file, wanted))
 
 
 def _content(given: Any) -> bytes:
-    """The bytes of an open file, or those that were given."""
-    data = given if isinstance(given, bytes) else given.read()
+    """The bytes of an open file."""
+    data = given.read()
     return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
 
 
@@ -342,11 +338,6 @@ def _decoded(file: IO[bytes], newline: str | None) -> Iterator[str]:
         text.detach()  # the file belongs to the caller
 
 
-def _lines(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[int, Cells]]:
-    for number, line in enumerate(_decoded(file, None), 1):
-        yield number, [line]
-
-
 def _json_lines(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[int, Cells]]:
     """A line is an object, or the text itself in quotes."""
     for number, line in enumerate(_decoded(file, None), 1):
@@ -374,28 +365,20 @@ def _value_cells(value: Any, wanted: _Wanted) -> Cells:
     return cells if isinstance(cells[0], str) else f"no text in {wanted.text or 'any known column'}"
 
 
-def _comma(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[int, Cells]]:
-    yield from _csv(file, wanted, _delimiter(file, wanted))
-
-
-def _tab(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[int, Cells]]:
-    yield from _csv(file, wanted, "\t")
-
-
 def _csv(file: IO[bytes], wanted: _Wanted, delimiter: str) -> Iterator[tuple[int, Cells]]:
     """The first row is a header if it names the columns."""
-    columns: list[int | None] | None = None
+    columns: list[int] = []
     width = 0
     for number, row in csv_rows(_decoded(file, ""), delimiter):
         if isinstance(row, csv.Error):
             yield number, f"not CSV, {row}"
             continue
-        if columns is None:
-            header = wanted.in_first_row(row)
-            columns, width = header or list(range(wanted.n_needed)), len(row)
-            if header is not None:
+        if not columns:
+            header = wanted.by_name or wanted.fits(row)
+            columns, width = wanted.in_table(row, 0) if header else list(range(wanted.n_needed)), len(row)
+            if header:
                 continue
-        last = max(place for place in columns if place is not None)
+        last = max(columns)
         if not any(cell.strip() for cell in row):
             yield number, ["", *[None] * (len(columns) - 1)]
         elif last >= len(row):
@@ -403,22 +386,16 @@ def _csv(file: IO[bytes], wanted: _Wanted, delimiter: str) -> Iterator[tuple[int
         elif len(row) > width:  # a separator cuts a text that has no quotes
             yield number, f"{len(row)} columns, and the first row has {width}: put a text with separators in quotes"
         else:
-            yield number, [None if place is None else row[place] for place in columns]
+            yield number, [row[place] for place in columns]
 
 
 def _delimiter(file: IO[bytes], wanted: _Wanted) -> str:
     """The first that makes the first row a header; without a header, the first that gives enough columns."""
     first = {one: next(csv_rows(_decoded(file, ""), one), (0, [""]))[1] for one in DELIMITERS}
     rows = {one: row for one, row in first.items() if isinstance(row, list)}
-    for one, row in rows.items():
-        exact = [column for column in (wanted.text, *wanted.labels) if isinstance(column, str)]
-        names = [cell.strip() for cell in row]
-        if set(exact) <= set(names) if exact else wanted.in_first_row(row) is not None:
-            return one
-    return next((one for one, row in rows.items() if len(row) >= wanted.n_needed), DELIMITERS[0])
+    enough = (one for one, row in rows.items() if len(row) >= wanted.n_needed)
+    return next((one for one, row in rows.items() if wanted.fits(row)), next(enough, DELIMITERS[0]))
 
-
-_READERS = {".txt": _lines, ".csv": _comma, ".tsv": _tab, ".jsonl": _json_lines}
 
 # --- tables -----------------------------------------------------------------------------------------------------------
 
@@ -429,8 +406,7 @@ def _table(given: Any, wanted: _Wanted) -> Iterator[tuple[int, Cells]]:
         names = list(given.columns)
         texts = (place for place in range(len(names)) if any(isinstance(one, str) for one in given.iloc[:100, place]))
         places = wanted.in_table(names, next(texts, None))
-        none = [None] * len(given)
-        columns = [none if place is None else given.iloc[:, place].tolist() for place in places]
+        columns = [given.iloc[:, place].tolist() for place in places]
         for number, cells in enumerate(zip(*columns, strict=True), 1):
             yield number, list(cells)
         return
@@ -468,12 +444,10 @@ def _parquet(file: IO[bytes], wanted: _Wanted, most: int | None) -> Iterator[tup
         texts = [place for place, kind in enumerate(parquet.schema_arrow.types) if _is_text(kind)]
         places = wanted.in_table(names, next(iter(texts), None))
         if places[0] not in texts:
-            raise EncoderError(f"The column {names[places[0] or 0]!r} of this file holds no texts: choose another.")
-        columns = list(dict.fromkeys(names[place] for place in places if place is not None))
+            raise EncoderError(f"The column {names[places[0]]!r} of this file holds no texts: choose another.")
+        columns = list(dict.fromkeys(names[place] for place in places))
         for batch in _batches(file, parquet, columns, most):
-            of_column = [batch.schema.names.index(names[place]) if place is not None else None for place in places]
-            none = [None] * batch.num_rows
-            cells = [none if at is None else _values(batch.column(at)) for at in of_column]
+            cells = [_values(batch.column(batch.schema.names.index(names[place]))) for place in places]
             for row in zip(*cells, strict=True):
                 number += 1
                 yield number, list(row)
@@ -515,12 +489,13 @@ def _long_dictionaries(file: IO[bytes], columns: list[str], group: int) -> list[
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    one = next(pq.ParquetFile(file, read_dictionary=columns).iter_batches(1, row_groups=[group], columns=columns), None)
+    parquet = pq.ParquetFile(file, read_dictionary=columns)
     found = []
-    for name, column in zip(one.schema.names, one.columns, strict=True) if one is not None else ():
-        if isinstance(column, pa.DictionaryArray) and _is_text(column.type):
-            longest = pc.max(pc.binary_length(column.dictionary)).as_py() or 0
-            if longest * BATCH_ROWS > BATCH_BYTES:
+    for one in itertools.islice(parquet.iter_batches(1, row_groups=[group], columns=columns), 1):
+        for name, column in zip(one.schema.names, one.columns, strict=True):
+            in_dictionary = isinstance(column, pa.DictionaryArray) and _is_text(column.type)
+            longest = pc.max(pc.binary_length(column.dictionary)).as_py() if in_dictionary else 0
+            if (longest or 0) * BATCH_ROWS > BATCH_BYTES:
                 found.append(name)
     return found
 

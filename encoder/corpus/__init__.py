@@ -13,13 +13,10 @@
 `atlas` opens it; `token_search` finds tokens, `token_index` maps them; `on_ray` runs blocks on several machines.
 """
 
-from encoder.corpus.atlas import Atlas, Example, open_atlas
-from encoder.corpus.beside import Difference, difference, standing
+from encoder.corpus.atlas import Atlas, Difference, Example, bundled_atlases, difference, open_atlas, standing
 from encoder.corpus.building import Progress, build, in_process
-from encoder.corpus.bundled import bundled_atlases
-from encoder.corpus.model_hash import model_about
 from encoder.corpus.on_ray import Cluster
-from encoder.corpus.plan import Settings
+from encoder.corpus.plan import Settings, model_about
 from encoder.corpus.rows import BUNDLED, POS, Source
 from encoder.corpus.token_index import iter_index, load_tokens
 from encoder.corpus.token_search import Behaves, TokenHit, Tokens, token_vector

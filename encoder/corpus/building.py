@@ -14,13 +14,12 @@ from pathlib import Path
 
 from encoder.corpus.batch import norm_names
 from encoder.corpus.block import BlockResult, survey_block
-from encoder.corpus.exact_sums import MOST_TEXTS
 from encoder.corpus.groups import key_tokens
-from encoder.corpus.model_hash import model_about
-from encoder.corpus.plan import Plan, Settings
+from encoder.corpus.plan import Plan, Settings, model_about
 from encoder.corpus.rows import Source
 from encoder.corpus.staging import TEXTS, Staging, read_blocks, write_whole
 from encoder.corpus.tables import write_tables
+from encoder.corpus.totals import MOST_TEXTS
 from encoder.errors import AtlasError, EncoderError
 from encoder.rows import Given
 from encoder.text_encoder import TextEncoder

@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from encoder.corpus.exact_sums import MOST_TEXTS
 from encoder.corpus.plan import MOST_LABELS, Block, Plan, Settings
 from encoder.corpus.rows import Source
-from encoder.corpus.totals import MOST_NAMED, Totals
+from encoder.corpus.totals import MOST_NAMED, MOST_TEXTS, Totals
 from encoder.errors import AtlasError, EncoderError
 from encoder.rows import BrokenRow
 

@@ -14,7 +14,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from encoder import EncoderError, cli, corpus
-from encoder.corpus.manifest import VERSION
+from encoder.corpus.atlas_files import VERSION
 from encoder.corpus.watcher import FARTHEST
 from encoder.corpus_command import progress_line
 from encoder.errors import AtlasError

@@ -13,7 +13,8 @@ import encoder
 from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
 from encoder.pauses import pause, pausing
-from pages.core import estimates, foreground, limits, model_access
+from pages.core import estimates, foreground, limits, model_access, model_store
+from pages.core.model_key import ModelKey
 from pages.core.turns import Turns
 from tests.pages.apps import sentences, visit
 
@@ -217,6 +218,19 @@ def test_ones_own_machine_does_what_its_memory_allows(monkeypatch: pytest.Monkey
     estimates.of_model(LARGE, 4)
     with pytest.raises(EncoderError, match="memory that is free"):
         estimates.of_trace(LARGE, 8_000, 4, "cpu")
+
+
+def test_models_of_the_pages_split_no_longer_text_than_a_visitor_may_give():
+    """The engine itself has no such limit: importing pages changes nothing in it."""
+    text = "a " * limits.TEXT.value
+    bounded = model_store.model(ModelKey(source="twin-pre", device="cpu"))
+    for split in (bounded.tokenizer, bounded.tokenizer.lower_cased()):
+        with pytest.raises(EncoderError, match="characters, and at most"):
+            split.encode(text)
+    assert encoder.load("twin-pre", device="cpu").tokenizer.most_characters is None
+    pair = model_store.joint(ModelKey(source="digit-words", device="cpu"))
+    assert pair is not None
+    assert pair.text.tokenizer.most_characters == limits.TEXT.value
 
 
 def test_the_page_says_what_to_do():
