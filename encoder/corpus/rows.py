@@ -23,13 +23,15 @@ LIMITS = rows.Limits(file_bytes=None, texts=None, characters=1_000_000, all_char
 @dataclass(frozen=True)
 class Source:
     """Where texts come from. path: a file, what else `rows.read` takes, or BUNDLED; text: the column of the texts,
-    None: named as in rows.COLUMNS, else the first; labels: names of label columns; most: the first so many texts alone.
+    None: named as in rows.COLUMNS, else the first; labels: names of label columns; most: the first so many texts alone;
+    file_name: of a file whose bytes are given.
     """
 
     path: Given
     text: str | None = None
     labels: tuple[str, ...] = ()
     most: int | None = None
+    file_name: str = ""
 
     @property
     def is_bundled(self) -> bool:
@@ -39,12 +41,12 @@ class Source:
     @property
     def name(self) -> str:
         """The file's name."""
-        return BUNDLED if self.is_bundled else rows.name_of(self.path)
+        return BUNDLED if self.is_bundled else rows.name_of(self.path, self.file_name)
 
     def check(self) -> None:
         """Raise EncoderError for no file, another format, and labels where a row has none."""
         if not self.is_bundled:
-            rows.check(self.path, text=self.text, labels=self.labels)
+            rows.check(self.path, self.file_name, text=self.text, labels=self.labels)
         elif self.text or set(self.labels) - {POS}:
             raise EncoderError(f"The bundled sentences have one column of labels: give --label {POS!r}, or none.")
 
@@ -77,7 +79,7 @@ class Source:
             yield row
 
     def _read(self) -> Iterator[Row | BrokenRow]:
-        return rows.read(self.path, text=self.text, labels=self.labels, limits=LIMITS)
+        return rows.read(self.path, self.file_name, text=self.text, labels=self.labels, limits=LIMITS)
 
     def _bundled(self) -> Iterator[Row]:
         for number, (text, pos) in enumerate(zip(examples(), examples_pos(), strict=True), 1):

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from encoder import corpus
 from encoder.corpus import Atlas
@@ -92,31 +91,19 @@ def _given(source: str) -> Given | None:
         return Given(data, "lines.txt") if typed.strip() else None
     upload = kept_file.upload(
         f"TXT with a text a line; {kept_file.formats('text')}", "atlas:file", _FILE,
-        type=kept_file.endings(), max_upload_size=limits.ATLAS_FILE.megabytes,
+        kept_file.ENDINGS, limits.ATLAS_FILE.value,
     )  # fmt: skip
-    given = kept_file.read(_FILE, upload, make=_content)
+    given = kept_file.read(_FILE, upload, make=lambda file: Given(file.getvalue(), file.name))
     if given is None:
         return None
     columns = st.text_input("Columns of labels, with commas between them (optional)", key="atlas:labels")
     return Given(given.data, given.name, tuple(one.strip() for one in columns.split(",") if one.strip()))
 
 
-def _content(file: UploadedFile) -> Given:
-    if file.size > (most := limits.ATLAS_FILE.value):  # the widget's limit holds in the browser alone
-        raise EncoderError(f"{file.name} has {file.size:,} bytes, and the limit is {most:,}: split it.")
-    return Given(file.getvalue(), file.name)
-
-
 def _work(view: View, given: Given) -> long_work.Work[tuple[Atlas, Folder]]:
     """Build the atlas in a new folder."""
     folder = Folder(limits.ATLASES.value)
-    path = corpus.BUNDLED
-    if given.data is not None:
-        # The visitor's name is for the screen: on the disk its ending alone is used.
-        file = folder.path / f"texts{Path(given.name).suffix.lower()}"
-        file.write_bytes(given.data)
-        path = str(file)
-    source = corpus.Source(path, labels=given.labels, most=limits.ATLAS_TEXTS.value)
+    source = corpus.Source(given.data or corpus.BUNDLED, None, given.labels, limits.ATLAS_TEXTS.value, given.name)
     n_layers, tokens = view.loaded.config.n_layers, limits.ATLAS_TOKENS.value
     settings = corpus.Settings(
         max_tokens=min(tokens, view.loaded.config.max_tokens) if tokens else None,

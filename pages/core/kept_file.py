@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -14,19 +14,24 @@ from pages.core.lazy import expander
 from pages.core.markdown import plain
 
 V = TypeVar("V")
+#: Endings of the files that `encoder.rows` reads, and of those with columns.
+ENDINGS = [one.removeprefix(".") for one in FORMATS]
+TABLES = [one for one in ENDINGS if one != "txt"]
 #: Sentences about what was left out that a page lists.
 LISTED = 50
 
 
-def upload(label: str, key: str, of: str, **options: Any) -> UploadedFile | None:
+def upload(label: str, key: str, of: str, endings: Sequence[str], most: int) -> UploadedFile | None:
     """A widget for one file. of: the key of `read`, which forgets what it kept when the visitor changes the file.
 
-    Raises EncoderError for a file beyond `max_upload_size` (MB): the browser's own check can be passed by.
+    Raises EncoderError for a file of more than `most` bytes: the browser's own check can be passed by.
     """
-    given = st.file_uploader(label, key=key, on_change=lambda: st.session_state.pop(_name(of), None), **options)
-    most = options.get("max_upload_size")
-    if given is not None and most is not None and given.size > most << 20:
-        raise EncoderError(f"{given.name[:80]} has more than {most} MB: choose a smaller file, or a part of it.")
+    given = st.file_uploader(
+        label, key=key, type=list(endings), max_upload_size=-(-most // 10**6),
+        on_change=lambda: st.session_state.pop(_name(of), None),
+    )  # fmt: skip
+    if given is not None and given.size > most:
+        raise EncoderError(f"{given.name[:80]} has {given.size:,} bytes, and at most {most:,} are read: split it.")
     return given
 
 
@@ -51,11 +56,6 @@ def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | N
             on_click=lambda: st.session_state.pop(_name(key), None),
         )  # fmt: skip
     return kept[2]  # type: ignore[no-any-return]
-
-
-def endings(*, table: bool = False) -> list[str]:
-    """Endings of the files that `encoder.rows` reads. table: those with columns alone."""
-    return [one.removeprefix(".") for one in FORMATS if not (table and one == ".txt")]
 
 
 def formats(*columns: str) -> str:

@@ -31,11 +31,6 @@ class Limit:
         chosen = os.environ.get(self.variable, "") if self.variable else ""
         return int(chosen) if chosen.isdecimal() else self.usual
 
-    @property
-    def megabytes(self) -> int:
-        """The limit of a file, as Streamlit's widgets take it."""
-        return self.value // 1_000_000
-
 
 # One's own machine has no fixed limit for these three, only its free memory: `estimates` asks for it.
 MODEL = Limit("weights of an untrained encoder", 600, "MB", variable="ENCODERSCOPE_MODEL_MB")

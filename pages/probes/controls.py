@@ -47,7 +47,7 @@ def task() -> Task | None:
 def _file() -> Task | None:
     given = kept_file.upload(
         f"{kept_file.formats('text', 'label')}. With a third column, word, the label belongs to that word.",
-        "probes:file", "probes:task", type=kept_file.endings(table=True), max_upload_size=limits.PROBE_FILE.megabytes,
+        "probes:file", "probes:task", kept_file.TABLES, limits.PROBE_FILE.value,
     )  # fmt: skip
     read = kept_file.read("probes:task", given, make=lambda file: probe.read_task(
         file.getvalue(), file.name, most=limits.PROBE_ROWS.value

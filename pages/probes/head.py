@@ -58,7 +58,7 @@ def opened(view: View) -> None:
         given = st.file_uploader(
             "A head that this page saved",
             type=["safetensors"],
-            max_upload_size=limits.PROBE_HEAD.megabytes,
+            max_upload_size=limits.PROBE_HEAD.value // 10**6,
             key="probes:head",
         )
         if given is None:

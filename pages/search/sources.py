@@ -22,11 +22,6 @@ from pages.search.params import SOURCES, Params
 WIDTH, HEADER = 800, 1_000_000
 
 
-def limits_here() -> Limits:
-    """The limits of a file for this visitor."""
-    return Limits(limits.SEARCH_FILE.value, limits.SEARCH_TEXTS.value, limits.SEARCH_CHARACTERS.value)
-
-
 def vector_bytes() -> int:
     """The limit of a file of vectors."""
     return min(limits.SEARCH_TEXTS.value * WIDTH * 4 + HEADER, st.get_option("server.maxUploadSize") * 10**6)
@@ -75,30 +70,22 @@ def choose() -> Given | Collection | None:
     if source == "wordnet":
         st.caption("Example sentences of WordNet 3.0, Princeton University.")
         return Given(probe.examples(), is_bundled=True)
-    megabytes = limits.SEARCH_FILE.megabytes
     if source == "file":
         given = kept_file.upload(
             f"TXT with a text a line; {kept_file.formats('text')}", "search:file", "search:texts-of-file",
-            type=kept_file.endings(), max_upload_size=megabytes,
+            kept_file.ENDINGS, limits.SEARCH_FILE.value,
         )  # fmt: skip
         return kept_file.read("search:texts-of-file", given, make=lambda file: _read(file.getvalue(), file.name))
     left, right = st.columns(2)
     with left:
-        texts = kept_file.upload(
-            "Its texts", "search:texts", "search:saved", type=["parquet"], max_upload_size=megabytes
-        )  # fmt: skip
+        most = limits.SEARCH_FILE.value
+        texts = kept_file.upload("Its texts", "search:texts", "search:saved", ["parquet"], most)
     with right:
-        vectors = kept_file.upload(
-            "Its vectors", "search:vectors", "search:saved", type=["safetensors"],
-            max_upload_size=vector_bytes() // 10**6,
-        )  # fmt: skip
+        vectors = kept_file.upload("Its vectors", "search:vectors", "search:saved", ["safetensors"], vector_bytes())
     return kept_file.read("search:saved", texts, vectors, make=_saved)
 
 
 def _saved(texts: UploadedFile, vectors: UploadedFile) -> Collection:
-    for file, most in ((texts, limits.SEARCH_FILE.value), (vectors, vector_bytes())):
-        if file.size > most:  # the widgets' limits hold in the browser alone
-            raise EncoderError(f"{file.name} has {file.size:,} bytes, and at most {most:,} are read: split it.")
     found = search.from_files(texts.getvalue(), vectors.getvalue())
     if len(found) > (most := limits.SEARCH_TEXTS.value):
         raise EncoderError(f"This collection has {len(found):,} texts, and the limit is {most:,}: split it.")
@@ -106,7 +93,8 @@ def _saved(texts: UploadedFile, vectors: UploadedFile) -> Collection:
 
 
 def _read(data: bytes, name: str) -> Given:
-    read = search.read_texts(data, name, limits_here())
+    most = Limits(limits.SEARCH_FILE.value, limits.SEARCH_TEXTS.value, limits.SEARCH_CHARACTERS.value)
+    read = search.read_texts(data, name, most)
     return Given(read.texts, read.problems, read.n_left_out)
 
 
