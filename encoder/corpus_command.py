@@ -105,21 +105,17 @@ def progress_line(progress: Progress, seconds: float) -> str:
 
 
 def _print_left_out(atlas: Atlas) -> None:
-    count = atlas.manifest["count"]
-    left_out = count["broken"] + count["failed"]
     for problem in atlas.problems()[:PRINTED]:
         print(f"left out: {problem}", file=sys.stderr)
-    if left_out > PRINTED:
-        print(f"left out: {left_out:,} in all; problems.parquet names them", file=sys.stderr)
+    if atlas.n_left_out > PRINTED:
+        print(f"left out: {atlas.n_left_out:,} in all; problems.parquet names them", file=sys.stderr)
 
 
 def _summary(atlas: Atlas) -> str:
-    count = atlas.manifest["count"]
-    left_out, cut = count["broken"] + count["failed"], count["cut"]
     size = sum(file["bytes"] for file in atlas.manifest["files"].values())
     return (
-        f"{atlas.n_texts:,} texts, {atlas.n_tokens:,} tokens, {left_out:,} left out, {cut:,} cut; {atlas.n_layers} x "
-        f"{atlas.n_heads} heads of {atlas.model_name}; {size / 1e6:,.1f} MB"
+        f"{atlas.n_texts:,} texts, {atlas.n_tokens:,} tokens, {atlas.left_out}, {atlas.n_cut:,} cut; "
+        f"{atlas.n_layers} x {atlas.n_heads} heads of {atlas.model_name}; {size / 1e6:,.1f} MB"
     )
 
 
@@ -180,7 +176,7 @@ def add_corpus(subparsers: Subparsers) -> None:
         description="Run every text of a file through the model and write an atlas: a folder with the measures of all "
         "heads. A build that was ended goes on from its last checkpoint when you repeat the command.",
     )
-    build.add_argument("texts", metavar="TEXTS", help="a .txt, .csv, .jsonl or .parquet file, or wordnet (bundled)")
+    build.add_argument("texts", metavar="TEXTS", help="a .txt, .csv, .tsv, .jsonl or .parquet file; or wordnet")
     build.add_argument("--out", type=Path, required=True, metavar="ATLAS", help="the folder to write")
     build.add_argument(
         "--model",

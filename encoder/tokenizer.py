@@ -6,9 +6,9 @@ Shapes: B batch, T tokens.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -26,15 +26,17 @@ if TYPE_CHECKING:
 class Tokenizer:
     """A tokenizer that neither cuts nor pads unless asked. It never changes, so threads can share it.
 
-    most_characters: of a text, for all tokenizers of this process: a server bounds it, since the library takes several
-    hundred bytes of memory for each. fill_to: each text gets padding tokens up to this number, to which every token
-    attends (SigLIP); None: none.
+    fill_to: each text gets padding tokens up to this number, to which every token attends (SigLIP); None: none.
+    most_characters: of a text, None: any; a server bounds it, since the library takes several hundred bytes of memory
+    for each.
     """
 
-    most_characters: ClassVar[Callable[[], int] | None] = None
-
     def __init__(
-        self, backend: tokenizers.Tokenizer, special: dict[str, str] | None = None, fill_to: int | None = None
+        self,
+        backend: tokenizers.Tokenizer,
+        special: dict[str, str] | None = None,
+        fill_to: int | None = None,
+        most_characters: int | None = None,
     ) -> None:
         backend.no_truncation()
         backend.no_padding()
@@ -42,7 +44,7 @@ class Tokenizer:
         self.special = special or {}
         self.pad_token = self._first_known("pad_token", "[PAD]", "<pad>") or "[PAD]"
         self.pad_id = backend.token_to_id(self.pad_token)
-        self.fill_to = fill_to
+        self.fill_to, self.most_characters = fill_to, most_characters
         self.byte_level = any("ByteLevel" in repr(part) for part in (backend.pre_tokenizer, backend.decoder))
 
     @classmethod
@@ -84,13 +86,17 @@ class Tokenizer:
         lower = tokenizers.normalizers.Lowercase()
         normalizer = backend.normalizer
         backend.normalizer = lower if normalizer is None else tokenizers.normalizers.Sequence([lower, normalizer])
-        return Tokenizer(backend, self.special, self.fill_to)
+        return Tokenizer(backend, self.special, self.fill_to, self.most_characters)
 
     def filled_to(self, n_tokens: int | None) -> Tokenizer:
         """The same tokenizer with `fill_to`. Raises LoadError for a vocabulary without a padding token."""
         if n_tokens is not None and self.pad_id is None:
             raise LoadError("This model's texts are filled up with padding, and its tokenizer names no padding token.")
-        return Tokenizer(self.backend, self.special, n_tokens)
+        return Tokenizer(self.backend, self.special, n_tokens, self.most_characters)
+
+    def bounded(self, most_characters: int) -> Tokenizer:
+        """The same tokenizer with `most_characters`."""
+        return Tokenizer(self.backend, self.special, self.fill_to, most_characters)
 
     @property
     def vocab_size(self) -> int:
@@ -183,7 +189,7 @@ class Tokenizer:
         return found
 
     def _encode(self, text: str) -> tokenizers.Encoding:
-        most = None if Tokenizer.most_characters is None else Tokenizer.most_characters()
+        most = self.most_characters
         if most is not None and len(text) > most:
             raise TextError(
                 f"This text has {len(text):,} characters, and at most {most:,} are shown: use a part of it."

@@ -335,3 +335,11 @@ def test_what_is_no_image_is_refused(
         path.write_bytes(content)
     assert cli.main(["trace", str(path), "--model", "digits-pre", *more]) != 0
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["trace", "similarity"])
+def test_the_help_names_every_bundled_model(command: str, capsys):
+    with pytest.raises(SystemExit):
+        cli.main([command, "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert all(name in said for name in BUNDLED)

@@ -55,8 +55,12 @@ def test_every_variable_of_the_document_is_read_somewhere():
 
 def test_the_document_has_the_limits_as_they_are():
     for limit in limits.TABLE:
-        row = next(line for line in DOCUMENT.splitlines() if f"`{limit.variable}`" in line)
-        assert f"{limit.usual:,} {limit.unit}" in row
+        row = next(line for line in DOCUMENT.splitlines() if line.startswith(f"| {limit.what} | "))
+        usual, own, change = (cell.strip() for cell in row.strip("|").split("|")[1:])
+        assert usual == f"{limit.usual:,} {limit.unit}".strip()
+        assert own == (f"{limit.own:,} {limit.unit}".strip() if limit.own is not None else own)
+        assert (own == "the same") == (limit.own is None and not limit.variable)
+        assert change == (f"`{limit.variable}`" if limit.variable else "-")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script")

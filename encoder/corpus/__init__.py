@@ -8,21 +8,19 @@
     atlas.array("previous"), atlas.array("previous", "se")    # [L, H] each
     atlas.examples(2, 5, "previous")
 
-`rows` reads texts, `watcher` and `batch` measure texts of one length, `block` sums them, `totals` and `exact_sums` add
-blocks in any order, `staging` keeps a build that was ended, `tables` writes the atlas, `atlas` reads it,
-`token_search` finds tokens, `token_index` maps them. `on_ray` runs blocks on several processes or machines.
+`rows` says where texts come from, and `encoder.rows` reads them; `watcher` and `batch` measure texts of one length;
+`block` and `totals` add them up in any order; `staging` keeps a build that was ended; `tables` writes the atlas and
+`atlas` opens it; `token_search` finds tokens, `token_index` maps them; `on_ray` runs blocks on several machines.
 """
 
-from encoder.corpus.atlas import Atlas, Example, open_atlas
-from encoder.corpus.beside import Difference, difference, standing
+from encoder.corpus.atlas import Atlas, Difference, Example, bundled_atlases, difference, open_atlas, standing
 from encoder.corpus.building import Progress, build, in_process
-from encoder.corpus.bundled import bundled_atlases
-from encoder.corpus.model_hash import model_about
 from encoder.corpus.on_ray import Cluster
-from encoder.corpus.plan import Settings
-from encoder.corpus.rows import BUNDLED, FORMATS, POS, Source
+from encoder.corpus.plan import Settings, model_about
+from encoder.corpus.rows import BUNDLED, POS, Source
 from encoder.corpus.token_index import iter_index, load_tokens
 from encoder.corpus.token_search import Behaves, TokenHit, Tokens, token_vector
+from encoder.rows import FORMATS
 
 __all__ = [
     "BUNDLED", "FORMATS", "POS", "Atlas", "Behaves", "Cluster", "Difference", "Example", "Progress", "Settings",

@@ -10,26 +10,32 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from encoder.corpus.atlas_files import Files
-from encoder.corpus.manifest import MANIFEST, read_manifest
-from encoder.corpus.rows import Row
+from encoder.corpus.atlas_files import MANIFEST, Files, read_manifest
 from encoder.corpus.staging import LABEL, TEXTS
 from encoder.errors import AtlasError
+from encoder.load import BUNDLED
 from encoder.measure import head_types
 from encoder.measure.head_types import Finding, Thresholds
 from encoder.measure.heads import HeadMeasures
+from encoder.rows import Row
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: The bundled atlases: example sentences of WordNet in each bundled text model. `make atlas` builds them.
+FOLDER = Path(__file__).parent.parent / "data" / "atlases"
+#: Half the width of a 95 % interval of a normal distribution, in standard errors.
+NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True)
@@ -42,11 +48,12 @@ class Example:
     sentence: str
 
 
-def open_atlas(folder: Path) -> Atlas:
+def open_atlas(folder: str | Path) -> Atlas:
     """Open the atlas in a folder; only its manifest is read.
 
     Raises AtlasError for a folder without an atlas, a damaged one, another format, and one of a newer version.
     """
+    folder = Path(folder)
     atlas = Atlas(folder, read_manifest(folder))
     atlas.check_files()
     return atlas
@@ -63,6 +70,8 @@ class Atlas:
             self.model_name, self.model_sha256 = str(model["name"]), str(model["sha256"])
             self.n_layers, self.n_heads = int(model["n_layers"]), int(model["n_heads"])
             self.n_texts, self.n_tokens = int(count["texts"]), int(count["tokens"])
+            self.n_left_out, self.n_cut = int(count["broken"]) + int(count["failed"]), int(count["cut"])
+            self.n_blank = int(count.get("blank", 0))  # an older version did not count them
             self.measures = tuple(map(str, manifest["measures"]))
             self.labels = {str(name): tuple(map(str, values)) for name, values in manifest["labels"].items()}
             settings = manifest["settings"]
@@ -78,6 +87,12 @@ class Atlas:
             raise
         except (KeyError, TypeError, ValueError, AttributeError):
             raise AtlasError(f"The {MANIFEST} of {folder.name} is damaged: build the atlas again.") from None
+
+    @property
+    def left_out(self) -> str:
+        """What is not in the atlas: "3 left out, 2 blank rows"."""
+        blank = f", {self.n_blank:,} blank row{'s' * (self.n_blank != 1)}" if self.n_blank else ""
+        return f"{self.n_left_out:,} left out{blank}"
 
     @cached_property
     def manifest_sha256(self) -> str:
@@ -269,3 +284,58 @@ class Atlas:
 
 def _at(layer: int, head: int) -> list[tuple[str, str, Any]]:
     return [("layer", "=", layer), ("head", "=", head)]
+
+
+# --- atlases side by side ---------------------------------------------------------------------------------------------
+
+
+def standing(atlas: Atlas, measure: str, layer: int, head: int, value: float) -> float:
+    """The share of the texts whose measure is below `value`, 0 to 1; NaN where no text has the measure.
+
+    From the histogram of 50 bins; the bin of the value counts by the part of it that is below.
+    """
+    bars = atlas.histogram(measure, layer, head)
+    total = int(bars["count"].sum())
+    if not total or math.isnan(value):
+        return math.nan
+    lower, upper = bars["lower"].to_numpy(), bars["upper"].to_numpy()
+    part = ((value - lower) / (upper - lower)).clip(0.0, 1.0)
+    return float((part * bars["count"].to_numpy()).sum() / total)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The mean of one atlas less that of another, with a 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def difference(atlas: Atlas, other: Atlas, measure: str, layer: int, head: int) -> Difference:
+    """The difference of a head's means, with the normal interval of two independent samples.
+
+    If both atlases have the same texts, the samples are paired, and the true interval is narrower as a rule. Raises
+    AtlasError where the second atlas has no such head.
+    """
+    if not (layer < other.n_layers and head < other.n_heads):
+        raise AtlasError(f"{other.model_name} has no head L{layer} H{head}: choose another head.")
+    value = float(atlas.array(measure)[layer, head] - other.array(measure)[layer, head])
+    error = math.hypot(
+        float(atlas.array(measure, "se")[layer, head]), float(other.array(measure, "se")[layer, head])
+    )  # fmt: skip
+    return Difference(value, value - NORMAL_95 * error, value + NORMAL_95 * error)
+
+
+# --- bundled atlases --------------------------------------------------------------------------------------------------
+
+
+def bundled_atlases() -> dict[str, Path]:
+    """Name of a bundled model -> the folder of its atlas, which `open_atlas` opens."""
+    return dict(_found())
+
+
+@cache
+def _found() -> dict[str, Path]:
+    """Read once: they belong to the installed package, and pages ask in each run."""
+    return {name: FOLDER / name for name in BUNDLED if (FOLDER / name / MANIFEST).is_file()}

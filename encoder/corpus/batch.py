@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.corpus.exact_sums import fits
 from encoder.corpus.groups import KEY_MEASURES, Groups
 from encoder.corpus.plan import MEASURES
+from encoder.corpus.totals import fits
 from encoder.corpus.watcher import N_OFFSETS, Watcher, offset_places
 from encoder.device import explain_out_of_memory
 from encoder.hooks import visiting

@@ -11,13 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from encoder.corpus import bootstrap
 from encoder.corpus.batch import BatchNumbers, batches, measure_batch
-from encoder.corpus.exact_sums import fixed
 from encoder.corpus.groups import key_tokens
 from encoder.corpus.plan import BINS, MEASURES, Block, Plan, bins
-from encoder.corpus.top import Top
-from encoder.corpus.totals import Totals
+from encoder.corpus.totals import Top, Totals, bootstrap_weights, fixed, weighted_sums
 from encoder.errors import TextError
 from encoder.measure import head_types
 from encoder.text import Tokenized
@@ -145,12 +142,12 @@ class _Collected:
         holding = np.stack([of_type[one.name] for one in head_types.HEAD_TYPES], 1)  # [B, types, L, H]
         sums["type"] = holding.sum(0)
         if len(texts):
-            weights = bootstrap.weights(texts.tolist(), settings.replicates, settings.seed)
+            weights = bootstrap_weights(texts.tolist(), settings.replicates, settings.seed)
             sums |= {
                 "boot_texts": weights.sum(1).astype(np.int64),
                 "boot_n": (weights @ measured).astype(np.int64),
-                "boot_sum": bootstrap.weighted_sums(weights, values),
-                "boot_type": bootstrap.weighted_sums(weights, holding.astype(np.float64)),
+                "boot_sum": weighted_sums(weights, values),
+                "boot_type": weighted_sums(weights, holding.astype(np.float64)),
             }
         top = Top.of_texts(values, lengths, texts, settings.examples)
         return Totals({name: np.asarray(a, np.int64) for name, a in (sums | self._sums).items()}, top, self.failed)

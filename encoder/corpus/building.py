@@ -14,14 +14,14 @@ from pathlib import Path
 
 from encoder.corpus.batch import norm_names
 from encoder.corpus.block import BlockResult, survey_block
-from encoder.corpus.exact_sums import MOST_TEXTS
 from encoder.corpus.groups import key_tokens
-from encoder.corpus.model_hash import model_about
-from encoder.corpus.plan import Plan, Settings
+from encoder.corpus.plan import Plan, Settings, model_about
 from encoder.corpus.rows import Source
 from encoder.corpus.staging import TEXTS, Staging, read_blocks, write_whole
 from encoder.corpus.tables import write_tables
+from encoder.corpus.totals import MOST_TEXTS
 from encoder.errors import AtlasError, EncoderError
+from encoder.rows import Given
 from encoder.text_encoder import TextEncoder
 
 #: Runs the blocks of these numbers, of the staged texts in a file, in any order. Yields their results; whole numbers
@@ -52,15 +52,15 @@ def in_process(model: TextEncoder, plan: Plan, texts: Path, numbers: list[int]) 
 
 def build(
     model: TextEncoder,
-    source: Source,
-    out: Path,
+    source: Source | Given,
+    out: str | Path,
     settings: Settings = DEFAULTS,
     *,
     run: Runner = in_process,
     seconds: float = 30.0,
     replace: bool = False,
 ) -> Iterator[Progress]:
-    """Build the atlas `out`, or go on with a build that was ended; yields its progress.
+    """Build the atlas `out` of a Source (or what one reads), or go on with a build that was ended; yields its progress.
 
     The same model, texts and settings give the same files, whatever the runner and however often a build was ended;
     torch rounds sums by its number of threads, so that must be the same, too. seconds: between two checkpoints;
@@ -68,6 +68,7 @@ def build(
     for texts and settings that do not fit.
     """
     _check(model, settings)
+    source, out = source if isinstance(source, Source) else Source(source), Path(out)
     source.check()
     if out.exists() and not replace:
         raise AtlasError(f"{out} exists: choose another name, or replace it with --replace.")

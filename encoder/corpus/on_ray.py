@@ -17,8 +17,7 @@ from typing import Any
 
 from encoder import gradual
 from encoder.corpus.block import BlockResult, survey_block
-from encoder.corpus.model_hash import model_about
-from encoder.corpus.plan import Block, Plan
+from encoder.corpus.plan import Block, Plan, model_about
 from encoder.corpus.staging import read_blocks
 from encoder.corpus.totals import Totals
 from encoder.errors import EncoderError, quoted

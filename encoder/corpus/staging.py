@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from encoder.corpus.exact_sums import MOST_TEXTS
 from encoder.corpus.plan import MOST_LABELS, Block, Plan, Settings
-from encoder.corpus.rows import BrokenRow, Source
-from encoder.corpus.totals import MOST_NAMED, Totals
+from encoder.corpus.rows import Source
+from encoder.corpus.totals import MOST_NAMED, MOST_TEXTS, Totals
 from encoder.errors import AtlasError, EncoderError
+from encoder.rows import BrokenRow
 
 TEXTS, ABOUT, CHECKPOINT, LOCK, BROKEN = "texts.parquet", "build.json", "checkpoint.safetensors", "lock", "broken.json"
 #: A label column's name in the table of texts begins so.
@@ -63,6 +63,7 @@ class Staging:
             raise
         labels = {column: tuple(values) for column, values in staged["labels"].items()}
         self.n_rows, self.n_broken = int(staged["n_rows"]), int(staged["n_broken"])
+        self.n_blank = int(staged.get("n_blank", 0))  # an older version did not count them
         self.plan = Plan(settings, int(staged["n_texts"]), labels)
 
     def _staged(self, source: Source, settings: Settings) -> dict[str, Any]:
@@ -117,7 +118,7 @@ class Staging:
         schema = pa.schema([("row", pa.int64()), *((name, pa.string()) for name in columns[1:])])
         values: list[set[str]] = [set() for _ in source.labels]
         broken: list[tuple[int, str]] = []
-        n_rows = n_texts = n_broken = 0
+        n_rows = n_texts = n_broken = n_blank = 0
         part = self.folder / f".{TEXTS}.part"
         with pq.ParquetWriter(part, schema, compression="zstd") as writer:
             rows: list[tuple[Any, ...]] = []
@@ -134,6 +135,9 @@ class Staging:
                     n_broken += 1
                     if len(broken) < MOST_NAMED:
                         broken.append((row.number, row.why))
+                    continue
+                if not row.text:
+                    n_blank += 1
                     continue
                 n_texts += 1
                 rows.append((row.number, row.text, *row.labels))
@@ -152,14 +156,15 @@ class Staging:
         write_whole(self.folder / BROKEN, json.dumps(broken).encode())
         os.replace(part, self.folder / TEXTS)
         labels = {name: sorted(known) for name, known in zip(source.labels, values, strict=True)}
-        return {"n_rows": n_rows, "n_texts": n_texts, "n_broken": n_broken, "labels": labels}
+        counts = {"n_rows": n_rows, "n_texts": n_texts, "n_broken": n_broken, "n_blank": n_blank}
+        return counts | {"labels": labels}
 
     def _check(self, source: Source, n_texts: int, values: list[set[str]], broken: list[tuple[int, str]]) -> None:
         if not n_texts:
             why = f" Row {broken[0][0]:,}: {broken[0][1]}." if broken else ""
-            raise EncoderError(f"{source.path} holds no text.{why} Choose another file.")
+            raise EncoderError(f"{source.name} holds no text.{why} Choose another file.")
         if n_texts > MOST_TEXTS:
-            raise EncoderError(f"{source.path} holds {n_texts:,} texts, and the limit is {MOST_TEXTS:,}: split it.")
+            raise EncoderError(f"{source.name} holds {n_texts:,} texts, and the limit is {MOST_TEXTS:,}: split it.")
         for name, known in zip(source.labels, values, strict=True):
             if not known:
                 raise EncoderError(f"No row has a value in the column {name!r}: check its name.")

@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from encoder.corpus import bootstrap
-from encoder.corpus.exact_sums import value
-from encoder.corpus.manifest import FORMAT, MANIFEST, VERSION
+from encoder.corpus.atlas_files import FORMAT, MANIFEST, VERSION
 from encoder.corpus.plan import BINS, MEASURES, bins
 from encoder.corpus.staging import TEXTS, Staging, write_whole
-from encoder.corpus.totals import Totals
+from encoder.corpus.totals import Totals, interval, replicate_means, value
 from encoder.corpus.watcher import FARTHEST, N_OFFSETS
 from encoder.measure import head_types
 from encoder.text_encoder import TextEncoder
@@ -59,7 +57,7 @@ def write_tables(
         "version": VERSION,
         **about,
         "settings": staging.about["settings"],
-        "count": {"rows": staging.n_rows, "broken": staging.n_broken, **count},
+        "count": {"rows": staging.n_rows, "broken": staging.n_broken, "blank": staging.n_blank, **count},
         "measures": list(MEASURES),
         "head_types": list(TYPES),
         "labels": {column: list(values) for column, values in staging.plan.labels.items()},
@@ -129,7 +127,7 @@ def _moments(n: np.ndarray, total: np.ndarray, square: np.ndarray) -> Columns:
 
 def _heads(totals: Totals, shape: tuple[int, int]) -> Columns:
     sums = totals.sums
-    low, high = bootstrap.interval(bootstrap.replicate_means(sums["boot_sum"], sums["boot_n"][:, :, None, None]))
+    low, high = interval(replicate_means(sums["boot_sum"], sums["boot_n"][:, :, None, None]))
     moments = _moments(sums["n"][:, None, None], sums["sum"], sums["square"])
     return _places(("measure", MEASURES), *_by_head(shape)) | moments | {"low": low, "high": high}
 
@@ -149,12 +147,10 @@ def _histograms(totals: Totals, shape: tuple[int, int], max_tokens: int) -> Colu
 def _types(totals: Totals, shape: tuple[int, int]) -> Columns:
     sums = totals.sums
     means = dict(zip(MEASURES, _moments(sums["n"][:, None, None], sums["sum"], sums["square"])["mean"], strict=True))
-    replicates = bootstrap.replicate_means(sums["boot_sum"], sums["boot_n"][:, :, None, None])
+    replicates = replicate_means(sums["boot_sum"], sums["boot_n"][:, :, None, None])
     drawn = head_types.holds({name: replicates[:, place] for place, name in enumerate(MEASURES)})
     by_mean = head_types.holds(means)
-    low, high = bootstrap.interval(
-        bootstrap.replicate_means(sums["boot_type"], sums["boot_texts"][:, None, None, None])
-    )
+    low, high = interval(replicate_means(sums["boot_type"], sums["boot_texts"][:, None, None, None]))
     return _places(("type", TYPES), *_by_head(shape)) | {
         "by_mean": np.stack([by_mean[name] for name in TYPES]),
         "support": np.stack([drawn[name].mean(0) for name in TYPES]),

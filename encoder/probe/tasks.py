@@ -5,28 +5,35 @@ Shapes: N texts.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import PurePath
+from functools import cache
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from encoder.csv_rows import csv_rows, delimiter_of, is_utf8
+from encoder import rows
 from encoder.errors import EncoderError
 
-#: Names of the two columns, the first that a file has; without any, the first two columns are text and label.
-TEXT_COLUMNS = ("text", "sentence", "gloss")
+#: Names of the columns beside the text, the first that a table has; without any, the second column is the label.
 LABEL_COLUMNS = ("label", "class", "category", "tag")
 WORD_COLUMNS = ("word", "token")
 #: A class with fewer texts cannot be in every fold.
 FEWEST = 5
-#: After so many lines that are left out, no more are read.
-MOST_PROBLEMS = 1_000
 #: The span of a label that belongs to the whole text.
 WHOLE = (-1, -1)
 _WORD = re.compile(r"\w+")
+#: The bundled sample of WordNet 3.0: tasks with real labels, and example sentences to search.
+FOLDER = Path(__file__).parent.parent / "data" / "wordnet"
+SAMPLE = "sample.parquet"
+#: Task -> its title.
+TITLES = {
+    "word_pos": "Part of speech of a word in its sentence",
+    "pos": "Part of speech of a dictionary gloss",
+    "lexname": "WordNet's 45 lexicographer files, from a gloss",
+}
 
 
 @dataclass(frozen=True)
@@ -74,92 +81,92 @@ def control_labels(task: Task, seed: int = 0) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class ReadTask:
-    """A task from a file; problems: a sentence for each line that was left out."""
+    """A task of a table; problems: a sentence for each of the first rows or classes that were left out; n_left_out: of
+    all."""
 
     task: Task
     problems: tuple[str, ...]
+    n_left_out: int = 0
 
 
-def read_task(data: bytes, name: str, *, most: int = 10_000, characters: int = 2_000) -> ReadTask:
-    """A CSV or TSV file with a text and a label a row, and on request a third column with a word of the text.
+def read_task(given: rows.Given, name: str = "", *, most: int | None = 10_000, characters: int = 2_000) -> ReadTask:
+    """What `rows.read` takes, with a text and a label a row, and on request a third column with a word of the text.
 
-    most: rows that are read; characters: of one text. Raises EncoderError for another format, and for fewer than two
+    most: rows that are read; characters: of one text. Raises EncoderError as `rows.read`, and for fewer than two
     classes with at least FEWEST texts.
     """
-    suffix = PurePath(name).suffix.lower()
-    if suffix not in (".csv", ".tsv"):
-        raise EncoderError(f"{name} has no known format: choose a file that ends in .csv or .tsv.")
-    columns: tuple[int, int, int | None] = (0, 1, None)
-    rows: dict[tuple[str, tuple[int, int]], str] = {}
-    problems: list[str] = []
-    is_first, width = True, 0
-    for line, row in csv_rows(data, "\t" if suffix == ".tsv" else delimiter_of(data, lambda row: len(row) > 1)):
-        if len(problems) == MOST_PROBLEMS:
-            problems.append(f"{line}: this and all later ones are left out, after so many that were.")
-            break
-        if isinstance(row, csv.Error):
-            problems.append(f"{line}: not CSV, {row}.")
+    limits = rows.Limits(texts=most, characters=characters)
+    labels: dict[tuple[str, tuple[int, int]], str] = {}
+    problems = rows.Problems()
+    for row in rows.read(given, name, labels=(LABEL_COLUMNS,), optional=(WORD_COLUMNS,), limits=limits):
+        if isinstance(row, rows.BrokenRow):
+            problems.add(str(row))
             continue
-        header = _header(row) if is_first else None
-        is_first = False
-        if header is not None:
-            columns, width = header, len(row)
+        label, *words = row.labels
+        if not row.text and label is None:
             continue
-        if not any(cell.strip() for cell in row):
-            continue
-        if len(rows) == most:
-            problems.append(f"{line}: this and all later ones are left out; the limit is {most:,}.")
-            break
         try:
-            width = width or len(row)
-            text, label, span = _row(row, columns, characters, width)
-            if (text, span) in rows:
-                raise ValueError("this text came before" if span == WHOLE else "this word of this text came before")
-            rows[text, span] = label
+            if not row.text or label is None:
+                raise ValueError("its text or its label is empty")
+            span = _span(row.text, words[0] or "") if words else WHOLE
+            if (row.text, span) in labels:
+                raise ValueError("this word of this text came before" if words else "this text came before")
+            labels[row.text, span] = label
         except ValueError as error:
-            problems.append(f"{line}: {error}.")
-    counts = Counter(rows.values())
+            problems.add(str(rows.BrokenRow(row.number, str(error), rows.unit_of(given, name))))
+    counts = Counter(labels.values())
     rare = sorted(label for label, count in counts.items() if count < FEWEST)
-    problems += [f"Class “{label}”: {counts[label]} texts, and a class needs {FEWEST}." for label in rare]
-    kept = {row: label for row, label in rows.items() if counts[label] >= FEWEST}
+    for label in rare:
+        problems.add(f"Class “{label}”: {counts[label]} texts, and a class needs {FEWEST}.")
+    kept = {place: label for place, label in labels.items() if counts[label] >= FEWEST}
+    called = rows.name_of(given, name)
     if len(counts) - len(rare) < 2:
-        why = f" {problems[0]}" if problems else ""
-        raise EncoderError(f"{name} needs two classes with at least {FEWEST} texts each.{why} Add more rows.")
-    spans = None if columns[2] is None else tuple(span for _, span in kept)
-    return ReadTask(Task(tuple(text for text, _ in kept), tuple(kept.values()), spans, name), tuple(problems))
+        why = f" {problems.named[0]}" if problems.named else ""
+        raise EncoderError(f"{called} needs two classes with at least {FEWEST} texts each.{why} Add more rows.")
+    spans = None if any(span == WHOLE for _, span in kept) else tuple(span for _, span in kept)
+    task = Task(tuple(text for text, _ in kept), tuple(kept.values()), spans, called)
+    return ReadTask(task, tuple(problems.named), problems.total)
 
 
-def _header(row: list[str]) -> tuple[int, int, int | None] | None:
-    """The places of text, label and word; None if this row names no columns."""
-    names = [cell.strip().lower() for cell in row]
-
-    def place(known: tuple[str, ...]) -> int | None:
-        return next((names.index(name) for name in known if name in names), None)
-
-    text, label = place(TEXT_COLUMNS), place(LABEL_COLUMNS)
-    return None if text is None or label is None else (text, label, place(WORD_COLUMNS))
-
-
-def _row(
-    row: list[str], columns: tuple[int, int, int | None], characters: int, width: int
-) -> tuple[str, str, tuple[int, int]]:
-    """Text, label and span. width: columns of the file. ValueError says what is wrong."""
-    wanted = [place for place in columns if place is not None]
-    if len(row) <= max(wanted):
-        raise ValueError(f"columns needed: {max(wanted) + 1}, and this row has {len(row)}")
-    if len(row) > width:
-        raise ValueError(f"{len(row)} columns, and the file has {width}: put a text with separators in quotes")
-    cells = [row[place].strip() for place in wanted]
-    if not all(map(is_utf8, cells)):
-        raise ValueError("not UTF-8: save the file as UTF-8")
-    text, label, *word = cells
-    if not text or not label:
-        raise ValueError("its text or its label is empty")
-    if len(text) > characters:
-        raise ValueError(f"{len(text):,} characters, and the limit is {characters:,}")
-    if not word:
-        return text, label, WHOLE
-    found = re.search(rf"(?<!\w){re.escape(word[0])}(?!\w)", text) if word[0] else None
+def _span(text: str, word: str) -> tuple[int, int]:
+    """Where a whole word begins and ends in a text. ValueError where it is not there."""
+    found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) if word else None
     if found is None:
-        raise ValueError(f"its text has no word “{word[0][:40]}”")
-    return text, label, found.span()
+        raise ValueError(f"its text has no word “{word[:40]}”")
+    return found.span()
+
+
+# --- the bundled sample -----------------------------------------------------------------------------------------------
+
+
+@cache
+def _sample() -> pd.DataFrame:
+    return pd.read_parquet(FOLDER / SAMPLE)
+
+
+@cache
+def bundled(name: str) -> Task:
+    """A bundled task. Raises EncoderError for an unknown name."""
+    if name not in TITLES:
+        raise EncoderError(f"There is no task {name!r}: choose one of {', '.join(TITLES)}.")
+    rows = _sample()
+    rows = rows[rows["task"] == name]
+    spans = tuple(zip(rows["start"].tolist(), rows["end"].tolist(), strict=True))
+    return Task(tuple(rows["text"]), tuple(rows["label"]), None if spans[0][0] < 0 else spans, TITLES[name])
+
+
+@cache
+def examples() -> tuple[str, ...]:
+    """WordNet's example sentences of the sample."""
+    return _of_examples("text")
+
+
+@cache
+def examples_pos() -> tuple[str, ...]:
+    """For each of `examples`: the part of speech of the word that it illustrates, "" where it has several."""
+    return _of_examples("label")
+
+
+def _of_examples(column: str) -> tuple[str, ...]:
+    rows = _sample()
+    return tuple(rows.loc[rows["task"] == "example", column])

@@ -1,13 +1,14 @@
 """Search by meaning: texts as sentence vectors, and the texts nearest to a query by cosine.
 
-    texts = search.read_texts(Path("reviews.csv").read_bytes(), "reviews.csv").texts
+    texts = search.read_texts("reviews.csv").texts
     collection = search.embed(model, texts)
     search.nearest(collection, model, "too expensive", k=5)    # [(place, cosine), ...], the nearest first
 
-`reading` reads the texts of a file, `collection` embeds, searches, saves and loads them, `rerank` orders hits by a
+`encoder.rows` reads the texts of a file, `collection` embeds, searches, saves and loads them, `rerank` orders hits by a
 cross-encoder, `index` is for large collections, and `neighbour_map` draws them by UMAP.
 """
 
+from encoder.rows import FORMATS, Limits, Reading, read_texts
 from encoder.search.collection import (
     BATCH,
     Collection,
@@ -20,7 +21,6 @@ from encoder.search.collection import (
 )
 from encoder.search.index import WORTH_IT, Index, is_installed, iter_index
 from encoder.search.neighbour_map import iter_umap, umap_is_installed
-from encoder.search.reading import FORMATS, Limits, Reading, read_texts
 from encoder.search.rerank import TOP, Reranked, check_cross_encoder, iter_rerank, rerank
 
 __all__ = [

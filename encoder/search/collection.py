@@ -14,7 +14,7 @@ import pandas as pd
 
 from encoder import gradual
 from encoder.errors import EncoderError
-from encoder.search.reading import parquet_values
+from encoder.rows import parquet_values
 from encoder.text import readable
 from encoder.text_encoder import TextEncoder
 

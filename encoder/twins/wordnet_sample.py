@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from encoder.probe.bundled import FOLDER, SAMPLE
+from encoder.probe.tasks import FOLDER, SAMPLE
 from encoder.twins.corpus import FILES, CorpusError, find_wordnet, stable_number
 
 #: The lexicographer files 00 to 44, as WordNet's manual page lexnames(5WN) lists them.

@@ -7,12 +7,12 @@ import streamlit as st
 from pages.classroom import desk
 from pages.classroom.strip import spaced
 from pages.components.room_door import room_door
+from pages.core import limits
 from pages.core.frame import heading
 from pages.core.links import next_page
 from pages.core.markdown import plain, say_error
 from pages.core.rooms import RoomError, session
 from pages.core.rooms.params import RoomParams
-from pages.core.rooms.room import NICKNAME_LENGTH
 from pages.core.url_state import state
 
 _CODE, _NICKNAME, _NAMED = "classroom:code", "classroom:nickname", "_classroom_named"
@@ -66,7 +66,7 @@ def _join() -> None:
         st.session_state[_CODE] = state.get(RoomParams.code)
     st.text_input("Code", key=_CODE, placeholder="ACD 347", max_chars=12)
     if st.session_state.get(_NAMED) or state.get(RoomParams.code):
-        st.text_input("Nickname", key=_NICKNAME, max_chars=NICKNAME_LENGTH)
+        st.text_input("Nickname", key=_NICKNAME, max_chars=limits.NICKNAME.value)
     st.button("Join", key="classroom:join", type="primary", icon=":material/login:", on_click=_take_seat)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from encoder.load import BUNDLED
 from pages.core.params import Param, choice, string, whole_number
 from pages.core.url_state import state
 
@@ -12,13 +13,7 @@ OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
 #: Models to compare with the sidebar's.
 MODELS = {
     "moved": "The same weights, norms moved",
-    "minilm": "all-MiniLM-L6-v2",
-    "twin-pre": "Twin, pre-norm",
-    "twin-post": "Twin, post-norm",
-    "digits-pre": "Digits, pre-norm",
-    "digits-post": "Digits, post-norm",
-    "digit-words": "Digits and words",
-    "spoken-digits": "Spoken digits",
+    **{name: one.label for name, one in BUNDLED.items()},
     "scratch": "Untrained",
     "other": "Folder or Hub id",
 }

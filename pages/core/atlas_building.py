@@ -13,42 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from encoder import corpus
 from encoder.corpus import Atlas
 from encoder.errors import EncoderError, OutOfMemory
-from pages.core import atlases, kept_file, long_work, model_access
+from pages.core import atlases, kept_file, limits, long_work
 from pages.core.atlas_folders import Folder
 from pages.core.lazy import expander
 from pages.core.markdown import plain, say_error
 from pages.core.view import View
 
-
-@dataclass(frozen=True)
-class Limits:
-    """What one build may take. texts: the first so many; tokens: where each is cut; vectors: texts whose tokens have
-    vectors; kept: atlases of all sessions together."""
-
-    file_bytes: int
-    texts: int
-    tokens: int | None
-    vectors: int
-    kept: int
-
-
-#: On a shared server, and on one's own machine.
-SHARED = Limits(file_bytes=2_000_000, texts=2_000, tokens=64, vectors=500, kept=16)
-OWN = Limits(file_bytes=50_000_000, texts=50_000, tokens=None, vectors=2_000, kept=16)
 SOURCES = {"lines": "Lines", "file": "A file", "wordnet": "WordNet’s sentences"}
-#: Up to so many bytes an atlas may be downloaded as one file.
-MOST_ZIPPED = 200_000_000
 _TYPED, _FILE = "atlas:lines", "atlas:texts-of-file"
-
-
-def limits_here() -> Limits:
-    """The limits for this visitor."""
-    return OWN if model_access.for_one_person() else SHARED
 
 
 def panel(view: View) -> None:
@@ -66,19 +42,19 @@ def panel(view: View) -> None:
 
 
 def _build(view: View) -> None:
-    limits = limits_here()
     source = st.segmented_control(
         "Texts", list(SOURCES), default="lines", format_func=SOURCES.get, key="atlas:source", required=True
     )  # fmt: skip
-    given = _given(str(source), limits)
-    cut = f", cut at {limits.tokens} tokens" if limits.tokens else ""
+    given = _given(str(source))
+    tokens = limits.ATLAS_TOKENS.value
+    cut = f", cut at {tokens} tokens" if tokens else ""
     st.caption(
-        f"At most {limits.texts:,} texts{cut}; token vectors of {limits.vectors:,} of them. They are in a temporary "
-        "folder of the server, for your session alone, and are deleted when you close the page."
+        f"At most {limits.ATLAS_TEXTS.value:,} texts{cut}; token vectors of {limits.ATLAS_VECTORS.value:,} of them. "
+        "They are in a temporary folder of the server, for your session alone, and are deleted when you close the page."
     )
     if given is not None:
         built = long_work.result(
-            "atlas-build", (view.model.of_model, given.digest), lambda: _work(view, given, limits),
+            "atlas-build", (view.model.of_model, given.digest), lambda: _work(view, given),
             label="Build the atlas", ask=f"{plain(view.loaded.name)} reads each text once.",
         )  # fmt: skip
         if built is not None:
@@ -101,7 +77,7 @@ class Given:
         return hashlib.sha256(repr((self.name, self.labels)).encode() + (self.data or b"")).hexdigest()
 
 
-def _given(source: str, limits: Limits) -> Given | None:
+def _given(source: str) -> Given | None:
     """The widgets of the texts; None while there are none."""
     if source == "wordnet":
         return Given(None, corpus.BUNDLED, (corpus.POS,))
@@ -110,40 +86,29 @@ def _given(source: str, limits: Limits) -> Given | None:
         typed = st.text_area("One text a line", key=_TYPED, height=120)
         st.session_state[f"{_TYPED}:kept"] = typed  # a widget's own value is lost on another page
         data = typed.encode("utf-8", "replace")
-        if len(data) > limits.file_bytes:
-            raise EncoderError(f"These lines have {len(data):,} bytes, and the limit is {limits.file_bytes:,}.")
+        if len(data) > (most := limits.ATLAS_FILE.value):
+            raise EncoderError(f"These lines have {len(data):,} bytes, and the limit is {most:,}.")
         return Given(data, "lines.txt") if typed.strip() else None
     upload = kept_file.upload(
-        "TXT with a text a line; CSV, JSONL or Parquet with a column “text”", "atlas:file", _FILE,
-        type=[one.removeprefix(".") for one in corpus.FORMATS], max_upload_size=limits.file_bytes // 10**6,
+        f"TXT with a text a line; {kept_file.formats('text')}", "atlas:file", _FILE,
+        kept_file.ENDINGS, limits.ATLAS_FILE.value,
     )  # fmt: skip
-    given = kept_file.read(_FILE, upload, make=lambda file: _content(file, limits))
+    given = kept_file.read(_FILE, upload, make=lambda file: Given(file.getvalue(), file.name))
     if given is None:
         return None
     columns = st.text_input("Columns of labels, with commas between them (optional)", key="atlas:labels")
     return Given(given.data, given.name, tuple(one.strip() for one in columns.split(",") if one.strip()))
 
 
-def _content(file: UploadedFile, limits: Limits) -> Given:
-    if file.size > limits.file_bytes:  # the widget's limit holds in the browser alone
-        raise EncoderError(f"{file.name} has {file.size:,} bytes, and the limit is {limits.file_bytes:,}: split it.")
-    return Given(file.getvalue(), file.name)
-
-
-def _work(view: View, given: Given, limits: Limits) -> long_work.Work[tuple[Atlas, Folder]]:
+def _work(view: View, given: Given) -> long_work.Work[tuple[Atlas, Folder]]:
     """Build the atlas in a new folder."""
-    folder = Folder(limits.kept)
-    path = corpus.BUNDLED
-    if given.data is not None:
-        # The visitor's name is for the screen: on the disk its ending alone is used.
-        file = folder.path / f"texts{Path(given.name).suffix.lower()}"
-        file.write_bytes(given.data)
-        path = str(file)
-    source = corpus.Source(path, labels=given.labels, most=limits.texts)
-    n_layers = view.loaded.config.n_layers
+    folder = Folder(limits.ATLASES.value)
+    source = corpus.Source(given.data or corpus.BUNDLED, None, given.labels, limits.ATLAS_TEXTS.value, given.name)
+    n_layers, tokens = view.loaded.config.n_layers, limits.ATLAS_TOKENS.value
     settings = corpus.Settings(
-        max_tokens=limits.tokens and min(limits.tokens, view.loaded.config.max_tokens),
-        vector_layers=tuple(sorted({(n_layers + 1) // 2, n_layers})), vector_texts=limits.vectors, block_texts=250,
+        max_tokens=min(tokens, view.loaded.config.max_tokens) if tokens else None,
+        vector_layers=tuple(sorted({(n_layers + 1) // 2, n_layers})), vector_texts=limits.ATLAS_VECTORS.value,
+        block_texts=250,
     )  # fmt: skip
     for progress in corpus.build(view.loaded, source, folder.path / "atlas", settings, seconds=3600.0):
         share = progress.done / max(1, progress.n_texts)
@@ -156,16 +121,14 @@ def _of_session() -> None:
     atlas = atlases.built()
     if atlas is None:
         return
-    count = atlas.manifest["count"]
-    left_out = count["broken"] + count["failed"]
     st.markdown(
-        f"Your atlas: **{atlas.n_texts:,}** texts of {plain(atlas.model_name)}, {atlas.n_tokens:,} tokens; left out: "
-        f"{left_out:,}; cut: {count['cut']:,}."
+        f"Your atlas: **{atlas.n_texts:,}** texts of {plain(atlas.model_name)}, {atlas.n_tokens:,} tokens; "
+        f"{atlas.left_out}; {atlas.n_cut:,} cut."
     )
     for problem in atlas.problems()[:5]:
         st.caption(plain(problem))
     with st.container(horizontal=True):
-        if sum(file["bytes"] for file in atlas.manifest["files"].values()) <= MOST_ZIPPED:
+        if sum(file["bytes"] for file in atlas.manifest["files"].values()) <= limits.ATLAS_ZIP.value:
             st.download_button(
                 "The atlas (ZIP)", lambda: _zipped(atlas), "atlas.zip", "application/zip", key="atlas:save",
                 on_click="ignore", icon=":material/download:",

@@ -25,7 +25,7 @@ from encoder.edits import Edit
 from encoder.overview import Receiver
 from encoder.text import TextWindow, Tokenized
 from encoder.trace import Trace
-from pages.core import inputs, limits, model_store
+from pages.core import estimates, inputs, model_store
 from pages.core.byte_cache import CACHE_MB, ByteCache
 from pages.core.model_key import ModelKey as ModelKey  # other modules find it here
 from pages.core.sizes import trace_bytes, value_bytes
@@ -87,16 +87,16 @@ def trace(
     name = _trace_name(key, text, pair, edits, request)
     if (known := _STORE.known(name)) is not None:
         return known  # type: ignore[no-any-return]
-    limits.of_text(text, pair)
+    estimates.of_text(text, pair)
     loaded = model_store.model(key)
     if loaded.takes != "text":
         given, n_tokens = inputs.SOURCES[loaded.takes].find(loaded, text), loaded.config.max_tokens
     else:
         given = _sentence(key, loaded, text, pair)
         n_tokens = max(len(given), key.pad or 0)
-    limits.of_trace(loaded.config, n_tokens, loaded.encoder.dtype.itemsize, key.device)
+    estimates.of_trace(loaded.config, n_tokens, loaded.encoder.dtype.itemsize, key.device)
     # The turn comes before the store's lock of this name, for everyone: nobody who computes waits for one who queues.
-    work = limits.flops(loaded.config, n_tokens) + limits.of_sources((*key.edits, *edits), loaded.config)
+    work = estimates.flops(loaded.config, n_tokens) + estimates.of_sources((*key.edits, *edits), loaded.config)
 
     def make() -> Trace:
         with one_thread() if work < SHORT_FLOPS else nullcontext():
@@ -164,7 +164,7 @@ def window_spans(key: ModelKey, text: str, pair: str | None = None) -> tuple[Win
         return WindowSpan(window.tokens, window.characters, window.slides, n_kept)
 
     def make() -> tuple[WindowSpan, ...]:
-        limits.of_text(text, pair)
+        estimates.of_text(text, pair)
         return tuple(
             span(window) for window in model_store.model(key).windows(text, pair, stride=_stride(key, text, pair))
         )
@@ -194,7 +194,7 @@ def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Ca
         return known
     made = trace(key, text, pair)
     # All maps of a model take about as much work as the pass itself.
-    with TURNS.turn(long=limits.flops(made.config, made.n_tokens) > LONG_FLOPS):
+    with TURNS.turn(long=estimates.flops(made.config, made.n_tokens) > LONG_FLOPS):
         return _kept_with_model(key, name, lambda: make(made), value_bytes)
 
 

@@ -17,13 +17,13 @@ from encoder import edits
 from encoder.edits import Edit
 from encoder.export import python_code, report
 from encoder.export.document import Section, document
+from encoder.load import BUNDLED
 from pages.components.copy_link import copy_link
-from pages.core import cache, inputs, trained
-from pages.core.kept_texts import LONGEST_IN_URL
+from pages.core import cache, inputs, limits, trained
 from pages.core.lazy import expander
 from pages.core.model_access import models_root
 from pages.core.rooms.params import RoomParams
-from pages.core.view import BUNDLED, View, state
+from pages.core.view import View, state
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,7 +123,11 @@ def query() -> dict[str, str]:
 
 def _note() -> str:
     long = any(state.too_long_for_url(state.params[name]) for name in TYPED if name in state.params)
-    return f"The text is too long for a link ({LONGEST_IN_URL:,} characters), so the link has none." if long else ""
+    return (
+        f"The text is too long for a link ({limits.LINK_TEXT.value:,} characters), so the link has none."
+        if long
+        else ""
+    )
 
 
 def server_link() -> str:

@@ -22,6 +22,7 @@ from pages.core import (  # noqa: F401 - some register values that several pages
     chosen_input,
     covering,
     edited,
+    estimates,
     first_maps,
     first_paint,
     first_view,
@@ -257,11 +258,11 @@ def _spinner(text: str, *, quick: bool) -> AbstractContextManager[None]:
 def _is_quick(model: model_store.AnyEncoder) -> bool:
     """Whether the pass ends before a spinner would be drawn: a token of a text covers a byte or more."""
     if model.takes != "text":
-        return limits.flops(model.config, model.config.max_tokens) < QUICK_FLOPS
+        return estimates.flops(model.config, model.config.max_tokens) < QUICK_FLOPS
     texts = state.newest(ViewParams.text), state.newest(ViewParams.pair)
     n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts) + 8  # special tokens
     n_tokens = max(min(n_bytes, model.config.max_tokens), state.newest(ViewParams.pad) or 0)
-    return limits.flops(model.config, n_tokens) < QUICK_FLOPS
+    return estimates.flops(model.config, n_tokens) < QUICK_FLOPS
 
 
 def _link_notes() -> None:

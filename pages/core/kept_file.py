@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from encoder.errors import EncoderError
+from encoder.rows import FORMATS
+from pages.core.lazy import expander
 from pages.core.markdown import plain
 
 V = TypeVar("V")
+#: Endings of the files that `encoder.rows` reads, and of those with columns.
+ENDINGS = [one.removeprefix(".") for one in FORMATS]
+TABLES = [one for one in ENDINGS if one != "txt"]
+#: Sentences about what was left out that a page lists.
+LISTED = 50
 
 
-def upload(label: str, key: str, of: str, **options: Any) -> UploadedFile | None:
+def upload(label: str, key: str, of: str, endings: Sequence[str], most: int) -> UploadedFile | None:
     """A widget for one file. of: the key of `read`, which forgets what it kept when the visitor changes the file.
 
-    Raises EncoderError for a file beyond `max_upload_size` (MB): the browser's own check can be passed by.
+    Raises EncoderError for a file of more than `most` bytes: the browser's own check can be passed by.
     """
-    given = st.file_uploader(label, key=key, on_change=lambda: st.session_state.pop(_name(of), None), **options)
-    most = options.get("max_upload_size")
-    if given is not None and most is not None and given.size > most << 20:
-        raise EncoderError(f"{given.name[:80]} has more than {most} MB: choose a smaller file, or a part of it.")
+    given = st.file_uploader(
+        label, key=key, type=list(endings), max_upload_size=-(-most // 10**6),
+        on_change=lambda: st.session_state.pop(_name(of), None),
+    )  # fmt: skip
+    if given is not None and given.size > most:
+        raise EncoderError(f"{given.name[:80]} has {given.size:,} bytes, and at most {most:,} are read: split it.")
     return given
 
 
@@ -47,6 +56,23 @@ def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | N
             on_click=lambda: st.session_state.pop(_name(key), None),
         )  # fmt: skip
     return kept[2]  # type: ignore[no-any-return]
+
+
+def formats(*columns: str) -> str:
+    """Which files a widget takes, for its label: "CSV, TSV, JSONL or Parquet with the columns text and label"."""
+    return f"CSV, TSV, JSONL or Parquet with the column{'s' * (len(columns) > 1)} {' and '.join(columns)}"
+
+
+def say_left_out(problems: Sequence[str], total: int, used: str, key: str) -> None:
+    """How many rows of a file were left out, and the first of them by number. used: what happens to the others."""
+    if not total:
+        return
+    st.warning(f"Left out: {total:,}. The others are {used}.", icon=":material/rule:")
+    part = expander("What was left out", key)
+    if part is not None:
+        lines = [f"- {plain(problem)}" for problem in problems[:LISTED]]
+        more = total - len(lines)
+        part.markdown("\n".join(lines + ([f"- and {more:,} more"] if more else [])))
 
 
 def _name(key: str) -> str:

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import streamlit as st
 
+from pages.core import limits
+
 #: What comes before the name of such a value in the address: "kept_text" is the digest of the text.
 KEPT = "kept_"
-#: Longer values (percent-encoded) are left out of the address: servers and proxies refuse longer request lines.
-LONGEST_IN_URL = 4_000
 #: Texts that a session keeps.
 MOST = 8
 _TEXTS = "_view_kept_texts"
@@ -22,7 +22,7 @@ _TEXTS = "_view_kept_texts"
 def too_long(text: str) -> bool:
     """Whether a text is too long for the address."""
     # A character takes 12 signs of the address at most.
-    return 12 * len(text) > LONGEST_IN_URL and len(quote(text)) > LONGEST_IN_URL
+    return 12 * len(text) > limits.LINK_TEXT.value and len(quote(text)) > limits.LINK_TEXT.value
 
 
 def digest(text: str) -> str:

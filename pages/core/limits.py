@@ -1,140 +1,83 @@
-"""What one visitor may ask for, in one table. A shared server bounds it so that nobody starves; one's own machine does
-only what its memory forces."""
+"""What one visitor may ask for, in one table: texts, files, atlases, rooms, lessons.
+
+A shared server bounds what a visitor takes so that nobody starves; on one's own machine a limit is often higher. Files
+of images and sounds have theirs in `encoder.pictures` and `encoder.sound`, since notebooks read them, too.
+"""
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from encoder import edits
-from encoder.config import EncoderConfig
-from encoder.device import free_memory, pick_device
-from encoder.edits import Edit
-from encoder.errors import EncoderError
-from encoder.explain.cost import cost
-from encoder.tokenizer import Tokenizer
 from pages.core import model_access
 
 
 @dataclass(frozen=True)
 class Limit:
-    """variable: of the environment, for the operator; usual: on a shared server; what: in the table of docs."""
+    """what: a line for the operator; usual: on a shared server; own: on one's own machine, None: the same; variable: of
+    the environment, which replaces `usual`."""
 
-    variable: str
-    usual: int
-    unit: str
     what: str
+    usual: int
+    unit: str = ""
+    own: int | None = None
+    variable: str = ""
 
     @property
     def value(self) -> int:
-        """What the operator chose, or the usual one."""
-        chosen = os.environ.get(self.variable, "")
+        """The limit for this visitor."""
+        if self.own is not None and model_access.for_one_person():
+            return self.own
+        chosen = os.environ.get(self.variable, "") if self.variable else ""
         return int(chosen) if chosen.isdecimal() else self.usual
 
 
-MODEL = Limit("ENCODERSCOPE_MODEL_MB", 600, "MB", "weights of an untrained encoder that a visitor builds")
-TRACE = Limit("ENCODERSCOPE_TRACE_MB", 600, "MB", "memory of one text in a model: vectors of all its layers")
-WORK = Limit("ENCODERSCOPE_TEXT_GFLOP", 3_000, "GFLOP", "work of one text in a model")
-TABLE = (MODEL, TRACE, WORK)
-#: Bytes of a trace that is never refused: to ask the system how much memory is free takes a millisecond.
-ALWAYS = 8_000_000
-#: Characters of a text on a shared server, and on one's own machine. MiniLM's tokenizer takes 0.7 s for the first, and
-#: cutting it into windows 2 s.
-TEXT, OWN_TEXT = 400_000, 4_000_000
-#: Texts that edits take values from, and their characters in all: each is a forward pass, whose values are kept.
-SOURCES, SOURCE_TEXT = 64, 20_000
+# One's own machine has no fixed limit for these three, only its free memory: `estimates` asks for it.
+MODEL = Limit("weights of an untrained encoder", 600, "MB", variable="ENCODERSCOPE_MODEL_MB")
+TRACE = Limit("memory of one text in a model", 600, "MB", variable="ENCODERSCOPE_TRACE_MB")
+WORK = Limit("work of one text in a model", 3_000, "GFLOP", variable="ENCODERSCOPE_TEXT_GFLOP")
 
+# MiniLM's tokenizer takes 0.7 s for 400,000 characters, and cutting them into windows takes 2 s.
+TEXT = Limit("characters of a text", 400_000, own=4_000_000)
+# Each is a forward pass, whose values are kept.
+SOURCES = Limit("texts that edits take values from", 64)
+SOURCE_TEXT = Limit("characters of these texts together", 20_000)
+# Servers and proxies refuse longer request lines.
+LINK_TEXT = Limit("characters of a text in a link", 4_000)
 
-def most_characters() -> int:
-    """Characters of a text."""
-    return TEXT if _shared() else OWN_TEXT
+SESSION_FILES = Limit("uploaded files of a session", 128_000_000, "bytes")
+ALL_FILES = Limit("uploaded files of all sessions, with those on their way", 1_000_000_000, "bytes")
 
+SEARCH_FILE = Limit("a file of texts on the page Search", 10_000_000, "bytes", own=50_000_000)
+SEARCH_TEXTS = Limit("texts that are searched", 10_000, own=200_000)
+SEARCH_CHARACTERS = Limit("characters of a text that is searched", 2_000)
+PROBE_FILE = Limit("a file of texts on the page Probes", 10_000_000, "bytes")
+PROBE_ROWS = Limit("texts of a task on the page Probes", 2_000, own=10_000)
+# Room for 10,000 classes of 1,024 numbers.
+PROBE_HEAD = Limit("a file with a head on the page Probes", 50_000_000, "bytes")
+TRAINING_RUNS = Limit("runs of training at the same time", 4)
 
-Tokenizer.most_characters = most_characters  # also for texts that no trace is made of, as in a search
+ATLAS_FILE = Limit("a file of texts for an atlas", 2_000_000, "bytes", own=50_000_000)
+ATLAS_TEXTS = Limit("texts of an atlas that a visitor builds", 2_000, own=50_000)
+ATLAS_TOKENS = Limit("tokens after which its texts are cut (0: what the model takes)", 64, own=0)
+ATLAS_VECTORS = Limit("texts of it whose tokens have vectors", 500, own=2_000)
+ATLASES = Limit("atlases of all visitors together", 16)
+ATLAS_ZIP = Limit("an atlas that is downloaded as one file", 200_000_000, "bytes")
 
+ROOMS = Limit("rooms of a class, in memory", 200)
+OPENINGS = Limit("rooms that one address opens at once, and more in an hour", 40)
+MISSES = Limit("unknown codes of rooms from one address, and more in a minute", 60)
+MEMBERS = Limit("members of a room", 300)
+QUESTIONS = Limit("questions of a room", 100)
+ANSWER = Limit("an answer to a question", 2_000, "bytes")
+NICKNAME = Limit("characters of a nickname", 24)
+ROOM_VIEW = Limit("a view that a room shows", 200_000, "bytes")
+# A room remembers earlier questions for its export.
+ROOM_PAST = Limit("earlier questions that a room remembers", 100_000, "bytes")
 
-def of_text(text: str, pair: str | None) -> None:
-    """Raise EncoderError for a text that takes seconds to split into tokens alone."""
-    n_characters, most = len(text) + len(pair or ""), most_characters()
-    if n_characters > most:
-        raise EncoderError(
-            f"This text has {n_characters:,} characters, and at most {most:,} are shown: use a part of it."
-        )
+LESSONS = Limit("lessons of a folder", 200)
+LESSON_FILE = Limit("a file with a lesson", 200_000, "bytes")
+LESSON_STEPS = Limit("steps of a lesson", 50)
+QUESTION_TEXT = Limit("characters of a question, and of each of its options", 1_500)
 
-
-def of_sources(chosen: Sequence[Edit], config: EncoderConfig) -> int:
-    """Operations, at most, of the texts that edits take values from. Raises EncoderError for too many of them."""
-    texts = edits.sources(chosen)
-    n_characters = sum(map(len, texts))
-    if len(texts) > SOURCES or n_characters > SOURCE_TEXT:
-        raise EncoderError(
-            f"The edits take values from {len(texts):,} texts with {n_characters:,} characters: use at most {SOURCES} "
-            f"texts with {SOURCE_TEXT:,} characters in all."
-        )
-    return sum(flops(config, min(len(text) + 2, config.max_tokens)) for text in texts)
-
-
-def n_parameters(config: EncoderConfig) -> int:
-    """Weights of an encoder, without its norms and biases."""
-    inner = config.n_heads * config.d_head
-    layer = 4 * config.d_model * inner + (3 if config.gated else 2) * config.d_model * config.d_ffn
-    table = (config.vocab_size + config.max_positions * (config.position == "learned")) * config.embedding_width
-    return config.n_distinct_layers * layer + table
-
-
-def of_model(config: EncoderConfig, n_bytes_each: int) -> None:
-    """Raise EncoderError for an untrained encoder that is too large to be built here."""
-    megabytes = n_parameters(config) * n_bytes_each // 1_000_000
-    most = _most(MODEL)
-    if megabytes > most:
-        raise EncoderError(
-            f"{config.n_layers} layers of width {config.d_model} take {megabytes:,} MB, and here {most:,} MB are the "
-            f"limit{_why()}: choose fewer layers or a smaller width."
-        )
-
-
-@functools.lru_cache(1_000)
-def flops(config: EncoderConfig, n_tokens: int) -> int:
-    """Floating-point operations of one text."""
-    return cost(config, n_tokens, 0).flops
-
-
-def trace_bytes(config: EncoderConfig, n_tokens: int, n_bytes_each: int) -> int:
-    """Bytes of a trace at the peak of its forward pass: 7 vectors a layer, and one layer's hidden vectors."""
-    inner = config.n_heads * config.d_head
-    kept = config.n_layers * (3 * inner + 4 * config.d_model)
-    return n_tokens * n_bytes_each * (kept + 3 * config.d_model + (2 if config.gated else 1) * config.d_ffn)
-
-
-def of_trace(config: EncoderConfig, n_tokens: int, n_bytes_each: int, device: str) -> None:
-    """Raise EncoderError for a text that takes too much memory or work in this model."""
-    needed = trace_bytes(config, n_tokens, n_bytes_each)
-    if pick_device(device).type != "cpu" and not _shared():
-        return  # the device says itself when it is full
-    if needed > ALWAYS and needed > (most := _most(TRACE)) * 1_000_000:
-        raise EncoderError(
-            f"{n_tokens:,} tokens take {needed / 1e6:,.0f} MB in this model, and here {most:,} MB are the limit"
-            f"{_why()}: use a shorter text or a model with fewer layers."
-        )
-    work = flops(config, n_tokens) / 1e9
-    if _shared() and work > WORK.value:
-        raise EncoderError(
-            f"{n_tokens:,} tokens take {work:,.0f} thousand million operations in this model, and here {WORK.value:,} "
-            f"are the limit{_why()}: use a shorter text or a smaller model."
-        )
-
-
-def _shared() -> bool:
-    return not model_access.for_one_person()
-
-
-def _most(limit: Limit) -> int:
-    """Megabytes: the limit of a shared server; on one's own machine, what is free."""
-    free = free_memory(pick_device("cpu")) // 1_000_000
-    return min(limit.value, free) if _shared() else free
-
-
-def _why() -> str:
-    return " of this shared server for one visitor" if _shared() else " by the memory that is free"
+TABLE = tuple(limit for limit in list(globals().values()) if isinstance(limit, Limit))

@@ -14,8 +14,9 @@ from encoder.any_encoder import AnyEncoder
 from encoder.device import DTYPES, pick_device
 from encoder.joint_encoder import JointEncoder
 from encoder.layout import InputKind
+from encoder.text_encoder import TextEncoder
 from encoder.tokenizer import Tokenizer
-from pages.core import inputs, limits, log, model_access
+from pages.core import estimates, inputs, limits, log, model_access
 from pages.core.byte_cache import ByteCache
 from pages.core.markdown import screen_name
 from pages.core.model_key import ModelKey
@@ -59,7 +60,7 @@ def _encoder(key: ModelKey) -> AnyEncoder:
 def _loaded(key: ModelKey) -> Checkpoint:
     began = time.monotonic()
     if key.scratch is not None:
-        limits.of_model(key.scratch, DTYPES[key.dtype].itemsize)
+        estimates.of_model(key.scratch, DTYPES[key.dtype].itemsize)
         device, tokenizer = pick_device(key.device), _tokenizer()
         with _BUILDING:
             made = encoder.build(key.scratch, tokenizer, seed=key.seed, device=device, dtype=key.dtype)
@@ -68,11 +69,21 @@ def _loaded(key: ModelKey) -> Checkpoint:
     else:
         with _BUILDING:
             made = _of_source(key)
+    made = _bounded(made)
     log.event("model loaded", model=made.name, megabytes=model_bytes(made) // 10**6, seconds=time.monotonic() - began)
     # Garbage is collected all the time; frozen objects are not searched again.
     gc.collect()
     gc.freeze()
     return made
+
+
+def _bounded(made: Checkpoint) -> Checkpoint:
+    """The model, which splits no longer text than a visitor may give: also one that no trace is made of."""
+    if isinstance(made, JointEncoder):
+        return dataclasses.replace(made, text=_bounded(made.text))
+    if not isinstance(made, TextEncoder):
+        return made
+    return dataclasses.replace(made, tokenizer=made.tokenizer.bounded(limits.TEXT.value))
 
 
 def _of_source(key: ModelKey) -> Checkpoint:

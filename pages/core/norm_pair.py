@@ -12,13 +12,14 @@ import streamlit as st
 
 import encoder
 from encoder.config import NORM_PLACEMENTS as PLACEMENTS
+from encoder.load import BUNDLED
 from encoder.measure import stream
 from pages.core import cache, model_store, small_maps
 from pages.core.view import View
 
 TWINS = {"twin-pre": "pre", "twin-post": "post"}
 #: Bundled pairs, trained alike: the names of both end in their placement.
-PAIRS = ("twin-pre", "twin-post", "digits-pre", "digits-post")
+PAIRS = tuple(name for name in BUNDLED if name.rpartition("-")[2] in PLACEMENTS)
 _PARTNERS = "_trained_partners"
 
 

@@ -6,13 +6,15 @@ from collections.abc import Collection
 
 import streamlit as st
 
+from encoder.load import first_bundled
 from pages.core import inputs, model_store
 from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.core.view import SOURCES, View, ViewParams
 
 #: Kind of input -> a bundled model that takes it.
-FIRST = {"text": "minilm", "image": "digits-pre", "sound": "spoken-digits", inputs.PAIR: "digit-words"}
+FIRST = {"text": first_bundled("text"), "image": first_bundled("image"), "sound": first_bundled("sound")}
+FIRST[inputs.PAIR] = first_bundled("text", "image")
 
 
 def fits(view: View, takes: Collection[str]) -> bool:

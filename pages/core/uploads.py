@@ -13,8 +13,8 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: Bytes that one session keeps, and all sessions together.
-OF_SESSION, OF_ALL = 128_000_000, 1_000_000_000
+from pages.core import limits
+
 #: Bytes of an upload after which the files of other uploads are counted again: counting many takes milliseconds.
 LOOK_AGAIN = 4_000_000
 FULL = "This server keeps no more files: remove one that you have uploaded, or choose a smaller one."
@@ -74,7 +74,7 @@ class Uploads:
     def _fits(self, session: str, n_bytes: int, kept: tuple[int, int]) -> bool:
         """Whether there is room for so many more bytes of a session. What is announced and does not come takes none."""
         own, total = kept[0] + self._coming[session], kept[1] + self._coming.total()
-        return own + n_bytes <= OF_SESSION and total + n_bytes <= OF_ALL
+        return own + n_bytes <= limits.SESSION_FILES.value and total + n_bytes <= limits.ALL_FILES.value
 
 
 def kept_by_streamlit(session: str) -> tuple[int, int]:

@@ -13,6 +13,7 @@ import encoder
 from encoder.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.device import DEVICES, DTYPES
 from encoder.errors import ConfigError
+from encoder.load import BUNDLED
 from pages.core import cache, inputs, model_access, model_store, trained
 from pages.core.params import Param, ZoomWindow, choice, flag, string, token_positions, whole_number, zoom_window
 from pages.core.url_state import state
@@ -30,20 +31,11 @@ EXAMPLES = {
     "If … then, twice": "If it rains, we stay; if it shines, we go.",
 }
 
-SOURCES = {
-    "minilm": "all-MiniLM-L6-v2",
-    "twin-pre": "Twin, pre-norm",
-    "twin-post": "Twin, post-norm",
-    "digits-pre": "Digits (images), pre-norm",
-    "digits-post": "Digits (images), post-norm",
-    "digit-words": "Digits and words (pair)",
-    "spoken-digits": "Spoken digits (sound)",
+SOURCES = {name: one.label for name, one in BUNDLED.items()} | {
     "scratch": "Untrained (random weights)",
     "trained": "My trained models",
     "other": "Folder or Hub id",
 }
-#: The models that `encoder.load` knows by this name.
-BUNDLED = ("minilm", "twin-pre", "twin-post", "digits-pre", "digits-post", "digit-words", "spoken-digits")
 COLOURS = ("viridis", "cividis", "magma", "greys")
 
 #: Where the colours of a map end.

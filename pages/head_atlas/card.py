@@ -7,12 +7,13 @@ import streamlit as st
 
 from encoder.corpus import Example
 from encoder.figures.atlas import offset_shares, text_counts
+from encoder.load import BUNDLED
 from encoder.measure.head_types import BY_NAME as TYPES
 from pages.core import atlases, links
 from pages.core.formulas import number
 from pages.core.markdown import plain
 from pages.core.url_state import state
-from pages.core.view import BUNDLED, ViewParams
+from pages.core.view import ViewParams
 from pages.head_atlas.opened import Opened
 from pages.head_atlas.params import PARTS, Params
 

@@ -13,7 +13,7 @@ import encoder
 from encoder import pair_scores
 from encoder.pair_scores import Scores, Vectors
 from encoder.trace import Trace
-from pages.core import cache, image_input, limits, model_store
+from pages.core import cache, estimates, image_input, model_store
 from pages.core.turns import LONG_FLOPS
 from pages.core.url_state import state
 from pages.core.view import View
@@ -60,7 +60,7 @@ class Pair:
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """Of texts, [N, E], computed once for all sessions."""
         config = self.model.text.config
-        work = limits.flops(config, config.max_tokens) * len(texts)
+        work = estimates.flops(config, config.max_tokens) * len(texts)
         found: Vectors = cache.computed(
             ("caption vectors", self.view.model, tuple(texts)),
             lambda: self.model.embed_texts(texts),

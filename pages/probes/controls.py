@@ -6,9 +6,8 @@ import streamlit as st
 
 from encoder import probe
 from encoder.probe import Task
-from pages.core import cache, kept_file, model_access
-from pages.core.lazy import expander, popover
-from pages.core.markdown import plain
+from pages.core import cache, kept_file, limits
+from pages.core.lazy import popover
 from pages.core.view import View, ViewParams, state
 from pages.probes.params import BESIDE, TASKS, VIEWS, Params
 from pages.probes.work import Subject
@@ -19,11 +18,6 @@ HELP = {
     "pos": "Is the explained word a noun, a verb, an adjective or an adverb?",
     "lexname": "WordNet sorts its entries into 45 files, such as noun.animal and verb.motion.",
 }
-#: Rows of a file: on one's own machine, and on a shared server, where each visitor's vectors take memory.
-ROWS, SHARED_ROWS = 10_000, 2_000
-FILE_MB = 10
-#: Sentences about broken lines that the page lists.
-LISTED = 50
 
 
 def task() -> Task | None:
@@ -51,24 +45,17 @@ def task() -> Task | None:
 
 
 def _file() -> Task | None:
-    own = model_access.for_one_person()
     given = kept_file.upload(
-        "CSV or TSV with the columns text and label. With a third column, word, the label belongs to that word.",
-        "probes:file", "probes:task", type=["csv", "tsv"], max_upload_size=FILE_MB,
+        f"{kept_file.formats('text', 'label')}. With a third column, word, the label belongs to that word.",
+        "probes:file", "probes:task", kept_file.TABLES, limits.PROBE_FILE.value,
     )  # fmt: skip
     read = kept_file.read("probes:task", given, make=lambda file: probe.read_task(
-        file.getvalue(), file.name, most=ROWS if own else SHARED_ROWS
+        file.getvalue(), file.name, most=limits.PROBE_ROWS.value
     ))  # fmt: skip
     st.caption("The file stays in the server's memory, for your session alone.")
     if read is None:
         return None
-    if read.problems:
-        st.warning(f"Left out: {len(read.problems):,}. The others are used.", icon=":material/rule:")
-        part = expander("What was left out", "probes-problems")
-        if part is not None:
-            more = len(read.problems) - LISTED
-            lines = [f"- {plain(problem)}" for problem in read.problems[:LISTED]]
-            part.markdown("\n".join(lines + ([f"- and {more:,} more"] if more > 0 else [])))
+    kept_file.say_left_out(read.problems, read.n_left_out, "used", "probes-problems")
     return read.task
 
 

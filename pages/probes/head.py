@@ -8,7 +8,7 @@ from encoder import classify
 from encoder.errors import EncoderError
 from encoder.figures.probes import layer_names
 from encoder.probe import Task
-from pages.core import opened_head, prediction
+from pages.core import limits, opened_head, prediction
 from pages.core.export import file_name
 from pages.core.lazy import expander
 from pages.core.markdown import plain, say_error
@@ -16,9 +16,6 @@ from pages.core.view import View
 from pages.probes import work
 from pages.probes.params import VIEWS
 from pages.probes.work import Subject
-
-#: Bytes of a file with a head: room for 10,000 classes of 1,024 numbers.
-HEAD_MB = 50
 
 
 def save(view: View, task: Task, pooled: str, layer: int, subject: Subject) -> None:
@@ -59,7 +56,10 @@ def opened(view: View) -> None:
         return
     with part:
         given = st.file_uploader(
-            "A head that this page saved", type=["safetensors"], max_upload_size=HEAD_MB, key="probes:head"
+            "A head that this page saved",
+            type=["safetensors"],
+            max_upload_size=limits.PROBE_HEAD.value // 10**6,
+            key="probes:head",
         )
         if given is None:
             return

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from encoder.load import BUNDLED
 from pages.core.params import Param, choice, several, whole_number
 from pages.core.url_state import state
 
 TASKS = ("word_pos", "pos", "lexname", "file")
 VIEWS = {"token": "One token", "mean": "Mean", "cls": "[CLS]", "max": "Maximum"}
-BESIDE = {"minilm": "MiniLM", "twin-pre": "Twin, pre-norm", "twin-post": "Twin, post-norm"}
+BESIDE = {name: one.label for name, one in BUNDLED.items() if one.kinds == ("text",)}
 
 
 @state.register

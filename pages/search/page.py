@@ -5,7 +5,7 @@ import streamlit as st
 from encoder import search
 from encoder.errors import EncoderError, OutOfMemory
 from encoder.search import Collection
-from pages.core import links
+from pages.core import kept_file, links
 from pages.core.export import file_name
 from pages.core.formulas import number
 from pages.core.frame import current_view, heading
@@ -33,7 +33,7 @@ def main(view: View) -> None:
             st.info("Choose a file to begin.", icon=":material/upload_file:")
         else:
             if isinstance(given, sources.Given):
-                sources.problems(given)
+                kept_file.say_left_out(given.problems, given.n_left_out, "searched", "search-problems")
             found = sources.collection(view, given)
             if found is not None:
                 show(view, found)
@@ -41,7 +41,7 @@ def main(view: View) -> None:
         raise
     except EncoderError as error:
         say_error(error)
-    sources.limits()
+    sources.say_limits()
     links.next_page("similarity", "Sentence similarity")
 
 

@@ -12,34 +12,23 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from encoder import gradual, probe, search
 from encoder.errors import EncoderError
 from encoder.search import Collection, Index, Limits
-from pages.core import cache, kept_file, long_work, model_access
+from pages.core import cache, kept_file, limits, long_work
 from pages.core.lazy import expander
-from pages.core.markdown import plain
 from pages.core.turns import TURNS
 from pages.core.view import View, state
 from pages.search.params import SOURCES, Params
 
-#: On a shared server, and on one's own machine.
-SHARED = Limits(file_bytes=10_000_000, texts=10_000, characters=2_000)
-OWN = Limits(file_bytes=50_000_000, texts=200_000, characters=2_000)
 #: Numbers of a vector that a file of vectors has room for, and bytes of its header.
 WIDTH, HEADER = 800, 1_000_000
 
 
-def limits_here() -> Limits:
-    """The limits for this visitor."""
-    return OWN if model_access.for_one_person() else SHARED
-
-
 def vector_bytes() -> int:
     """The limit of a file of vectors."""
-    return min(limits_here().texts * WIDTH * 4 + HEADER, st.get_option("server.maxUploadSize") * 10**6)
+    return min(limits.SEARCH_TEXTS.value * WIDTH * 4 + HEADER, st.get_option("server.maxUploadSize") * 10**6)
 
 
 #: Up to so many texts are embedded without being asked.
 AT_ONCE = 100
-#: Sentences about broken lines that the page lists.
-LISTED = 50
 _TYPED, _KEPT = "search:lines", "search:collection"
 
 EXAMPLE = """A kitten sleeps in a basket.
@@ -62,10 +51,11 @@ The choir sang without any accompaniment."""
 
 @dataclass(frozen=True)
 class Given:
-    """Texts, and the sentences about what was left out. is_bundled: they are the same for every visitor."""
+    """Texts, the sentences about what was left out, and its number. is_bundled: they are the same for every visitor."""
 
     texts: tuple[str, ...]
-    problems: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+    n_left_out: int = 0
     is_bundled: bool = False
 
 
@@ -79,53 +69,33 @@ def choose() -> Given | Collection | None:
         return _read(typed.encode("utf-8", "replace"), "lines.txt")
     if source == "wordnet":
         st.caption("Example sentences of WordNet 3.0, Princeton University.")
-        return Given(probe.examples(), (), is_bundled=True)
-    megabytes = limits_here().file_bytes // 10**6
+        return Given(probe.examples(), is_bundled=True)
     if source == "file":
         given = kept_file.upload(
-            "TXT with a text a line, CSV or Parquet with a column “text”", "search:file", "search:texts-of-file",
-            type=["txt", "csv", "parquet"], max_upload_size=megabytes,
+            f"TXT with a text a line; {kept_file.formats('text')}", "search:file", "search:texts-of-file",
+            kept_file.ENDINGS, limits.SEARCH_FILE.value,
         )  # fmt: skip
         return kept_file.read("search:texts-of-file", given, make=lambda file: _read(file.getvalue(), file.name))
     left, right = st.columns(2)
     with left:
-        texts = kept_file.upload(
-            "Its texts", "search:texts", "search:saved", type=["parquet"], max_upload_size=megabytes
-        )  # fmt: skip
+        most = limits.SEARCH_FILE.value
+        texts = kept_file.upload("Its texts", "search:texts", "search:saved", ["parquet"], most)
     with right:
-        vectors = kept_file.upload(
-            "Its vectors", "search:vectors", "search:saved", type=["safetensors"],
-            max_upload_size=vector_bytes() // 10**6,
-        )  # fmt: skip
+        vectors = kept_file.upload("Its vectors", "search:vectors", "search:saved", ["safetensors"], vector_bytes())
     return kept_file.read("search:saved", texts, vectors, make=_saved)
 
 
 def _saved(texts: UploadedFile, vectors: UploadedFile) -> Collection:
-    limits = limits_here()
-    for file, most in ((texts, limits.file_bytes), (vectors, vector_bytes())):
-        if file.size > most:  # the widgets' limits hold in the browser alone
-            raise EncoderError(f"{file.name} has {file.size:,} bytes, and at most {most:,} are read: split it.")
     found = search.from_files(texts.getvalue(), vectors.getvalue())
-    if len(found) > limits.texts:
-        raise EncoderError(f"This collection has {len(found):,} texts, and the limit is {limits.texts:,}: split it.")
+    if len(found) > (most := limits.SEARCH_TEXTS.value):
+        raise EncoderError(f"This collection has {len(found):,} texts, and the limit is {most:,}: split it.")
     return found
 
 
 def _read(data: bytes, name: str) -> Given:
-    read = search.read_texts(data, name, limits_here())
-    return Given(read.texts, read.problems)
-
-
-def problems(given: Given) -> None:
-    """The lines that were left out, by number."""
-    if not given.problems:
-        return
-    st.warning(f"Left out: {len(given.problems):,}. The others are searched.", icon=":material/rule:")
-    part = expander("What was left out", "search-problems")
-    if part is not None:
-        more = len(given.problems) - LISTED
-        lines = [f"- {plain(problem)}" for problem in given.problems[:LISTED]]
-        part.markdown("\n".join(lines + ([f"- and {more:,} more"] if more > 0 else [])))
+    most = Limits(limits.SEARCH_FILE.value, limits.SEARCH_TEXTS.value, limits.SEARCH_CHARACTERS.value)
+    read = search.read_texts(data, name, most)
+    return Given(read.texts, read.problems, read.n_left_out)
 
 
 def collection(view: View, given: Given | Collection) -> Collection | None:
@@ -165,23 +135,19 @@ def nearest(view: View, found: Collection | Index, query: str, k: int) -> list[t
         return search.nearest(found, view.loaded, query, k)
 
 
-def limits() -> None:
+def say_limits() -> None:
     """What this page takes at most."""
     part = expander("Limits, and where the texts are kept", "search-limits")
     if part is None:
         return
-    here = limits_here()
     rows = (
-        ("Texts", f"{here.texts:,}", "All texts and vectors are in memory."),
-        ("Characters of a text", f"{here.characters:,}", "A sentence vector has room for few sentences."),
-        ("Bytes of a file of texts", f"{here.file_bytes:,}", "A file is read as a whole, in memory."),
-        (
-            "Bytes of a file of vectors",
-            f"{vector_bytes():,}",
-            "The server takes no larger file.",
-        ),
+        ("Texts", limits.SEARCH_TEXTS.value, "All texts and vectors are in memory."),
+        ("Characters of a text", limits.SEARCH_CHARACTERS.value, "A sentence vector has room for few sentences."),
+        ("Bytes of a file of texts", limits.SEARCH_FILE.value, "Its texts are kept in memory."),
+        ("Bytes of a file of vectors", vector_bytes(), "The server takes no larger file."),
     )
-    part.markdown("\n".join(["| what | at most | why |", "|:--|--:|:--|", *(f"| {' | '.join(row)} |" for row in rows)]))
+    lines = [f"| {what} | {most:,} | {why} |" for what, most, why in rows]
+    part.markdown("\n".join(["| what | at most | why |", "|:--|--:|:--|", *lines]))
     part.markdown(
         "Texts and vectors are in the server's memory, for your session alone. They are never written to a disk, "
         "and are gone when you close the page. On a shared server the limits are lower."

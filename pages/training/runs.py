@@ -17,14 +17,14 @@ from encoder.train.loop import TaskRun
 from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TrainedTask
-from pages.core import norm_pair, sidebar, trained
+from pages.core import limits, norm_pair, sidebar, trained
 from pages.core.byte_cache import CACHE_MB, ByteCache
 from pages.core.params import Param
 from pages.core.view import ViewParams, check_width, state
 from pages.training.params import WIDTHS, Params
 
-#: Runs at the same time, and seconds without a poll after which they stop by themselves: enough for a reload.
-MOST_RUNS, HEARTBEAT = 4, 10.0
+#: Seconds without a poll after which runs stop by themselves: enough for a reload.
+HEARTBEAT = 10.0
 _STARTED, _OPENED, _UPLOADS = "_training_started", "_trained_opened", "_trained_uploads"
 
 Values = dict[Param[Any], Any]
@@ -141,10 +141,10 @@ def described(params: Params) -> dict[str, TaskSettings]:
     n_runs = len(params.norms) * len(params.warm) * len(params.encodings)
     if not n_runs:
         raise ConfigError("Nothing to train: choose at least one norm placement, one warm-up and one encoding.")
-    if n_runs > MOST_RUNS:
+    if n_runs > limits.TRAINING_RUNS.value:
         raise ConfigError(
             f"{len(params.norms)} placements × {len(params.warm)} warm-ups × {len(params.encodings)} encodings are "
-            f"{n_runs} runs: choose at most {MOST_RUNS}."
+            f"{n_runs} runs: choose at most {limits.TRAINING_RUNS.value}."
         )
     for encoding in params.encodings:
         check_width(params.width, params.heads, encoding, WIDTHS)

@@ -14,14 +14,14 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from encoder import EncoderError, cli, corpus
-from encoder.corpus.manifest import VERSION
-from encoder.corpus.rows import Row
+from encoder.corpus.atlas_files import VERSION
 from encoder.corpus.watcher import FARTHEST
 from encoder.corpus_command import progress_line
 from encoder.errors import AtlasError
 from encoder.measure import head_types
 from encoder.measure.heads import head_measures
 from encoder.measure.similarity import head_similarity
+from encoder.rows import Row
 from tests.corpus.conftest import SETTINGS, built, contents
 
 

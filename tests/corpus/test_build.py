@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import encoder
-from encoder import EncoderError, corpus
+from encoder import EncoderError, cli, corpus
 from encoder.corpus.plan import MEASURES
 from encoder.errors import AtlasError
 from encoder.measure.heads import head_measures
@@ -151,3 +151,25 @@ def test_a_cut_text_is_counted(model, source, tmp_path: Path):
     atlas = built(model, source, tmp_path / "atlas", settings=dataclasses.replace(SETTINGS, max_tokens=6))
     assert atlas.manifest["count"]["cut"] > 0
     assert atlas.table("lengths")["n_tokens"].max() == 6
+
+
+def test_blank_rows_are_counted(model, tmp_path, capsys):
+    """Of 30 rows two are blank and one is no JSON: all of them are said."""
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "the cat"}\n' * 27 + '\n{"text": "  "}\nno json\n', "utf-8")
+    atlas = built(model, path, tmp_path / "atlas")
+    count = atlas.manifest["count"]
+    assert (count["rows"], count["texts"], count["broken"], count["blank"]) == (30, 27, 1, 2)
+    assert atlas.left_out == "1 left out, 2 blank rows"
+    assert cli.main(["corpus", "show", str(tmp_path / "atlas")]) == 0
+    assert "27 texts, " in (said := capsys.readouterr().out)
+    assert "1 left out, 2 blank rows, 0 cut" in said
+
+
+def test_an_atlas_of_texts_in_memory(model, tmp_path):
+    texts = ["the cat sat", "a dog"]
+    atlases = [built(model, given, str(tmp_path / name)) for name, given in (("a", texts), ("b", [*texts, "more"]))]
+    assert [atlas.n_texts for atlas in atlases] == [2, 3]
+    sources = [atlas.manifest["source"] for atlas in atlases]
+    assert sources[0]["name"] == sources[1]["name"]
+    assert sources[0]["sha256"] != sources[1]["sha256"]

@@ -10,10 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from encoder.corpus import bootstrap
-from encoder.corpus.exact_sums import FRACTION_BITS, fits, fixed, value
 from encoder.corpus.plan import is_sampled
-from encoder.corpus.top import Top
+from encoder.corpus.totals import (
+    FRACTION_BITS,
+    Top,
+    bootstrap_weights,
+    fits,
+    fixed,
+    interval,
+    replicate_means,
+    value,
+    weighted_sums,
+)
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -54,17 +62,17 @@ def test_the_strongest_are_the_same_in_any_order_and_ties_are_decided():
 
 
 def test_bootstrap_weights_depend_on_the_seed_and_the_text_alone():
-    one, other = bootstrap.weights([7, 3], 50, seed=1), bootstrap.weights([3], 50, seed=1)
+    one, other = bootstrap_weights([7, 3], 50, seed=1), bootstrap_weights([3], 50, seed=1)
     assert (one[:, 1] == other[:, 0]).all()
-    assert not (one[:, 1] == bootstrap.weights([3], 50, seed=2)[:, 0]).all()
-    assert bootstrap.weights(range(400), 50, seed=0).mean() == pytest.approx(1.0, abs=0.03)
+    assert not (one[:, 1] == bootstrap_weights([3], 50, seed=2)[:, 0]).all()
+    assert bootstrap_weights(range(400), 50, seed=0).mean() == pytest.approx(1.0, abs=0.03)
 
 
 def test_a_bootstrap_interval_is_about_two_standard_errors_on_each_side():
     values = np.random.default_rng(0).normal(0.5, 0.2, (1_000, 1))
-    weights = bootstrap.weights(range(1_000), 400, seed=0)
-    sums, counts = bootstrap.weighted_sums(weights, values), weights.sum(1, keepdims=True)
-    low, high = bootstrap.interval(bootstrap.replicate_means(sums, counts))
+    weights = bootstrap_weights(range(1_000), 400, seed=0)
+    sums, counts = weighted_sums(weights, values), weights.sum(1, keepdims=True)
+    low, high = interval(replicate_means(sums, counts))
     error = values.std(ddof=1) / math.sqrt(1_000)
     assert high - low == pytest.approx(2 * 1.96 * error, rel=0.15)
     assert low < values.mean() < high

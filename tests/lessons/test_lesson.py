@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pages.core import limits
 from pages.core.lessons import lesson, library
 from pages.core.lessons.lesson import FORBIDDEN, LessonError
 from pages.lessons.check import register_values
@@ -120,6 +121,6 @@ def test_a_file_that_is_too_large_or_no_text_is_a_sentence(tmp_path: Path) -> No
     file.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(LessonError, match="UTF-8"):
         lesson.load(file)
-    file.write_text("x" * (lesson.FILE_BYTES + 1))
+    file.write_text("x" * (limits.LESSON_FILE.value + 1))
     with pytest.raises(LessonError, match="200,000"):
         lesson.load(file)

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from encoder.measure.heads import head_measures
-from pages.core import atlas_building, atlas_folders
+from pages.core import atlas_folders, limits
 from pages.core.lazy import KEY
 from tests.conftest import ROOT
 from tests.pages.apps import PATIENCE, assert_well, press, sentences, written
@@ -48,13 +48,13 @@ def test_lines_become_an_atlas_of_the_session(minilm) -> None:
 
 def test_a_shared_server_has_lower_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENCODERSCOPE_SHARED", "1")
-    limits = atlas_building.limits_here()
-    assert limits == atlas_building.SHARED
+    most = limits.ATLAS_FILE.value
+    assert most == limits.ATLAS_FILE.usual < (limits.ATLAS_FILE.own or 0)
     app = at("head_atlas", text="The cat sat.", model="twin-pre")
-    app.text_area(key="atlas:lines").set_value("a b c\n" * (limits.file_bytes // 6 + 1)).run()
+    app.text_area(key="atlas:lines").set_value("a b c\n" * (most // 6 + 1)).run()
     assert not app.exception
-    assert f"{limits.file_bytes:,}" in sentences(app)
-    monkeypatch.setattr(atlas_building, "SHARED", atlas_building.Limits(1_000_000, 5, 8, 2, 0))
+    assert f"{most:,}" in sentences(app)
+    monkeypatch.setattr(limits, "ATLASES", limits.Limit("", 0))
     app.text_area(key="atlas:lines").set_value(LINES).run()
     press(app, "Build the atlas")
     assert not app.exception

@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder.export import map as attention_map
 from encoder.figures.numbers import three_digits
+from encoder.load import BUNDLED
 from encoder.measure import aggregate, map_comparison
 from pages.core import cache, export, trained
-from pages.core.view import BUNDLED
 from tests.pages.apps import assert_well, visit
 from tests.test_report import HOSTILE, Page, drawn
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit import file_util
 
-from pages.core import uploads
+from pages.core import limits
 from pages.core.guard import FRAMES, HOSTS, METRICS, Guard, Policy, inline_scripts
 from pages.core.uploads import Uploads
 
@@ -160,8 +160,8 @@ PATH = "/_stcore/upload_file/one/file"
 
 
 def test_an_upload_without_room_is_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(uploads, "OF_SESSION", 10_000)
-    monkeypatch.setattr(uploads, "OF_ALL", 20_000)
+    monkeypatch.setattr(limits, "SESSION_FILES", limits.Limit("", 10_000))
+    monkeypatch.setattr(limits, "ALL_FILES", limits.Limit("", 20_000))
     kept = {"one": 4_000, "two": 0}
     app = Uploads(ok, lambda session: (kept.get(session, 0), sum(kept.values())))
     assert ask(app, PATH, "PUT", body=b"x" * 6_000)[0] == 200
@@ -174,7 +174,7 @@ def test_an_upload_without_room_is_refused(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_uploads_that_are_on_their_way_count(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(uploads, "OF_SESSION", 10_000)
+    monkeypatch.setattr(limits, "SESSION_FILES", limits.Limit("", 10_000))
     inner: list[int] = []
 
     async def second_comes(scope: Any, receive: Any, send: Any) -> None:

@@ -13,7 +13,8 @@ import encoder
 from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
 from encoder.pauses import pause, pausing
-from pages.core import foreground, limits, model_access
+from pages.core import estimates, foreground, limits, model_access, model_store
+from pages.core.model_key import ModelKey
 from pages.core.turns import Turns
 from tests.pages.apps import sentences, visit
 
@@ -192,31 +193,44 @@ def test_the_estimates_are_near_what_is_measured():
     model = encoder.load("twin-pre", device="cpu")
     trace = model.trace("the cat sat " * 100)
     kept = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in trace.values.values()}
-    estimated = limits.trace_bytes(model.config, trace.n_tokens, 4)
+    estimated = estimates.trace_bytes(model.config, trace.n_tokens, 4)
     assert 0.7 * sum(kept.values()) < estimated < 2 * sum(kept.values())
-    assert limits.n_parameters(model.config) == pytest.approx(model.n_parameters, rel=0.02)
+    assert estimates.n_parameters(model.config) == pytest.approx(model.n_parameters, rel=0.02)
 
 
 def test_a_shared_server_refuses_what_would_starve_others(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(model_access, "for_one_person", lambda: False)
     with pytest.raises(EncoderError, match="limit of this shared server"):
-        limits.of_model(LARGE, 4)
+        estimates.of_model(LARGE, 4)
     with pytest.raises(EncoderError, match="MB"):
-        limits.of_trace(LARGE, 2_600, 4, "cpu")
-    limits.of_trace(LARGE.replace(n_layers=2), 512, 4, "cpu")
+        estimates.of_trace(LARGE, 2_600, 4, "cpu")
+    estimates.of_trace(LARGE.replace(n_layers=2), 512, 4, "cpu")
     monkeypatch.setenv(limits.WORK.variable, "10")
     with pytest.raises(EncoderError, match="operations"):
-        limits.of_trace(LARGE.replace(n_layers=2), 512, 4, "cpu")
+        estimates.of_trace(LARGE.replace(n_layers=2), 512, 4, "cpu")
     monkeypatch.setenv(limits.MODEL.variable, "100000")
-    limits.of_model(LARGE, 4)
+    estimates.of_model(LARGE, 4)
 
 
 def test_ones_own_machine_does_what_its_memory_allows(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(model_access, "for_one_person", lambda: True)
-    monkeypatch.setattr(limits, "free_memory", lambda device: 2_000_000_000)
-    limits.of_model(LARGE, 4)
+    monkeypatch.setattr(estimates, "free_memory", lambda device: 2_000_000_000)
+    estimates.of_model(LARGE, 4)
     with pytest.raises(EncoderError, match="memory that is free"):
-        limits.of_trace(LARGE, 8_000, 4, "cpu")
+        estimates.of_trace(LARGE, 8_000, 4, "cpu")
+
+
+def test_models_of_the_pages_split_no_longer_text_than_a_visitor_may_give():
+    """The engine itself has no such limit: importing pages changes nothing in it."""
+    text = "a " * limits.TEXT.value
+    bounded = model_store.model(ModelKey(source="twin-pre", device="cpu"))
+    for split in (bounded.tokenizer, bounded.tokenizer.lower_cased()):
+        with pytest.raises(EncoderError, match="characters, and at most"):
+            split.encode(text)
+    assert encoder.load("twin-pre", device="cpu").tokenizer.most_characters is None
+    pair = model_store.joint(ModelKey(source="digit-words", device="cpu"))
+    assert pair is not None
+    assert pair.text.tokenizer.most_characters == limits.TEXT.value
 
 
 def test_the_page_says_what_to_do():

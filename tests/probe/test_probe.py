@@ -136,7 +136,7 @@ def test_a_file_of_two_or_three_columns():
     )
     read = probe.read_task(marked.encode(), "mine.TSV")
     assert [text[a:b] for text, (a, b) in zip(read.task.texts, read.task.spans, strict=True)][:2] == ["light", "shines"]
-    for data, name, match in ((b"a,b", "x.txt", "csv"), (b"a,b\nc,d", "x.csv", "two classes")):
+    for data, name, match in ((b"a,b", "x.txt", "CSV"), (b"a,b\nc,d", "x.csv", "two classes")):
         with pytest.raises(EncoderError, match=match):
             probe.read_task(data, name)
     many = "\n".join(f"text {n},{'ab'[n % 2]}" for n in range(30)).encode()

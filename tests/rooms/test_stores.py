@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pages.core import limits
 from pages.core.rooms import (
     Asked,
     Member,
@@ -27,7 +28,7 @@ from pages.core.rooms import (
     read_code,
 )
 from pages.core.rooms.redis_store import RedisStore
-from pages.core.rooms.room import ALPHABET, ANSWER_BYTES, CODE_LENGTH, LIFETIME, MEMBERS, PRESENT, QUESTIONS, VIEW_BYTES
+from pages.core.rooms.room import ALPHABET, CODE_LENGTH, LIFETIME, PRESENT
 from tests.rooms.conftest import RedisServer
 
 VIEW = {"page": "heads", "text": "Das Café — 北京", "layer": "2"}
@@ -127,15 +128,15 @@ def test_members_join_move_and_return(store: RoomStore, room: Room) -> None:
 def test_a_full_room_makes_room_for_those_who_are_here(
     store: RoomStore, room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(MEMBERS):
+    for number in range(limits.MEMBERS.value):
         store.join(room.code, Member(str(number)))
     store.join(room.code, Member("0", "again"))
-    with pytest.raises(RoomError, match=str(MEMBERS)):
+    with pytest.raises(RoomError, match=str(limits.MEMBERS.value)):
         store.join(room.code, Member("one more"))
     monkeypatch.setattr(Member, "is_present", lambda member, now: member.id != "7")
     store.join(room.code, Member("one more"))
     members = store.members(room.code)
-    assert len(members) == MEMBERS
+    assert len(members) == limits.MEMBERS.value
     assert "7" not in members
 
 
@@ -170,9 +171,9 @@ def test_only_members_answer_and_only_the_open_question(store: RoomStore, room: 
     assert first
     with pytest.raises(RoomError):
         store.answer(room.code, first.id, "a stranger", "1")
-    with pytest.raises(RoomError, match=f"{ANSWER_BYTES:,}"):
-        store.answer(room.code, first.id, "a", "é" * (ANSWER_BYTES // 2 + 1))
-    store.answer(room.code, first.id, "a", "é" * (ANSWER_BYTES // 2))
+    with pytest.raises(RoomError, match=f"{limits.ANSWER.value:,}"):
+        store.answer(room.code, first.id, "a", "é" * (limits.ANSWER.value // 2 + 1))
+    store.answer(room.code, first.id, "a", "é" * (limits.ANSWER.value // 2))
     store.change(room.code, lambda one: dataclasses.replace(one, question=Asked(first.id, {}, revealed=True)))
     with pytest.raises(RoomError):
         store.answer(room.code, first.id, "a", "2")
@@ -184,14 +185,14 @@ def test_only_members_answer_and_only_the_open_question(store: RoomStore, room: 
 
 
 def test_a_room_has_limits(store: RoomStore, room: Room) -> None:
-    store.change(room.code, lambda one: dataclasses.replace(one, asked=QUESTIONS))
-    with pytest.raises(RoomError, match=str(QUESTIONS)):
+    store.change(room.code, lambda one: dataclasses.replace(one, asked=limits.QUESTIONS.value))
+    with pytest.raises(RoomError, match=str(limits.QUESTIONS.value)):
         store.change(room.code, lambda one: ask(one, {}))
-    with pytest.raises(RoomError, match=f"{VIEW_BYTES:,}"):
-        store.change(room.code, lambda one: dataclasses.replace(one, view={"text": "x" * VIEW_BYTES}))
+    with pytest.raises(RoomError, match=f"{limits.ROOM_VIEW.value:,}"):
+        store.change(room.code, lambda one: dataclasses.replace(one, view={"text": "x" * limits.ROOM_VIEW.value}))
     after = store.find(room.code)
     assert after
-    assert (after.version, after.asked) == (2, QUESTIONS)
+    assert (after.version, after.asked) == (2, limits.QUESTIONS.value)
 
 
 def test_an_edit_that_fails_changes_nothing(store: RoomStore, room: Room) -> None:
@@ -249,7 +250,7 @@ def test_a_room_is_read_as_written(view: dict[str, str], hidden: list[str], aske
 
 
 def test_a_server_keeps_a_bounded_number_of_rooms(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.core.rooms.store.ROOMS", 2)
+    monkeypatch.setattr(limits, "ROOMS", limits.Limit("", 2))
     store = MemoryStore()
     first = new_room("key", view={})
     assert store.open(first)

@@ -7,7 +7,7 @@ import pytest
 
 from encoder import EncoderError
 from encoder.csv_rows import csv_rows
-from encoder.search import Limits, read_texts, reading
+from encoder.search import Limits, read_texts
 
 
 def parquet(**columns: list) -> bytes:
@@ -50,7 +50,7 @@ def test_rows_of_a_csv_file(content: bytes, texts: tuple[str, ...], lines: list[
 
 def test_open_quotes_cannot_make_the_reading_long():
     """Every line of this file opens a quote up to its end: reading on from each line would take its square."""
-    rows = list(csv_rows(b'x","\n' * 20_000))
+    rows = list(csv_rows(['x","\n'] * 20_000))
     assert len(rows) < 10
 
 
@@ -73,7 +73,7 @@ def test_texts_beyond_the_limit_are_named():
 @pytest.mark.parametrize(
     ("data", "name", "match"),
     [
-        (b"a", "a.docx", r"\.txt, \.csv, \.parquet"),
+        (b"a", "a.docx", r"\.txt, \.csv, \.tsv, \.jsonl, \.parquet"),
         (b"abc", "a.txt", "limit"),
         (b" \n", "a.txt", "no text"),
         (b"PA", "a.parquet", "damaged"),
@@ -86,9 +86,8 @@ def test_a_file_that_cannot_be_read_is_a_sentence(data: bytes, name: str, match:
         read_texts(data, name, limits)
 
 
-def test_a_small_file_that_unpacks_to_much_is_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(reading, "MOST_UNPACKED", 50_000)
+def test_a_small_file_that_unpacks_to_much_is_refused():
     packed = parquet(text=["x" * 1_000] * 100)
     assert len(packed) < 10_000
     with pytest.raises(EncoderError, match="unpack"):
-        read_texts(packed, "a.parquet")
+        read_texts(packed, "a.parquet", Limits(all_characters=50_000))

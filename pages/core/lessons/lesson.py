@@ -41,10 +41,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from encoder.errors import EncoderError
+from pages.core import limits
 from pages.core.questions import Question, QuestionError, read_question
 from pages.core.url_state import state
 
-FILE_BYTES, STEPS = 200_000, 50
 #: Values of a link that name files, runs or the machine: a lesson has none of them.
 FORBIDDEN = ("source", "run", "device", "dtype")
 #: Front matter: field -> type.
@@ -87,8 +87,8 @@ class Lesson:
 
 def load(path: Path) -> Lesson:
     """The lesson in a file. Raises LessonError, or OSError if the file cannot be read."""
-    if path.stat().st_size > FILE_BYTES:
-        raise LessonError(1, f"the file is larger than {FILE_BYTES:,} bytes: split the lesson.")
+    if path.stat().st_size > limits.LESSON_FILE.value:
+        raise LessonError(1, f"the file is larger than {limits.LESSON_FILE.value:,} bytes: split the lesson.")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -107,8 +107,10 @@ def read(text: str, name: str) -> Lesson:
     steps = tuple(_steps(body, offset))
     if not steps:
         raise LessonError(1, "a lesson needs at least one step: a heading that begins with “## ”.")
-    if len(steps) > STEPS:
-        raise LessonError(steps[STEPS].line, f"a lesson has at most {STEPS} steps: split it.")
+    if len(steps) > limits.LESSON_STEPS.value:
+        raise LessonError(
+            steps[limits.LESSON_STEPS.value].line, f"a lesson has at most {limits.LESSON_STEPS.value} steps: split it."
+        )
     return Lesson(name=name, steps=steps, **about)
 
 

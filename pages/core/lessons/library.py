@@ -9,16 +9,16 @@ from functools import lru_cache
 from pathlib import Path
 
 from encoder.errors import EncoderError
-from pages.core import cache
+from encoder.load import BUNDLED
+from pages.core import cache, limits
 from pages.core.lessons import lesson
 from pages.core.lessons.lesson import Lesson
 from pages.core.questions import Look, QuestionError
-from pages.core.view import BUNDLED, ViewParams
+from pages.core.view import ViewParams
 
 SHIPPED = Path(__file__).parents[2] / "lessons" / "texts"
 #: A folder of more lessons, which `encoderscope --lessons-root DIR` sets. It is read again when a file changes.
 ROOT = "ENCODERSCOPE_LESSONS_ROOT"
-LESSONS = 200
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ def _files() -> list[Path]:
     return [
         path
         for folder in folders
-        for path in sorted(folder.glob("*.md"))[:LESSONS]
+        for path in sorted(folder.glob("*.md"))[: limits.LESSONS.value]
         if path.is_file() and not path.name.startswith(".")
     ]
 
 
-@lru_cache(maxsize=LESSONS)
+@lru_cache(maxsize=limits.LESSONS.value)
 def _kept(path: Path, changed: int) -> Lesson:
     return lesson.load(path)
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, ClassVar, TypeVar
 
+from pages.core import limits
 from pages.core.questions.quantities import Look, QuestionError
 
 #: Letters of a question's texts, and bytes of an answer.
-TEXT_LENGTH, ANSWER_BYTES = 1_500, 2_000
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def read_question(definition: object) -> Question:
         raise QuestionError(f"A {name} question also needs {', '.join(missing)}.")
     for one in ("ask", "why", "hint"):
         text = values.get(one, "")
-        if not isinstance(text, str) or len(text) > TEXT_LENGTH:
-            raise QuestionError(f"{one} is a text of at most {TEXT_LENGTH} letters.")
+        if not isinstance(text, str) or len(text) > limits.QUESTION_TEXT.value:
+            raise QuestionError(f"{one} is a text of at most {limits.QUESTION_TEXT.value} letters.")
     if not isinstance(values.get("look", False), bool):
         raise QuestionError("look is true or false.")
     return made(**values)
@@ -109,8 +109,8 @@ def read_question(definition: object) -> Question:
 
 def read_answer(question: Question, text: str, look: Look) -> Any:
     """An answer that arrived as JSON. Raises QuestionError."""
-    if len(text.encode()) > ANSWER_BYTES:
-        raise QuestionError(f"An answer has at most {ANSWER_BYTES:,} bytes. Shorten it.")
+    if len(text.encode()) > limits.ANSWER.value:
+        raise QuestionError(f"An answer has at most {limits.ANSWER.value:,} bytes. Shorten it.")
     try:
         value = json.loads(text)
     except ValueError as error:

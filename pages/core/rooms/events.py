@@ -18,7 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pages.core.rooms.room import MEMBERS, read_code
+from pages.core import limits
+from pages.core.rooms.room import read_code
 from pages.core.rooms.store import Pulse, RoomGone, RoomStore, StoreUnavailable
 
 PLACE = "/_rooms/"
@@ -27,16 +28,12 @@ POLL, SIGN, ALIVE = 0.1, 10.0, 5.0
 #: Milliseconds after which a browser connects again.
 RETRY_MS = 1000
 #: Streams of one room in one process: each member may have two tabs.
-STREAMS = 2 * MEMBERS
+STREAMS = 2 * limits.MEMBERS.usual
 #: What a teacher's long hover may name, and its bytes; seconds for which it is shown.
 SPOT_PLACE, SPOT_NUMBERS = re.compile(r"st-key-[\w:-]{1,80}"), ("trace", "i", "j", "side", "token", "unit")
 SPOT_BYTES, SPOT_SECONDS = 600, 8.0
-#: Unknown codes that one address may try: so many at once, and so many more a minute. A class shares an address.
-MISSES = 60
 #: Addresses and codes that are remembered.
 MOST_KNOWN = 10_000
-#: Rooms that one address may open: so many at once, and so many more an hour. A school shares an address.
-OPENINGS = 40
 
 
 class Tries:
@@ -76,9 +73,9 @@ class Tries:
 
 
 #: One count for this process: of unknown codes, for the streams and for the field where a code is typed.
-MISSED = Tries(MISSES)
+MISSED = Tries(limits.MISSES.value)
 #: Of rooms that were opened.
-OPENED = Tries(OPENINGS, 3600.0)
+OPENED = Tries(limits.OPENINGS.value, 3600.0)
 
 
 class _Watch:

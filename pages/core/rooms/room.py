@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pages.core import limits
+
 #: Codes avoid characters that a projector makes look alike: 0 and O, 1, I and L, 2 and Z, 5 and S, 8 and B, U and V.
 ALPHABET = "34679ACDEFGHJKMNPQRTUWXY"
 CODE_LENGTH = 6
@@ -19,9 +21,6 @@ CODE_LENGTH = 6
 LIFETIME = 12 * 3600.0
 #: A member counts as present for this many seconds after the last sign.
 PRESENT = 30.0
-MEMBERS, QUESTIONS, ANSWER_BYTES, NICKNAME_LENGTH, VIEW_BYTES = 300, 100, 2_000, 24, 200_000
-#: Bytes of the questions that a room remembers for the export.
-PAST_BYTES = 100_000
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def end_question(room: Room) -> Room:
     if room.question is None:
         return room
     past = (*room.past, room.question)
-    while len(past) > 1 and len(json.dumps([dataclasses.asdict(one) for one in past])) > PAST_BYTES:
+    while len(past) > 1 and len(json.dumps([dataclasses.asdict(one) for one in past])) > limits.ROOM_PAST.value:
         past = past[1:]
     return dataclasses.replace(room, question=None, past=past)
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import streamlit as st
 
-from pages.core import links
+from pages.core import limits, links
 from pages.core.rooms import current_store, events
 from pages.core.rooms.params import RoomParams
-from pages.core.rooms.room import NICKNAME_LENGTH, Member, Room, new_room, new_secret, read_code
+from pages.core.rooms.room import Member, Room, new_room, new_secret, read_code
 from pages.core.rooms.store import RoomError, RoomGone, RoomStore, StoreUnavailable, gone
 from pages.core.url_state import state
 
@@ -166,7 +166,7 @@ def take_key(code: str, key: str) -> None:
 def join(typed: str, nickname: str = "", member: str = "") -> None:
     """Take a student's seat. member: the id that the browser kept, if any. Raises RoomError."""
     found = find(typed)
-    nickname = " ".join(nickname.split())[:NICKNAME_LENGTH]
+    nickname = " ".join(nickname.split())[: limits.NICKNAME.value]
     if found.named and not nickname:
         raise RoomError("The teacher asks for a nickname: choose one.")
     own = Seat(found.code, member or new_secret(), nickname=nickname if found.named else "", recalled=found.recalled)

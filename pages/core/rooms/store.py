@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from encoder.errors import EncoderError
-from pages.core.rooms.room import ANSWER_BYTES, MEMBERS, QUESTIONS, VIEW_BYTES, Member, Room
-
-#: Rooms that one process keeps in memory.
-ROOMS = 200
+from pages.core import limits
+from pages.core.rooms.room import Member, Room
 
 
 class RoomError(EncoderError):
@@ -106,8 +104,10 @@ class MemoryStore:
         with self._lock:
             now = time.time()
             self._rooms = {code: kept for code, kept in self._rooms.items() if kept.room.ends > now}
-            if len(self._rooms) >= ROOMS:
-                raise RoomError(f"This server has {ROOMS} open rooms, as many as it keeps. Close one, or try later.")
+            if len(self._rooms) >= limits.ROOMS.value:
+                raise RoomError(
+                    f"This server has {limits.ROOMS.value} open rooms, as many as it keeps. Close one, or try later."
+                )
             return self._rooms.setdefault(room.code, _Kept(room)).room is room
 
     def find(self, code: str) -> Room | None:
@@ -186,10 +186,10 @@ def gone(code: str) -> RoomGone:
 def changed(room: Room, edit: Callable[[Room], Room]) -> Room:
     """`edit(room)` with the next version. Raises RoomError beyond a limit; code, key and opening time stay."""
     new = edit(room)
-    if new.asked > QUESTIONS:
-        raise RoomError(f"A room takes {QUESTIONS} questions. Open a new room for more.")
-    if len(new.to_json()) > VIEW_BYTES:
-        raise RoomError(f"This view is too large for a room ({VIEW_BYTES:,} bytes). Shorten the text.")
+    if new.asked > limits.QUESTIONS.value:
+        raise RoomError(f"A room takes {limits.QUESTIONS.value} questions. Open a new room for more.")
+    if len(new.to_json()) > limits.ROOM_VIEW.value:
+        raise RoomError(f"This view is too large for a room ({limits.ROOM_VIEW.value:,} bytes). Shorten the text.")
     return dataclasses.replace(
         new, code=room.code, key_hash=room.key_hash, opened=room.opened, version=room.version + 1
     )
@@ -197,12 +197,12 @@ def changed(room: Room, edit: Callable[[Room], Room]) -> Room:
 
 def make_room(code: str, members: dict[str, Member], member: Member) -> list[str]:
     """Remove members who left if a new one needs a place; returns their ids. Raises RoomError if all are present."""
-    if member.id in members or len(members) < MEMBERS:
+    if member.id in members or len(members) < limits.MEMBERS.value:
         return []
     now = time.time()
     absent = [one for one, other in members.items() if not other.is_present(now)]
     if not absent:
-        raise RoomError(f"Room {code} is full: it takes {MEMBERS} members.")
+        raise RoomError(f"Room {code} is full: it takes {limits.MEMBERS.value} members.")
     for one in absent:
         del members[one]
     return absent
@@ -219,5 +219,5 @@ def check_answer(room: Room, question: str, is_member: bool, value: str) -> None
         raise RoomError(f"You are not in room {room.code}. Join it again; your answer is kept on this page.")
     if room.question is None or room.question.id != question or room.question.revealed:
         raise RoomError("This question is closed: the teacher shows the result or has gone on.")
-    if len(value.encode("utf-8", "replace")) > ANSWER_BYTES:
-        raise RoomError(f"An answer has at most {ANSWER_BYTES:,} bytes. Shorten it.")
+    if len(value.encode("utf-8", "replace")) > limits.ANSWER.value:
+        raise RoomError(f"An answer has at most {limits.ANSWER.value:,} bytes. Shorten it.")
