@@ -19,21 +19,16 @@ from encoder.export import python_code, report
 from encoder.export.document import Section, document
 from pages.components.copy_link import copy_link
 from pages.core import cache, inputs, trained
-from pages.core.kept_texts import LONGEST_IN_URL
 from pages.core.lazy import expander
 from pages.core.model_access import models_root
 from pages.core.rooms.params import RoomParams
+from pages.core.url_state import LONGEST_IN_URL
 from pages.core.view import BUNDLED, View, state
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-#: Values that hold typed text: a link without the text leaves them out.
-TYPED = (
-    "text", "pair", "second", "third", "text_b", "hidden", "similar_to", "query", "edits", "outcome_text",
-    "outcome_word", "outcome_minus", "image", "sound", "input_b", "patch_input", "captions",
-)  # fmt: skip
 #: What the Python lines load if they cannot name the model.
 SAVED = "the-folder-that-you-saved-it-to"
 
@@ -93,7 +88,7 @@ def export_panel(
         left, right = st.columns([6, 5], gap="large")
     with left:
         st.markdown("**Link** to this view")
-        copy_link(query(), TYPED, key=f"{key}:link", note=_note())
+        copy_link(query(), typed(), key=f"{key}:link", note=_note())
         st.markdown("**Numbers** of this page, and a **report** that opens without a network")
         with st.container(horizontal=True):
             _button("CSV", lambda: report.as_csv(frame()), f"{name}.csv", "text/csv", f"{key}:csv")
@@ -121,8 +116,13 @@ def query() -> dict[str, str]:
     return said
 
 
+def typed() -> list[str]:
+    """The names of the values that hold the user's own words, files or folders: a link without the text has none."""
+    return [name for name, param in state.params.items() if param.typed]
+
+
 def _note() -> str:
-    long = any(state.too_long_for_url(state.params[name]) for name in TYPED if name in state.params)
+    long = any(state.too_long_for_url(param) for param in state.params.values())
     return f"The text is too long for a link ({LONGEST_IN_URL:,} characters), so the link has none." if long else ""
 
 
