@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ACTIONS = {
     "new": "write a small lesson to begin with",
-    "check": "open every view and compute every question of a lesson",
+    "check": "open every view and compute every question of lessons",
     "preview": "check a lesson and start the app with it",
 }
 
@@ -30,12 +30,15 @@ def add_lesson(subparsers: Subparsers) -> None:
     actions = command.add_subparsers(metavar="ACTION", required=True)
     for action, help_text in ACTIONS.items():
         one = actions.add_parser(action, help=help_text, description=help_text.capitalize() + ".")
-        one.add_argument("file", type=Path, metavar="FILE.md")
+        if action == "check":
+            one.add_argument("files", type=Path, metavar="FILE.md|FOLDER", nargs="+")
+        else:
+            one.add_argument("files", type=Path, metavar="FILE.md", nargs=1)
         one.set_defaults(run=run_lesson, action=action)
 
 
 def run_lesson(options: argparse.Namespace) -> int:
     """Run the app's own script: the engine knows neither lessons nor pages."""
     script = find_app().parent / "pages" / "lessons" / "command.py"
-    command = [sys.executable, "-P", str(script), options.action, str(options.file)]
+    command = [sys.executable, "-P", str(script), options.action, *map(str, options.files)]
     return subprocess.run(command, check=False).returncode

@@ -26,6 +26,11 @@ def three_digits(value: float) -> str:
     return f"{_minus(digits)}e{int(exponent):+d}"
 
 
+def exact_or_three_digits(value: float) -> str:
+    """A whole number in full, such as an id or a count: 1,996; any other number by its three significant digits."""
+    return _minus(f"{int(value):,}") if float(value).is_integer() and abs(value) < 1e15 else three_digits(value)
+
+
 def signed(value: float, digits: int = 3) -> str:
     """A difference with so many decimals and its sign: +0.028, −0.028."""
     return _minus(f"{value:+.{digits}f}")

@@ -4,41 +4,41 @@ from encoder.explain import TokenFlow
 from encoder.explain.architecture import Architecture
 from encoder.explain.cost import Cost
 from encoder.export import tables
-from pages.core.export import export_panel
+from pages.core.export import Export
 from pages.core.view import View
 
 
 def export_architecture(view: View, drawn: Architecture, bytes_each: int) -> None:
     """Every block with its shape, parameters, FLOPs and memory."""
-    export_panel(
+    Export(
         view,
         f"Architecture of {view.loaded.name}",
         lambda: tables.architecture_frame(drawn),
         lines="from encoder.export import tables\nfrom encoder.explain.architecture import architecture\n"
         f"drawn = architecture(model.config, trace.n_tokens, {bytes_each})\n"
         "table = tables.architecture_frame(drawn)",
-    )
+    ).draw()
 
 
 def export_stream(view: View, flow: TokenFlow) -> None:
     """The norms of one token's vector and of its updates."""
-    export_panel(
+    Export(
         view,
         f"Residual stream of {view.trace.labels[flow.token]} in {view.loaded.name}",
         lambda: tables.flow_frame(flow),
         settings={"Token": flow.token},
         lines="from encoder import explain\nfrom encoder.export import tables\n"
         f"flow = explain.token_flow(trace, {flow.token})\ntable = tables.flow_frame(flow)",
-    )
+    ).draw()
 
 
 def export_cost(view: View, found: Cost, bytes_each: int) -> None:
     """FLOPs and bytes of each part of a layer."""
-    export_panel(
+    Export(
         view,
         f"Cost of {view.loaded.name}",
         lambda: tables.cost_frame(found),
         lines="from encoder.export import tables\nfrom encoder.explain import cost\n"
         f"found = cost.cost(model.config, trace.n_tokens, model.n_parameters, {bytes_each})\n"
         "table = tables.cost_frame(found)",
-    )
+    ).draw()

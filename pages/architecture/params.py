@@ -13,4 +13,4 @@ class Params:
 
     part: Param[str] = choice("diagram", ("diagram", "stream", "cost"), url="show")
     says: Param[str] = choice("shape", ("shape", "parameters", "flops", "memory"))
-    block: Param[str] = string()
+    block: Param[str] = string(public="the name of a block of the diagram")

@@ -1,6 +1,7 @@
 """Does attention explain? A deletion test on the current sentence: hide the most attended tokens, or random ones."""
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -14,6 +15,7 @@ from pages.beyond_weights.class_choice import ChosenClass
 from pages.beyond_weights.params import Params
 from pages.components import plot
 from pages.core import prediction, token_names
+from pages.core.export import Export, place, title
 from pages.core.glossary import opening
 from pages.core.markdown import say_error
 from pages.core.view import View, state
@@ -26,8 +28,8 @@ CANDIDATES = {"words": "Words only", "all": "Special tokens, too"}
 SEEDS = tuple(range(8))
 
 
-def show(view: View) -> tuple[Deletion, go.Figure, ChosenClass | None] | None:
-    """The whole part of the page. Returns the test, its figure and its class; None where it did not run."""
+def show(view: View) -> Export | None:
+    """The whole part of the page; None where the test did not run."""
     opening(
         "You see a test: hide the *k* tokens that this head attends to most, or *k* random ones, from the heads chosen "
         "below.  \n"
@@ -66,7 +68,41 @@ def show(view: View) -> tuple[Deletion, go.Figure, ChosenClass | None] | None:
     )
     with st.expander("How the test works, and the debate"):
         st.markdown(_method(view, params, chosen))
-    return found, figure, chosen
+    return exported(view, found, figure, chosen, params)
+
+
+def exported(view: View, found: Deletion, figure: go.Figure, chosen: ChosenClass | None, params: Params) -> Export:
+    """The change for each k. chosen: what was measured."""
+    layer, head = view.layer, view.head
+    options = f'seeds=range({len(SEEDS)}), scope="{params.scope}", candidates="{params.candidates}"'
+    if chosen is not None:
+        options += ", outcome=outcome"
+    return Export(
+        view,
+        title(view, f"Deletion test of L{layer} H{head}"),
+        lambda: pd.DataFrame(
+            {
+                "k": found.counts,
+                "most_attended": found.by_attention,
+                "most_norm_weighted": found.by_norm_weighted,
+                **{f"random_{seed}": row for seed, row in zip(SEEDS, found.random, strict=True)},
+            }
+        ),
+        figures={"Change of the embedding, 1 − cosine" if chosen is None else "Drop of the class": figure},
+        lines="from encoder.measure import deletion\n"
+        f"{_outcome_lines(chosen)}found = deletion.deletion_test(model, trace, {layer}, {head}, {options})",
+        settings={**place(view), "Hidden": SCOPES[params.scope], "Among": CANDIDATES[params.candidates]}
+        | ({} if chosen is None else {"Class": chosen.label}),
+    )
+
+
+def _outcome_lines(chosen: ChosenClass | None) -> str:
+    if chosen is None:
+        return ""
+    return (
+        "from encoder import classify\n"
+        f"outcome = lambda trace: classify.probability(model, trace, {chosen.label!r}, {chosen.position})\n"
+    )
 
 
 def _controls(view: View) -> None:

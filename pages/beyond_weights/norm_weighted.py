@@ -4,6 +4,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
+from encoder.export import tables
 from encoder.figures.norm_weighted import weighted_heatmap
 from encoder.figures.numbers import three_digits
 from encoder.map_pooling import pooling_block
@@ -13,6 +14,7 @@ from pages.beyond_weights import by_layer
 from pages.beyond_weights.params import Params
 from pages.components import plot, plot_window
 from pages.core import answer, formulas, map_window, sidebar, token_names
+from pages.core.export import Export, place, title
 from pages.core.input_words import InputWords, words_of
 from pages.core.view import MapParams, View, state
 
@@ -27,8 +29,8 @@ TITLES = {
 }
 
 
-def show(view: View) -> dict[str, go.Figure]:
-    """The whole part of the page: all layers, one layer, one head, one query. Returns its figures by their titles."""
+def show(view: View) -> Export:
+    """The whole part of the page: all layers, one layer, one head, one query."""
     st.markdown(
         "You see attention and norm-weighted attention: each weight times the norm of its value after W_O.  \n"
         "Look for tokens with much attention but little norm-weighted attention, often a special token.  \n"
@@ -60,7 +62,16 @@ def show(view: View) -> dict[str, go.Figure]:
             "The norm of $f(x_j)$ depends on the token $j$ alone, not on the query. The bias of the values is part of "
             "it. The bias of $W^O$ belongs to no token and is left out."
         )
-    return drawn
+    layer, head = view.layer, view.head
+    return Export(
+        view,
+        title(view, f"Norm-weighted attention of L{layer} H{head}"),
+        lambda: tables.norm_weighted_frame(view.trace, layer, head),
+        figures=drawn,
+        lines="from encoder.measure import norm_weighted\n"
+        f"weighted = norm_weighted.norm_weighted(trace, {layer}, {head})",
+        settings=place(view),
+    )
 
 
 def _controls(words: InputWords) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -14,6 +16,7 @@ from pages.beyond_weights.class_choice import ChosenClass
 from pages.beyond_weights.params import Params
 from pages.components import plot
 from pages.core import formulas, long_work, prediction, token_names
+from pages.core.export import Export, title
 from pages.core.glossary import opening
 from pages.core.markdown import plain, say_error
 from pages.core.view import View, state
@@ -25,8 +28,8 @@ REFERENCES = {"pad": "Padding tokens", "zero": "Zero vectors"}
 LARGEST = 4
 
 
-def show(view: View) -> tuple[ClassAttribution, go.Figure] | None:
-    """The whole part of the page. Returns the attribution and its figure; None without one."""
+def show(view: View) -> Export | None:
+    """The whole part of the page; None where it has no numbers."""
     opening(
         "You see what a classification head predicts, and each token's part in one class.  \n"
         "Look for the longest bars: teal tokens raise the class, orange tokens lower it.  \n"
@@ -61,7 +64,25 @@ def show(view: View) -> tuple[ClassAttribution, go.Figure] | None:
     with right:
         st.markdown(_answer(found, labels))
         _check(found, _unit(chosen))
-    return found, figure
+    return exported(view, found, figure)
+
+
+def exported(view: View, found: ClassAttribution, figure: go.Figure) -> Export:
+    """The tokens' shares of a class."""
+    labels = np.array(view.trace.labels, dtype=object)
+    n_tokens = len(found.values)
+    return Export(
+        view,
+        title(view, f"Class “{found.label}” by token"),
+        lambda: pd.DataFrame({"position": np.arange(n_tokens), "token": labels[:n_tokens], "value": found.values}),
+        figures={"Part of the log-odds": figure},
+        lines=(
+            "from encoder import similarity\n"
+            f"found = similarity.attribute_class(model, trace.source, {found.label!r}, {found.position}, "
+            f"{found.reference!r})\nfound.values"
+        ),
+        settings={"Class": found.label, "Reference": found.reference, "Steps": found.steps},
+    )
 
 
 def _unit(chosen: ChosenClass) -> str:

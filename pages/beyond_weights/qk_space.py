@@ -1,5 +1,7 @@
 """Q-K space: queries and keys of a head in one plane, with lines to the strongest keys."""
 
+import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -7,12 +9,13 @@ from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 from encoder.measure.qk_space import QKSpace, qk_space
 from pages.components import PlotEvent, on_click, plot
 from pages.core import sidebar, token_names, token_rows
+from pages.core.export import Export, place, title
 from pages.core.glossary import opening
 from pages.core.view import View, ViewParams, state
 
 
-def show(view: View) -> tuple[QKSpace, dict[str, go.Figure]]:
-    """The whole part of the page. Returns the points, and the figure by its title."""
+def show(view: View) -> Export:
+    """The whole part of the page."""
     layer, head, trace = view.layer, view.head, view.trace
     opening(
         f"You see every :blue[**query**] and every :red[**key**] of **L{layer} H{head}** in one plane.  \n"
@@ -58,7 +61,38 @@ def show(view: View) -> tuple[QKSpace, dict[str, go.Figure]]:
             f"Its two of {trace.config.d_head} dimensions keep {space.explained.sum():.0%} of the variance, so near "
             "points on the screen are not always near."
         )
-    return space, {"Queries and keys in one plane": figure}
+    return exported(view, space, figure)
+
+
+def exported(view: View, space: QKSpace, figure: go.Figure) -> Export:
+    """Queries and keys as points of the plane."""
+    layer, head = view.layer, view.head
+
+    def frame() -> pd.DataFrame:
+        labels = np.array(view.trace.labels, dtype=object)
+        n_real = len(space.queries)
+        return pd.DataFrame(
+            {
+                "position": np.arange(n_real),
+                "token": labels[:n_real],
+                **{f"query_{axis}": space.queries[:, at] for at, axis in enumerate("xy")},
+                **{f"key_{axis}": space.keys[:, at] for at, axis in enumerate("xy")},
+                "strongest_key": space.strongest,
+                "strongest_token": labels[space.strongest],
+                "weight": space.weights,
+            }
+        )
+
+    return Export(
+        view,
+        title(view, f"Q-K space of L{layer} H{head}"),
+        frame,
+        figures={"Queries and keys in one plane": figure},
+        lines="from encoder.measure import qk_space\n"
+        f"space = qk_space.qk_space(trace, {layer}, {head})\n"
+        "space.queries, space.keys",
+        settings=place(view),
+    )
 
 
 def _about(view: View, space: QKSpace) -> str:

@@ -4,12 +4,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
+from encoder.export import tables
 from encoder.figures.norm_weighted import weighted_heatmap
 from encoder.measure import ranking
 from encoder.measure import rollout as measure
 from encoder.measure.ranking import Weights
 from pages.components import plot
 from pages.core import answer, formulas, map_window, sidebar, token_names, token_rows
+from pages.core.export import Export, title
 from pages.core.input_words import words_of
 from pages.core.url_state import controlled
 from pages.core.view import MapParams, View, ViewParams, state
@@ -20,8 +22,8 @@ RULE = (
 )
 
 
-def show(view: View) -> dict[str, go.Figure]:
-    """The whole part of the page. Returns its figures by their titles."""
+def show(view: View) -> Export:
+    """The whole part of the page."""
     st.markdown(
         "You see attention rollout: mean attention plus identity, multiplied over layers (Abnar, Zuidema 2020).  \n"
         "Look at row *i*: a heuristic estimate of how much each input token contributes to token *i*.  \n"
@@ -40,7 +42,16 @@ def show(view: View) -> dict[str, go.Figure]:
     with st.expander("The formula"):
         formulas.show(RULE)
         st.markdown(r"$\bar A_l$ is the mean over the heads of layer $l$; every row of $R_l$ sums to 1.")
-    return drawn
+    long, query = view.trace.n_tokens > tables.EXACT_TOKENS, view.i or 0
+    rows = f", slice({query}, {query + 1})" if long else ""
+    return Export(
+        view,
+        title(view, f"Attention rollout up to layer {view.layer}"),
+        lambda: tables.rollout_frame(view.trace, view.layer, query),
+        figures=drawn,
+        lines=f"from encoder.measure import rollout\nshares = rollout.rollout(trace, {view.layer}{rows})",
+        settings={"Layer": view.layer},
+    )
 
 
 def _layer_slider(view: View) -> None:

@@ -2,12 +2,14 @@
 
 import streamlit as st
 
+from encoder import figures
 from encoder.errors import EncoderError
-from encoder.explain.by_hand import Calculation, Inputs, compute
+from encoder.explain.by_hand import Calculation, Inputs, claims, compute
+from encoder.export import tables
 from pages.by_hand import editable_inputs, mistakes
-from pages.by_hand.export import export_calculation, export_claims
 from pages.by_hand.params import Params
 from pages.by_hand.sections import SECTIONS, ExampleSection
+from pages.core.export import Export, arguments, changes
 from pages.core.frame import heading
 from pages.core.glossary import linked
 from pages.core.links import next_page
@@ -37,14 +39,38 @@ def main() -> None:
     opening.markdown(linked(OPENINGS[part]))
     if part == "notes":
         mistakes.show()
-        export_claims()
+        Export(
+            None,
+            "Spot the mistakes",
+            lambda: tables.claims_frame(claims()),
+            program="from encoder.export import tables\nfrom encoder.explain.by_hand import claims\n"
+            "table = tables.claims_frame(claims())\n",
+        ).draw()
     else:
         base = editable_inputs.begin()
         inputs, example = calculation(base, options(base))
         editable_inputs.end(inputs)
         if example is not None:
-            export_calculation(inputs, example)
+            exported(inputs, example).draw()
     next_page("forward_pass", "Forward pass, step by step, the same steps in a real model")
+
+
+def exported(inputs: Inputs, example: Calculation) -> Export:
+    """Every number of the calculation, and the changed inputs."""
+    heading = "Attention: one row per query, one column per key"
+    return Export(
+        None,
+        "By hand: The cat sat",
+        lambda: tables.step_frame(example),
+        figures=lambda: {heading: figures.attention_heatmap(example.attention, inputs.words)},
+        program="from encoder.export import tables\nfrom encoder.explain.by_hand import Inputs, compute\n"
+        f"example = compute(Inputs({arguments(inputs)}))\ntable = tables.step_frame(example)\n",
+        settings={
+            "Changed": ", ".join(changes(inputs)) or "nothing",
+            "Norm placement": inputs.norm_placement,
+            "Positions": inputs.positions,
+        },
+    )
 
 
 def options(base: Inputs) -> Inputs:

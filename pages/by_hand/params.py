@@ -12,4 +12,4 @@ class Params:
     """The open part of the page, and the changed numbers."""
 
     part: Param[str] = choice("calculation", ("calculation", "notes"), url="worked")
-    inputs: Param[str] = string(url="hand")
+    inputs: Param[str] = string(url="hand", public="numbers of the example")

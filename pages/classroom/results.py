@@ -16,7 +16,7 @@ import numpy as np
 import streamlit as st
 
 from encoder.errors import EncoderError
-from encoder.figures.numbers import three_digits
+from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.components.row_sketch import row_sketch
 from pages.core.markdown import plain, say_error
 from pages.core.questions import Look, Question, controls
@@ -64,7 +64,7 @@ def bars(question: Question, look: Look | None, answers: Sequence[Any]) -> list[
 def _numbers(question: Question, look: Look | None, answers: Sequence[float]) -> list[Bar]:
     values = Counter(answers)
     if len(values) <= BARS:
-        return [Bar(three_digits(one), values[one], _is_right(question, look, one)) for one in sorted(values)]
+        return [Bar(exact_or_three_digits(one), values[one], _is_right(question, look, one)) for one in sorted(values)]
     # Outliers must not squeeze all others into one bar: the outer bars take what lies beyond.
     low, high = np.quantile(np.asarray(answers, dtype=np.float64), (0.05, 0.95))
     edges = np.linspace(low, high, 9)

@@ -13,7 +13,7 @@ from pages.compare.params import WHAT, Params
 from pages.compare.sides import selected_steps, sides
 from pages.core import answer, comparison
 from pages.core.comparison import Sides
-from pages.core.export import export_panel
+from pages.core.export import Export
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
 from pages.core.input_words import words_of
@@ -57,7 +57,7 @@ def show(view: View, compared: Compared) -> None:
     with right:
         details.every_head(compared, view.colours)
     first, second = compared.sides.first, compared.sides.second
-    export_panel(
+    Export(
         view,
         f"{WHAT[compared.sides.what].format(inputs=compared.words.inputs)}, {first.head_name} and {second.head_name}",
         lambda: tables.comparison_frame(compared.found, *compared.step_labels[:2]),
@@ -68,7 +68,7 @@ def show(view: View, compared: Compared) -> None:
             "side_B": compared.described(second),
             "special_tokens": SPECIAL_WORDS[compared.special],
         },
-    )
+    ).draw()
 
 
 def notes(both: Sides, params: Params) -> None:

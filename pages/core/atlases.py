@@ -34,7 +34,7 @@ _BUILT = "_built_atlas"
 class AtlasParams:
     """Which atlas is open: "" is the one of the sidebar's model; a folder on one's own machine."""
 
-    atlas: Param[str] = string()
+    atlas: Param[str] = string(public="an atlas of this server, chosen from a list")
     folder: Param[str] = string(url="atlas_folder")
 
 

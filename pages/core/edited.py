@@ -58,7 +58,7 @@ def format_recipe(recipe: Recipe) -> str:
 class EditParams:
     """recipe: the edits in the order in which they are applied."""
 
-    recipe: Param[Recipe] = Param((), parse_recipe, format_recipe, "edits")
+    recipe: Param[Recipe] = Param((), parse_recipe, format_recipe, "edits", typed=True)
 
 
 def active(recipe: Recipe) -> tuple[Edit, ...]:

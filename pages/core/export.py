@@ -1,6 +1,6 @@
 """Export and share: the link, the numbers, a standalone report and the Python lines of a page.
 
-A page calls `export_panel(view, ...)` once, at its end. Nothing is computed before somebody clicks.
+A page declares an `Export` where its numbers are made, and draws it at its end. Nothing is computed before a click.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -29,83 +30,86 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-#: Values that hold typed text: a link without the text leaves them out.
-TYPED = (
-    "text", "pair", "second", "third", "text_b", "hidden", "similar_to", "query", "edits", "outcome_text",
-    "outcome_word", "outcome_minus", "image", "sound", "input_b", "patch_input", "captions",
-)  # fmt: skip
 #: What the Python lines load if they cannot name the model.
 SAVED = "the-folder-that-you-saved-it-to"
 
 
-def export_panel(
-    view: View | None,
-    title: str,
-    frame: Callable[[], pd.DataFrame],
-    *,
-    figures: Mapping[str, go.Figure] | Callable[[], Mapping[str, go.Figure]] | None = None,
-    sections: Callable[[], Sequence[Section]] | None = None,
-    lines: str = "",
-    program: str = "",
-    settings: Mapping[str, object] | None = None,
-    key: str = "take",
-) -> None:
-    """Draw "Export and share", closed at first: link, pictures, CSV, Parquet, HTML report, Python lines.
+#: Key of the panel.
+KEY = "take"
 
-    Args:
-        view: the page's view; None for a `program`.
-        title: heading of the report and name of the files, such as "L2 H3 of all-MiniLM-L6-v2".
-        frame: returns the numbers as a table; called only for a download.
-        figures: heading -> figure of the report, or a function that returns this mapping.
-        sections: returns the parts of the report, if they are more than figures and the table.
-        lines: Python that gives the numbers from `model` and `trace`; the lines that make these two are added.
-        program: a whole Python program for numbers that do not come from the view's model and text.
-        settings: name -> value of the page's options, for the report.
-        key: of the widgets, if a page has several panels.
+
+@dataclass(frozen=True)
+class Export:
+    """What a page exports; `draw` is called once, at its end.
+
+    view: the page's view; None for a `program`.
+    title: heading of the report and name of the files, such as "L2 H3 of all-MiniLM-L6-v2".
+    frame: returns the numbers as a table; called only for a download.
+    figures: heading -> figure of the report, those that the page drew or a function that returns this mapping.
+    sections: returns the parts of the report, if they are more than figures and the table.
+    lines: Python that gives the numbers from `model` and `trace`; the lines that make these two are added.
+    program: a whole Python program for numbers that do not come from the view's model and text.
+    settings: name -> value of the page's options, for the report.
     """
-    # Not a popover: at the end of a page it would open outside the screen when a map above it grows.
-    part = expander("Export and share", key, icon=":material/download:")
-    if part is None:
-        return
-    code = program or python_lines(view, lines)
-    text = "" if program else report.typed(view.trace)
-    name = file_name(title)
-    link = server_link()
 
-    def facts() -> dict[str, str]:
-        if program:
-            return {name: str(value) for name, value in (settings or {}).items()}
-        return report.facts(view.loaded, view.trace, **(settings or {}))
+    view: View | None
+    title: str
+    frame: Callable[[], pd.DataFrame]
+    figures: Mapping[str, go.Figure] | Callable[[], Mapping[str, go.Figure]] = field(default_factory=dict)
+    sections: Callable[[], Sequence[Section]] | None = None
+    lines: str = ""
+    program: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
 
-    def parquet() -> bytes:
-        return report.as_parquet(frame(), {"title": title, "text": text, **facts(), "python": code})
+    def draw(self) -> None:
+        """Draw "Export and share", closed at first: link, pictures, CSV, Parquet, HTML report, Python lines."""
+        # Not a popover: at the end of a page it would open outside the screen when a map above it grows.
+        part = expander("Export and share", KEY, icon=":material/download:")
+        if part is None:
+            return
+        code = self.program or python_lines(self.view, self.lines)
+        text = "" if self.program else report.typed(self.view.trace)
+        name = file_name(self.title)
+        link = server_link()
 
-    def page() -> bytes:
-        if sections is not None:
-            parts = sections()
-        else:
-            drawn = figures() if callable(figures) else figures or {}
-            parts = [Section(heading, figure=figure) for heading, figure in drawn.items()]
-            parts += [Section("Numbers", table=frame())]
-        return document(title, parts, text=text, facts=facts(), code=code, link=link, footer=report.footer()).encode()
+        def parquet() -> bytes:
+            about = {"title": self.title, "text": text, **self._facts(), "python": code}
+            return report.as_parquet(self.frame(), about)
 
-    with part:
-        left, right = st.columns([6, 5], gap="large")
-    with left:
-        st.markdown("**Link** to this view")
-        copy_link(query(), TYPED, key=f"{key}:link", note=_note())
-        st.markdown("**Numbers** of this page, and a **report** that opens without a network")
-        with st.container(horizontal=True):
-            _button("CSV", lambda: report.as_csv(frame()), f"{name}.csv", "text/csv", f"{key}:csv")
-            _button("Parquet", parquet, f"{name}.parquet", "application/vnd.apache.parquet", f"{key}:parquet")
-            _button("HTML report", page, f"{name}.html", "text/html", f"{key}:html")
-        st.caption("**PNG and SVG**: point at a picture and use the buttons at its upper right.")
-    with right:
-        st.markdown("**Python** that gives the same numbers in a notebook")
-        st.code(code, language="python", wrap_lines=True)
+        def page() -> bytes:
+            about = {"text": text, "facts": self._facts(), "code": code, "link": link, "footer": report.footer()}
+            return document(self.title, self._parts(), **about).encode()
+
+        with part:
+            left, right = st.columns([6, 5], gap="large")
+        with left:
+            st.markdown("**Link** to this view")
+            copy_link(query(), typed(), key=f"{KEY}:link", note=_note())
+            st.markdown("**Numbers** of this page, and a **report** that opens without a network")
+            with st.container(horizontal=True):
+                _button("CSV", lambda: report.as_csv(self.frame()), f"{name}.csv", "text/csv")
+                _button("Parquet", parquet, f"{name}.parquet", "application/vnd.apache.parquet")
+                _button("HTML report", page, f"{name}.html", "text/html")
+            st.caption("**PNG and SVG**: point at a picture and use the buttons at its upper right.")
+        with right:
+            st.markdown("**Python** that gives the same numbers in a notebook")
+            st.code(code, language="python", wrap_lines=True)
+
+    def _facts(self) -> dict[str, str]:
+        if self.program:
+            return {name: str(value) for name, value in self.settings.items()}
+        return report.facts(self.view.loaded, self.view.trace, **self.settings)
+
+    def _parts(self) -> Sequence[Section]:
+        if self.sections is not None:
+            return self.sections()
+        drawn = self.figures() if callable(self.figures) else self.figures
+        parts = [Section(heading, figure=figure) for heading, figure in drawn.items()]
+        return [*parts, Section("Numbers", table=self.frame())]
 
 
-def _button(label: str, data: Callable[[], bytes], file: str, mime: str, key: str) -> None:
+def _button(label: str, data: Callable[[], bytes], file: str, mime: str) -> None:
+    key = f"{KEY}:{file.rsplit('.')[-1]}"
     st.download_button(label, data, file, mime, key=key, on_click="ignore", icon=":material/download:")
 
 
@@ -121,13 +125,15 @@ def query() -> dict[str, str]:
     return said
 
 
+def typed() -> list[str]:
+    """The names of the values that hold the user's own words, files or folders: a link without the text has none."""
+    return [name for name, param in state.params.items() if param.typed]
+
+
 def _note() -> str:
-    long = any(state.too_long_for_url(state.params[name]) for name in TYPED if name in state.params)
-    return (
-        f"The text is too long for a link ({limits.LINK_TEXT.value:,} characters), so the link has none."
-        if long
-        else ""
-    )
+    if not any(state.too_long_for_url(param) for param in state.params.values()):
+        return ""
+    return f"The text is too long for a link ({limits.LINK_TEXT.value:,} characters), so the link has none."
 
 
 def server_link() -> str:

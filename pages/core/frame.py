@@ -43,6 +43,7 @@ from pages.core import (  # noqa: F401 - some register values that several pages
     sound_input,
     unknown_words,
 )
+from pages.core.lessons import progress
 from pages.core.markdown import say_error
 from pages.core.url_state import FRONT, OF_ANY_PAGE, state
 from pages.core.view import PAGE_TAKES, View, ViewParams, model_key, padded
@@ -97,8 +98,11 @@ def run(
     st.session_state[_TITLE] = title
     st.session_state[PAGE_TAKES] = takes
     st.session_state.pop(_VIEW, None)
+    is_first_run = not state.has_begun()
     state.begin()
     try:
+        if is_first_run:
+            progress.show_linked_view(page.url_path)
         go_on = placement_toggle.before_sidebar(page)
         with area:
             presentation.draw()

@@ -40,7 +40,7 @@ class OutcomeParams:
     token: Param[int | None] = whole_number(None, url="outcome_token")
     word: Param[str] = string(url="outcome_word")
     minus: Param[str] = string(url="outcome_minus")
-    label: Param[str] = string(url="outcome_class")
+    label: Param[str] = string(url="outcome_class", public="a class of the model")
     scale: Param[str] = choice("log_odds", ("log_odds", "probability"), url="outcome_scale")
 
 

@@ -36,7 +36,8 @@ class Param(Generic[T]):
 
     default: its value if the address has none; parse: text of the address -> value; a ValueError gives the
     reason in words for the screen; format: value -> text; url: its name in the address, by default the field's; shown:
-    the default's name on the screen, if it differs from its text.
+    the default's name on the screen, if it differs from its text; typed: whether it holds the user's own words, files
+    or folders, which “Copy without the text” leaves out; public: why a value that accepts any text is not typed.
     """
 
     default: T
@@ -44,6 +45,8 @@ class Param(Generic[T]):
     format: Callable[[T], str] = field(default=str, compare=False)
     url: str = ""
     shown: str = ""
+    typed: bool = False
+    public: str = ""
 
     @property
     def name(self) -> str:
@@ -77,9 +80,9 @@ def declared(owner: type) -> dict[str, Param[Any]]:
     return {name: value for name, value in vars(owner).items() if isinstance(value, Param)}
 
 
-def string(default: str = "", *, url: str = "") -> Param[str]:
-    """Any text."""
-    return Param(default, url=url)
+def string(default: str = "", *, url: str = "", public: str = "") -> Param[str]:
+    """Any text. It is typed, unless `public` says why it may stay in a link without the user's text."""
+    return Param(default, url=url, typed=not public, public=public)
 
 
 def choice(default: str, options: Iterable[str], *, url: str = "", shown: str = "") -> Param[str]:

@@ -7,19 +7,19 @@ written after the last. An invalid value gets a note and its default, and a page
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.core import kept_texts, lean, left_out
-from pages.core.controlled import controlled as controlled  # other modules find it here
-from pages.core.kept_texts import KEPT
+from pages.core import lean, left_out, limits
 from pages.core.params import Param, declared
-from pages.core.stale import Unconfirmed
 
 P, T = TypeVar("P"), TypeVar("T")
 
@@ -27,6 +27,12 @@ P, T = TypeVar("P"), TypeVar("T")
 FRONT = "start"
 #: Values that an address of any page may have.
 OF_ANY_PAGE = frozenset({"present", "room"})
+
+#: What comes before the name of a text that is too long for the address: "kept_text" is its digest. The session keeps
+#: the newest of these texts, for Back; after a reload the browser's tab has them (pages/components/kept_text.py).
+KEPT = "kept_"
+#: Such texts that a session keeps; older contents of a widget that are remembered.
+MOST_KEPT, MOST_OLDER = 8, 8
 
 _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
 #: Whether a run is between `begin` and `end`; whether a callback changed a value since the last run.
@@ -37,6 +43,7 @@ _UNCONFIRMED = "_view_unconfirmed"
 _MISSING, _LOST = "_view_missing", "_view_lost"
 #: Name of a value -> the page whose widget drew it last.
 _DRAWN_ON = "_view_drawn_on"
+_TEXTS = "_view_kept_texts"
 _PREFIX = "view:"  # of a widget's key; then comes the name
 
 
@@ -60,6 +67,48 @@ def _declared(owner: type) -> dict[str, Param[Any]]:
 def touch() -> None:
     """Record that an event on the page caused this run, not the address. For callbacks of components."""
     st.session_state[_TOUCHED] = True
+
+
+@dataclass
+class _Unconfirmed:
+    """Older contents of a widget that the browser may still send; whether a run since the change reached its end."""
+
+    old: list[Any]
+    drawn: bool = False
+
+
+class Unconfirmed:
+    """Values of a session set from code that the browser has not confirmed yet, by name.
+
+    Stale browser events must not undo a newer click. With each event the browser sends the contents of all its
+    widgets. If a second event arrives before the run after the first has drawn them, it still sends the old contents,
+    which would undo the first one's choice. So older contents of a value that was set from code are remembered until a
+    run has shown the browser the new value.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, _Unconfirmed] = {}
+
+    def remember(self, name: str, content: Any) -> None:
+        """A value is set from code. content: what its widget held before."""
+        older = self._of[name].old[1 - MOST_OLDER :] if name in self._of else []
+        self._of[name] = _Unconfirmed([*older, content])
+
+    def stale(self, contents: Mapping[str, Any], values: Mapping[str, Any], *, touched: bool) -> list[str]:
+        """Names of the values whose widgets hold old contents. Both by name; touched: a callback caused this run."""
+        found = []
+        for name, entry in list(self._of.items()):
+            content = contents.get(name, values[name])
+            if content != values[name] and content in entry.old and (touched or not entry.drawn):
+                found.append(name)
+            elif entry.drawn or content != values[name]:
+                del self._of[name]
+        return found
+
+    def drawn(self) -> None:
+        """A run has reached its end."""
+        for entry in self._of.values():
+            entry.drawn = True
 
 
 class UrlState:
@@ -136,7 +185,7 @@ class UrlState:
 
     def _adopt_kept(self, param: Param, digest: str) -> None:
         """Take a text that the address names by its digest from the session; otherwise the browser is asked."""
-        text = kept_texts.text_of(digest)
+        text = _kept_text(digest)
         if text is None:
             st.session_state.setdefault(_MISSING, {})[param.name] = digest
         elif param.format(self.get(param)) != text:
@@ -154,7 +203,7 @@ class UrlState:
         """Take missing texts that the browser has kept: digest -> text, None where it has none. For callbacks."""
         for name, digest in st.session_state.pop(_MISSING, {}).items():
             text = texts.get(digest)
-            if text is not None and kept_texts.digest(text) == digest and name in self.params:
+            if text is not None and _digest(text) == digest and name in self.params:
                 self._adopt(self.params[name], text)
             else:
                 st.session_state[_LOST] = True
@@ -164,7 +213,7 @@ class UrlState:
         """Digest -> text of the values of this run that are too long for the address."""
         found = [(self.params[name], value) for name, value in self.newest_of_all().items() if name in self.params]
         texts = [param.format(value) for param, value in found if not isinstance(value, (bool, int, float, type(None)))]
-        return {kept_texts.digest(text): text for text in texts if kept_texts.too_long(text)}
+        return {_digest(text): text for text in texts if _too_long(text)}
 
     def has_begun(self) -> bool:
         """Whether this session has read an address already."""
@@ -182,8 +231,8 @@ class UrlState:
             if values[name] != param.default and values[name] is not None
         }
         wanted = left_out.applied(wanted, values, self.params)
-        for name in [name for name, text in wanted.items() if kept_texts.too_long(text)]:
-            wanted[KEPT + name] = kept_texts.keep(wanted.pop(name))
+        for name in [name for name, text in wanted.items() if _too_long(text)]:
+            wanted[KEPT + name] = _keep(wanted.pop(name))
         wanted |= {KEPT + name: digest for name, digest in self.missing().items()}
         if front and set(wanted) - OF_ANY_PAGE:
             wanted = {FRONT: "1", **wanted}
@@ -286,7 +335,34 @@ class UrlState:
 
     def too_long_for_url(self, param: Param[Any]) -> bool:
         """Whether a value is too long for the link, which then leaves it out."""
-        return kept_texts.too_long(param.format(self.get(param)))
+        return _too_long(param.format(self.get(param)))
+
+
+def _too_long(text: str) -> bool:
+    """Whether a text is too long for the address."""
+    # A character takes 12 signs of the address at most.
+    most = limits.LINK_TEXT.value
+    return 12 * len(text) > most and len(quote(text)) > most
+
+
+def _digest(text: str) -> str:
+    """The name of a text in the address."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def _keep(text: str) -> str:
+    """Keep a text in the session, with the newest others; returns its digest."""
+    texts = st.session_state.setdefault(_TEXTS, {})
+    name = _digest(text)
+    texts[name] = texts.pop(name, text)
+    for old in list(texts)[:-MOST_KEPT]:
+        del texts[old]
+    return name
+
+
+def _kept_text(name: str) -> str | None:
+    """The text of a digest, None where the session does not have it."""
+    return st.session_state.get(_TEXTS, {}).get(name)
 
 
 def _key(name: str) -> str:
@@ -297,6 +373,23 @@ def _contents() -> dict[str, Any]:
     """The contents of all widgets that show Params, by name."""
     found = lean.beginning_with(st.session_state.to_dict(), _PREFIX)
     return {key.removeprefix(_PREFIX): content for key, content in found.items()}
+
+
+def controlled(
+    widget: Callable[..., Any],
+    label: str,
+    *args: Any,
+    key: str,
+    value: Any,
+    take: Callable[[Any], None],
+    **options: Any,
+) -> Any:
+    """Draw a widget that shows `value`; a new choice goes to `take` before the next run.
+
+    For values that several widgets show, or that a widget shows in another unit.
+    """
+    st.session_state[key] = value
+    return widget(label, *args, key=key, on_change=lambda: take(st.session_state[key]), **options)
 
 
 #: The state of the app, in which core and pages register their values.

@@ -60,7 +60,7 @@ class ViewParams:
     # The encoder of a model of images and text, on pages that can show both.
     tower: Param[str] = choice("text", ("text", "image"))
     source: Param[str] = string()
-    run: Param[str] = string()
+    run: Param[str] = string(public="the id of a run on the server")
     layer: Param[int] = whole_number(0)
     head: Param[int] = whole_number(2)
     norm: Param[str] = choice("trained", ("trained", *NORM_PLACEMENTS, "both"), shown="Original")

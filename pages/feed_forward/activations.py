@@ -59,12 +59,12 @@ def select(view: View) -> Selected:
     return Selected(view, layer, token, neuron, chosen)
 
 
-def draw(selected: Selected) -> None:
-    """The answer line and the map. Call it inside `answer.area`."""
+def draw(selected: Selected) -> NeuronMap:
+    """The answer line and the map; returns its numbers. Call it inside `answer.area`."""
     _answer(selected)
     view, n_tokens = selected.view, selected.view.trace.n_tokens
     rows = token_rows.part(n_tokens, selected.token, "neurons")
-    found = shown(selected)
+    found = _shown(selected)
     part = slice(rows.start, rows.stop)
     plot(
         neuron_heatmap(
@@ -87,9 +87,10 @@ def draw(selected: Selected) -> None:
         f"{view.layer}. Never active in this {words_of(view.trace).text}: {int(selected.layer.never.sum()):,} of "
         f"{selected.layer.hidden.shape[1]:,} neurons.{pooled}{token_rows.which(rows, n_tokens, selected.token)}"
     )
+    return found
 
 
-def shown(selected: Selected) -> NeuronMap:
+def _shown(selected: Selected) -> NeuronMap:
     """The map with the page's choice of neurons."""
     which = state.get(Params.neurons)
 

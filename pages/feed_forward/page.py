@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder.errors import EncoderError, OutOfMemory
+from encoder.explain.neurons import NeuronMap
+from encoder.figures.feed_forward import neuron_heatmap
 from pages.core import answer
+from pages.core.export import Export, title
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
 from pages.core.markdown import say_error
 from pages.core.view import View
 from pages.feed_forward import activations, neuron, updates
-from pages.feed_forward.export import export_neurons
 
 
 def main(view: View) -> None:
@@ -26,7 +31,7 @@ def main(view: View) -> None:
     activations.controls()
     selected = activations.select(view)
     with answer.area():
-        activations.draw(selected)
+        found = activations.draw(selected)
     neuron.draw(selected)
     drawn = updates.sizes(view, selected.token)
     try:
@@ -41,11 +46,48 @@ def main(view: View) -> None:
         "Limits: an activation’s size says little about its effect, which depends on the output vector and on later "
         "layers. A neuron can respond to several unrelated patterns."
     )
-    export_neurons(selected, drawn)
+    exported(selected, found, drawn).draw()
     if view.loaded.takes == "text":
         next_page("masked_words", "Masked-word prediction, which word fits a blank")
     else:
         next_page("interventions", "Interventions, switch off a neuron and see what it causes")
+
+
+def exported(selected: activations.Selected, found: NeuronMap, drawn: dict[str, go.Figure]) -> Export:
+    """The activations of the open layer. found: the numbers of the map; drawn: the other figures by their titles."""
+    view, layer = selected.view, selected.layer
+
+    def frame() -> pd.DataFrame:
+        tokens, neurons = np.indices(layer.hidden.shape)
+        return pd.DataFrame(
+            {
+                "position": tokens.ravel(),
+                "token": np.array(view.trace.labels)[tokens.ravel()],
+                "neuron": neurons.ravel(),
+                "activation": layer.hidden.ravel(),
+            }
+        )
+
+    def figures() -> dict[str, go.Figure]:
+        whole = neuron_heatmap(
+            found.values, found.neurons, view.trace.labels, block=found.block, token=selected.token,
+            neuron=selected.neuron,
+        )  # fmt: skip
+        return {f"Activations of layer {view.layer}, most active neurons first": whole, **drawn}
+
+    return Export(
+        view,
+        title(view, f"Neurons of layer {view.layer}"),
+        frame,
+        figures=figures,
+        lines="from encoder import causal, explain\n"
+        "from encoder.explain.neurons import update_sizes\n"
+        f"hidden = explain.hidden_activations(trace, {view.layer}).hidden\n"
+        f"activation = hidden[{selected.token}, {selected.neuron}]\n"
+        "updates = update_sizes(trace)\n"
+        "lost = causal.leave_out_each_sublayer(model, trace)",
+        settings={"Layer": view.layer, "Neuron": selected.neuron, "Token": selected.token},
+    )
 
 
 main(current_view())

@@ -11,7 +11,7 @@ from encoder.export import tables
 from encoder.export.python_code import trace_call
 from encoder.figures.steps import stacked_rows
 from pages.core import cache
-from pages.core.export import export_panel
+from pages.core.export import Export
 from pages.core.selection import PlaceParams, selected_place
 from pages.core.view import View, state
 from pages.forward_pass.ffn import selected_neuron
@@ -48,14 +48,14 @@ def export_step(view: View, params: Params) -> None:
     lines = ["from encoder import explain", "from encoder.export import tables"]
     lines += [f"{name} = {call}" for name, call in made.items()]
     lines.append(f"table = tables.step_frame({steps})")
-    export_panel(
+    Export(
         view,
         f"{title}, L{view.layer} H{view.head} of {view.loaded.name}",
         lambda: tables.step_frame(*found()),
         figures=lambda: drawn_vectors(found()),
         lines="\n".join(lines),
         settings=settings,
-    )
+    ).draw()
 
 
 def step_calls(view: View, params: Params) -> list[Call]:

@@ -13,13 +13,13 @@ from encoder.figures import gradients as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import gradients
 from pages.core import cache
+from pages.core.export import Export, arguments
 from pages.core.formulas import number
 from pages.core.frame import heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
 from pages.core.markdown import say_error
 from pages.core.url_state import controlled, state
-from pages.gradients.export import export_gradients
 from pages.gradients.params import DEPTHS, MOST_HEADS, MOST_SEEDS, WIDTHS, Params
 
 SETTINGS = {"theory": "As in the theory", "real": "As in real encoders"}
@@ -89,7 +89,16 @@ def results(setting: gradients.Setting, depths: list[int], seeds: range) -> None
     frame = gradients.to_frame(measurements)
     over_depth(frame, measurements, setting)
     by_layer(frame, setting, depths)
-    export_gradients(frame, setting, depths, seeds)
+    Export(
+        None,
+        "Gradients at initialisation",
+        lambda: frame,
+        figures=lambda: {"The last layer's gradient over depth": drawn.last_layer_gradients(frame, {})},
+        program="from encoder.train import gradients\n"
+        f"found = gradients.measure_all({depths}, {seeds!r}, gradients.Setting({arguments(setting)}))\n"
+        "table = gradients.to_frame(found)\n",
+        settings={"Width": setting.d_model, "Heads": setting.n_heads, "Depths": depths, "Seeds": len(seeds)},
+    ).draw()
 
 
 def measured(setting: gradients.Setting, depths: list[int], seeds: range) -> list[gradients.Measurement]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import plotly.graph_objects as go
 
 from encoder.corpus import standing
 from encoder.figures.atlas import corpus_map
@@ -14,21 +15,23 @@ from pages.core.markdown import plain
 from pages.head_atlas.opened import Opened, means
 
 
-def draw(found: Opened) -> None:
-    """The answer line and the map; a click opens a head."""
+def draw(found: Opened) -> dict[str, go.Figure]:
+    """The answer line and the map; a click opens a head. Returns the figure by its title, for the report."""
+    drawn = _figure(found)
     with answer.area():
         answer.draw(*said(found))
         plot(
-            figure(found),
+            drawn,
             key="head-atlas",
             alt=f"{found.measure.title} of {found.atlas.n_layers} x {found.atlas.n_heads} heads over the corpus, "
             "layers downwards.",
             height=max(260, 120 + 42 * found.atlas.n_layers),
             on_event=on_click(cell=found.open),
         )
+    return {f"{found.measure.title} over {atlases.texts_of(found.atlas)}": drawn}
 
 
-def figure(found: Opened):
+def _figure(found: Opened) -> go.Figure:
     """The map [L, H]; the colours of a share end at 1, so that measures compare."""
     every = means(found.atlas, found.measure.name)
     largest = float(np.nanmax(every.mean)) if np.isfinite(every.mean).any() else 1.0

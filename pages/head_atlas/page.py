@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from encoder.errors import EncoderError, OutOfMemory
 from pages.core import atlas_building, atlases
+from pages.core.export import Export
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
 from pages.core.links import next_page
@@ -14,7 +16,6 @@ from pages.core.url_state import state
 from pages.core.view import View
 from pages.head_atlas import card, compared
 from pages.head_atlas import map as map_of_heads
-from pages.head_atlas.export import export_atlas
 from pages.head_atlas.opened import Opened
 from pages.head_atlas.params import MEASURES, Params
 
@@ -44,15 +45,30 @@ def show(found: Opened) -> None:
     """The map, the card of the open head, a comparison, and the export panel."""
     left, right = st.columns([11, 9], gap="medium")
     with left:
-        map_of_heads.draw(found)
+        drawn = map_of_heads.draw(found)
     with right:
         card.draw(found)
-    drawn = compared.draw(found)
+    drawn |= compared.draw(found)
     st.caption(
         "Limits: weights say where attention is, not what it causes. The twins were trained on WordNet’s texts, so "
         "these sentences are not new to them."
     )
-    export_atlas(found, drawn)
+
+    def frame() -> pd.DataFrame:
+        rows = found.atlas.table("heads")
+        return rows[rows["measure"] == found.measure.name]
+
+    Export(
+        found.view,
+        f"Atlas of {found.atlas.model_name}",
+        frame,
+        figures=drawn,
+        program="from pathlib import Path\n\nfrom encoder import corpus\n"
+        f"atlas = corpus.open_atlas({atlases.python(found.atlas)})\n"
+        f'mean, low, high = (atlas.array("{found.measure.name}", one) for one in ("mean", "low", "high"))\n'
+        f"mean[{found.layer}, {found.head}]",
+        settings={"Texts": f"{found.atlas.n_texts:,}", "Measure": found.measure.title, "Head": found.name},
+    ).draw()
 
 
 main(current_view())

@@ -20,8 +20,8 @@ class Params:
     """The measure, the second atlas, and the open part of the head's card."""
 
     measure: Param[str] = choice("previous", MEASURES, url="atlas_measure")
-    against: Param[str] = string(url="atlas_against")
+    against: Param[str] = string(url="atlas_against", public="an atlas of this server, chosen from a list")
     card: Param[str] = choice("texts", PARTS, url="atlas_card")
-    label: Param[str] = string(url="atlas_label")
+    label: Param[str] = string(url="atlas_label", public="a label of the atlas, chosen from a list")
     # The open head of an atlas of another model than the sidebar's.
     foreign: Param[list[Head]] = heads(1, url="atlas_head")

@@ -1,18 +1,23 @@
 """For each head type a card with the small maps of its heads."""
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from encoder import figures
+from encoder.export import report
+from encoder.export.document import Section
+from encoder.measure import head_types
 from encoder.measure.head_types import Finding, HeadType
 from pages.components import head_grid
 from pages.core import head_measures, sidebar, small_maps
+from pages.core.export import Export, title
 from pages.core.input_words import words_of
 from pages.core.view import View
-from pages.head_types.heads import Heads
+from pages.head_types.heads import Heads, thresholds_in_python
 
 
-def draw(view: View, found: Heads) -> None:
+def draw(view: View, found: Heads) -> Export:
     """The types that heads have, each with its heads; then the names of the types that no head has."""
     wanted = [one for one in found.types.values() if not found.wanted or one.name == found.wanted]
     present = {one: numbers for one in wanted if (numbers := found.with_type(one.name))}
@@ -23,6 +28,34 @@ def draw(view: View, found: Heads) -> None:
             _card(view, found, one, numbers)
     if missing:
         st.caption(f"Types that no head has in this {words_of(view.trace).input}: {', '.join(missing)}.")
+    return exported(view, found)
+
+
+def exported(view: View, found: Heads) -> Export:
+    """The heads of each type, and in the report all small maps."""
+    limits = head_measures.thresholds()  # read now: a download is made without the session
+
+    def frame() -> pd.DataFrame:
+        rows = head_types.table(found.measures, limits)
+        return rows[rows["head_type"] == found.wanted] if found.wanted else rows
+
+    def sections() -> list[Section]:
+        rows = frame()
+        shown = [one for one in found.types.values() if (rows["head_type"] == one.name).any()]
+        every_head = report.every_head_section(view.trace, None, view.colours)
+        return [*(_of_type(one, rows) for one in shown), every_head]
+
+    lines = (
+        "from encoder.measure import head_types, heads\n"
+        f"found = head_types.table({found.measured()}{thresholds_in_python()}){found.only_wanted('found')}"
+    )
+    settings = found.settings("roles")
+    return Export(view, title(view, "Heads by type"), frame, sections=sections, lines=lines, settings=settings)
+
+
+def _of_type(one: HeadType, rows: pd.DataFrame) -> Section:
+    heads = rows[rows["head_type"] == one.name].drop(columns="head_type")
+    return Section(f"{one.title}: {len(heads)}", sentences=[one.sentence], table=heads)
 
 
 def _card(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:

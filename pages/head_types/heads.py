@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,10 +13,11 @@ from encoder.measure import head_types
 from encoder.measure.head_types import Finding, HeadType
 from encoder.measure.heads import HeadMeasures
 from pages.core import head_measures
+from pages.core.export import arguments
 from pages.core.head_measures import HeadTypeParams
 from pages.core.input_words import InputWords
 from pages.core.view import View, state
-from pages.head_types.params import Params
+from pages.head_types.params import PARTS, Params
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,33 @@ class Heads:
     def types_present(self) -> list[HeadType]:
         """The types that at least one head has."""
         return [one for one in self.types.values() if self.with_type(one.name)]
+
+    # --- for the exports: what was measured, and how in Python -----------------------------------------------------
+
+    def settings(self, part: str) -> dict[str, object]:
+        """The options of the page, for the report of one of its parts."""
+        limits = dataclasses.asdict(head_measures.thresholds())
+        return {
+            "Shown": PARTS[part],
+            "Query rows": "all tokens" if self.measures.queries == "all" else "without special tokens",
+            "Head type": self.types[self.wanted].title if self.wanted else "any",
+            "Thresholds": ", ".join(f"{name} {value:g}" for name, value in limits.items()),
+            "Strong above": self.measures.strong,
+        }
+
+    def measured(self) -> str:
+        """Python that measures the heads of `trace`."""
+        return f'heads.head_measures(trace, queries="{self.measures.queries}", strong={self.measures.strong:g})'
+
+    def only_wanted(self, name: str) -> str:
+        """A line that keeps the heads of the wanted type in the table `name`."""
+        return f'\n{name} = {name}[{name}["head_type"] == "{self.wanted}"]' if self.wanted else ""
+
+
+def thresholds_in_python() -> str:
+    """The thresholds that differ from the defaults, as a second argument."""
+    changed = arguments(head_measures.thresholds())
+    return f", head_types.Thresholds({changed})" if changed else ""
 
 
 # --- controls --------------------------------------------------------------------------------------------------------

@@ -10,9 +10,11 @@ from pages.core.lazy import popover
 from pages.core.links import next_page
 from pages.core.url_state import state
 from pages.head_types import by_type, selected, similarity, table
-from pages.head_types.export import export_head_types
 from pages.head_types.heads import Heads, threshold_controls
 from pages.head_types.params import PARTS, Params
+
+#: Part -> what draws it and says what it exports.
+DRAW = {"roles": by_type.draw, "map": similarity.draw, "table": table.draw}
 
 view = current_view()
 config, words = view.loaded.config, words_of(view.trace)
@@ -34,15 +36,9 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
 params = state.read(Params)
 found = Heads.of(view, params)
 left, right = st.columns([5, 3], gap="medium")
-drawn = None
 with left:
-    if params.part == "roles":
-        by_type.draw(view, found)
-    elif params.part == "map":
-        drawn = similarity.draw(view, found)
-    else:
-        table.draw(view, found)
+    exported = DRAW[params.part](view, found)
 with right:
     selected.draw(view, found)
-export_head_types(view, found, params, drawn)
+exported.draw()
 next_page("beyond_weights", "Beyond attention weights")

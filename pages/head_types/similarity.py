@@ -1,12 +1,13 @@
 """Head similarity: heads as points, close together where their attention is similar."""
 
-import plotly.graph_objects as go
+import pandas as pd
 import streamlit as st
 
 from encoder.figures.heads import head_points
 from encoder.measure.similarity import HeadPlane, HeadSimilarity, head_plane, head_similarity
 from pages.components import PlotEvent, on_click, plot
 from pages.core import sidebar
+from pages.core.export import Export, title
 from pages.core.view import View, state
 from pages.head_types.heads import Heads
 from pages.head_types.params import COLOURINGS, Params
@@ -30,8 +31,8 @@ def divergences(view: View) -> HeadSimilarity:
             bar.empty()
 
 
-def draw(view: View, found: Heads) -> tuple[go.Figure, HeadPlane]:
-    """The points; a click opens a head. Returns the figure and the points."""
+def draw(view: View, found: Heads) -> Export:
+    """The points; a click opens a head."""
     colouring = state.segmented(Params.points, "Colour", COLOURINGS)
     similarity = divergences(view)
     with st.spinner("Placing the heads …", show_time=False):
@@ -68,7 +69,20 @@ def draw(view: View, found: Heads) -> tuple[go.Figure, HeadPlane]:
         f"Near points: similar attention. The plane is approximate; its stress is {plane.stress:.2f} (0: exact).",
         help=_method(similarity),
     )
-    return drawn.figure, plane
+
+    def frame() -> pd.DataFrame:
+        rows = [(*divmod(number, found.n_heads), found.badge(number), *xy) for number, xy in enumerate(plane.xy)]
+        return pd.DataFrame(rows, columns=["layer", "head", "head_types", "x", "y"])
+
+    return Export(
+        view,
+        title(view, "Similarity of the heads"),
+        frame,
+        figures={"Heads as points: near points have similar attention": drawn.figure},
+        lines="from encoder.measure import similarity\n"
+        "plane = similarity.head_plane(similarity.head_similarity(trace))\nplane.xy",
+        settings=found.settings("map"),
+    )
 
 
 def _method(similarity: HeadSimilarity) -> str:

@@ -8,8 +8,9 @@ from encoder.measure import tokens
 from encoder.measure.definitions import BY_NAME as MEASURES
 from encoder.measure.definitions import Definition
 from pages.core import head_measures, sidebar
+from pages.core.export import Export, title
 from pages.core.view import View, state
-from pages.head_types.heads import Heads
+from pages.head_types.heads import Heads, thresholds_in_python
 from pages.head_types.params import COLUMNS as GROUP_TITLES
 from pages.head_types.params import Params
 
@@ -45,12 +46,35 @@ def frame(found: Heads) -> pd.DataFrame:
     return every.iloc[found.shown()]
 
 
-def draw(view: View, found: Heads) -> None:
+def draw(view: View, found: Heads) -> Export:
     """The sortable table; a click on a row selects its head."""
     rows = frame(found)
     if rows.empty:
         _say_that_none_is(found)
-        return
+    else:
+        _draw(view, found, rows)
+    return exported(view, found)
+
+
+def exported(view: View, found: Heads) -> Export:
+    """All measures, or those of the heads of the wanted type."""
+
+    def table() -> pd.DataFrame:
+        rows = frame(found).drop(columns="name")
+        first = ["layer", "head", "head_types"]
+        return rows[[*first, *rows.columns.drop(first)]]
+
+    lines = f"from encoder.measure import heads\nmeasures = {found.measured()}.table()"
+    if found.wanted:
+        lines = (
+            f"from encoder.measure import head_types, heads\nmeasured = {found.measured()}\n"
+            f"named = head_types.table(measured{thresholds_in_python()}){found.only_wanted('named')}\n"
+            'measures = measured.table().merge(named[["layer", "head"]])'
+        )
+    return Export(view, title(view, "Measures of all heads"), table, lines=lines, settings=found.settings("table"))
+
+
+def _draw(view: View, found: Heads, rows: pd.DataFrame) -> None:
     known = head_measures.offered(view.trace)
     titles = {name: title for name, title in GROUP_TITLES.items() if known.keys() & GROUPS[name].keys()}
     if state.newest(Params.columns) not in titles:

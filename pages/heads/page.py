@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from encoder.export import HeadView
+from encoder.export import HeadView, report
 from pages.core import corpus_line
 from pages.core.answer import area
+from pages.core.export import Export, title
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
 from pages.core.lazy import expander
 from pages.core.links import next_page
 from pages.core.url_state import state
 from pages.heads import answer, ask, grid, next_head, options, padding, pins, summary
-from pages.heads.export import export_head
 from pages.heads.head_maps import single
 from pages.heads.lines import draw_lines
 from pages.heads.map import draw_map
@@ -80,7 +80,14 @@ with below:
 with grid_side:
     grid.draw_grid(view, head.options)
 with below:
-    export_head(view, drawn)
+    Export(
+        view,
+        title(view, drawn.name),
+        drawn.frame,
+        sections=lambda: report.sections(drawn, view.colours),
+        lines=drawn.code(),
+        settings=drawn.facts(),
+    ).draw()
     next_page("head_types", "Head types, what each head does")
     if kind == "map":
         next_head.send(view, head)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.export import tables
-from pages.core.export import export_panel, place, title
+from pages.core.export import Export, place, title
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
 from pages.core.links import next_page
@@ -31,14 +31,14 @@ def main(view: View) -> None:
     depth.distances(view)
     norms.draw(view)
     at = overlay.token(view)
-    export_panel(
+    Export(
         view,
         title(view, f"Attention of {view.trace.labels[at]}"),
         lambda: tables.patches_frame(view.trace, at),
         lines=f"from encoder.measure import patches\nrows = patches.rows_of_token(trace, {at})  # [L, H, T]"
         + ("" if measured is None else measured.covered.python_lines()),
         settings=place(view),
-    )
+    ).draw()
     next_page("positions", "Positions, how similar the places of two patches are")
 
 

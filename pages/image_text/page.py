@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import streamlit as st
 
+from encoder import figures
+from encoder.export import python_code, tables
 from pages.core import model_store
 from pages.core.answer import area
+from pages.core.export import Export, origin, title
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
 from pages.core.links import next_page
 from pages.core.view import View
-from pages.image_text import captions, export, fit, words, zero_shot
-from pages.image_text.pair import of
+from pages.image_text import captions, fit, words, zero_shot
+from pages.image_text.pair import Pair, of
 
 
 def main(view: View) -> None:
@@ -39,8 +44,27 @@ def main(view: View) -> None:
     zero_shot.images_and_captions(pair)
     zero_shot.templates(pair)
     zero_shot.held_out(pair)
-    export.draw(pair)
+    exported(pair).draw()
     next_page("image_attention", "Image attention, what each patch attends to")
+
+
+def exported(pair: Pair) -> Export:
+    """The captions with their numbers, and the lines that give the numbers of the bars from the run of the image."""
+    found = pair.scores
+    whole = dataclasses.replace(origin(pair.view.model)[0], tower="", norm="trained")
+    return Export(
+        pair.view,
+        title(pair.view, "Captions"),
+        lambda: tables.captions_frame(pair.texts, found),
+        figures=lambda: {"Captions": figures.caption_bars(pair.texts, found.probabilities[0].numpy())},
+        lines="from encoder import pair_scores\n"
+        f"{python_code.model_lines(whole, 'pair')}\n"
+        f"texts = {list(pair.texts)!r}\n"
+        "vectors = pair.image_vector(trace)[None], pair.embed_texts(texts)\n"
+        f"found = pair_scores.scores(pair, *vectors, times={pair.times:g})\n"
+        "found.cosines, found.logits, found.probabilities",
+        settings={"Scale": f"{found.scale:.4g}", "Bias": f"{found.bias:.4g}", "Probabilities": pair.model.compares},
+    )
 
 
 main(current_view())

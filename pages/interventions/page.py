@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
+from encoder.causal import Outcome
+from encoder.edits import Edit
 from encoder.errors import EncoderError
+from encoder.figures.effects import effect_map
 from encoder.trace import Trace
-from pages.core import edited, outcomes
+from pages.core import edited, export, outcomes
+from pages.core.edit_words import describe
+from pages.core.export import Export
 from pages.core.frame import current_view, heading
 from pages.core.input_words import words_of
 from pages.core.links import next_page
 from pages.core.markdown import say_error
 from pages.core.url_state import state
 from pages.interventions import connections, effects, maps, outcome, predictors, recipe
-from pages.interventions.export import export_effects
 
 view = current_view()
 steps = state.newest(edited.EditParams.recipe)
@@ -52,8 +58,34 @@ def main() -> None:
         "of a head, and later layers can compensate, so a small effect does not show that a head is useless."
     )
     if found is not None:
-        export_effects(view, chosen, active, found)
+        exported(chosen, active, found).draw()
     next_page("beyond_weights", "Beyond attention weights")
+
+
+def exported(chosen: Outcome, active: tuple[Edit, ...], found: np.ndarray) -> Export:
+    """The effect of each head [L, H], and the edited run in Python."""
+    layers, heads = np.indices(found.shape)
+    lines = (
+        "from encoder import causal\n"
+        f"outcome = causal.{chosen!r}\n"
+        "effects = causal.ablate_each_head(model, trace, outcome)"
+    )
+    if active:
+        lines += (
+            f"\n{export.edits_lines(view, active)}\nedited = {export.again(view)}, edits=edits)\n"
+            "before, after = causal.outcomes_of(model, trace, [edited], outcome)"
+        )
+    return Export(
+        view,
+        export.title(view, "Effects of the heads"),
+        lambda: pd.DataFrame({"layer": layers.ravel(), "head": heads.ravel(), "effect": found.ravel()}),
+        figures=lambda: {"Effect of each head": effect_map(found)},
+        lines=lines,
+        settings={
+            "Outcome": outcomes.titles(view)[chosen.code],
+            "Edits": "; ".join(describe(edit, view.trace.labels) for edit in active) or "none",
+        },
+    )
 
 
 def edited_trace() -> Trace | None:

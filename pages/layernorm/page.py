@@ -5,14 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder import figures
+from encoder.export import tables
+from encoder.export.document import Section
 from encoder.measure import norms
+from pages.core.export import Export, title
 from pages.core.frame import current_view, heading
 from pages.core.glossary import linked
 from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.core.selection import PlaceParams
 from pages.core.url_state import controlled, state
-from pages.layernorm.export import export_norms
 from pages.layernorm.one_norm import gain_and_bias, one_token
 from pages.layernorm.outliers import outlier_dimensions
 from pages.layernorm.params import PARTS, Params
@@ -40,7 +42,7 @@ def main() -> None:
         norm = chosen_norm()
     token = view.i if view.i is not None else min(1, trace.n_tokens - 1)
     selected = Selected(view, statistics, norm, token, chosen_component(norm), options)
-    export_norms(selected, DRAW[part](selected))
+    exported(selected, DRAW[part](selected)).draw()
     next_page("pre_post", "Pre-norm vs post-norm, what the place of LayerNorm changes")
 
 
@@ -72,6 +74,28 @@ def others(selected: Selected) -> Figures:
 
 #: Part -> what draws it. Only the open part is computed.
 DRAW = {"every": overview, "one": detail, "others": others}
+
+
+def exported(selected: Selected, shown: Figures) -> Export:
+    """Mean and standard deviation of every token at every LayerNorm; in the report also one token at one."""
+    token = selected.token
+
+    def sections() -> list[Section]:
+        step = selected.step
+        parts = [Section(heading, figure=figure) for heading, figure in shown.items()]
+        components = figures.token_steps(step.input, step.normalised, step.gain, step.bias, step.output, step.mean)
+        parts.append(Section(f"Token {token} at {selected.label}, component by component", table=components))
+        return [*parts, Section("Every token at every LayerNorm", table=tables.norms_frame(trace))]
+
+    return Export(
+        view,
+        title(view, "LayerNorm"),
+        lambda: tables.norms_frame(trace),
+        sections=sections,
+        settings={"LayerNorm": selected.label, "Token": f"{token}, {trace.labels[token]}"},
+        lines="means = {name: norm.mean for name, norm in trace.norms.items()}\n"
+        "stds = {name: norm.std for name, norm in trace.norms.items()}",
+    )
 
 
 def chosen_norm() -> str:

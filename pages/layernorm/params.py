@@ -17,4 +17,4 @@ class Params:
     """part: the open part of the page; at: name of the selected LayerNorm in a trace."""
 
     part: Param[str] = choice("every", PARTS, url="norm_part")
-    at: Param[str] = string()
+    at: Param[str] = string(public="the name of a LayerNorm")

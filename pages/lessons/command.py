@@ -1,10 +1,11 @@
-"""`encoderscope lesson new|check|preview FILE`: run by encoder/cli.py as a script."""
+"""`encoderscope lesson new|check|preview FILE ...`: run by encoder/cli.py as a script."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
@@ -41,16 +42,25 @@ def main(arguments: list[str] | None = None) -> int:
     actions = parser.add_subparsers(dest="action", required=True)
     for name, help_text in (
         ("new", "write a small lesson to begin with"),
-        ("check", "open every view and compute every question"),
+        ("check", "open every view and compute every question of files and folders"),
         ("preview", "start the app with this lesson"),
     ):
-        actions.add_parser(name, help=help_text).add_argument("file", type=Path)
+        actions.add_parser(name, help=help_text).add_argument("files", type=Path, nargs="+" if name == "check" else 1)
     given = parser.parse_args(arguments)
     action = {"new": _new, "check": _check, "preview": _preview}[given.action]
+    return max(_tried(action, file) for path in given.files for file in _lessons_at(path, given.action))
+
+
+def _lessons_at(path: Path, action: str) -> list[Path]:
+    """The lessons in a folder that is checked, by name; of any other path, the path."""
+    return sorted(path.glob("*.md")) or [path] if action == "check" and path.is_dir() else [path]
+
+
+def _tried(action: Callable[[Path], int], file: Path) -> int:
     try:
-        return action(given.file)
+        return action(file)
     except OSError as error:
-        print(f"{given.file}: {error.strerror or error}", file=sys.stderr)
+        print(f"{file}: {error.strerror or error}", file=sys.stderr)
         return 2
 
 
@@ -67,6 +77,9 @@ def _new(file: Path) -> int:
 def _check(file: Path) -> int:
     from pages.lessons.check import check
 
+    if file.is_dir():
+        print(f"{file}: this folder has no lesson. The file of a lesson ends with .md.", file=sys.stderr)
+        return 2
     findings = list(check(file))
     for finding in findings:
         print(f"{file}:{finding.line}: {finding.reason}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from encoder.errors import EncoderError
@@ -9,13 +10,14 @@ from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.words import word_bars
 from encoder.mlm import MaskedPrediction
 from pages.core import edited, model_store, trained
+from pages.core.export import Export, title
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
 from pages.core.markdown import plain, say_error
 from pages.core.url_state import state
+from pages.core.view import View
 from pages.masked_words import prediction
-from pages.masked_words.export import export_predictions
 from pages.masked_words.params import LEAST_WORDS, MOST_WORDS, Params
 from pages.masked_words.shown import Shown, shown, with_edits
 
@@ -56,8 +58,23 @@ def main() -> None:
         )  # fmt: skip
     predict(chosen, top)
     how_trained()
-    export_predictions(chosen.view(view), top)
+    exported(chosen.view(view), top).draw()
     next_page("pre_post", "Pre-norm vs post-norm, how the twins differ inside")
+
+
+def exported(of: View, top: int) -> Export:
+    """The most probable words at each mask."""
+
+    def frame() -> pd.DataFrame:
+        rows = [
+            (entry.position, rank, token, probability)
+            for entry in of.loaded.predict_masked(of.trace, top)
+            for rank, (token, probability) in enumerate(zip(entry.tokens, entry.probabilities, strict=True), start=1)
+        ]
+        return pd.DataFrame(rows, columns=["position", "rank", "token", "probability"])
+
+    lines = f"guesses = model.predict_masked(trace, {top})"
+    return Export(of, title(of, "Masked-word predictions"), frame, lines=lines)
 
 
 def masked_sentence(chosen: Shown) -> None:

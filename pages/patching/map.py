@@ -80,16 +80,18 @@ def draw_answer(pair: Pair, where: Where, shares: np.ndarray, at: Place | None) 
     answer.draw(f"{_said(pair, where, shares, at)}.", f"Largest in layer {at[0]}: {row}.", clear=forget_place)
 
 
-def draw_map(pair: Pair, where: Where, shares: np.ndarray, at: Place | None) -> None:
-    """The map; a click selects a place."""
+def draw_map(pair: Pair, where: Where, shares: np.ndarray, at: Place | None) -> go.Figure:
+    """The map; a click selects a place. Returns the figure."""
+    drawn = _figure(pair, where, shares, at)
     plot(
-        _figure(pair, where, shares, at),
+        drawn,
         key="patching-map",
         alt=f"Share of the difference that each place carries: {shares.shape[0]} layers downwards, "
         f"{shares.shape[1]} {'heads' if where == 'head' else 'tokens'} to the right.",
         height=token_rows.height(shares.shape[0], pitch=34, frame=170, most=620),
         on_event=on_click(cell=_select, clear=forget_place),
     )
+    return drawn
 
 
 def _largest(shares: np.ndarray) -> Place:
@@ -112,10 +114,10 @@ def _select(layer: int, place: int) -> None:
 
 
 def _figure(pair: Pair, where: Where, shares: np.ndarray, at: Place | None) -> go.Figure:
-    return patch_map(shares, None if where == "head" else pair.labels, at, colour_limit(pair, where, shares))
+    return patch_map(shares, None if where == "head" else pair.labels, at, _colour_limit(pair, where, shares))
 
 
-def colour_limit(pair: Pair, where: Where, shares: np.ndarray) -> float | None:
+def _colour_limit(pair: Pair, where: Where, shares: np.ndarray) -> float | None:
     """The share of the full colour: the largest among shared tokens, so that the others do not hide them."""
     if where == "head" or state.get(Params.colours) == "all" or pair.differs.all():
         return None

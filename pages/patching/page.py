@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
+from encoder import causal
 from encoder.causal import Where
 from encoder.errors import EncoderError, OutOfMemory
 from pages.core import answer
+from pages.core.export import Export, given, title
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.input_words import words_of
@@ -15,8 +20,7 @@ from pages.core.markdown import say_error
 from pages.core.url_state import state
 from pages.core.view import View
 from pages.patching import map, pair, run
-from pages.patching.export import export_patching
-from pages.patching.params import Params
+from pages.patching.params import WHERE, Params
 
 
 def main(view: View) -> None:
@@ -58,7 +62,7 @@ def show(view: View, both: pair.Pair) -> None:
         map.draw_answer(both, where, shares, at)
         left, right = st.columns([6, 5], gap="medium")
         with left:
-            map.draw_map(both, where, shares, at)
+            drawn = map.draw_map(both, where, shares, at)
             if where != "head":
                 map.colours(both)
             st.caption(
@@ -68,7 +72,44 @@ def show(view: View, both: pair.Pair) -> None:
         if at is not None:
             with right:
                 run.draw(view, both, where, at, (ends[0], ends[1]))
-    export_patching(view, both, where, shares, (ends[0], ends[1]))
+    exported(view, both, where, shares, drawn, (ends[0], ends[1])).draw()
+
+
+def exported(
+    view: View, both: pair.Pair, where: Where, shares: np.ndarray, drawn: go.Figure, ends: tuple[float, float]
+) -> Export:
+    """The shares. drawn: the page's map; ends: the outcome of your input, and of the other."""
+    names = "head" if where == "head" else "position"
+
+    def frame() -> pd.DataFrame:
+        layers, places = np.indices(shares.shape)
+        table = pd.DataFrame({"layer": layers.ravel(), names: places.ravel()})
+        if where != "head":
+            table["token"] = np.array(both.plain.labels)[places.ravel()]
+            table["other_token"] = np.array(both.source.labels)[places.ravel()]
+        return table.assign(share=shares.ravel())
+
+    of_other = isinstance(both.outcome, causal.Similarity) and view.loaded.takes != "text"
+    outcome = "Similarity(other)" if of_other else repr(both.outcome)
+    asked = causal.patch_request(where)
+    request = f", request={asked!r}" if asked else ""
+    return Export(
+        view,
+        title(view, "Patching"),
+        frame,
+        figures={"Share of the difference that each place carries": drawn},
+        lines="from encoder import causal\n"
+        f"yours, other = model.trace({given(view, both.text)}), model.trace({given(view, both.other)}{request})\n"
+        f"outcome = causal.{outcome}\n"
+        "before, after = causal.both_outcomes(model, other, yours, outcome)\n"
+        f"effects = causal.patch(model, other, yours, outcome, {where!r})\n"
+        "shares = causal.carried_share(effects.numpy(), before, after)",
+        settings={
+            "Vectors from": both.other,
+            "Replaced": WHERE[where],
+            "Outcome": f"{pair.unit(both.outcome)}: {ends[0]:.4g}, in the other run {ends[1]:.4g}",
+        },
+    )
 
 
 main(current_view())

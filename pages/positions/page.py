@@ -6,14 +6,17 @@ from collections.abc import Iterable
 from itertools import islice
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
 from encoder.explain import latex
 from encoder.explain.source import array
+from encoder.export import tables
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions
 from pages.core import formulas, token_names, token_rows
+from pages.core.export import Export, title
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.input_words import words_of
@@ -21,7 +24,6 @@ from pages.core.links import next_page
 from pages.core.markdown import plain
 from pages.core.url_state import state
 from pages.positions.encodings import encodings
-from pages.positions.export import export_positions
 from pages.positions.offsets import relative_bias, rotary
 from pages.positions.params import Params
 from pages.positions.patches import patch_positions
@@ -131,8 +133,31 @@ def main() -> None:
         relative_bias(view, min(n_positions, config.relative_max_distance * 2))
     if added is None:  # the sines are for comparison only
         encodings(view, tables)
-    export_positions(view)
+    exported().draw()
     next_page("head_types", "Head types, which heads attend by position")
+
+
+def exported() -> Export:
+    """The position vectors of the sentence, or the rotations of the layer."""
+    lines = "position = trace.position"
+    if config.position == "rotary":
+        lines = "from encoder.measure import positions\n"
+        lines += f"cos, sin = positions.turns(trace.config, {view.layer}, trace.n_tokens)"
+
+    def drawn() -> dict[str, go.Figure]:
+        if trace.position is None:
+            return {}
+        vectors = array(trace.position[: tables.EXACT_TOKENS])
+        return {"Vectors added to the tokens": figures.position_heatmap(vectors)}
+
+    return Export(
+        view,
+        title(view, "Positions"),
+        lambda: tables.positions_frame(trace, view.layer),
+        figures=drawn,
+        lines=lines,
+        settings={"Positions": config.position},
+    )
 
 
 def encoding_in_words(added: np.ndarray | None) -> str:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
+
 import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
+from encoder.export import tables
 from encoder.figures.difference import attention_difference
 from encoder.figures.numbers import signed
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
-from encoder.measure import stream
+from encoder.measure import align, stream
 from pages.components import GridEvent, head_grid, plot
-from pages.core import answer, gestures, map_window, sidebar, token_names
+from pages.core import answer, cache, gestures, map_window, sidebar, token_names
+from pages.core import comparison as compare
+from pages.core.export import Export, place
 from pages.core.norm_pair import PLACEMENTS, PairTraces
 from pages.core.params import Param, ZoomWindow
 from pages.core.view import View, state
-from pages.pre_post.export import export_placements
 from pages.pre_post.params import Params
 
 SIGNS = {"pre": "●", "post": "■"}
@@ -41,7 +48,40 @@ def attention(view: View, traces: PairTraces) -> None:
             on_click=sidebar.open_head, args=(layer, head),
         )  # fmt: skip
     one_head(view, traces, float(moved[view.layer, view.head]))
-    export_placements(view, traces.pair.keys)
+    exported(view, traces.pair.keys).draw()
+
+
+def exported(view: View, keys: Mapping[str, cache.ModelKey]) -> Export:
+    """The head in both norm placements. keys: placement -> the encoder with it; A is post-norm, B pre-norm."""
+    first, second = (
+        compare.Side(keys[placement], view.text, view.pair, view.layer, view.head, name)
+        for name, placement in (("A", "post"), ("B", "pre"))
+    )
+    sides = compare.Sides("models", first, second)
+
+    def frame() -> pd.DataFrame:
+        names = align.step_labels(first.trace, second.trace, sides.alignment)
+        return tables.comparison_frame(sides.compared("show"), names[0], names[1])
+
+    def drawn() -> Mapping[str, go.Figure]:
+        found, block = sides.compared("show"), {"block": sides.compared("show").block}
+        labels = align.step_labels(first.trace, second.trace, sides.alignment)[2]
+        return {
+            "Post-norm": figures.attention_heatmap(found.first, labels, colours=view.colours, **block),
+            "Pre-norm": figures.attention_heatmap(found.second, labels, colours=view.colours, **block),
+            "Pre-norm − post-norm": attention_difference(
+                found.difference, labels, names=("post-norm", "pre-norm"), **block
+            ),
+        }
+
+    return Export(
+        dataclasses.replace(view, model=keys["post"]),
+        f"L{view.layer} H{view.head} in post-norm and pre-norm",
+        frame,
+        figures=drawn,
+        lines=compare.python_lines(sides, "show"),
+        settings={"A": f"post-norm, {first.model_name}", "B": f"pre-norm, {second.model_name}", **place(view)},
+    )
 
 
 def name(placement: str) -> None:

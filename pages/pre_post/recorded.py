@@ -9,9 +9,9 @@ from encoder.errors import EncoderError
 from encoder.figures import placements as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import curves
+from pages.core.export import Export
 from pages.core.markdown import say_error
 from pages.core.view import state
-from pages.pre_post.export import export_recorded
 from pages.pre_post.params import Params
 
 INTRODUCTION = (
@@ -61,7 +61,15 @@ def recorded_training() -> None:
         "Text: WordNet. 15% of the tokens are selected for prediction; 80% of these become [MASK], 10% a random word, "
         "10% stay. Pre-norm has a final LayerNorm. Source: `encoder/data/curves.parquet`, which `make twins` records."
     )
-    export_recorded(table, figure, title, None if depth == "all" else shown[depth][0])
+    chosen = "" if depth == "all" else f"table = table[table.n_layers == {shown[depth][0]}]\n"
+    Export(
+        None,
+        "Recorded training",
+        lambda: table,
+        figures={title: figure},
+        program=f"from encoder.train import curves\ntable = curves.recorded()\n{chosen}",
+        settings={"Runs": ", ".join(table.run.unique())},
+    ).draw()
 
 
 def lines(table: pd.DataFrame, what: str, across: str) -> dict[str, tuple[str, str, object, object]]:

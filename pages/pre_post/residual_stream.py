@@ -7,13 +7,15 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
+from encoder.export import tables
+from encoder.export.python_code import model_lines, trace_call
 from encoder.figures import placements as drawn
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
+from pages.core.export import Export, origin
 from pages.core.norm_pair import PLACEMENTS, PairTraces
 from pages.core.view import View
-from pages.pre_post.export import export_stream
 
 #: Heading -> the picture below it, for the report.
 Pictures = dict[str, go.Figure]
@@ -34,7 +36,26 @@ def residual_stream(view: View, traces: PairTraces) -> None:
         pictures |= cosines(found)
     with right:
         pictures |= entropies({p: traces.entropy(p) for p in PLACEMENTS}, traces.trace("pre").n_real)
-    export_stream(view, traces, pictures | layer_norms(found))
+    exported(view, traces, pictures | layer_norms(found)).draw()
+
+
+def exported(view: View, traces: PairTraces, pictures: Pictures) -> Export:
+    """The norms of both placements, and the page's pictures."""
+    models, remarks = [], ""
+    for placement in PLACEMENTS:
+        key, remark = origin(traces.pair.keys[placement])
+        models.append(model_lines(key, placement))
+        remarks = remarks or remark
+    calls = ", ".join(f'"{p}": {trace_call(p, traces.text, traces.second)}' for p in PLACEMENTS)
+    imports = ["import encoder", "from encoder.export import tables"]
+    return Export(
+        view,
+        "The residual stream in pre-norm and post-norm",
+        lambda: tables.stream_frame({p: traces.trace(p) for p in PLACEMENTS}),
+        figures=pictures,
+        program=remarks + "\n".join([*imports, *models, f"table = tables.stream_frame({{{calls}}})\n"]),
+        settings={PLACEMENT_NAMES[p]: traces.name(p) for p in PLACEMENTS} | {"Text": traces.text},
+    )
 
 
 def chart(figure: go.Figure, title: str, alt: str, caption: str, key: str) -> Pictures:

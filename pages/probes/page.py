@@ -12,7 +12,7 @@ from encoder.probe import MOST_TOKENS, Curve, Task
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
 from pages.core import answer
-from pages.core.export import export_panel, title
+from pages.core.export import Export, title
 from pages.core.formulas import number
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
@@ -196,7 +196,7 @@ def _export(view: View, task: Task, found: Curves) -> None:
         made = (
             "from pathlib import Path\ntask = probe.read_task(Path('your-file.csv').read_bytes(), 'your-file.csv').task"
         )
-    export_panel(
+    Export(
         view,
         title(view, "Probes"),
         frame,
@@ -211,7 +211,7 @@ def _export(view: View, task: Task, found: Curves) -> None:
             "curve.accuracy, curve.interval, curve.control"
         ),
         settings={"Task": task.title, "Texts": len(task), "Classes": len(task.classes)},
-    )
+    ).draw()
 
 
 main(current_view())

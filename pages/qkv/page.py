@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import explain, figures
 from encoder.explain.source import array
+from encoder.export import tables
 from encoder.measure import ranking
 from pages.components import on_click, plot
 from pages.core import answer, formulas, sidebar, token_names, token_rows
+from pages.core.export import Export, place, title
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
@@ -17,7 +22,6 @@ from pages.core.markdown import plain
 from pages.core.params import Param
 from pages.core.url_state import state
 from pages.core.view import ViewParams
-from pages.qkv.export import export_vectors
 from pages.qkv.params import Params
 
 number = formulas.number
@@ -45,13 +49,13 @@ def main() -> None:
     if config.position == "rotary":
         st.caption("Rotary positions: queries and keys are shown after their rotation, as the scores use them.")
     query, key = token_rows.pair(view)
-    place = explain.Place(layer=view.layer, head=view.head, query=query, key=key)
-    score, softmax = explain.score(trace, place), explain.softmax(trace, place)
+    at = explain.Place(layer=view.layer, head=view.head, query=query, key=key)
+    score, softmax = explain.score(trace, at), explain.softmax(trace, at)
     with answer.area():
         draw_answer(query, key, score)
         heatmaps(query, key)
     selected_pair(query, key, score, softmax)
-    export_vectors(view)
+    exported().draw()
     next_page("heads", "Attention heads, where these weights form a map")
 
 
@@ -79,6 +83,27 @@ def heatmap(kind: str, vectors: object, rows: slice, selected: int) -> None:
         on_event=on_click(row=lambda token: state.put(param, token), clear=lambda: sidebar.select(None, None)),
     )
     st.caption(f"{title}: {role}.{token_rows.which(rows, trace.n_tokens, selected)}")
+
+
+def exported() -> Export:
+    """The vectors of the head."""
+    layer, head = view.layer, view.head
+
+    def heatmaps() -> Mapping[str, go.Figure]:
+        vectors = zip("qkv", trace.layer_qkv(layer), strict=True)
+        return {
+            VECTORS[kind][0]: figures.vectors_heatmap(array(x[head, : tables.EXACT_TOKENS]), labels, kind)
+            for kind, x in vectors
+        }
+
+    return Export(
+        view,
+        title(view, f"q, k, v in L{layer} H{head}"),
+        lambda: tables.vectors_frame(trace, layer, head),
+        figures=heatmaps,
+        lines=f"q, k, v = (part[{head}] for part in trace.layer_qkv({layer}))",
+        settings=place(view),
+    )
 
 
 def draw_answer(query: int, key: int, score: explain.Score) -> None:

@@ -1,15 +1,19 @@
 """Sentence similarity: the cosine of two sentences, split among pairs of tokens."""
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import similarity
 from encoder.errors import EncoderError, OutOfMemory
+from encoder.export import similarity as export
+from encoder.export.document import Section
+from encoder.export.tables import similarity_frame
+from pages.core.export import Export, title
 from pages.core.frame import current_view, heading
 from pages.core.links import next_page
 from pages.core.markdown import say_error
 from pages.core.view import View
 from pages.similarity import attributed, controls, map, measures
-from pages.similarity.export import export_similarity
 from pages.similarity.params import Params
 
 
@@ -49,7 +53,31 @@ def show(view: View, params: Params, found: similarity.Attribution) -> None:
     except EncoderError as error:
         say_error(error, st.info, icon=":material/info:")
         measured = None
-    export_similarity(view, found, measured, agreement)
+    exported(view, found, measured, agreement).draw()
+
+
+def exported(
+    view: View, found: similarity.Attribution, measured: similarity.MethodComparison | None, agreement: go.Figure | None
+) -> Export:
+    """The cells, and a report with the measures. agreement: the page's figure of rank correlations."""
+
+    def sections() -> list[Section]:
+        parts = export.sections(found, None if measured is None else measured.deletion)
+        if measured is not None and agreement is not None:
+            said = measures.result(measured).replace("**", "")
+            parts.append(Section("Agreement with leaving words out", figure=agreement, sentences=[said], height=320))
+            parts.append(Section("Every measure", table=measures.words(measured)))
+        return parts
+
+    facts = export.facts(view.loaded, found)
+    return Export(
+        view,
+        title(view, "Sentence similarity"),
+        lambda: similarity_frame(found),
+        sections=sections,
+        lines=export.attribution_lines(found),
+        settings={"Sentence B": found.b.text} | {name: facts[name] for name in facts if name not in ("Model", "Note")},
+    )
 
 
 main(current_view())

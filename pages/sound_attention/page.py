@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import AudioEncoder
+from encoder.figures.sound import time_map
 from encoder.measure import sounds
 from pages.core import answer
+from pages.core.export import Export, title
 from pages.core.frame import current_view, heading
 from pages.core.glossary import opening
 from pages.core.links import next_page
 from pages.core.view import View
 from pages.sound_attention import heads, picture, why
-from pages.sound_attention.export import export_sound
 from pages.sound_attention.heard import Heard, heard_of
 
 
@@ -42,7 +46,7 @@ def main(view: View) -> None:
         + ("The patches of one time are summed in the curve." if found.over.bands is not None else
            "Each step also reads a little of the sound after it.")
     )  # fmt: skip
-    export_sound(view, found, lines)
+    exported(view, found, lines).draw()
     next_page("heads", "Attention heads, all heads of this sound as maps")
 
 
@@ -72,6 +76,36 @@ def draw_answer(found: Heard) -> None:
         f":blue[**{found.name}**] attends most to {named}.{special}",
         "Click a time in the picture to choose another part." + ("" if found.chosen else " This part is the default."),
         clear=found.clear if found.chosen else None,
+    )
+
+
+def exported(view: View, found: Heard, lines: str) -> Export:
+    """The weights of the query in all heads. lines: further lines of Python."""
+
+    def frame() -> pd.DataFrame:
+        values = sounds.all_heads_over_time(view.trace, found.query)
+        layers, heads, columns = np.indices(values.shape)
+        return pd.DataFrame(
+            {"layer": layers.ravel(), "head": heads.ravel(), "second": found.over.starts[columns.ravel()],
+             "weight": values.ravel()}
+        )  # fmt: skip
+
+    def figures() -> dict[str, go.Figure]:
+        values = sounds.all_heads_over_time(view.trace, found.query)
+        names = [f"L{layer} H{head}" for layer in range(values.shape[0]) for head in range(values.shape[1])]
+        rows = values.reshape(len(names), -1)
+        drawn = time_map(rows, found.over.starts, names, title="head", downwards=True)
+        return {f"What {found.name} attends to over time": drawn}
+
+    return Export(
+        view,
+        title(view, "Sound attention"),
+        frame,
+        figures=figures,
+        lines="from encoder.measure import sounds\n"
+        f"weights = sounds.all_heads_over_time(trace, {found.query})  # [layers, heads, columns of time]"
+        f"{lines}",
+        settings={"Query": found.name},
     )
 
 

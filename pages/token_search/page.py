@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import pandas as pd
 import streamlit as st
 
-from encoder.corpus import Atlas
+from encoder.corpus import Atlas, TokenHit
 from encoder.errors import EncoderError, OutOfMemory
 from pages.core import atlas_building, atlases
+from pages.core.export import Export, title
 from pages.core.frame import current_view, heading
 from pages.core.glossary import brief_opening
 from pages.core.links import next_page
@@ -14,7 +18,6 @@ from pages.core.markdown import plain, say_error
 from pages.core.url_state import state
 from pages.core.view import View
 from pages.token_search import found, query
-from pages.token_search.export import export_hits
 from pages.token_search.params import Params
 
 
@@ -76,7 +79,29 @@ def show(view: View, atlas: Atlas) -> None:
         "says nothing about which part of the vector agrees."
     )
     if hits:
-        export_hits(asked, hits, texts)
+        exported(asked, hits, texts).draw()
+
+
+def exported(asked: query.Query, hits: list[TokenHit], texts: list[str]) -> Export:
+    """The hits. texts: the sentence of each one."""
+
+    def frame() -> pd.DataFrame:
+        rows = pd.DataFrame([dataclasses.asdict(hit) for hit in hits]).drop(columns="place")
+        return rows.assign(sentence=texts)
+
+    where = f", corpus.{asked.where!r}" if asked.where is not None else ""
+    without = f", without={asked.token!r}" if asked.others else ""
+    return Export(
+        asked.view,
+        title(asked.view, f"Nearest tokens to “{asked.token}”"),
+        frame,
+        lines="from pathlib import Path\n\nfrom encoder import corpus\n"
+        f"atlas = corpus.open_atlas({atlases.python(asked.atlas)})\n"
+        f"tokens = corpus.load_tokens(atlas, layer={asked.at})\n"
+        f"vector = corpus.token_vector(trace, {asked.at}, {asked.place})\n"
+        f"hits = tokens.nearest(vector, {query.FOUND}{where}{without})",
+        settings={"Texts": atlases.texts_of(asked.atlas), "Vectors after layer": asked.at, "Token": asked.token},
+    )
 
 
 main(current_view())

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+import dataclasses
+import pprint
+
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder.errors import LoadError
+from encoder.train.run_view import RunView
 from encoder.train.single_file import MAX_BYTES, from_bytes, held_out_accuracy, to_bytes
 from pages.core import sidebar
+from pages.core.export import Export, arguments
 from pages.core.markdown import say_error
 from pages.training import runs
-from pages.training.export import export_runs
+from pages.training.live import curve_figures
+
+PROGRAM = """import time
+
+import pandas as pd
+
+from encoder.train.loop import TaskRun
+from encoder.train.settings import TaskSettings
+
+runs = {{
+{runs}
+}}
+tables = []
+for name, settings in runs.items():
+    run = TaskRun(settings)
+    run.start()
+    while run.poll().active:
+        time.sleep(0.1)
+    tables.append(run.poll().to_frame().assign(run=name))
+table = pd.concat(tables, ignore_index=True)
+"""
 
 
 def columns(n_runs: int) -> list[DeltaGenerator]:
@@ -43,7 +69,7 @@ def open_or_save(group: runs.RunGroup) -> None:
         "The sidebar lists opened models under “My trained models”, and every page shows them. A saved file holds the "
         "weights and the settings."
     )
-    export_runs(views)
+    _export(views)
 
 
 def open_file() -> None:
@@ -68,3 +94,20 @@ def open_file() -> None:
             "Open in Attention heads", icon=":material/grid_view:", key="open-file", on_click=runs.open_file,
             args=(task, given.file_id),
         )  # fmt: skip
+
+
+def _export(views: dict[str, RunView]) -> None:
+    """The curves of this session's runs."""
+    made = {name: dataclasses.replace(view.settings, steps=view.step) for name, view in views.items() if view.curve}
+    if not made:
+        return
+    Export(
+        None,
+        "Training runs",
+        lambda: pd.concat([views[name].to_frame().assign(run=name) for name in made], ignore_index=True),
+        figures=lambda: curve_figures(views),
+        program=PROGRAM.format(
+            runs="\n".join(f"    {name!r}: TaskSettings({arguments(one)})," for name, one in made.items())
+        ),
+        settings={name: pprint.pformat(dataclasses.asdict(one), compact=True, width=400) for name, one in made.items()},
+    ).draw()

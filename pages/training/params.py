@@ -39,4 +39,4 @@ class Params:
     shown_head: Param[int] = whole_number(0, url="watch_head")
     shown_mean: Param[bool] = flag(url="watch_mean")
     # The id of the runs on the server; nobody can guess it.
-    runs: Param[str] = string(url="training_run")
+    runs: Param[str] = string(url="training_run", public="the id of runs on the server")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from encoder.figures.numbers import three_digits
+from encoder.figures.numbers import exact_or_three_digits, three_digits
 from encoder.javascript import SHARED
 from tests.run_javascript import evaluated
 
@@ -46,6 +46,23 @@ def test_every_magnitude_keeps_three_digits(exponent: int):
         assert float(three_digits(value)) == pytest.approx(value, rel=5.1e-3)
         assert float(three_digits(value)) == float(f"{value:.2e}")
         assert ("e" in three_digits(value)) == (float(f"{value:.2e}") < 1e-6), "plain digits, as a reader expects"
+
+
+def test_a_whole_number_is_written_in_full():
+    values = (1996, 2000.0, 1536.0, 0.0, -1996, 412_345_678.0, 0.18449, 1996.4, 3e20, float("nan"))
+    texts = (
+        "1,996",
+        "2,000",
+        "1,536",
+        "0",
+        "−1,996",
+        "412,345,678",
+        "0.184",
+        "2000",
+        "300000000000000000000",
+        "no value",
+    )
+    assert tuple(map(exact_or_three_digits, values)) == texts
 
 
 def test_the_browser_writes_the_same_numbers(tmp_path: Path) -> None:

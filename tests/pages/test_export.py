@@ -16,7 +16,7 @@ from encoder.figures.numbers import three_digits
 from encoder.load import BUNDLED
 from encoder.measure import aggregate, map_comparison
 from pages.core import cache, export, trained
-from tests.pages.apps import assert_well, visit
+from tests.pages.apps import assert_well, registered, visit
 from tests.test_report import HOSTILE, Page, drawn
 
 TEXT = "The tokenizers split unbelievable words."
@@ -270,12 +270,26 @@ def test_the_link_says_what_differs_from_the_defaults(monkeypatch: pytest.Monkey
     query, typed, more = told[-1]
     assert query == dict(app.query_params.items()) or query == {k: v[0] for k, v in app.query_params.items()}
     assert query["text"] == "a b"
-    assert {"text", "pair", "text_b"} <= set(typed)
+    assert {"text", "pair", "text_b", "template", "source", "masked", "patch_with", "cross_encoder"} <= set(typed)
     assert more["note"] == ""
     visit(text="word " * 2_000)
     query, _, more = told[-1]
     assert "text" not in query
     assert "too long" in more["note"]
+
+
+def test_a_link_without_the_text_has_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch):
+    told: list[tuple] = []
+    monkeypatch.setattr(export, "copy_link", lambda query, typed, **more: told.append((query, typed)))
+    own = {name: f"secret {name}" for name, param in registered().items() if param.typed}
+    own["edits"] = "ablate_l0_h1"
+    app = visit("heads", layer="2", **own)
+    assert not app.exception
+    query, typed = told[-1]
+    assert {name: query.get(name) for name in own} == own
+    bare = {name: value for name, value in query.items() if name not in typed}
+    assert bare["layer"] == "2"
+    assert not {name for name, value in bare.items() if "secret" in value or value == own["edits"]}
 
 
 def test_a_shared_server_never_tells_its_folders(monkeypatch: pytest.MonkeyPatch, tmp_path):

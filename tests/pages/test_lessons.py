@@ -62,8 +62,43 @@ def test_a_lesson_that_does_not_exist_leaves_the_page_alone() -> None:
     assert "Traceback" not in sentences(app)
 
 
+@pytest.mark.parametrize(
+    ("page", "lesson", "title"),
+    [
+        ("architecture", "06-feed-forward-and-residual-stream", "Architecture"),
+        ("heads", "06-feed-forward-and-residual-stream", "Architecture"),  # the view is of another page than the link
+        ("forward_pass", "01-tokens", "Forward pass"),
+    ],
+)
+def test_the_link_of_a_step_opens_its_view(page: str, lesson: str, title: str) -> None:
+    app = visit(page, lesson=lesson, lesson_step="1")
+    assert not app.exception
+    view = library.find(lesson).steps[0].view
+    assert app.query_params["text"] == view["text"]
+    assert app.query_params["lesson"] == lesson
+    assert app.title[0].value.startswith(title)
+
+
+def test_a_link_of_a_step_with_a_view_of_its_own_keeps_it() -> None:
+    app = visit("heads", lesson="10-does-attention-explain", lesson_step="3", layer="2")
+    assert app.query_params["layer"] == "2"
+    assert "text" not in app.query_params
+
+
 @pytest.mark.parametrize("name", [path.stem for path in sorted(library.SHIPPED.glob("*.md"))])
 def test_every_lesson_holds(name: str) -> None:
     """Every view opens without a complaint, and every question computes an answer that it grades as right."""
     register_values()
     assert list(check(library.SHIPPED / f"{name}.md")) == []
+
+
+def test_the_answer_and_the_truth_are_whole_numbers_in_full() -> None:
+    app = visit("architecture", lesson="06-feed-forward-and-residual-stream", lesson_step="1")
+    key = "lesson:06-feed-forward-and-residual-stream:1"
+    app.text_input(key=f"{key}:number").set_value("1537").run()
+    app.button(key=f"{key}:give").click().run()
+    assert "1,536" in app.success[0].value
+    app.button(key=f"{key}:again").click().run()
+    app.text_input(key=f"{key}:number").set_value("4321").run()
+    app.button(key=f"{key}:give").click().run()
+    assert "You said: 4,321. The model says: 1,536." in app.warning[0].value.replace("\\", "")

@@ -244,6 +244,22 @@ def test_the_session_tells_its_values_one_by_one_as_streamlit_tells_all() -> Non
     assert lean.beginning_with(told, "view:") == shown
 
 
+def accepts_any_text(param: params.Param) -> bool:
+    try:
+        return bool(param.parse("My own sentence, no. 1: never share it!"))
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize("name", sorted(registered()))
+def test_free_text_is_typed_or_says_why_not(name: str) -> None:
+    param = registered()[name]
+    if accepts_any_text(param):
+        assert param.typed != bool(param.public)
+    else:
+        assert not param.public
+
+
 def test_a_value_of_a_link_does_not_come_back_after_it_was_changed() -> None:
     def page() -> None:
         import streamlit as st

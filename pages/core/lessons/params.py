@@ -11,5 +11,5 @@ from pages.core.url_state import state
 class Params:
     """lesson: its name, "" for none; step: counted from 1."""
 
-    lesson: Param[str] = string()
+    lesson: Param[str] = string(public="the name of a lesson of this server")
     number: Param[int] = whole_number(1, 1, url="lesson_step")

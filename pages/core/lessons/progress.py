@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.core import links
+from pages.core import left_out, links
 from pages.core.lessons import library
 from pages.core.lessons.lesson import Lesson, Step
 from pages.core.lessons.params import Params
@@ -22,6 +22,10 @@ KEPT = (
     Params.lesson, Params.number, RoomParams.code, ViewParams.colours, ViewParams.device, ViewParams.dtype,
     ViewParams.present,
 )  # fmt: skip
+
+
+#: A link with no other values than these shows the view of its step.
+OF_STEP = frozenset(param.name for param in KEPT if param is not RoomParams.code)
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,20 @@ def show_view(step: Step) -> None:
     for param in state.params.values():
         if param not in KEPT:
             state.put(param, param.parse(step.view[param.name]) if param.name in step.view else param.default)
+
+
+def show_linked_view(page: str) -> None:
+    """Show the view of a step whose link has no other values. After the first address is read; page: the open one."""
+    _, asked = left_out.asked()
+    opened = current() if asked <= OF_STEP else None
+    if opened is None or not opened.step.view:
+        return
+    show_view(opened.step)
+    left_out.remember_asked(opened.step.view)  # as if the link had these values
+    if opened.step.view["page"] == page:
+        links.opened_later()
+    else:
+        st.rerun()
 
 
 def leave() -> None:

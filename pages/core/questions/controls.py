@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from encoder.errors import EncoderError
-from encoder.figures.numbers import three_digits
+from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.components.row_sketch import row_sketch
 from pages.core import token_names
 from pages.core.markdown import plain, say_error
@@ -50,7 +50,9 @@ def result(question: Question, look: Look, given: Any, key: str) -> None:
         st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")
         row_sketch(names(look), key=key, question=question.ask, drawn=answer, truth=truth.value)
     elif truth.numbers:
-        st.caption("  \n".join(f"{plain(name)}: {three_digits(value)}" for name, value in truth.numbers.items()))
+        st.caption(
+            "  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in truth.numbers.items())
+        )
     if question.why:
         st.write(plain(question.why))
     if truth.formula:
@@ -170,7 +172,7 @@ def answer_text(question: Question, look: Look, answer: Any) -> str:
         case "true or false":
             return "true" if answer else "false"
         case "number":
-            return three_digits(answer)
+            return exact_or_three_digits(answer)
         case "draw":
             return "the row below"
         case "choice":

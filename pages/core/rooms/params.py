@@ -13,4 +13,4 @@ from pages.core.url_state import state
 class RoomParams:
     """code: of the room that this session is in, or that a link invites to; "" for none."""
 
-    code: Param[str] = string(url="room")
+    code: Param[str] = string(url="room", public="no link has it")
