@@ -14,12 +14,10 @@ from functools import partial
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages.core import lean, links, whole_callbacks
+from pages.core import links
 from pages.core.navigation import ICON, Room, bar, kept_pages, nothing
 from pages.core.rooms import follow
 
-lean.begin()
-whole_callbacks.begin()
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; pages/core/serve.py says why
 
 

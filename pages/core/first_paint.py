@@ -6,12 +6,16 @@ for the script of an element only when the first such element comes.
 
 from __future__ import annotations
 
+import gzip
 import re
+from functools import lru_cache
 from pathlib import Path
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pages.core.gzip_static import takes_gzip
 
 PAGES = Path(__file__).resolve().parents[1]
 #: In a block, so that its names are its own.
@@ -21,7 +25,8 @@ SCRIPTS = ("BidiComponent", "Button", "ButtonGroup", "Html", "PageLink", "Select
 #: What a script of Streamlit imports when it starts.
 _IMPORT = re.compile(rb"""(?:from|import)\s*["']\./([\w.-]+\.js)["']""")
 #: Headers by which a browser asks whether its copy is still valid, and what answers them: ours differs from the file.
-_ASKS = (b"if-none-match", b"if-modified-since")
+#: The last one asks Streamlit for compression, which comes after our changes.
+_ASKS = (b"if-none-match", b"if-modified-since", b"accept-encoding")
 _TELLS = ("etag", "last-modified")
 #: Where Streamlit's script draws the app; a style after it wins over Streamlit's own in the head.
 _ROOT = b'<div id="root"></div>'
@@ -72,6 +77,7 @@ class FirstPaint:
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self._app(scope, receive, send)
             return
+        compresses = takes_gzip(Headers(scope=scope).get("accept-encoding", ""))
         scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in _ASKS]}
         start: Message | None = None
         body = b""
@@ -85,21 +91,31 @@ class FirstPaint:
             else:
                 body += message.get("body", b"")
                 if not message.get("more_body", False):
-                    await self._send(start, body, send)
+                    await self._send(start, body, send, compresses)
 
         await self._app(scope, receive, collect)
 
-    async def _send(self, start: Message, body: bytes, send: Send) -> None:
+    async def _send(self, start: Message, body: bytes, send: Send, compresses: bool) -> None:
+        headers = MutableHeaders(raw=start["headers"])
         if _ROOT in body:
             body = body.replace(b"</head>", self._preload + b"</head>", 1)
             own = f"<style>{style()}</style><script>{SCRIPT}</script>"
             body = body.replace(_ROOT, _ROOT + own.encode(), 1)
-            headers = MutableHeaders(raw=start["headers"])
-            headers["content-length"] = str(len(body))
             for name in _TELLS:
                 del headers[name]
+        if compresses and "content-encoding" not in headers:
+            body = _gzip(body)
+            headers["content-encoding"] = "gzip"
+            headers.add_vary_header("accept-encoding")
+        headers["content-length"] = str(len(body))
         await send(start)
         await send({"type": "http.response.body", "body": body})
+
+
+@lru_cache(maxsize=2)
+def _gzip(body: bytes) -> bytes:
+    """A page compressed; every visitor gets the same one."""
+    return gzip.compress(body, mtime=0)
 
 
 def _kind(start: Message) -> str:

@@ -2,7 +2,7 @@
 
 A page of another site must not reach a server on this machine: neither by its address (Origin) nor by a name of its
 own that it lets point here (DNS rebinding). Streamlit checks the Origin of a websocket alone, and asks an outside
-server for this machine's address to do so; here nothing is looked up.
+server for this machine's address to do so. Here nothing is looked up, and Streamlit gets no Origin to check again.
 """
 
 from __future__ import annotations
@@ -29,6 +29,12 @@ SIGN_IN = ("auth/login", "auth/logout", "oauth2callback")
 MOST_LOGGED = 100
 
 
+def is_local(environment: Mapping[str, str], address: str | None) -> bool:
+    """Whether only this machine reaches a server that listens on `address`, directly or through a proxy."""
+    listens_here = address is not None and (_is_loopback(address) or _is_localhost(address))
+    return listens_here and environment.get("ENCODERSCOPE_SHARED") != "1"
+
+
 @dataclass(frozen=True)
 class Policy:
     """What is allowed.
@@ -47,18 +53,17 @@ class Policy:
     def of(cls, environment: Mapping[str, str], address: str | None) -> Policy:
         """The policy of the operator's environment and of the address that the server listens on."""
         named = frozenset(name.strip().lower() for name in environment.get(HOSTS, "").split(",") if name.strip())
-        local = address is not None and (address == "localhost" or _is_loopback(address))
-        shared = environment.get("ENCODERSCOPE_SHARED") == "1"
+        local = is_local(environment, address)
         frames = " ".join(re.split(r"[;,\s]+", environment.get(FRAMES, ""))).strip() or "'self'"
-        hosts = named if named or (local and not shared) else None
-        return cls(hosts, local and not shared, frames, environment.get(METRICS, ""))
+        hosts = named if named or local else None
+        return cls(hosts, local, frames, environment.get(METRICS, ""))
 
     def answers_to(self, host: str) -> bool:
         """Whether the server answers to this `Host` header."""
         name = _name(host)
         if name is None:
             return False
-        if name == "localhost" or name.endswith(".localhost") or _is_loopback(name):
+        if _is_localhost(name) or _is_loopback(name):
             return True
         if _is_address(name):  # nobody else can own an address, as they can a name
             return not self.local
@@ -125,6 +130,8 @@ class Guard:
                 return {"type": "websocket.disconnect", "code": 1003}
             return message
 
+        if scope["type"] == "websocket":  # decided; Streamlit accepts a websocket without an Origin
+            scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] != b"origin"]}
         await self._app(scope, bytes_only, with_headers)
 
     def _reason(self, scope: Scope, headers: Headers, host: str) -> str:
@@ -184,6 +191,10 @@ def _name(host: str) -> str | None:
     if parts.netloc != host or parts.username is not None or not re.fullmatch(r"[\w.:%*-]+", parts.hostname or ""):
         return None
     return (parts.hostname or "").lower().rstrip(".")
+
+
+def _is_localhost(name: str) -> bool:
+    return name == "localhost" or name.endswith(".localhost")
 
 
 def _is_address(name: str) -> bool:

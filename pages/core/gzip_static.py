@@ -65,7 +65,7 @@ class GzipStatic:
         if scope["type"] != "http" or scope["method"] != "GET":
             return None
         headers = Headers(scope=scope)
-        if "range" in headers or not _takes_gzip(headers.get("accept-encoding", "")):
+        if "range" in headers or not takes_gzip(headers.get("accept-encoding", "")):
             return None
         path = scope["path"]
         name = path.removeprefix(self._prefix) if path.startswith(f"{self._prefix}/") else None
@@ -79,7 +79,7 @@ class GzipStatic:
         return self._kept[name]
 
 
-def _takes_gzip(accepted: str) -> bool:
+def takes_gzip(accepted: str) -> bool:
     """Whether `Accept-Encoding` names gzip, and not with the quality 0 that refuses it."""
     for part in accepted.lower().split(","):
         coding, _, quality = part.partition(";")

@@ -15,6 +15,8 @@ from typing import Any
 
 LOG = "ENCODERSCOPE_LOG"
 _NAME = "encoderscope"
+#: Streamlit's option under which its lines are nothing but the message of a record.
+BARE = {"logger.messageFormat": "%(message)s"}
 
 
 class JsonLines(logging.Formatter):
@@ -42,31 +44,31 @@ def is_json() -> bool:
 
 
 def begin() -> None:
-    """Give every logger of the server the format that the operator asked for. Before Streamlit starts."""
+    """Give every logger of the server the format that the operator asked for. Before Streamlit is configured."""
     # What is no HTTP is answered with 400; a line for each would let anybody fill the log.
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.ERROR)
     if not is_json():
         return
     import uvicorn.config
-    from streamlit import logger as streamlits
 
-    def with_json(logger: logging.Logger) -> None:
-        for handler in list(logger.handlers):
-            logger.removeHandler(handler)
-        handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(JsonLines())
-        logger.addHandler(handler)
-
-    streamlits.setup_formatter = with_json
-    for known in streamlits._loggers.values():
-        with_json(known)
+    logging.setLogRecordFactory(_Record)
+    for name in ("default", "access"):
+        uvicorn.config.LOGGING_CONFIG["formatters"][name] = {"()": JsonLines}
     own = logging.getLogger(_NAME)
     own.setLevel(logging.INFO)
     own.propagate = False
-    with_json(own)
-    with_json(logging.getLogger("uvicorn.error"))
-    for name in ("default", "access"):
-        uvicorn.config.LOGGING_CONFIG["formatters"][name] = {"()": JsonLines}
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    own.addHandler(handler)
+
+
+class _Record(logging.LogRecord):
+    """A record of Streamlit whose message is the whole line of JSON: each of its loggers has a handler of its own."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        if self.name.partition(".")[0] == "streamlit":
+            self.msg, self.args, self.exc_info = JsonLines().format(self), (), None
 
 
 def event(message: str, **fields: object) -> None:

@@ -7,14 +7,13 @@ import os
 import streamlit as st
 
 from encoder.errors import LoadError
+from pages.core.guard import is_local
 from pages.core.markdown import plain
-
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def for_one_person() -> bool:
     """Whether only this machine can reach the app, so that its user may read the files anyway."""
-    return os.environ.get("ENCODERSCOPE_SHARED") != "1" and st.get_option("server.address") in _LOOPBACK
+    return is_local(os.environ, st.get_option("server.address"))
 
 
 def models_root() -> str | None:

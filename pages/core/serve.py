@@ -1,41 +1,40 @@
-"""Starts Streamlit for this app: `python serve.py run app.py --server.port=...`, as encoder/cli.py does.
+"""Serves this app by Streamlit's `st.App`: `python serve.py run app.py --server.port=...`, as encoder/cli.py does.
 
-It changes these things in Streamlit 1.67:
+Only public parts of Streamlit are used:
 
 - `st.navigation` outside a session says that the app has its own navigation. Otherwise Streamlit takes the folder
   pages/ for its older kind of multipage app until the first visit, and a first visitor who opens a link to a page reads
   "Page not found".
-- Messages of a run are sent in groups (delivery.py).
 - A process behind a front loads what every visit needs before it listens (warm.py).
-- Streamlit's own scripts are sent compressed (gzip_static.py). The list of its middleware is private.
+- Streamlit's own scripts are sent compressed (gzip_static.py).
 - The page that a browser loads first has the app's style (first_paint.py).
 - Components that refresh themselves have a channel of their own (channel.py), and members of a room hear of its changes
   (rooms/events.py).
 - Foreign hosts and origins are refused, every answer has security headers (guard.py), and uploads are limited
-  (uploads.py). Streamlit's own check of an origin is not used: it asks an outside server for this machine's address.
+  (uploads.py).
 - The process leaves at once when the server has stopped. A forward pass in another thread asks for Python's lock when
   it ends, and an interpreter that is being torn down aborts it (SIGABRT).
-
-`st.App(script, middleware=...)`, run by `streamlit run` or `App.run`, would avoid the private name. Pages, options,
-static files and compression work with it. But it opens no browser window, Ctrl-C prints "Aborted!" and ends with 1, and
-SIGTERM ends with -15, where this script ends with 0 in both cases.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import signal
 import sys
+import threading
 import traceback
+import webbrowser
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 # Python puts this folder first in the path: the names of its modules must not hide others.
 sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
 
-if __name__ == "__main__":  # until Streamlit listens to signals, nothing is lost
+if __name__ == "__main__":  # until the server listens to signals, nothing is lost
     for _number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(_number, lambda *_: os._exit(0))
 
@@ -43,26 +42,49 @@ if __name__ == "__main__":  # until Streamlit listens to signals, nothing is los
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import streamlit as st  # noqa: E402
-from streamlit import config, file_util  # noqa: E402
-from streamlit.errors import StreamlitAPIException  # noqa: E402
-from streamlit.web.cli import main  # noqa: E402
-from streamlit.web.server.starlette import starlette_app, starlette_websocket  # noqa: E402
+from starlette.middleware import Middleware  # noqa: E402
+from starlette.types import ASGIApp  # noqa: E402
 
-with contextlib.suppress(StreamlitAPIException):  # no page is no navigation, which does not matter here
-    st.navigation([])
 ROOT = Path(__file__).resolve().parents[2]
-_streamlit_middleware = starlette_app.create_streamlit_middleware
+#: Options that an operator may also give by Streamlit's variables, as STREAMLIT_SERVER_BASE_URL_PATH.
+FROM_ENVIRONMENT = {
+    f"STREAMLIT_{variable}": option
+    for variable, option in {
+        "BROWSER_SERVER_ADDRESS": "browser.serverAddress",
+        "BROWSER_SERVER_PORT": "browser.serverPort",
+        "LOGGER_LEVEL": "logger.level",
+        "SERVER_BASE_URL_PATH": "server.baseUrlPath",
+        "SERVER_DISCONNECTED_SESSION_TTL": "server.disconnectedSessionTTL",
+        "SERVER_ENABLE_STATIC_SERVING": "server.enableStaticServing",
+        "SERVER_FILE_WATCHER_TYPE": "server.fileWatcherType",
+        "SERVER_HEADLESS": "server.headless",
+        "SERVER_MAX_MESSAGE_SIZE": "server.maxMessageSize",
+        "SERVER_MAX_UPLOAD_SIZE": "server.maxUploadSize",
+        "SERVER_RUN_ON_SAVE": "server.runOnSave",
+        "SERVER_WEBSOCKET_PING_INTERVAL": "server.websocketPingInterval",
+    }.items()
+}
 
 
-def _middleware() -> list[Any]:
-    """Streamlit's own, after the guard and after what needs no session and no second compression.
+def options(flags: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
+    """Streamlit's options: those of the operator's environment, then the flags `--section.name=value`."""
+    given = [(name, environment[variable]) for variable, name in FROM_ENVIRONMENT.items() if variable in environment]
+    given += [(name.removeprefix("--"), value) for name, _, value in (flag.partition("=") for flag in flags)]
+    return {name: _value(text) for name, text in given}
 
-    The first page comes last: Streamlit compresses it.
-    """
-    from starlette.middleware import Middleware
 
-    sys.path.insert(0, str(ROOT))  # as Streamlit does for each run of the app
-    from pages.core import first_paint, mobile_bar, warm
+def _value(text: str) -> Any:
+    """true, false and numbers as such; anything else is a text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, (bool, int, float)) else text
+
+
+def own_middleware(app: ASGIApp) -> ASGIApp:
+    """What surrounds Streamlit's server: the guard, then what needs no session. Called when the options are read."""
+    from pages.core import first_paint, mobile_bar
     from pages.core.channel import Channel
     from pages.core.guard import Guard, Policy, inline_scripts
     from pages.core.gzip_static import GzipStatic
@@ -70,21 +92,31 @@ def _middleware() -> list[Any]:
     from pages.core.rooms.events import RoomEvents
     from pages.core.uploads import Uploads, kept_by_streamlit
 
-    warm.begin(os.environ)
-    base_url = config.get_option("server.baseUrlPath") or ""
-    folder = Path(file_util.get_static_dir())
-    policy = Policy.of(os.environ, config.get_option("server.address"))
-    # Every script inside a page, as it is there: the browser runs no other.
-    scripts = inline_scripts((folder / "index.html").read_text(encoding="utf-8"))
-    scripts += [first_paint.SCRIPT, mobile_bar.SCRIPT]
-    own = [
-        Middleware(Guard, policy=policy, scripts=scripts, base_url=base_url),
-        Middleware(GzipStatic, folder=folder, base_url=base_url),
-        Middleware(Channel, base_url=base_url),
-        Middleware(RoomEvents, current_store=current_store, base_url=base_url),
-        Middleware(Uploads, kept=kept_by_streamlit, base_url=base_url),
-    ]
-    return [*own, *_streamlit_middleware(), Middleware(first_paint.FirstPaint, folder=folder)]
+    base_url = st.get_option("server.baseUrlPath") or ""
+    folder = Path(st.__file__).parent / "static"
+    policy = Policy.of(os.environ, st.get_option("server.address"))
+    scripts = [first_paint.SCRIPT, mobile_bar.SCRIPT]
+    if (folder / "index.html").is_file():
+        # Every script inside a page, as it is there: the browser runs no other.
+        scripts += inline_scripts((folder / "index.html").read_text(encoding="utf-8"))
+        app = first_paint.FirstPaint(app, folder)
+    app = Uploads(app, kept_by_streamlit, base_url)
+    app = RoomEvents(app, current_store, base_url)
+    app = Channel(app, base_url)
+    app = GzipStatic(app, folder, base_url)
+    return Guard(app, policy, scripts, base_url)
+
+
+@contextlib.asynccontextmanager
+async def _open_browser(_: object) -> AsyncIterator[None]:
+    """Open a browser window when the server starts, if the machine has a display. The socket listens already."""
+    if not st.get_option("server.headless"):
+        address = st.get_option("server.address") or "localhost"
+        host = {"0.0.0.0": "localhost", "::": "localhost"}.get(address, f"[{address}]" if ":" in address else address)
+        path = (st.get_option("server.baseUrlPath") or "").strip("/")
+        url = f"http://{host}:{st.get_option('server.port')}/{path}"
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+    yield
 
 
 def _leave(code: object) -> NoReturn:
@@ -99,21 +131,31 @@ def _leave(code: object) -> NoReturn:
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 
-starlette_app.create_streamlit_middleware = _middleware
-# The guard has decided already, by the same headers.
-starlette_websocket.is_url_from_allowed_origins = lambda url: True
+def main(arguments: Sequence[str]) -> None:
+    """Serve until a signal. arguments: "run", the script of the app, options of Streamlit."""
+    from pages.core import atlas_folders, log, warm
+
+    _, script, *flags = arguments
+    log.begin()
+    with contextlib.suppress(Exception):  # no page is no navigation, which does not matter here
+        st.navigation([])
+    atlas_folders.sweep()
+    warm.begin(os.environ)
+    # The server listens to signals itself, and sends them on when it has stopped.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: _leave(0))
+    sys.argv[:] = [script]  # Streamlit finds .streamlit/config.toml beside it
+    app = st.App(Path(script).resolve(), middleware=[Middleware(own_middleware)], lifespan=_open_browser)
+    app.run(config=options(flags, os.environ) | (log.BARE if log.is_json() else {}))
+
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
-    from pages.core import atlas_folders, delivery, log
-
-    log.begin()
-    delivery.begin()
-    atlas_folders.sweep()
     try:
-        _leave(main(prog_name="streamlit"))
+        main(sys.argv[1:])
     except SystemExit as end:
         _leave(end.code)
     except BaseException:
         traceback.print_exc()
         _leave(1)
+    _leave(0)

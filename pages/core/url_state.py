@@ -18,7 +18,7 @@ from urllib.parse import quote
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.core import lean, left_out, limits
+from pages.core import left_out, limits
 from pages.core.params import Param, declared
 
 P, T = TypeVar("P"), TypeVar("T")
@@ -51,12 +51,13 @@ class _Run(threading.local):
     """What a run asks for hundreds of times: Streamlit takes 10 us to find a value of the session.
 
     values: of the session; contents: of the widgets. Both by name; None outside of `begin` and `end`, as in callbacks.
-    drawn: names of the values whose widgets this run has drawn.
+    drawn: names of the values whose widgets this run has drawn. sent: of those whose widgets the browser has drawn.
     """
 
     values: dict[str, Any] | None = None
     contents: dict[str, Any] | None = None
     drawn: frozenset[str] | set[str] = frozenset()
+    sent: set[str] | None = None
 
 
 @cache
@@ -144,7 +145,7 @@ class UrlState:
             )
         first_run = not values
         contents, query = _contents(), st.query_params.to_dict()
-        self._run.values, self._run.contents, self._run.drawn = values, contents, set()
+        self._run.values, self._run.contents, self._run.drawn, self._run.sent = values, contents, set(), _sent()
         touched = st.session_state.get(_TOUCHED, False)
         for name in self._unconfirmed().stale(contents, values, touched=touched):
             st.session_state[_key(name)] = contents[name] = values[name]
@@ -291,11 +292,11 @@ class UrlState:
         """Draw `widget` for a Param and return its value, which outlasts the page, unlike a bare widget's."""
         name, key = param.name, self.key(param)
         context = get_script_run_ctx()
-        page = None if context is None else context.page_script_hash
+        page = getattr(context, "page_script_hash", None)
         drawn_on = st.session_state.setdefault(_DRAWN_ON, {})
         if key not in st.session_state:
             st.session_state[key] = self.get(param)
-        elif drawn_on.get(name) != page or not lean.browser_has(key):
+        elif drawn_on.get(name) != page or (self._run.sent is not None and name not in self._run.sent):
             # Streamlit takes a widget on another page for a new one, despite its key, and must be given the value,
             # again if a run begins before a slow browser has drawn it: it would be empty.
             st.session_state[key] = st.session_state[key]
@@ -371,8 +372,19 @@ def _key(name: str) -> str:
 
 def _contents() -> dict[str, Any]:
     """The contents of all widgets that show Params, by name."""
-    found = lean.beginning_with(st.session_state.to_dict(), _PREFIX)
-    return {key.removeprefix(_PREFIX): content for key, content in found.items()}
+    values = st.session_state.to_dict()
+    return {key.removeprefix(_PREFIX): content for key, content in values.items() if key.startswith(_PREFIX)}
+
+
+def _sent() -> set[str] | None:
+    """Names of the values whose widgets' contents the browser sent with its request; None if Streamlit hides them."""
+    try:
+        widgets = [one.id for one in get_script_run_ctx().session_state.get_widget_states()]  # type: ignore[union-attr]
+    except AttributeError:
+        return None
+    if widgets and not any(one.startswith("$$ID-") for one in widgets):
+        return None
+    return {one.partition(f"-{_PREFIX}")[2] for one in widgets}
 
 
 def controlled(

@@ -9,10 +9,9 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamlit.runtime.state.session_state import SessionState
 from streamlit.testing.v1 import AppTest
 
-from pages.core import lean, params, url_state
+from pages.core import params, url_state
 from pages.core.view import EXAMPLES
 from tests.pages.apps import registered, visit
 
@@ -227,21 +226,6 @@ def test_the_browser_is_asked_for_a_text_that_the_session_does_not_have() -> Non
     assert not app.exception
     assert app.query_params["kept_text"] == "0123"
     assert not app.sidebar.text_area
-
-
-def test_the_session_tells_its_values_one_by_one_as_streamlit_tells_all() -> None:
-    app = visit("heads")
-    told = app.session_state._state.filtered_state  # a view of them, see pages/core/lean.py
-    all_at_once = vars(SessionState)["filtered_state"].fget(told._state)
-    assert set(told) == set(all_at_once)
-    assert {"view:text", "view:layer", "hide-special"} <= set(told)
-    for key, value in all_at_once.items():
-        assert key in told
-        if key.startswith("view:"):
-            assert told[key] == value
-    assert "no such key" not in told
-    shown = {key: value for key, value in all_at_once.items() if key.startswith("view:")}
-    assert lean.beginning_with(told, "view:") == shown
 
 
 def accepts_any_text(param: params.Param) -> bool:
