@@ -19,7 +19,7 @@ import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
 from encoder.export.picture import escape, style
-from encoder.export.plotly_js import plotly_js
+from encoder.export.plotly_js import check_kinds, plotly_js
 from encoder.figures import colours as colour
 from encoder.figures.png import png_uri
 from encoder.javascript import joined
@@ -72,8 +72,8 @@ def document(
         footer: the last line.
     """
     scripts = []
-    if figures := [section.figure for section in sections if section.figure is not None]:
-        scripts += [plotly_js(figures), joined(HERE / "document.js")]
+    if any(section.figure is not None for section in sections):
+        scripts += [plotly_js(), joined(HERE / "document.js")]
     if any(section.live is not None for section in sections):
         scripts.append(joined(HERE / "interactive_report.js"))
     body = [f"<h1>{escape(title)}</h1>"]
@@ -142,6 +142,7 @@ def _section(section: Section, number: int) -> str:
 def _json(figure: go.Figure) -> str:
     """The figure without Plotly's default template; "<", ">" and "/" are written as escapes by Plotly's encoder."""
     content = figure.to_plotly_json()
+    check_kinds(content["data"])
     layout = {name: value for name, value in content["layout"].items() if name != "template"}
     return str(to_json_plotly({"data": content["data"], "layout": layout}))
 
