@@ -43,12 +43,12 @@ def plot(
 ) -> None:
     """Draws a figure.
 
-    Every figure of bars, points, curves and heat maps works. Clicks on cells and tick labels, and arrow keys, need a heat map whose axes are integer
-    positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens, and the browser draws as
-    many labels as fit, more after zooming in. The label of a cell is the trace's `hovertemplate`: `%{x}` and `%{y}` are
-    tokens, named by `labelalias` if it has them ("the (4)"); `%{z:.3f}`, `%{text}` and `%{customdata}` belong to the
-    cell. Colours and fonts that the figure leaves open follow the theme. The zoom survives a new figure while
-    `layout.uirevision` stays the same (if unset: while the map's shape does).
+    Figures of bars, points, curves and heat maps work. Clicks on cells and tick labels, and arrow keys, need a heat
+    map whose axes are integer positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens,
+    and the browser draws as many labels as fit, more after zooming in. The label of a cell is the trace's
+    `hovertemplate`: `%{x}` and `%{y}` are tokens, named by `labelalias` if it has them ("the (4)"); `%{z:.3f}`,
+    `%{text}` and `%{customdata}` belong to the cell. Colours and fonts that the figure leaves open follow the theme.
+    The zoom survives a new figure while `layout.uirevision` stays the same (if unset: while the map's shape does).
 
     Args:
         figure: a Plotly figure, or one as plain dictionaries {"data", "layout"}. Its arrays travel as bytes: 2-D floats
