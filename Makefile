@@ -12,7 +12,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c const
 DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint rules types tools bench fuzz soak twins atlas digits clean
+.PHONY: help run test lint rules types tools bench fuzz soak twins atlas digits plotly clean
 
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
@@ -24,6 +24,7 @@ help:
 	@echo "make twins  train the two bundled models again (about two hours on two cores)"
 	@echo "make atlas  measure the heads of the bundled models over 2,000 sentences again (a minute)"
 	@echo "make digits train the bundled encoders of digits, written, spoken and in words, again (about 12 minutes; needs espeak-ng)"
+	@echo "make plotly bundle the part of plotly.js that browsers get again (needs npm)"
 	@echo "make clean  remove what was built; $(VENV) stays (remove it by hand)"
 
 # A stamp for each set of dependencies: a second run starts at once, and changed pins install again.
@@ -103,6 +104,13 @@ digits: $(VENV)/installed
 	$(BIN)/python -m encoder.digits
 	$(BIN)/python -m encoder.digit_words
 	$(BIN)/python -m encoder.spoken
+
+# build/ is not tracked, nor are the packages that npm puts there.
+plotly:
+	mkdir -p build/plotly
+	cp encoder/export/plotly/package.json encoder/export/plotly/build.mjs build/plotly
+	cd build/plotly && npm install --ignore-scripts && npm run build
+	cp build/plotly/plotly.min.js.gz build/plotly/LICENSES.txt encoder/export/plotly
 
 clean:
 	rm -rf build dist static/plotly-* static/*.js .pytest_cache .ruff_cache

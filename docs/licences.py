@@ -23,7 +23,7 @@ from the packages' own metadata. Encoderscope itself has the MIT licence.
   its code or data is here but the sound that it made.
 - **WordNet** sample: the WordNet licence, encoder/data/wordnet/LICENSE.
 - **Bundled atlases**: measured for this project, MIT; their sentences are WordNet's, with its licence.
-- **plotly.js** comes with the package plotly (MIT), and is served from there.
+- **plotly.js** (MIT), bundled with its own dependencies (MIT, BSD and zlib): encoder/export/plotly/LICENSES.txt.
 
 | package | version | licence |
 |---|---|---|

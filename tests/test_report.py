@@ -159,6 +159,11 @@ def test_two_figures_share_one_script():
     assert page.attributes("a")[0]["href"] == "http://localhost:8501/?text=a&layer=2"
 
 
+def test_a_figure_that_the_script_cannot_draw_is_refused():
+    with pytest.raises(ValueError, match="not pie"):
+        document("t", [Section("s", figure=go.Figure(go.Pie(values=[1, 2])))])
+
+
 def test_a_long_table_is_cut_and_says_so():
     source = document("t", [Section("s", table=pd.DataFrame({"x": range(1_234)}))])
     assert source.count("<tr>") == 201

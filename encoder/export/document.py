@@ -19,7 +19,7 @@ from plotly.io.json import to_json_plotly
 
 from encoder.export import picture as pictures
 from encoder.export.picture import Picture, escape
-from encoder.export.plotly_js import plotly_js
+from encoder.export.plotly_js import check_kinds, plotly_js
 from encoder.figures import colours as colour
 from encoder.figures.png import png_uri
 from encoder.javascript import joined
@@ -70,8 +70,8 @@ def document(
         footer: the last line.
     """
     scripts, css = [], (HERE / "document.css").read_text(encoding="utf-8")
-    if figures := [section.figure for section in sections if section.figure is not None]:
-        scripts += [plotly_js(figures), joined(HERE / "document.js")]
+    if any(section.figure is not None for section in sections):
+        scripts += [plotly_js(), joined(HERE / "document.js")]
     if any(isinstance(section.picture, Picture) for section in sections):
         scripts.append(pictures.script())
         css += pictures.style()
@@ -137,6 +137,7 @@ def _section(section: Section, number: int) -> str:
 def _json(figure: go.Figure) -> str:
     """The figure without Plotly's default template; "<", ">" and "/" are written as escapes by Plotly's encoder."""
     content = figure.to_plotly_json()
+    check_kinds(content["data"])
     layout = {name: value for name, value in content["layout"].items() if name != "template"}
     return str(to_json_plotly({"data": content["data"], "layout": layout}))
 

@@ -12,6 +12,7 @@ from encoder.explain.cost import Cost, CostPart, Term, cost, crossover, curve
 from encoder.explain.timing import Timing
 from encoder.figures.steps import cost_curves
 from pages.architecture.units import short
+from pages.components import plot
 from pages.core import cache, formulas
 from pages.core.input_words import words_of
 from pages.core.markdown import say_error
@@ -68,7 +69,7 @@ def _crossover(view: View) -> None:
     curves = curve(config, lengths)
     left, right = st.columns([6, 5], gap="medium")
     with left:
-        st.plotly_chart(
+        plot(
             cost_curves(
                 lengths,
                 {"grows with n": curves["linear"], "grows with n²": curves["quadratic"]},
@@ -135,7 +136,7 @@ def _draw(view: View, measured: list[Timing], chart: DeltaGenerator) -> None:
     timings = list(measured)  # after Stop, the run before may still add the length that it was measuring
     fitted = timing.fit(view.loaded.config, timings)
     with chart.container():
-        st.plotly_chart(
+        plot(
             cost_curves(
                 [one.n_tokens for one in timings],
                 {

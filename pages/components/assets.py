@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import hashlib
 import os
 import tempfile
@@ -13,17 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from plotly.offline import get_plotlyjs_version
 from streamlit import config
 from streamlit.file_util import get_app_static_dir
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from encoder.export.plotly_js import KINDS, plotly_js
+from encoder.export import plotly_js
 from encoder.javascript import SHARED, joined
 
 HERE = Path(__file__).parent
-# Every copy of a version gets this time, as its name has the version. A browser keeps a file without cache headers for
+# Every copy gets this time, as its name says its content. A browser keeps a file without cache headers for
 # a tenth of its age: for months, then.
 LONG_AGO = 1_577_836_800
 
@@ -47,7 +45,11 @@ def script(name: str) -> str:
 def _write_script(folder: Path, name: str) -> Path:
     """A component's script as a file of the folder, named by its content."""
     content = joined(HERE / f"{name}.js").encode()
-    return _write(folder / f"{name}-{hashlib.blake2b(content, digest_size=8).hexdigest()}.js", lambda: content)
+    return _write(folder / f"{name}-{_digest(content)}.js", lambda: content)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
 def write_everything(folder: Path) -> list[Path]:
@@ -65,19 +67,18 @@ def component(name: str) -> Callable[..., Any]:
     return st.components.v2.component(f"encoderscope_{name}", js=script(name), css=css, isolate_styles=False)
 
 
-@cache
-def _plotly_gzip() -> bytes:
-    """The part of plotly.js that the app needs, compressed: 0.4 MB instead of 4.8."""
-    return gzip.compress(plotly_js().encode(), compresslevel=9, mtime=0)
-
-
 def write_plotly(folder: Path) -> Path:
-    """`plotly-<version>-<kinds>.min.js.gz` in the folder, written once and atomically.
+    """plotly.js as a file of the folder, named by its content, written once and atomically.
 
     Raises:
         OSError: the folder cannot be created or written.
     """
-    return _write(folder / f"plotly-{get_plotlyjs_version()}-{'-'.join(KINDS)}.min.js.gz", _plotly_gzip)
+    return _write(folder / _plotly_name(), plotly_js.compressed)
+
+
+@cache  # for every plot of every run
+def _plotly_name() -> str:
+    return f"plotly-{_digest(plotly_js.compressed())}.min.js.gz"
 
 
 def _write(target: Path, content: Callable[[], bytes]) -> Path:
@@ -123,4 +124,4 @@ def plotly_js_url() -> str:
         with contextlib.suppress(OSError):
             return f"app/static/{write_plotly(folder).name}"
     manager = Runtime.instance().media_file_mgr
-    return manager.add(_plotly_gzip(), "application/gzip", coordinates="components.plotly").lstrip("/")
+    return manager.add(plotly_js.compressed(), "application/gzip", coordinates="components.plotly").lstrip("/")

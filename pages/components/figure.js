@@ -2,8 +2,6 @@
 import { threeDigits } from "../../encoder/export/drawing/drawing.js";
 import { sameBytes } from "../../encoder/export/drawing/shared.js";
 
-const MAP_TYPES = new Set(["heatmap", "contour", "histogram2d"]);
-
 // The figure's JSON with its arrays. An unchanged array stays the same object: Plotly then skips it.
 export function revive(node, arrays, previous) {
   if (Array.isArray(node)) return node.map((item) => revive(item, arrays, previous));
@@ -61,8 +59,7 @@ export function themeTemplate(theme, given) {
       : ["#1f6fd6", "#d03b3b", "#1f8a4c", "#b8650a", "#7b4fd0", "#0f8a8a"],
   };
   const colorbar = { outlinewidth: 0, thickness: 14, tickcolor: border };
-  const data = Object.fromEntries([...MAP_TYPES].map((type) => [type, [{ colorbar }]]));
-  return { layout: merge(layout, given?.layout), data: { ...data, ...given?.data } };
+  return { layout: merge(layout, given?.layout), data: { heatmap: [{ colorbar }], ...given?.data } };
 }
 
 function merge(base, over) {
@@ -164,7 +161,7 @@ const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").repl
 // The figure's maps: which trace, its axes, and its cells along both.
 export function mapsOf(figure) {
   const traces = figure.data.map((trace, number) => ({ trace, number }));
-  const isMap = ({ trace }) => MAP_TYPES.has(trace.type) && trace.z?.length && trace.visible !== false;
+  const isMap = ({ trace }) => trace.type === "heatmap" && trace.z?.length && trace.visible !== false;
   return traces.filter(isMap).map(({ trace, number }) => {
     const [rows, columns] = [trace.z.length, trace.z[0].length];
     const [xref, yref] = [trace.xaxis ?? "x", trace.yaxis ?? "y"];

@@ -1,4 +1,4 @@
-// Shows a Plotly figure and sends its clicks, zooms and keys to Python: `st.plotly_chart` has no clicks on a map.
+// Shows a Plotly figure and sends its clicks, zooms and keys to Python, if Python listens.
 import { make } from "../../encoder/export/drawing/drawing.js";
 import { appUrl } from "./address.js";
 import { axisKey, colourRange, labelsOf, mapsOf, namesOf, nest, revive } from "./figure.js";
@@ -21,10 +21,18 @@ import {
 } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
-const MAP_TAPS = "Tap a cell or a token to select it, long press to select several, double tap to clear.";
-const POINT_TAPS = "Tap a point to select it.";
-const MAP_KEYS = "Arrow keys move over the cells, Enter selects, Escape clears, plus and minus zoom, 0 shows all.";
-const POINT_KEYS = "Arrow keys move over the points, Enter selects, Escape clears.";
+// What fingers and keys do, where clicks select something and where they do not.
+const SELECT = {
+  map: gestures(
+    "Tap a cell or a token to select it, long press to select several, double tap to clear.",
+    "Arrow keys move over the cells, Enter selects, Escape clears, plus and minus zoom, 0 shows all.",
+  ),
+  points: gestures("Tap a point to select it.", "Arrow keys move over the points, Enter selects, Escape clears."),
+};
+const READ = {
+  map: gestures("Tap a cell for its value.", "Arrow keys move over the cells, plus and minus zoom, 0 shows all."),
+  points: gestures("Tap a point for its value.", "Arrow keys move over the points."),
+};
 
 class PlotView extends Drawing {
   constructor(parent) {
@@ -140,8 +148,9 @@ class PlotView extends Drawing {
 
   describe() {
     const hasPoints = this.figure.data.some((trace) => /^scatter/.test(trace.type ?? "scatter"));
-    let keys = hasPoints ? gestures(POINT_TAPS, POINT_KEYS) : "";
-    if (this.maps.length) keys = gestures(MAP_TAPS, MAP_KEYS);
+    const hints = this.header.isHeard ? SELECT : READ;
+    let keys = hasPoints ? hints.points : "";
+    if (this.maps.length) keys = hints.map;
     this.host.setAttribute("role", keys ? "application" : "figure");
     if (keys) this.host.setAttribute("tabindex", "0");
     else this.host.removeAttribute("tabindex"); // no key does anything here
@@ -160,7 +169,7 @@ class PlotView extends Drawing {
       const isNew = !this.host.data || layout.uirevision !== this.revision;
       this.revision = layout.uirevision;
       this.host.style.height = "";
-      this.config ??= plotlyConfig(this.plotly.Icons, (format) => this.save(format));
+      this.config ??= plotlyConfig(this.plotly.Icons, this.header.modeBar, (format) => this.save(format));
       const drawn = this.host.querySelector(".svg-container");
       const [before, room] = [showsOther(this) ? fadingPicture(drawn) : null, roomForBars(this)];
       await this.plotly[isNew ? "newPlot" : "react"](this.host, this.traces(room), layout, this.config);
@@ -257,6 +266,10 @@ class PlotView extends Drawing {
   }
 
   // ---- To Python ----
+
+  send(trigger, value) {
+    if (this.header.isHeard) super.send(trigger, value);
+  }
 
   sendCell(shift) {
     const { number, down, across } = this.maps[this.cursor.map];

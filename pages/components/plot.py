@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 import plotly.io as pio
 
 from encoder.export import wire
+from encoder.export.plotly_js import check_kinds
 from pages.core import url_state
 from pages.core.params import Param
 
@@ -38,16 +39,17 @@ def plot(
     next_head: Mapping[str, Any] | None = None,
     selected: tuple[Positions, Positions] | None = None,
     zoom: Param[ZoomWindow | None] | None = None,
+    mode_bar: bool = True,
     on_event: Callable[[PlotEvent], None] | None = None,
 ) -> None:
     """Draws a figure.
 
-    Every Plotly figure works. Clicks on cells and tick labels, and arrow keys, need a heat map whose axes are integer
-    positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens, and the browser draws as
-    many labels as fit, more after zooming in. The label of a cell is the trace's `hovertemplate`: `%{x}` and `%{y}` are
-    tokens, named by `labelalias` if it has them ("the (4)"); `%{z:.3f}`, `%{text}` and `%{customdata}` belong to the
-    cell. Colours and fonts that the figure leaves open follow the theme. The zoom survives a new figure while
-    `layout.uirevision` stays the same (if unset: while the map's shape does).
+    Figures of bars, points, curves and heat maps work. Clicks on cells and tick labels, and arrow keys, need a heat
+    map whose axes are integer positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens,
+    and the browser draws as many labels as fit, more after zooming in. The label of a cell is the trace's
+    `hovertemplate`: `%{x}` and `%{y}` are tokens, named by `labelalias` if it has them ("the (4)"); `%{z:.3f}`,
+    `%{text}` and `%{customdata}` belong to the cell. Colours and fonts that the figure leaves open follow the theme.
+    The zoom survives a new figure while `layout.uirevision` stays the same (if unset: while the map's shape does).
 
     Args:
         figure: a Plotly figure, or one as plain dictionaries {"data", "layout"}. Its arrays travel as bytes: 2-D floats
@@ -68,13 +70,18 @@ def plot(
         selected: (queries, keys), each a position, several, or None: the arrow keys start there. These rows and columns
             are framed in every map of the figure, unless it has `layout.shapes` of its own.
         zoom: the value of the address that holds the zoom window. If unset, the window is no part of the address.
-        on_event: called with each click before the page runs, so it may set the state of other widgets.
+        mode_bar: whether buttons for zooming and for downloads appear over the chart.
+        on_event: called with each click before the page runs, so it may set the state of other widgets. Without it,
+            clicks and zooms stay in the browser, unless `zoom` is given.
+
+    Raises:
+        ValueError: the figure has a trace of a kind that the browser's script does not draw.
     """
     header, arrays = _message(figure, selected)
     header |= {
         "alt": alt, "height": int(height), "name": key, "plotly": assets.plotly_js_url(),
         "window": plot_window(key, zoom), "zoomHeard": events.zoom_heard(events.state(key).get("relayout")),
-        "zoomLinked": zoom is not None,
+        "zoomLinked": zoom is not None, "isHeard": on_event is not None, "modeBar": mode_bar,
         "fill": fill, "reserve": int(reserve), "shows": fade.shown(shows),
         "nextHead": None if next_head is None else dict(next_head),
     }  # fmt: skip
@@ -116,6 +123,7 @@ def _message(
         data, layout = [trace.to_plotly_json() for trace in figure.data], figure.layout.to_plotly_json()
         if layout.get("template") == _default_template():
             layout.pop("template")  # 7 kB that Plotly puts into every figure; the theme takes its place
+    check_kinds(data)
     layout = {name: _brief(part) for name, part in layout.items()}
     json = {"data": _plain(data, "data", arrays), "layout": _plain(layout, "layout", arrays)}
     frames = None if selected is None else {"i": _positions(selected[0]), "j": _positions(selected[1])}

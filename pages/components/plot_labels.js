@@ -12,8 +12,9 @@ const CATEGORY_PITCH = 15.6; // of Plotly's own choice, for type of 12 pixels
 export function tickLabels(plot, name, layout) {
   const axis = plot.figure.layout[name];
   const labels = plot.labels[name];
-  const { ends } = plot.figure.layout.meta ?? {}; // names that differ at their ends have more room
-  const longest = plot.width < 500 ? (ends ? 14 : 10) : (ends ? 28 : 16);
+  const { ends } = plot.figure.layout.meta ?? {}; // names that differ at their ends
+  const hasRoom = ends || !plot.maps.length;
+  const longest = plot.width < 500 ? (hasRoom ? 14 : 10) : (hasRoom ? 28 : 16);
   const short = (label) => ends ? cutStart(label, longest) : cut(label, longest);
   const drawn = plot.host._fullLayout?.[name];
   const length = lengthOf(plot, name, layout);

@@ -58,8 +58,9 @@ export function plotLayout(plot) {
     shapes: [...(given.shapes ?? []), ...selectionFrames(plot)],
     uirevision: given.uirevision ?? plot.maps.map((map) => `${map.rows}x${map.columns}`).join() + "-",
   };
-  // A finger scrolls the page: on a touch screen the mode bar switches zooming on.
-  if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
+  // A finger scrolls the page: on a touch screen the mode bar switches zooming on. Without a mode bar nothing would show
+  // the whole again.
+  if (matchMedia("(pointer: coarse)").matches || !plot.header.modeBar) layout.dragmode = false;
   for (const name of Object.keys(plot.labels)) layout[name] = { ...given[name], ...tickLabels(plot, name, layout) };
   const enlarged = withType(layout, plot.theme.scale);
   measureMargins(plot, enlarged);

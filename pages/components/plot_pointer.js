@@ -14,7 +14,8 @@ export function listenToPointer(plot) {
   const { host } = plot;
   const first = { capture: true }; // before Plotly
   plot.listen(host, "pointermove", (event) => {
-    if (!byFinger(event)) host.classList.toggle("enc-over-label", labelAt(plot, event) !== null);
+    if (byFinger(event) || !plot.header.isHeard) return;
+    host.classList.toggle("enc-over-label", labelAt(plot, event) !== null);
   });
   plot.listen(host, "pointerleave", (event) => byFinger(event) || plot.hideTip());
   plot.listen(host, "pointerdown", (event) => {

@@ -57,6 +57,7 @@ export function settleZoom(plot) {
     const now = zoomWindow(plot);
     if (plot.gone || isSame(now, plot.known)) return;
     plot.known = now;
+    if (!plot.header.isHeard && !plot.header.zoomLinked) return;
     plot.zoomSent = eventId();
     plot.component.setStateValue("relayout", { ...now, id: plot.zoomSent });
   }, SETTLED_MS);

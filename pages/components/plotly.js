@@ -1,4 +1,4 @@
-// plotly.js itself: loaded once a page, as 1.4 MB of gzip that the browser unpacks; and its configuration.
+// plotly.js itself: loaded once a page, as 0.4 MB of gzip that the browser unpacks; and its configuration.
 import { make } from "../../encoder/export/drawing/drawing.js";
 import { appUrl } from "./address.js";
 
@@ -36,9 +36,9 @@ function runScript(url) {
   });
 }
 
-// save: takes "png" or "svg". Make it once a plot: with a new configuration, Plotly draws everything again and forgets the
+// hasBar: whether there is a mode bar. save: takes "png" or "svg". Make it once a plot: with a new configuration, Plotly draws everything again and forgets the
 // zoom.
-export function plotlyConfig({ camera, disk }, save) {
+export function plotlyConfig({ camera, disk }, hasBar, save) {
   const button = (name, icon) => {
     return { name: `Download ${name}`, title: `Download as ${name}`, icon, click: () => save(name.toLowerCase()) };
   };
@@ -49,7 +49,7 @@ export function plotlyConfig({ camera, disk }, save) {
     scrollZoom: false,
     showTips: false,
     doubleClick: false, // `plot_pointer` resets the zoom: Plotly takes two quick clicks anywhere for a double click
-    displayModeBar: matchMedia("(hover: none)").matches ? true : "hover",
+    displayModeBar: hasBar && (matchMedia("(hover: none)").matches || "hover"),
     modeBarButtons: [...zooms, [button("PNG", camera), button("SVG", disk)]],
   };
 }

@@ -10,6 +10,7 @@ import streamlit as st
 
 from encoder.causal import Progress
 from encoder.errors import EncoderError
+from pages.components import plot
 from pages.core import cache, long_work
 
 #: Up to this many tokens in all runs together, effects are computed without being asked.
@@ -49,8 +50,10 @@ def measured(
         for step in steps():
             if step.done < step.total:
                 figure = picture(step.values.numpy())
-                st.session_state[place_key].plotly_chart(figure, height=300, key=f"{key}:{step.done}")
-                yield step.done / step.total, f"{doing}: {step.done} of {step.total} …"
+                progress = f"{doing}: {step.done} of {step.total}"
+                with st.session_state[place_key]:
+                    plot(figure, key=f"{key}:{step.done}", alt=progress, height=300)
+                yield step.done / step.total, f"{progress} …"
         assert step is not None
         return step.values.numpy()
 

@@ -11,6 +11,7 @@ from encoder import causal
 from encoder.edits import Zero
 from encoder.explain.neurons import LayerNeurons, PromotedWords, promoted_words, through_layers
 from encoder.figures.steps import token_bars
+from pages.components import plot
 from pages.core import cache, links, token_names, token_rows
 from pages.core.edited import EditParams, Step
 from pages.core.formulas import number
@@ -48,7 +49,7 @@ def _along(selected: Selected) -> None:
     view = selected.view
     rows = token_rows.part(view.trace.n_tokens, selected.token, "neuron-along")
     st.markdown(f"**Neuron {selected.neuron} along the {words_of(view.trace).input}**")
-    st.plotly_chart(
+    plot(
         token_bars(
             {"activation": selected.layer.hidden[rows, selected.neuron]}, view.trace.labels, roles=("other",),
             axis="activation", token="token", chosen=selected.token, first=rows.start,

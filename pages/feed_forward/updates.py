@@ -77,7 +77,7 @@ def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
         lambda: causal.leave_out_each_sublayer(view.loaded, view.trace, outcome).numpy(),
     )
     figure = left_out_bars(found, "change of the outcome")
-    st.plotly_chart(
+    plot(
         figure, height=300, key="left-out",
         alt="The change of the outcome for each layer without its attention, and without its FFN.",
     )  # fmt: skip

@@ -9,6 +9,7 @@ from encoder import explain
 from encoder.config import EncoderConfig
 from encoder.explain.ffn import NEAR_ZERO
 from encoder.figures.steps import term_bars, token_bars, usual_limit
+from pages.components import plot
 from pages.core import formulas, selection, token_rows
 from pages.core.selection import PlaceParams
 from pages.core.view import View, ViewParams, state
@@ -44,7 +45,7 @@ def show(view: View, params: Params) -> None:
     with right:
         _strongest(view, step)
     st.markdown(f"The products of neuron {place.neuron}, the largest first:")
-    st.plotly_chart(term_bars(step.terms), height=220, key="neuron-terms", alt="The products of the selected neuron.")
+    plot(term_bars(step.terms), height=220, key="neuron-terms", alt="The products of the selected neuron.")
     _tokens_of_neuron(view, place)
     st.header(f"FFN down-projection to {config.d_model} numbers", anchor=False)
     left, right = st.columns([1, 1], gap="medium")
@@ -53,7 +54,7 @@ def show(view: View, params: Params) -> None:
             f"The contribution of each neuron to component {place.component}, the largest first. Bias: "
             f"{formulas.number(step.output_bias, 4)}."
         )
-        st.plotly_chart(
+        plot(
             term_bars(step.output_terms, axis="neuron", chosen=place.neuron, most=24),
             height=240,
             key="neuron-output",
@@ -126,7 +127,7 @@ def _tokens_of_neuron(view: View, place: explain.Place) -> None:
     )
     st.markdown(f"Largest activations of neuron {place.neuron} in this text: {names}.")
     rows = token_rows.part(view.trace.n_tokens, place.query, "excited")
-    st.plotly_chart(
+    plot(
         token_bars(
             {"activation": layer.hidden[rows, place.neuron]}, view.trace.labels, roles=("other",), axis="activation",
             token="token", first=rows.start,

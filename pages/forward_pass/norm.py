@@ -4,6 +4,7 @@ import streamlit as st
 
 from encoder import explain, figures
 from encoder.figures.numbers import three_digits
+from pages.components import plot
 from pages.core import cache, formulas, selection
 from pages.core.selection import PlaceParams
 from pages.core.view import View, state
@@ -79,7 +80,7 @@ def _three_norms(view: View, place: explain.Place, name: str) -> None:
     statistics |= {title: comparison.token_statistics(kind) for kind, title in KINDS.items()}
     left, right = st.columns([6, 5], gap="medium")
     with left:
-        st.plotly_chart(
+        plot(
             figures.token_statistics(statistics, comparison.labels, selected=place.query),
             height=430,
             key="three-norms",

@@ -78,7 +78,7 @@ def _plane(view: View, place: explain.Place, stages: list[str], asked: int | Non
     stage = _stage_slider(len(stages) - 1, asked)
     left, right = st.columns([6, 5], gap="medium")
     with left:
-        st.plotly_chart(
+        plot(
             plane(found.points, found.explained, found.labels, stage=stage, stages=stages, selected=place.query),
             height=440,
             key="plane",
@@ -129,7 +129,7 @@ def _nearest(view: View, place: explain.Place, stage: int) -> None:
 def _pooling(view: View, pooled: explain.Pooled) -> None:
     left, right = st.columns([6, 5], gap="medium")
     with left:
-        st.plotly_chart(
+        plot(
             token_bars({"weight": pooled.weights}, pooled.labels, roles=("other",), token="token"),
             height=230,
             key="pooling-bars",
@@ -151,7 +151,7 @@ def _similarity(view: View, kind: PoolingKind) -> None:
     left, right = st.columns([6, 5], gap="medium")
     with left:
         for name, shares, labels in (("first", step.shares_a, step.labels_a), ("second", step.shares_b, step.labels_b)):
-            st.plotly_chart(
+            plot(
                 token_bars({"share": shares}, labels, roles=("other",), axis="share", token=f"{name} sentence"),
                 height=220,
                 key=f"shares-{name}",

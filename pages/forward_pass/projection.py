@@ -78,7 +78,7 @@ def _terms(step: explain.Projection) -> None:
         f"The {len(step.terms)} products x·W, the largest first. Sum: **{step.terms.sum():.4f}**. "
         f"Bias: {bias:.4f}. Result: **{step.total:.4f}**."
     )
-    st.plotly_chart(
+    plot(
         term_bars(step.terms), height=230, key="terms", alt="Products of x with the selected column, the largest first."
     )
 

@@ -38,7 +38,7 @@ def show(view: View, params: Params) -> None:
             st.caption(f"The mask hides {j} from {i}, so the weight is 0 for any score.")
         selection.check_toggle(view, step.check)
         vector_buttons(view, place)
-    st.plotly_chart(
+    plot(
         figures.dot_product_bars(step.q, step.k, scale=step.scale),
         height=260,
         key="score-products",
@@ -117,7 +117,7 @@ def _scaling(view: View, place: explain.Place) -> None:
     keys = _around(place.key, view.trace.n_tokens, 64)
     left, right = st.columns([6, 5], gap="medium")
     with left:
-        st.plotly_chart(
+        plot(
             token_bars(
                 {"with 1/√K": effect.weights[0][keys], "without": effect.weights[1][keys]},
                 view.trace.labels, roles=("q", "other"), chosen=place.key, first=keys.start,

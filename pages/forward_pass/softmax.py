@@ -4,6 +4,7 @@ import streamlit as st
 
 from encoder import explain
 from encoder.figures.steps import token_bars
+from pages.components import plot
 from pages.core import formulas, gestures, selection
 from pages.core.view import View, state
 from pages.forward_pass.params import HIGHEST_TEMPERATURE, LOWEST_TEMPERATURE, Params
@@ -48,7 +49,7 @@ def show(view: View, params: Params) -> None:
         f"The row of {i}. Sum of the exponentials: **{step.total:.4f}**. Sum of the weights: "
         f"**{float(step.weights.sum()):.4f}**. Entropy: {step.entropy:.3f} nats; uniform attention: {step.uniform:.3f}."
     )
-    st.plotly_chart(
+    plot(
         token_bars(
             {"exponential": step.exponentials[columns], "weight": step.weights[columns]}, view.trace.labels,
             roles=("other", "q"), chosen=place.key, axis="value", first=columns.start,

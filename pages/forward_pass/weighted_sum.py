@@ -94,7 +94,7 @@ def _heads(view: View, step: explain.OutputProjection) -> None:
     )
     left, right = st.columns([6, 5], gap="medium")
     with left:
-        st.plotly_chart(
+        plot(
             named_bars(
                 step.shares, [*(f"H{head}" for head in range(config.n_heads)), "bias"], axis="share of the result",
                 chosen=place.head,

@@ -12,6 +12,7 @@ from encoder.errors import EncoderError
 from encoder.figures import gradients as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import gradients
+from pages.components import plot
 from pages.core import cache
 from pages.core.export import Export, arguments
 from pages.core.formulas import number
@@ -126,8 +127,8 @@ def over_depth(frame: pd.DataFrame, measurements: list[gradients.Measurement], s
             through = float(rows.gradient_norm.mean())
             theory[placement] = (depths, gradients.theorem_line(depths, placement, setting.d_model, through))
     st.header("The last layer, by depth", anchor=False)
-    st.plotly_chart(
-        drawn.last_layer_gradients(frame, theory), key="gradients-depth", height=380, config={"displaylogo": False},
+    plot(
+        drawn.last_layer_gradients(frame, theory), key="gradients-depth", height=380,
         alt="Gradient norm of the last layer over the number of layers, both logarithmic, a line for each placement.",
     )  # fmt: skip
     st.caption(slopes(measurements, setting))
@@ -165,16 +166,15 @@ def by_layer(frame: pd.DataFrame, setting: gradients.Setting, depths: list[int])
     left, right = st.columns(2, gap="medium")
     with left:
         st.header(f"Gradients in all {depth} layers", anchor=False)
-        st.plotly_chart(
-            drawn.layer_gradients(rows), key="gradients-layers", height=320, config={"displaylogo": False},
+        plot(
+            drawn.layer_gradients(rows), key="gradients-layers", height=320,
             alt=f"Gradient norm of each of {depth} layers on a logarithmic axis, a line for each placement.",
         )  # fmt: skip
         st.caption(first_and_last(rows, depth))
     with right:
         st.header("Squared norm of the residual stream", anchor=False)
-        st.plotly_chart(
+        plot(
             drawn.squared_norms(rows, bounds=setting.is_theory), key="gradients-norms", height=320,
-            config={"displaylogo": False},
             alt="Squared norm over d of the residual stream after each layer, with the lemma's bounds.",
         )  # fmt: skip
         st.caption(squared_norms(rows, setting))

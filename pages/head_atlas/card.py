@@ -9,6 +9,7 @@ from encoder.corpus import Example
 from encoder.figures.atlas import offset_shares, text_counts
 from encoder.load import BUNDLED
 from encoder.measure.head_types import BY_NAME as TYPES
+from pages.components import plot
 from pages.core import atlases, links
 from pages.core.formulas import number
 from pages.core.markdown import plain
@@ -97,7 +98,7 @@ def _open(found: Opened, example: Example, model: str) -> None:
 
 def _offsets(found: Opened) -> None:
     rows = found.atlas.profile(found.layer, found.head)
-    st.plotly_chart(
+    plot(
         offset_shares(rows["offset"], rows["share"]), height=250, key="atlas:offsets",
         alt=f"Share of the attention of {found.name} at each offset of key and query.",
     )  # fmt: skip
@@ -109,7 +110,7 @@ def _spread(found: Opened) -> None:
     if bars.empty:
         st.markdown("No text has this measure.")
         return
-    st.plotly_chart(
+    plot(
         text_counts(
             bars["lower"], bars["upper"], bars["count"], found.measure.title, mean=found.at(), here=found.here_at()
         ),

@@ -11,6 +11,7 @@ from encoder.figures import colours
 from encoder.figures.atlas import heads_by_layer
 from encoder.figures.placements import PLACEMENT_COLOURS, SYMBOLS
 from encoder.measure.head_types import BY_NAME as TYPES
+from pages.components import plot
 from pages.core import atlases
 from pages.core.markdown import plain, say_error, screen_name
 from pages.core.url_state import state
@@ -47,7 +48,7 @@ def _drawn(found: Opened, other: Atlas) -> dict[str, go.Figure]:
         (found.layer, found.head),
     )
     st.markdown(_said(found, other))
-    st.plotly_chart(
+    plot(
         figure, height=340, key="atlas:compared",
         alt=f"{found.measure.title} of every head of two atlases, by layer.",
     )  # fmt: skip

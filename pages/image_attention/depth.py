@@ -8,6 +8,7 @@ import streamlit as st
 from encoder import figures
 from encoder.measure import patches
 from encoder.trace import Trace
+from pages.components import plot
 from pages.core.markdown import plain
 from pages.core.view import View
 from pages.image_attention.overlay import distances_of, token
@@ -36,7 +37,7 @@ def over_depth(view: View) -> None:
     maps = view.derived(("patches over depth", place), make)
     across = min(n_layers, MOST_ACROSS)
     figure = figures.patch_maps(maps, titles, colours=view.colours, across=across)
-    st.plotly_chart(
+    plot(
         figure, height=170 * -(-len(titles) // across), key="patch-depth",
         alt=f"What {view.trace.labels[place]} attends to in each layer, as small maps over the image.",
     )  # fmt: skip
@@ -52,7 +53,7 @@ def distances(view: View) -> None:
         f"Mean distance between a patch and those that it attends to. Most local: L{local[0]} H{local[1]}, "
         f"{found[local]:.1f} pixels. Most global: L{wide[0]} H{wide[1]}, {found[wide]:.1f} pixels."
     )
-    st.plotly_chart(
+    plot(
         figures.distance_dots(found), height=300, key="patch-distances",
         alt="Attention distance in pixels of every head, by layer.",
     )  # fmt: skip

@@ -10,6 +10,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import patches
 from encoder.measure.patches import PatchNorms
 from encoder.trace import Trace
+from pages.components import plot
 from pages.core.view import View
 from pages.image_attention.depth import MOST_ACROSS
 
@@ -27,7 +28,7 @@ def draw(view: View) -> None:
     titles = ["input", *(f"L{layer}" for layer in range(layers - 1))]
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        st.plotly_chart(
+        plot(
             figures.patch_maps(
                 found.patches.reshape(layers, grid.rows, grid.columns), titles, colours=view.colours, across=MOST_ACROSS
             ),
@@ -35,7 +36,7 @@ def draw(view: View) -> None:
             alt=f"The norm of every patch's vector, {layers} small maps over the image.",
         )  # fmt: skip
     with right:
-        st.plotly_chart(
+        plot(
             figures.norm_dots(found.patches, found.outliers), height=300, key="patch-norm-dots",
             alt="The norm of every patch's vector by layer, outliers marked.",
         )  # fmt: skip
@@ -74,7 +75,7 @@ def _registers(view: View) -> None:
         return np.stack([patches.over_image(trace, row).cpu().numpy() for row in rows])
 
     st.markdown("What each register attends to in the last layer, the mean of its heads:")
-    st.plotly_chart(
+    plot(
         figures.patch_maps(
             view.derived("register rows", make), [view.trace.labels[token] for token in tokens], colours=view.colours
         ),

@@ -97,7 +97,7 @@ def gain_and_bias(selected: Selected) -> Figures:
     bias = None if norm.bias is None else array(norm.bias)
     bars = figures.gain_bias(array(norm.gain), bias, selected=selected.component)
     height = 200 if bias is None else 320
-    st.plotly_chart(bars, height=height, key="gain-bias", alt=f"{title}, one bar per component.")
+    plot(bars, height=height, key="gain-bias", alt=f"{title}, one bar per component.")
     st.caption(parameters_in_words(found))
     return {title: bars}
 

@@ -132,7 +132,7 @@ def three_norms(selected: Selected) -> Figures:
     part = token_rows.part(n_tokens, token, "three-norms")
     moments = {title: tuple(values[part] for values in found.moments[kind]) for kind, title in CURVES.items()}
     curves = figures.token_statistics(moments, selected.trace.labels, selected=token, first=part.start)
-    st.plotly_chart(
+    plot(
         curves,
         height=420,
         key="three-norms",

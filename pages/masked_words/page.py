@@ -9,6 +9,7 @@ from encoder.errors import EncoderError
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.words import word_bars
 from encoder.mlm import MaskedPrediction
+from pages.components import plot
 from pages.core import edited, model_store, trained
 from pages.core.export import Export, title
 from pages.core.frame import current_view, heading
@@ -159,7 +160,7 @@ def bars(index: int, top: int, placements: dict[str, str], predictions: Predicti
         placement, rank = placements[name], prediction.rank(entry, hidden) if hidden else None
         with column:
             st.markdown(f"**{plain(name)}** ({PLACEMENT_NAMES[placement]})")
-            st.plotly_chart(
+            plot(
                 word_bars(
                     [prediction.readable(token) for token in entry.tokens[:top]],
                     entry.probabilities[:top],
@@ -169,7 +170,7 @@ def bars(index: int, top: int, placements: dict[str, str], predictions: Predicti
                 ),
                 key=f"words-{name}-{index}",
                 height=70 + 30 * top,
-                config={"displayModeBar": False},
+                mode_bar=False,
                 alt=f"The {top} most probable words at token {entry.position} in {name}, with their probabilities.",
             )
 

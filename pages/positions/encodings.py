@@ -131,12 +131,13 @@ def similarity(view: View, tables: Tables) -> None:
     charts = [curves] if cosine else [{kind: curve} for kind, curve in curves.items()]
     places = columns[1:] if len(products) == 1 else st.columns(len(charts))
     for column, chart in zip(places, charts, strict=True):
-        column.plotly_chart(
-            figures.distance_curve({heading_of(view, kind): curve for kind, curve in chart.items()}, unit=unit),
-            height=420 if len(products) == 1 else 320,
-            key=f"by-distance-{'-'.join(chart)}",
-            alt="Similarity of two positions by their distance, with the middle 80 % of all pairs.",
-        )
+        with column:
+            plot(
+                figures.distance_curve({heading_of(view, kind): curve for kind, curve in chart.items()}, unit=unit),
+                height=420 if len(products) == 1 else 320,
+                key=f"by-distance-{'-'.join(chart)}",
+                alt="Similarity of two positions by their distance, with the middle 80 % of all pairs.",
+            )
     st.caption(
         "Line: mean over all pairs at this distance. Band: the middle 80 % of these pairs. "
         + " ".join(curve_in_words(view, kind, curve) for kind, curve in curves.items() if len(curve) > 1)

@@ -47,7 +47,7 @@ def rotary(view: View, n_positions: int) -> None:
         )
     with curve:
         by_distance = pd.DataFrame({"distance": range(n_positions), "mean": positions.turned_apart(cos)})
-        st.plotly_chart(
+        plot(
             figures.distance_curve({"rotary": by_distance}, unit="dot product"),
             height=height,
             key="rotary-curve",
@@ -82,7 +82,7 @@ def pair_by_offset(view: View, farthest: int) -> None:
     at_offset = {int(one): float(product) for one, product in zip(*near, strict=True)}
     best = int(products.argmax())
     st.header(f":blue[{query_name}] and :red[{key_name}] at every offset", anchor=False)
-    st.plotly_chart(
+    plot(
         figures.distance_curve(
             {"q · k": pd.DataFrame({"distance": offsets, "mean": products})},
             unit="q · k",
@@ -136,7 +136,7 @@ def relative_bias(view: View, farthest: int) -> None:
             f"{gestures.CLICK} a row to select a head."
         )
     with head:
-        st.plotly_chart(
+        plot(
             figures.distance_curve(
                 {f"head {view.head}": pd.DataFrame({"distance": offsets, "mean": bias})},
                 unit="added to the score",

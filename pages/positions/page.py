@@ -15,6 +15,7 @@ from encoder.explain.source import array
 from encoder.export import tables
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions
+from pages.components import plot
 from pages.core import formulas, token_names, token_rows
 from pages.core.export import Export, title
 from pages.core.frame import current_view, heading
@@ -211,7 +212,7 @@ def reversed_order() -> None:
     found: positions.OrderEffect = view.derived("order effect", positions.order_effect)
     st.markdown(order_in_words(found))
     part = token_rows.part(trace.n_tokens, view.i, "order")
-    st.plotly_chart(
+    plot(
         figures.order_bars(
             found.cosine[part], trace.labels, moved=found.moved[part], selected=view.i, first=part.start
         ),

@@ -6,6 +6,7 @@ import streamlit as st
 
 from encoder import figures
 from encoder.measure import patches
+from pages.components import plot
 from pages.core.view import View
 
 #: More patches are not drawn as a grid of small maps.
@@ -29,7 +30,7 @@ def patch_positions(view: View) -> None:
     near, far = view.derived("patch neighbours", patches.neighbour_similarity)
     st.markdown(f"Mean cosine of two patches that share a side: **{near:.3f}**; of all other pairs: **{far:.3f}**.")
     similar = view.derived("patch positions", lambda trace: patches.position_similarity(trace).cpu().numpy())
-    st.plotly_chart(
+    plot(
         figures.position_grid(similar, grid.rows, grid.columns), height=440, key="patch-positions",
         alt="For each patch, the cosine of its position vector with those of all patches.",
     )  # fmt: skip

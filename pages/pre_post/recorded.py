@@ -9,6 +9,7 @@ from encoder.errors import EncoderError
 from encoder.figures import placements as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import curves
+from pages.components import plot
 from pages.core.export import Export
 from pages.core.markdown import say_error
 from pages.core.view import state
@@ -52,8 +53,8 @@ def recorded_training() -> None:
     table = table[table.n_layers.isin(shown[depth])]
     title = ", ".join(CURVES[what])
     figure = drawn.recorded_curves(lines(table, what, across), title, log=what == "gradient_norm", across=across)
-    st.plotly_chart(
-        figure, key="recorded", height=420, config={"displaylogo": False},
+    plot(
+        figure, key="recorded", height=420,
         alt=f"Recorded {CURVES[what][0]} of every run; colour shows the norm placement.",
     )  # fmt: skip
     at_common_step(table)

@@ -13,6 +13,7 @@ from encoder.figures import placements as drawn
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
+from pages.components import plot
 from pages.core.export import Export, origin
 from pages.core.norm_pair import PLACEMENTS, PairTraces
 from pages.core.view import View
@@ -61,7 +62,7 @@ def exported(view: View, traces: PairTraces, pictures: Pictures) -> Export:
 def chart(figure: go.Figure, title: str, alt: str, caption: str, key: str) -> Pictures:
     """A picture with its title above and its caption below."""
     st.header(title, anchor=False)
-    st.plotly_chart(figure, key=key, height=300, alt=alt, config={"displaylogo": False})
+    plot(figure, key=key, height=300, alt=alt)
     st.caption(caption)
     return {title: figure}
 
@@ -149,10 +150,8 @@ def layer_norms(found: Measures) -> Pictures:
     for column, (title, figure), key in zip(
         st.columns(3, gap="small"), pictures.items(), ("mean", "std", "gain"), strict=True
     ):
-        column.plotly_chart(
-            figure, key=f"norms-{key}", height=300, config={"displaylogo": False},
-            alt=f"{title}, a line for each placement.",
-        )  # fmt: skip
+        with column:
+            plot(figure, key=f"norms-{key}", height=300, alt=f"{title}, a line for each placement.")
     values = "; ".join(
         f"{PLACEMENT_NAMES[p]} largest standard deviation {three_digits(f.norm_std.max())} at "
         f"{labels[p][int(f.norm_std.argmax())]}, mean gain {f.gain.mean():.2f}"

@@ -166,7 +166,7 @@ def product_bars(score: explain.Score, query: int, key: int) -> None:
     """The products of all components as bars, in words and as a table."""
     orders = {"component": "by component", "size": "largest first"}
     order = state.segmented(Params.order, "Order of the products", orders)
-    st.plotly_chart(
+    plot(
         figures.dot_product_bars(score.q, score.k, scale=score.scale, order=order),
         height=300,
         key="products",

@@ -9,6 +9,7 @@ from encoder import gradual, search
 from encoder.errors import EncoderError
 from encoder.figures.search import text_plane
 from encoder.search import Collection
+from pages.components import plot
 from pages.core import long_work, model_access
 from pages.core.markdown import say_error
 from pages.core.view import state
@@ -41,7 +42,7 @@ def draw(found: Collection, nearest: list[int]) -> None:
         alt = "All texts as points in the plane of their two largest principal components"
     shown = sorted({*range(0, len(found), -(-len(found) // MOST_POINTS)), *nearest})
     near = [shown.index(place) for place in nearest]
-    st.plotly_chart(
+    plot(
         text_plane(points[shown], [found.texts[place] for place in shown], shares, near), height=360, key="search:map",
         alt=f"{alt}; the nearest to the query have another colour.",
     )  # fmt: skip

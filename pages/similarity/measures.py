@@ -7,6 +7,7 @@ import streamlit as st
 from encoder.export.similarity import method_frame
 from encoder.figures.similarity import agreement_chart
 from encoder.similarity import MethodComparison
+from pages.components import plot
 from pages.core.formulas import number
 
 #: Names of the measures; "attribution" is the map's.
@@ -26,8 +27,8 @@ def draw(measured: MethodComparison) -> go.Figure | None:
     with left:
         if measured.agreements:
             drawn = figure(measured)
-            st.plotly_chart(
-                drawn, height=290, key="similarity-agreement", config={"displayModeBar": False},
+            plot(
+                drawn, height=290, key="similarity-agreement", mode_bar=False,
                 alt="Rank correlation of each measure with leaving words out, with its 95 % interval.",
             )  # fmt: skip
         st.markdown(result(measured))

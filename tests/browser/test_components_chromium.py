@@ -268,6 +268,51 @@ def test_a_point_of_another_trace(visit: Callable[..., Page]) -> None:
     assert wait_heard(page, 2)[-1] == expected | {"point": 2, "x": 2, "y": 1}
 
 
+def test_what_happens_on_a_chart_without_a_listener_stays_in_the_browser(visit: Callable[..., Page]) -> None:
+    page = visit("/?show=unheard")
+    listed, bare = (page.locator(f".st-key-{key} .enc-plot") for key in ("points", "bare"))
+    before = told(page)["runs"]
+    point = listed.locator(".point").nth(1).bounding_box()
+    assert point
+    middle = (point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+    page.mouse.move(*middle)
+    expect(listed.locator(".hoverlayer .hovertext")).to_have_count(1)
+    page.mouse.click(*middle)
+    chart = listed.locator('[aria-roledescription="chart"]')
+    expect(chart).to_have_accessible_name("Three points. Arrow keys move over the points.")
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    ranges = [drag_across(page, one) for one in (listed, bare)]
+    assert ranges[0][1] - ranges[0][0] < 1.2, "a drag zooms"
+    assert ranges[1][1] - ranges[1][0] > 2, "without a mode bar there is no way back"
+    expect(bare.locator(".modebar-btn")).to_have_count(0)
+    listed.scroll_into_view_if_needed()
+    box = listed.locator(".nsewdrag").bounding_box()
+    assert box
+    page.mouse.dblclick(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, delay=20)
+    page.wait_for_function(f"() => ({X_RANGE})(document.querySelector('.st-key-points .enc-plot')).at(-1) > 2")
+    page.wait_for_timeout(400)  # longer than a zoom takes to be sent
+    assert told(page)["runs"] == before
+
+
+X_RANGE = "root => root.querySelector('.js-plotly-plot').layout.xaxis.range"
+
+
+def drag_across(page: Page, chart: Locator) -> list[float]:
+    """Drag over the middle of a chart; what its horizontal axis shows then."""
+    chart.scroll_into_view_if_needed()
+    box = chart.locator(".nsewdrag").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.3)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.7, steps=4)
+    page.mouse.up()
+    page.wait_for_timeout(300)
+    return chart.evaluate(X_RANGE)
+
+
 def the_picture_is_exported(page: Page, tmp_path: Path) -> None:
     drawn_map(page).hover()
     starts = {"PNG": b"\x89PNG\r\n", "SVG": b"<svg"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from functools import cache
+from typing import Any
 
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
@@ -14,6 +15,7 @@ from pages.core.lazy import KEY
 from pages.core.params import Param
 from pages.core.url_state import state
 from tests.conftest import ROOT
+from tests.test_components import unpack
 
 PATIENCE = 120  # seconds, for a busy machine; not a claim about speed
 
@@ -67,6 +69,12 @@ def words(app: AppTest) -> str:
     kinds = ("markdown", "caption", "header", "subheader")
     text = "\n".join(element.value for kind in kinds for element in app.get(kind))
     return re.sub(r'\[([^\]]+)\]\(glossary\?[^"]*"[^"]*"\)', r"\1", text)
+
+
+def charts(app: AppTest) -> list[list[dict[str, Any]]]:
+    """The traces of every chart, in order."""
+    drawn = (one.proto for one in app.get("bidi_component") if one.proto.component_name == "encoderscope_plot")
+    return [unpack(one.bytes)[0]["figure"]["data"] for one in drawn]
 
 
 def assert_well(app: AppTest) -> None:

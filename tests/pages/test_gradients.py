@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from encoder.train import gradients
 from pages.core.formulas import number
-from tests.pages.apps import assert_well, visit, written
+from tests.pages.apps import assert_well, charts, visit, written
 
 
 def test_gradients_are_measured_with_the_slope_in_words() -> None:
@@ -42,7 +42,7 @@ def test_gradients_of_a_real_encoder_and_of_no_depth() -> None:
     for each in (app, again):
         assert len(each.info) == 1
         assert not each.warning
-        assert not each.get("plotly_chart")
+        assert not charts(each)
 
 
 def test_the_limits_of_the_theory_are_named() -> None:

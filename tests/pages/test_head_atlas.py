@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder import corpus
 from encoder.measure.heads import head_measures
-from tests.pages.apps import assert_well, labels, press, sentences, visit, written
+from tests.pages.apps import assert_well, charts, labels, press, sentences, visit, written
 
 TEXT = "The cat sat on the mat."
 
@@ -25,7 +25,7 @@ def atlas() -> corpus.Atlas:
 
 def legend(app: AppTest) -> list[str | None]:
     """Names of the series of all charts."""
-    return [trace.get("name") for chart in app.get("plotly_chart") for trace in json.loads(chart.proto.spec)["data"]]
+    return [trace.get("name") for chart in charts(app) for trace in chart]
 
 
 def test_the_numbers_are_those_of_the_atlas_and_the_sentence(minilm: encoder.TextEncoder, atlas: corpus.Atlas) -> None:

@@ -56,6 +56,9 @@ elif show == "plot":
 elif show == "points":
     components.plot(points(), key="points", alt="Three points.", height=320, on_event=heard.append)
     state = {"window": components.plot_window("points")}
+elif show == "unheard":
+    components.plot(points(), key="points", alt="Three points.", height=320)
+    components.plot(points(), key="bare", alt="The same points.", height=320, mode_bar=False)
 elif show == "grid":
     ramp = np.arange(256, dtype=np.uint8)
     components.head_grid(
