@@ -17,7 +17,7 @@ from encoder.errors import AtlasError, EncoderError
 from encoder.load import BUNDLED, inside
 from encoder.measure.heads import HeadMeasures, head_measures
 from encoder.text_encoder import TextEncoder
-from pages.core import cache, model_access
+from pages.core import cache, visitors
 from pages.core.markdown import plain, say_error, screen_name
 from pages.core.params import Param, string
 from pages.core.url_state import state
@@ -88,7 +88,7 @@ def opened(name: str) -> Atlas:
             return _open(inside(home, name.removeprefix(OFFERED)))
         except EncoderError as error:
             raise AtlasError(str(error).replace(str(Path(home).resolve()), Path(home).name)) from None
-    if name == FOLDER and home is None and model_access.for_one_person():
+    if name == FOLDER and home is None and visitors.for_one_person():
         typed = state.get(AtlasParams.folder).strip()
         if not typed:
             raise AtlasError("No folder is named: type the folder of an atlas.")
@@ -134,7 +134,7 @@ def choose(view: View) -> Atlas | None:
     """Draw the choice of an atlas. None, with a sentence that says why, where there is none to show."""
     own = of_model(view)
     names = {"": "This model’s: none yet" if own is None else f"This model’s: {texts_of(own)}", **offered()}
-    if root() is None and model_access.for_one_person():
+    if root() is None and visitors.for_one_person():
         names[FOLDER] = "A folder"
     if (asked := state.newest(AtlasParams.atlas)) not in names:
         if asked != OWN:  # the session's own is gone after a reload

@@ -14,7 +14,7 @@ from encoder.device import free_memory, pick_device
 from encoder.edits import Edit
 from encoder.errors import EncoderError
 from encoder.explain.cost import cost
-from pages.core import model_access
+from pages.core import visitors
 from pages.core.limits import MODEL, SOURCE_TEXT, SOURCES, TEXT, TRACE, WORK, Limit
 
 #: Bytes of a trace that is never refused: to ask the system how much memory is free takes a millisecond.
@@ -93,7 +93,7 @@ def of_trace(config: EncoderConfig, n_tokens: int, n_bytes_each: int, device: st
 
 
 def _shared() -> bool:
-    return not model_access.for_one_person()
+    return not visitors.for_one_person()
 
 
 def _most(limit: Limit) -> int:

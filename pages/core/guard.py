@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import ipaddress
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -21,18 +20,14 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pages.core.visitors import is_address, is_local, is_localhost, is_loopback
+
 HOSTS, FRAMES, METRICS = "ENCODERSCOPE_HOSTS", "ENCODERSCOPE_FRAME_ANCESTORS", "ENCODERSCOPE_METRICS_TOKEN"
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 #: Streamlit's pages for signing in. Each visit to the last one writes to the log.
 SIGN_IN = ("auth/login", "auth/logout", "oauth2callback")
 #: Refused hosts and origins that the log names; a flood of others is not written.
 MOST_LOGGED = 100
-
-
-def is_local(environment: Mapping[str, str], address: str | None) -> bool:
-    """Whether only this machine reaches a server that listens on `address`, directly or through a proxy."""
-    listens_here = address is not None and (_is_loopback(address) or _is_localhost(address))
-    return listens_here and environment.get("ENCODERSCOPE_SHARED") != "1"
 
 
 @dataclass(frozen=True)
@@ -63,9 +58,9 @@ class Policy:
         name = _name(host)
         if name is None:
             return False
-        if _is_localhost(name) or _is_loopback(name):
+        if is_localhost(name) or is_loopback(name):
             return True
-        if _is_address(name):  # nobody else can own an address, as they can a name
+        if is_address(name):  # nobody else can own an address, as they can a name
             return not self.local
         return self.hosts is None or self._names(name)
 
@@ -191,19 +186,3 @@ def _name(host: str) -> str | None:
     if parts.netloc != host or parts.username is not None or not re.fullmatch(r"[\w.:%*-]+", parts.hostname or ""):
         return None
     return (parts.hostname or "").lower().rstrip(".")
-
-
-def _is_localhost(name: str) -> bool:
-    return name == "localhost" or name.endswith(".localhost")
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_loopback(name: str) -> bool:
-    return _is_address(name.strip("[]")) and ipaddress.ip_address(name.strip("[]")).is_loopback

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from pages.core import model_access
+from pages.core import visitors
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Limit:
     @property
     def value(self) -> int:
         """The limit for this visitor."""
-        if self.own is not None and model_access.for_one_person():
+        if self.own is not None and visitors.for_one_person():
             return self.own
         chosen = os.environ.get(self.variable, "") if self.variable else ""
         return int(chosen) if chosen.isdecimal() else self.usual

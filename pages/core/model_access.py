@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import os
 
-import streamlit as st
-
 from encoder.errors import LoadError
-from pages.core.guard import is_local
+from pages.core import visitors
 from pages.core.markdown import plain
-
-
-def for_one_person() -> bool:
-    """Whether only this machine can reach the app, so that its user may read the files anyway."""
-    return is_local(os.environ, st.get_option("server.address"))
 
 
 def models_root() -> str | None:
@@ -26,7 +19,7 @@ def source_help() -> str:
     if models_root():
         names = ", ".join(plain(name) for name in offered_folders()) or "(empty)"
         return f"The name of a folder in this server's models folder: {names}"
-    if for_one_person():
+    if visitors.for_one_person():
         return "A local folder in Hugging Face's layout (config.json, model.safetensors, tokenizer.json), or a Hub id."
     return "This server is shared. It offers the bundled models and untrained encoders."
 
@@ -58,7 +51,7 @@ def allowed_source(name: str) -> str:
     root = models_root()
     if root is not None:
         return str(inside(root, name))
-    if not for_one_person():
+    if not visitors.for_one_person():
         raise LoadError(
             f"This server does not offer {name!r}: it is shared and opens no folder that a visitor names. Its operator "
             "can offer models with --models-root. On your own machine any folder or Hub id works."

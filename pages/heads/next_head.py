@@ -19,7 +19,7 @@ from pages.components import events
 from pages.components.events import ZoomWindow
 from pages.components.plot import figure_answer
 from pages.components.store import store
-from pages.core import cache, channel, model_access, small_maps
+from pages.core import cache, channel, small_maps, visitors
 from pages.core.byte_cache import ByteCache
 from pages.core.view import View
 from pages.heads.figure import head_figure
@@ -81,7 +81,7 @@ def send(view: View, head: Map) -> None:
 
 def _is_short(view: View) -> bool:
     config = view.loaded.config
-    most = MOST_BYTES if model_access.for_one_person() else MOST_BYTES_SHARED
+    most = MOST_BYTES if visitors.for_one_person() else MOST_BYTES_SHARED
     return 4 * config.n_layers * config.n_heads * view.trace.n_tokens**2 <= most
 
 

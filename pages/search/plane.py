@@ -10,7 +10,7 @@ from encoder.errors import EncoderError
 from encoder.figures.search import text_plane
 from encoder.search import Collection
 from pages.components import plot
-from pages.core import long_work, model_access
+from pages.core import long_work, visitors
 from pages.core.markdown import say_error
 from pages.core.view import state
 from pages.search.params import PLANES, Params
@@ -52,7 +52,7 @@ def draw(found: Collection, nearest: list[int]) -> None:
 
 def _wants_umap() -> bool:
     """The control of the map. A shared server has none: UMAP takes a process of its own for each visitor."""
-    if not model_access.for_one_person() or not search.umap_is_installed():
+    if not visitors.for_one_person() or not search.umap_is_installed():
         if state.get(Params.plane) == "umap":
             st.caption('Shown: PCA. UMAP works on your own machine: pip install "encoderscope[umap]".')
         return False

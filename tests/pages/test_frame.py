@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder.model import Encoder
 from encoder.trace import Trace
-from pages.core import cache, model_access
+from pages.core import cache, model_access, visitors
 from pages.core.view import EXAMPLES, FIRST_SENTENCE
 from tests.conftest import ROOT
 from tests.pages.apps import assert_well, noted, numbers, sentences, visit
@@ -34,7 +34,7 @@ ODD_TEXTS = {
 
 @pytest.fixture(autouse=True)
 def one_person(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_access, "for_one_person", lambda: True)
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
 
 
 def test_it_opens_with_real_attention() -> None:
@@ -357,7 +357,7 @@ def test_a_model_that_fails_leaves_the_sentence_alone() -> None:
 
 
 def test_a_shared_server_reads_no_folder_that_a_visitor_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_access, "for_one_person", lambda: False)
+    monkeypatch.setattr(visitors, "for_one_person", lambda: False)
     said = sentences(other_model(str(tmp_path)))
     assert "--models-root" in said
     assert "config.json" not in said, "whether a folder exists must not show"
@@ -365,7 +365,7 @@ def test_a_shared_server_reads_no_folder_that_a_visitor_names(tmp_path: Path, mo
 
 def test_a_shared_server_offers_the_folders_of_its_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "offered").mkdir()
-    monkeypatch.setattr(model_access, "for_one_person", lambda: False)
+    monkeypatch.setattr(visitors, "for_one_person", lambda: False)
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path / "offered"))
     assert model_access.offered_folders() == []
     said = sentences(other_model("../secret"))

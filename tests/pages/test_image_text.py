@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder.digit_words.captions import WORDS
 from encoder.digits import decode, examples
-from pages.core import image_input, inputs, model_access
+from pages.core import image_input, inputs, visitors
 from pages.core.model_key import ModelKey
 from pages.core.model_store import joint, model, takes
 from pages.image_text.captions import LONGEST, MOST
@@ -176,7 +176,7 @@ def test_one_load_gives_both_encoders():
 
 @pytest.mark.parametrize("family", ["clip", "siglip"])
 def test_a_model_from_a_folder_and_a_photograph(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(model_access, "for_one_person", lambda: True)
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     folder = write(model_of(family), tmp_path / "tiny", family)
     app = visit("image_text", model="other", source=str(folder), captions="w17 w5 w80\nw6\nw70 w71", closed=True)
     assert_well(app)

@@ -16,7 +16,7 @@ from encoder.digits import decode, encode, examples
 from encoder.pictures import MOST_BYTES
 from pages.components.draw_digit import bitmap_of
 from pages.components.patch_map import _event
-from pages.core import model_access
+from pages.core import visitors
 from tests.conftest import ROOT
 from tests.load.reference import image_model_of, vit_of, write
 from tests.pages.apps import assert_well, sentences, visit, words, written
@@ -138,7 +138,7 @@ def test_a_broken_file_is_a_sentence(content: bytes):
 
 
 def test_a_photograph_in_a_model_from_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(model_access, "for_one_person", lambda: True)
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     folder = write(vit_of("ForImageClassification", 2, num_labels=3), tmp_path / "tiny-vit", None)
     (folder / "preprocessor_config.json").write_text(json.dumps({"size": {"height": 24, "width": 24}}))
     app = visit("image_attention", model="other", source=str(folder), closed=True)
@@ -154,7 +154,7 @@ def test_a_photograph_in_a_model_from_a_folder(tmp_path: Path, monkeypatch: pyte
 
 def test_registers_and_outliers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert "no registers" in written(visit("image_attention", model="digits-pre", closed=True))
-    monkeypatch.setattr(model_access, "for_one_person", lambda: True)
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     folder = write(image_model_of("Dinov2WithRegisters", "Model", 2, num_register_tokens=3), tmp_path / "tiny", None)
     app = visit("image_attention", model="other", source=str(folder), over_image="occlusion", closed=True)
     assert_well(app)

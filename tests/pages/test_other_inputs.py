@@ -91,9 +91,9 @@ def test_comparing_two_images_in_python():
 
 
 def test_a_model_of_another_input_cannot_be_compared(monkeypatch: pytest.MonkeyPatch):
-    from pages.core import model_access
+    from pages.core import visitors
 
-    monkeypatch.setattr(model_access, "for_one_person", lambda: True)
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     app = visit("compare", compare="models", model_b="other", source_b="digits-pre")
     assert not app.exception
     assert "digits-pre" in sentences(app)

@@ -14,7 +14,7 @@ from encoder import Sound, sound_files
 from encoder.measure import sounds as measured
 from encoder.sound import MOST_BYTES
 from encoder.spoken import recordings
-from pages.core import model_access, sound_input
+from pages.core import sound_input, visitors
 from tests.conftest import ROOT
 from tests.load.reference import write
 from tests.load.sounds import model_of, tone
@@ -50,7 +50,7 @@ def test_every_page_opens_with_a_model_of_sound():
 
 @pytest.mark.parametrize("family", ["wav2vec2-stable", "whisper"])
 def test_pages_of_a_model_from_a_folder(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(model_access, "for_one_person", lambda: True)
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     folder = write(model_of(family, "Model", 2), tmp_path / "tiny", None)
     for page in SHOWN:
         app = visit(page, model="other", source=str(folder), sound="two", i="4", closed=True)

@@ -13,7 +13,7 @@ import encoder
 from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
 from encoder.pauses import pause, pausing
-from pages.core import estimates, foreground, limits, model_access, model_store
+from pages.core import estimates, foreground, limits, model_store, visitors
 from pages.core.model_key import ModelKey
 from pages.core.turns import Turns
 from tests.pages.apps import sentences, visit
@@ -199,7 +199,7 @@ def test_the_estimates_are_near_what_is_measured():
 
 
 def test_a_shared_server_refuses_what_would_starve_others(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(model_access, "for_one_person", lambda: False)
+    monkeypatch.setattr(visitors, "for_one_person", lambda: False)
     with pytest.raises(EncoderError, match="limit of this shared server"):
         estimates.of_model(LARGE, 4)
     with pytest.raises(EncoderError, match="MB"):
@@ -213,7 +213,7 @@ def test_a_shared_server_refuses_what_would_starve_others(monkeypatch: pytest.Mo
 
 
 def test_ones_own_machine_does_what_its_memory_allows(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(model_access, "for_one_person", lambda: True)
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     monkeypatch.setattr(estimates, "free_memory", lambda device: 2_000_000_000)
     estimates.of_model(LARGE, 4)
     with pytest.raises(EncoderError, match="memory that is free"):

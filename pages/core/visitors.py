@@ -1,0 +1,39 @@
+"""For whom the app is served: one person on her own machine, or many visitors of a shared server."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+
+import streamlit as st
+
+
+def for_one_person() -> bool:
+    """Whether only this machine can reach the app, so that its user may read the files anyway."""
+    return is_local(os.environ, st.get_option("server.address"))
+
+
+def is_local(environment: Mapping[str, str], address: str | None) -> bool:
+    """Whether only this machine reaches a server that listens on `address`, directly or through a proxy."""
+    listens_here = address is not None and (is_loopback(address) or is_localhost(address))
+    return listens_here and environment.get("ENCODERSCOPE_SHARED") != "1"
+
+
+def is_localhost(name: str) -> bool:
+    """Whether a host name means this machine."""
+    return name == "localhost" or name.endswith(".localhost")
+
+
+def is_address(name: str) -> bool:
+    """Whether a host name is an IP address."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a host name is a loopback address, such as 127.0.0.2 or [::1]."""
+    return is_address(name.strip("[]")) and ipaddress.ip_address(name.strip("[]")).is_loopback
