@@ -90,7 +90,7 @@ soak: $(VENV)/installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.soak $(ARGS)
 
 twins: $(VENV)/installed
-	$(BIN)/python -m encoder.twins
+	$(BIN)/python -m recipes.twins
 
 # One thread: torch rounds sums by the number of threads, and the files have the same bytes each time.
 atlas: $(VENV)/installed
@@ -101,9 +101,9 @@ atlas: $(VENV)/installed
 	done
 
 digits: $(VENV)/installed
-	$(BIN)/python -m encoder.digits
-	$(BIN)/python -m encoder.digit_words
-	$(BIN)/python -m encoder.spoken
+	$(BIN)/python -m recipes.digits
+	$(BIN)/python -m recipes.digit_words
+	$(BIN)/python -m recipes.spoken
 
 # build/ is not tracked, nor are the packages that npm puts there.
 plotly:

@@ -14,11 +14,11 @@ from functools import partial
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages.core import links
-from pages.core.navigation import ICON, Room, bar, kept_pages, nothing
-from pages.core.rooms import follow
+from pages.core.frame.navigation import ICON, Room, bar, kept_pages, nothing
+from pages.core.teaching.rooms import follow
+from pages.state import links
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; pages/core/serve.py says why
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; pages/core/server/serve.py says why
 
 
 NO_HEAD, TEXT = ("text", "model"), ("text",)
@@ -131,9 +131,9 @@ def main() -> None:
     main_area, in_room = st.container(), None
     try:
         # The spinner starts a thread, so it is left out where nothing is waited for.
-        is_there = "pages.core.frame" in sys.modules
+        is_there = "pages.core.frame.frame" in sys.modules
         with main_area, nullcontext() if is_there else st.spinner("Starting the engine …", show_time=False):
-            from pages.core import frame
+            from pages.core.frame import frame
 
             frame.import_params()
         from pages.classroom.in_room import InRoom
@@ -157,10 +157,10 @@ def main() -> None:
 
 def _say(error: Exception, page: str) -> None:
     from encoder.errors import EncoderError, is_out_of_memory
-    from pages.core.markdown import say_error
+    from pages.core.words.markdown import say_error
 
     if is_out_of_memory(error):
-        from pages.core import cache
+        from pages.core.stores import cache
 
         cache.forget_traces()
         sentence = (

@@ -20,10 +20,11 @@ import encoder
 from benchmarks import report, timing
 from benchmarks.report import Figure
 from benchmarks.search import reference
-from encoder import TextEncoder, corpus, gradual, probe
+from encoder import TextEncoder, corpus, probe
 from encoder.corpus.block import BlockResult, survey_block
 from encoder.corpus.plan import Block, Plan, Settings
 from encoder.corpus.token_search import BEHAVIOUR, Tokens
+from encoder.trace import gradual
 
 #: Half of their throughput is twice their time.
 SHARE_OF_TIME = 2.0

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from encoder.config import NORM_PLACEMENTS
+from encoder.model.config import NORM_PLACEMENTS
 from encoder.train import gradients
 
 #: Expected slope of the last layer's gradient norm over depth.

@@ -26,12 +26,12 @@ from torch import Tensor
 
 import encoder
 from encoder import TextEncoder
-from encoder.capture import record
 from encoder.causal import ablate_each_head, word_changes
 from encoder.edits import AblateHead, Zero
 from encoder.explain.neurons import first_mask, promoted_words
-from encoder.twins.batches import Special, single_rows
-from encoder.twins.corpus import encode, find_wordnet, read_corpus
+from encoder.trace.capture import record
+from recipes.twins.batches import Special, single_rows
+from recipes.twins.corpus import encode, find_wordnet, read_corpus
 
 Head = tuple[int, int]
 #: Heads that are off together in the first experiment; random choices of as many; sentences of the third.

@@ -12,7 +12,7 @@ import torch
 
 from benchmarks import memory, report, subjects, timing
 from benchmarks.report import Figure
-from encoder.config import EncoderConfig
+from encoder.model.config import EncoderConfig
 
 
 @torch.no_grad()

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from benchmarks import report, subjects
-from encoder.text import Tokenized
+from encoder.inputs.text import Tokenized
 
 #: bertviz' page fetches these: address -> npm's package and file with the same content.
 #: (npm has no jQuery 2.0.0; bertviz uses three of its functions, the same in 2.1.0.)

@@ -26,7 +26,7 @@ from benchmarks.load import CORES, HEADS, LAYERS, TOKENS, limit, percentile, spr
 from benchmarks.protocol import Run, Session, Template
 from benchmarks.report import Figure
 from benchmarks.visitor import words
-from pages.core.rooms import Room, new_room, new_secret
+from pages.core.teaching.rooms import Room, new_room, new_secret
 
 FOLLOWERS, MANY, CHANGES, PAUSE = 30, 100, 20, 3.0
 #: Seconds within which 95 % of all followers have a change: of a class, and of a lecture in two processes.
@@ -68,7 +68,7 @@ def redis_server() -> Iterator[str]:
 
 
 def _protocol(place: str, processes: int, followers: int, changes: int, target: float) -> Iterator[Figure]:
-    from pages.core.rooms.redis_store import RedisStore
+    from pages.core.teaching.rooms.redis_store import RedisStore
 
     store = RedisStore(place)
     room = new_room(new_secret(), view=_view(0))

@@ -15,8 +15,8 @@ import encoder
 from benchmarks import memory, report, subjects, timing
 from benchmarks.report import Figure
 from encoder import TextEncoder, similarity
+from encoder.inputs.text import Tokenized
 from encoder.similarity.paths import nodes, vectors_before
-from encoder.text import Tokenized
 
 #: Points of each path in the comparison; the time of both sides grows with it alike.
 STEPS = 2

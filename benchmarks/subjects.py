@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 import encoder
+from encoder.inputs.text import Tokenized
 from encoder.load.bundled import bundled_folder
-from encoder.text import Tokenized
 
 #: Ordinary prose, repeated until a text is long enough.
 PROSE = (

@@ -29,7 +29,7 @@ Steps of a training need a checkpoint of each, as a folder. The twins' own train
 one core; it fetches WordNet):
 
 ```bash
-python -m encoder.twins --runs twin-post --save-at 0 500 1000 2000
+python -m recipes.twins --runs twin-post --save-at 0 500 1000 2000
 mkdir atlases
 for step in 0 500 1000 2000; do
     encoderscope corpus build wordnet --most 1000 --model build/twins/twin-post-$step --out atlases/step-$step

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.serving import pages
-from pages.core import glossary
+from pages.core.words import glossary
 
 FILE = Path(__file__).with_name("glossary.md")
 

@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from encoder import figures, measure, train
-    from encoder.audio_encoder import AudioEncoder
-    from encoder.config import EncoderConfig, Patches
+    from encoder.encoders.audio import AudioEncoder
+    from encoder.encoders.image import ImageEncoder
+    from encoder.encoders.joint import JointEncoder
+    from encoder.encoders.text import TextEncoder, build
     from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, SaveError, SoundError, TextError
-    from encoder.image_encoder import ImageEncoder
-    from encoder.joint_encoder import JointEncoder
+    from encoder.inputs.sound import Sound
+    from encoder.inputs.sound_files import open_sound
     from encoder.load import load, save
-    from encoder.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
-    from encoder.model import Encoder, initialise
-    from encoder.sound import Sound
-    from encoder.sound_files import open_sound
-    from encoder.text_encoder import TextEncoder, build
-    from encoder.trace import Trace
+    from encoder.model.config import EncoderConfig, Patches
+    from encoder.model.encoder import Encoder, initialise
+    from encoder.model.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
+    from encoder.trace.trace import Trace
 
 __version__ = "0.1.0"
 
@@ -43,20 +43,20 @@ __all__ = [
 
 #: Public name -> its module.
 _MODULE_OF = {
-    **dict.fromkeys(("EncoderConfig", "Patches"), "config"),
+    **dict.fromkeys(("EncoderConfig", "Patches"), "model.config"),
     **dict.fromkeys(
         ("ConfigError", "EncoderError", "LoadError", "OutOfMemory", "SaveError", "SoundError", "TextError"), "errors"
     ),
-    **dict.fromkeys(("MaskedPrediction", "MLMHead", "MLMHeadConfig"), "mlm"),
-    **dict.fromkeys(("Encoder", "initialise"), "model"),
-    **dict.fromkeys(("TextEncoder", "build"), "text_encoder"),
+    **dict.fromkeys(("MaskedPrediction", "MLMHead", "MLMHeadConfig"), "model.mlm"),
+    **dict.fromkeys(("Encoder", "initialise"), "model.encoder"),
+    **dict.fromkeys(("TextEncoder", "build"), "encoders.text"),
     **dict.fromkeys(("load", "save"), "load"),
-    "AudioEncoder": "audio_encoder",
-    "ImageEncoder": "image_encoder",
-    "JointEncoder": "joint_encoder",
-    "Sound": "sound",
-    "Trace": "trace",
-    "open_sound": "sound_files",
+    "AudioEncoder": "encoders.audio",
+    "ImageEncoder": "encoders.image",
+    "JointEncoder": "encoders.joint",
+    "Sound": "inputs.sound",
+    "Trace": "trace.trace",
+    "open_sound": "inputs.sound_files",
 }
 
 

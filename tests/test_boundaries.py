@@ -139,7 +139,7 @@ def late():
 """
     assert imported(ast.parse(program), ("pages", "core", "components")) == {
         "torch.nn",
-        "encoder.attend",
+        "encoder.model.attend",
         "pages.core.components.wire.pack",
         "pages.core.cached",
         "streamlit.runtime.Runtime",
@@ -301,7 +301,7 @@ for first in sys.argv[1:]:
 
 
 def test_load_is_the_function_whatever_was_imported_before():
-    before = ["encoder.load", "encoder.load.places", "encoder.trace", "encoder.export.report"]
+    before = ["encoder.load", "encoder.load.places", "encoder.trace.trace", "encoder.export.report"]
     command = [sys.executable, "-c", FORGET_AND_IMPORT, *before]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stdout.splitlines() == [f"{first} True 1" for first in before]
@@ -318,7 +318,7 @@ def test_every_page_is_in_the_registry_and_back():
 
 
 def test_a_link_to_a_page_that_does_not_exist_is_not_drawn(monkeypatch: pytest.MonkeyPatch):
-    from pages.core import links
+    from pages.state import links
 
     drawn: list[str] = []
     monkeypatch.setattr(links.st, "page_link", lambda script, **_: drawn.append(script))

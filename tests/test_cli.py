@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from encoder import cli, listening, sound_files
-from encoder.digits import decode, examples
+from encoder.cli import main, ports
+from encoder.inputs import sound_files, spoken_digits
 from encoder.load import BUNDLED
-from encoder.spoken import recordings
+from recipes.digits import decode, examples
 from tests.conftest import ROOT, Server, free_port
 
 
@@ -30,35 +30,35 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, 
         calls.append((command, environment))
         return 7
 
-    monkeypatch.setattr(cli, "_hand_over", note)
-    monkeypatch.delenv(cli.SHARED, raising=False)
-    monkeypatch.delenv(cli.MODELS_ROOT, raising=False)
+    monkeypatch.setattr(main, "_hand_over", note)
+    monkeypatch.delenv(main.SHARED, raising=False)
+    monkeypatch.delenv(main.MODELS_ROOT, raising=False)
     return calls
 
 
 def test_app_is_the_default(started, capsys):
-    assert cli.main([]) == 7
-    assert cli.main(["app"]) == 7
+    assert main.main([]) == 7
+    assert main.main(["app"]) == 7
     (command, environment), (same, _) = started
     assert command == same
-    assert command[:4] == [sys.executable, "-P", str(ROOT / "pages/core/serve.py"), "run"]
+    assert command[:4] == [sys.executable, "-P", str(ROOT / "pages/core/server/serve.py"), "run"]
     assert command[4] == str(ROOT / "app.py")
     assert "--server.address=localhost" in command
     assert "--browser.gatherUsageStats=false" in command
     assert "--server.showEmailPrompt=false" in command
-    assert cli.SHARED not in environment
+    assert main.SHARED not in environment
     assert "--server.enableWebsocketCompression=false" in command
     assert "http://localhost:" in capsys.readouterr().out
 
 
 def test_the_module_is_the_command():
-    command = [sys.executable, "-m", "encoder.cli", "trace", "--help"]
+    command = [sys.executable, "-m", "encoder.cli.main", "trace", "--help"]
     said = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "--layer" in said.stdout
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():
-    command = [sys.executable, "-m", "encoder.cli", "trace", "a cat", "--model", "twin-pre"]
+    command = [sys.executable, "-m", "encoder.cli.main", "trace", "a cat", "--model", "twin-pre"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.close()  # long before there is something to print
         assert process.stderr.read() == ""
@@ -67,69 +67,69 @@ def test_a_reader_that_has_seen_enough_is_no_error():
 
 def test_options_reach_the_server(started, tmp_path: Path, capsys):
     port = free_port()
-    assert cli.main(["--host", "127.0.0.1", "--port", str(port), "--no-browser", "--models-root", str(tmp_path)]) == 7
+    assert main.main(["--host", "127.0.0.1", "--port", str(port), "--no-browser", "--models-root", str(tmp_path)]) == 7
     ((command, environment),) = started
     assert {"--server.address=127.0.0.1", f"--server.port={port}", "--server.headless=true"} <= set(command)
-    assert environment[cli.MODELS_ROOT] == str(tmp_path.resolve())
-    assert cli.SHARED not in environment
+    assert environment[main.MODELS_ROOT] == str(tmp_path.resolve())
+    assert main.SHARED not in environment
     assert f"http://127.0.0.1:{port} " in capsys.readouterr().out
 
 
 def test_a_server_for_others_is_marked_as_shared(started, capsys):
-    assert cli.main(["--host", "0.0.0.0"]) == 7
+    assert main.main(["--host", "0.0.0.0"]) == 7
     ((command, environment),) = started
-    assert environment[cli.SHARED] == "1"
+    assert environment[main.SHARED] == "1"
     assert "--server.enableWebsocketCompression=true" in command
     assert "http://localhost:" in capsys.readouterr().out
 
 
 def test_a_server_behind_a_proxy_is_marked_by_hand(started, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(cli.SHARED, "1")
-    assert cli.main(["--host", "127.0.0.1"]) == 7
+    monkeypatch.setenv(main.SHARED, "1")
+    assert main.main(["--host", "127.0.0.1"]) == 7
     ((command, environment),) = started
-    assert environment[cli.SHARED] == "1"
+    assert environment[main.SHARED] == "1"
     assert "--server.enableWebsocketCompression=true" in command
 
 
 def test_rooms_are_kept_where_the_operator_says(started, monkeypatch: pytest.MonkeyPatch, capsys):
     for place in ("off", "redis://127.0.0.1:6379/0"):
-        assert cli.main(["--rooms", place]) == 7
-        assert started[-1][1][cli.ROOMS] == place
+        assert main.main(["--rooms", place]) == 7
+        assert started[-1][1][main.ROOMS] == place
     for wrong, without in (("mysql://here", ""), ("redis://127.0.0.1", "redis")):
-        monkeypatch.setattr(cli, "find_spec", lambda name, without=without: None if name == without else object())
+        monkeypatch.setattr(main, "find_spec", lambda name, without=without: None if name == without else object())
         with pytest.raises(SystemExit) as ended:
-            cli.main(["--rooms", wrong])
+            main.main(["--rooms", wrong])
         assert ended.value.code == 2
     assert "encoderscope[classroom]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("host", ["localhost", "app.localhost", "127.0.0.1", "127.0.1.1", "::1", "[::1]"])
 def test_addresses_that_admit_this_machine_alone(host: str):
-    assert cli.is_loopback(host)
+    assert main.is_loopback(host)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "my-laptop", "localhost.example", ""])
 def test_addresses_that_admit_others(host: str):
-    assert not cli.is_loopback(host)
+    assert not main.is_loopback(host)
 
 
 def test_a_taken_port_is_refused_or_passed_over(started, capsys, monkeypatch: pytest.MonkeyPatch):
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
-        assert cli.main(["--host", "127.0.0.1", "--port", str(taken)]) == 1
+        assert main.main(["--host", "127.0.0.1", "--port", str(taken)]) == 1
         assert f"port {taken} is taken" in capsys.readouterr().err
         assert not started
 
-        monkeypatch.setattr(listening, "DEFAULT_PORT", taken)
-        assert cli.choose_port("127.0.0.1", None) > taken
-        monkeypatch.setattr(listening, "PORTS_TRIED", 1)
-        with pytest.raises(cli.CommandError, match=f"{taken} to {taken} are taken"):
-            cli.choose_port("127.0.0.1", None)
+        monkeypatch.setattr(ports, "DEFAULT_PORT", taken)
+        assert main.choose_port("127.0.0.1", None) > taken
+        monkeypatch.setattr(ports, "PORTS_TRIED", 1)
+        with pytest.raises(main.CommandError, match=f"{taken} to {taken} are taken"):
+            main.choose_port("127.0.0.1", None)
 
 
 @pytest.mark.parametrize("host", ["192.0.2.77", "no.such.host.invalid"])
 def test_a_foreign_address_is_refused(host: str, started, capsys):
-    assert cli.main(["--host", host]) == 1
+    assert main.main(["--host", host]) == 1
     message = capsys.readouterr().err
     assert f"cannot listen on {host}" in message
     assert "localhost" in message
@@ -137,7 +137,7 @@ def test_a_foreign_address_is_refused(host: str, started, capsys):
 
 
 def test_a_missing_folder_is_refused(started, tmp_path: Path, capsys):
-    assert cli.main(["--models-root", str(tmp_path / "nowhere")]) == 1
+    assert main.main(["--models-root", str(tmp_path / "nowhere")]) == 1
     assert re.search(r"nowhere\b.* folder\b", capsys.readouterr().err)
     assert not started
 
@@ -145,36 +145,36 @@ def test_a_missing_folder_is_refused(started, tmp_path: Path, capsys):
 @pytest.mark.parametrize("port", ["0", "65536", "-1", "http"])
 def test_an_impossible_port_is_wrong_usage(port: str, started, capsys):
     with pytest.raises(SystemExit, match="2"):
-        cli.main([f"--port={port}"])
+        main.main([f"--port={port}"])
     assert "1 to 65535" in capsys.readouterr().err
     assert not started
 
 
 def test_help_names_every_bundled_model(capsys):
     with pytest.raises(SystemExit):
-        cli.main(["trace", "--help"])
+        main.main(["trace", "--help"])
     assert set(BUNDLED) <= set(re.findall(r"[\w-]+", capsys.readouterr().out))
 
 
 def test_help_names_the_commands(capsys):
     with pytest.raises(SystemExit, match="0"):
-        cli.main(["--help"])
+        main.main(["--help"])
     assert "app " in capsys.readouterr().out
 
 
 def test_the_app_is_found_in_both_layouts(tmp_path: Path):
     package = tmp_path / "encoder"
     package.mkdir()
-    with pytest.raises(cli.CommandError, match="the app is missing"):
-        cli.find_app(package)
+    with pytest.raises(main.CommandError, match="the app is missing"):
+        main.find_app(package)
     (tmp_path / "app.py").touch()  # somebody else's: no project file beside it
-    with pytest.raises(cli.CommandError, match="the app is missing"):
-        cli.find_app(package)
+    with pytest.raises(main.CommandError, match="the app is missing"):
+        main.find_app(package)
     (tmp_path / "pyproject.toml").touch()
-    assert cli.find_app(package) == (tmp_path / "app.py").resolve()
+    assert main.find_app(package) == (tmp_path / "app.py").resolve()
     (tmp_path / "encoderscope_app").mkdir()
     (tmp_path / "encoderscope_app" / "app.py").touch()
-    assert cli.find_app(package) == (tmp_path / "encoderscope_app" / "app.py").resolve()
+    assert main.find_app(package) == (tmp_path / "encoderscope_app" / "app.py").resolve()
 
 
 @pytest.mark.parametrize(
@@ -186,14 +186,14 @@ def test_the_app_is_found_in_both_layouts(tmp_path: Path):
     ids=lambda arguments: arguments[0],
 )  # fmt: skip
 def test_a_name_that_no_file_can_have(arguments: list[str], started, capsys):
-    assert cli.main(arguments) == 1
+    assert main.main(arguments) == 1
     said = capsys.readouterr().err
     assert said.startswith("encoderscope: ")
     assert len(said) < 600
 
 
 def test_a_long_sentence_is_no_file(capsys):
-    assert cli.main(["trace", "three and four " * 30, "--model", "digit-words", "--device", "cpu"]) == 0
+    assert main.main(["trace", "three and four " * 30, "--model", "digit-words", "--device", "cpu"]) == 0
     assert "three" in capsys.readouterr().out
 
 
@@ -201,19 +201,19 @@ def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys):
     def pressed(_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "start_app", pressed)
-    assert cli.main([]) == 130
+    monkeypatch.setattr(main, "start_app", pressed)
+    assert main.main([]) == 130
     assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_no_input_and_a_full_disk(capsys, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", None)
-    assert cli.main(["trace", "-", "--model", "twin-pre"]) == 1
+    assert main.main(["trace", "-", "--model", "twin-pre"]) == 1
     assert "quotes" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
-        cli.main(["doctor", "--port", "99999"])
+        main.main(["doctor", "--port", "99999"])
     if Path("/dev/full").exists():
-        command = [sys.executable, "-m", "encoder.cli", "trace", "a", "--model", "twin-pre", "--device", "cpu"]
+        command = [sys.executable, "-m", "encoder.cli.main", "trace", "a", "--model", "twin-pre", "--device", "cpu"]
         with Path("/dev/full").open("w") as full:
             ended = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         assert ended.returncode == 1
@@ -257,7 +257,7 @@ def test_the_doctor_finds_what_is_missing(tmp_path: Path, capsys):
     (tmp_path / "broken").mkdir()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        code = cli.main(["doctor", "--json", "--port", str(port), "--models-root", str(tmp_path)])
+        code = main.main(["doctor", "--json", "--port", str(port), "--models-root", str(tmp_path)])
     found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
     assert code == 1
     assert found["broken"]["state"] == "missing"
@@ -268,7 +268,7 @@ def test_the_doctor_finds_what_is_missing(tmp_path: Path, capsys):
 def test_the_log_as_lines_of_json(monkeypatch: pytest.MonkeyPatch):
     import logging
 
-    from pages.core import log
+    from pages.core.work import log
 
     record = logging.LogRecord("x", logging.WARNING, "f", 1, "a %s\nb", ("line",), None)
     record.fields = {"seconds": 2.5}
@@ -291,7 +291,7 @@ def test_an_image_is_traced_from_its_file(view: str, tmp_path: Path, capsys: pyt
     digit = Image.fromarray((decode(examples()["5"]) * 255).astype("uint8")).resize((80, 80), Image.Resampling.NEAREST)
     digit.save(tmp_path / "five.png")
     command = ["trace", str(tmp_path / "five.png"), "--model", "digits-post", "--layer", "2", "--view", view]
-    assert cli.main([*command, "--out", str(tmp_path / "head.html")]) == 0
+    assert main.main([*command, "--out", str(tmp_path / "head.html")]) == 0
     assert "17 tokens" in capsys.readouterr().out
     assert "r3 c2" in (tmp_path / "head.html").read_text(encoding="utf-8")
 
@@ -301,20 +301,20 @@ def test_a_pair_traces_an_image_file_or_a_text(tmp_path: Path, capsys: pytest.Ca
     Image.fromarray((decode(examples()["5"]) * 255).astype("uint8")).save(file)
     out = tmp_path / "weights.csv"
     for given, last in ((str(file), "r3 c3"), ("a handwritten five", "five")):
-        assert cli.main(["trace", given, "--model", "digit-words", "--out", str(out)]) == 0
+        assert main.main(["trace", given, "--model", "digit-words", "--out", str(out)]) == 0
         assert last in out.read_text()
-    assert cli.main(["similarity", "a five", "a seven", "--model", "digit-words"]) == 0
+    assert main.main(["similarity", "a five", "a seven", "--model", "digit-words"]) == 0
     assert "five" in capsys.readouterr().out
 
 
 def test_a_sound_is_traced_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixture):
-    (tmp_path / "four.wav").write_bytes(sound_files.wav_bytes(recordings.examples()["four"].sound))
+    (tmp_path / "four.wav").write_bytes(sound_files.wav_bytes(spoken_digits.examples()["four"].sound))
     command = ["trace", str(tmp_path / "four.wav"), "--model", "spoken-digits", "--layer", "2"]
-    assert cli.main([*command, "--out", str(tmp_path / "head.html")]) == 0
+    assert main.main([*command, "--out", str(tmp_path / "head.html")]) == 0
     assert "50 tokens" in capsys.readouterr().out
     assert "0.16-0.32 s b2" in (tmp_path / "head.html").read_text(encoding="utf-8")
     (tmp_path / "four.wav").write_bytes(b"no sound")
-    assert cli.main(command) != 0
+    assert main.main(command) != 0
     assert "four.wav" in capsys.readouterr().err
 
 
@@ -333,13 +333,13 @@ def test_what_is_no_image_is_refused(
     path = tmp_path / "five.png"
     if content is not None:
         path.write_bytes(content)
-    assert cli.main(["trace", str(path), "--model", "digits-pre", *more]) != 0
+    assert main.main(["trace", str(path), "--model", "digits-pre", *more]) != 0
     assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["trace", "similarity"])
 def test_the_help_names_every_bundled_model(command: str, capsys):
     with pytest.raises(SystemExit):
-        cli.main([command, "--help"])
+        main.main([command, "--help"])
     said = " ".join(capsys.readouterr().out.split())
     assert all(name in said for name in BUNDLED)

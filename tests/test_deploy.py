@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from encoder import cli
+from encoder.cli import main
 from pages.components import assets
-from pages.core import limits
+from pages.core.access import limits
 from tests.conftest import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -21,7 +21,7 @@ DOCUMENT = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
 
 def options_of(words: list[str]) -> None:
     """Parse the words of a command line; an option that does not exist ends with SystemExit."""
-    cli.build_parser().parse_args(["app", *words])
+    main.build_parser().parse_args(["app", *words])
 
 
 def test_the_container_runs_without_rights_on_options_that_exist():

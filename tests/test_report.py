@@ -21,7 +21,8 @@ import torch
 from PIL import Image
 
 import encoder
-from encoder import cli, export
+from encoder import export
+from encoder.cli import main
 from encoder.export import python_code, report
 from encoder.export.document import Section, document, grid_picture
 from encoder.export.picture import attention_lines
@@ -332,7 +333,7 @@ def test_a_config_is_described_by_its_own_choices_alone():
 
 def test_trace_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture, minilm: encoder.TextEncoder):
     out = tmp_path / "head.html"
-    assert cli.main(["trace", HOSTILE.replace("\x00", ""), "--layer", "2", "--head", "3", "--out", str(out)]) == 0
+    assert main.main(["trace", HOSTILE.replace("\x00", ""), "--layer", "2", "--head", "3", "--out", str(out)]) == 0
     assert f"{out}: L2 H3 of all-MiniLM-L6-v2" in capsys.readouterr().out
     page = Page(out.read_text(encoding="utf-8"))
     assert "img" not in page.tags()
@@ -348,7 +349,7 @@ def test_trace_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture, mi
 def test_trace_writes_tables(tmp_path: Path, minilm: encoder.TextEncoder):
     arguments = ["trace", "The cat", "--pair", "sat", "--layer", "4", "--head", "11", "--norm", "pre"]
     for name, read in (("a.csv", pd.read_csv), ("a.PARQUET", pd.read_parquet)):
-        assert cli.main([*arguments, "--out", str(tmp_path / name)]) == 0
+        assert main.main([*arguments, "--out", str(tmp_path / name)]) == 0
         weights = minilm.with_norm_placement("pre").trace("The cat", "sat").attention(4, 11).numpy().ravel()
         assert read(tmp_path / name)["weight"].to_numpy() == pytest.approx(weights, abs=1e-6)
     told = pd.read_parquet(tmp_path / "a.PARQUET").attrs
@@ -369,7 +370,7 @@ def test_trace_writes_the_other_views(arguments: list[str], said: list[str], tmp
     typed = HOSTILE.replace("\x00", "")
     command = ["trace", typed, "--layer", "2", "--head", "3", *arguments]
     for name in ("a.html", "a.csv", "a.parquet"):
-        assert cli.main([*command, "--out", str(tmp_path / name)]) == 0
+        assert main.main([*command, "--out", str(tmp_path / name)]) == 0
     source = (tmp_path / "a.html").read_text(encoding="utf-8")
     page = Page(source)
     assert not page.tags() & {"img", "iframe"}
@@ -385,15 +386,15 @@ def test_trace_writes_the_other_views(arguments: list[str], said: list[str], tmp
 
 def test_trace_prints_the_other_views(capsys: pytest.CaptureFixture):
     sat = ["trace", "The cat sat", "--head", "2", "--select", "2"]
-    assert cli.main([*sat, "--view", "lines", "--overlay", "1.8"]) == 0
+    assert main.main([*sat, "--view", "lines", "--overlay", "1.8"]) == 0
     assert capsys.readouterr().out.split()[:3] == ["layer", "head", "query"]
-    assert cli.main([*sat, "--view", "text"]) == 0
+    assert main.main([*sat, "--view", "text"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[1] == "the"  # L0 H2 attends to the token before
 
 
 def test_trace_prints_without_a_file(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("The cat sat\n"))
-    assert cli.main(["trace", "-", "--layer", "0", "--head", "2"]) == 0
+    assert main.main(["trace", "-", "--layer", "0", "--head", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["query", "from", "key", "to", "weight"]
     assert lines[1].split()[1] in {"the", "cat", "sat", "[SEP]", "[CLS]"}
@@ -422,7 +423,7 @@ def test_trace_refuses_in_a_sentence(
     arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["trace", "A cat", *arguments]) == 1
+    assert main.main(["trace", "A cat", *arguments]) == 1
     message = capsys.readouterr().err
     assert message.startswith("encoderscope: ")
     assert said in message
@@ -440,7 +441,7 @@ def test_trace_refuses_in_a_sentence(
 )
 def test_trace_says_how_options_are_written(arguments: list[str], said: str, capsys: pytest.CaptureFixture):
     with pytest.raises(SystemExit, match="2"):
-        cli.main(["trace", "A cat", *arguments])
+        main.main(["trace", "A cat", *arguments])
     assert said in capsys.readouterr().err
 
 
@@ -451,7 +452,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFi
         raise OSError(28, reason)
 
     monkeypatch.setattr("os.replace", full)
-    assert cli.main(["trace", "A cat", "--out", str(tmp_path / "x.csv")]) == 1
+    assert main.main(["trace", "A cat", "--out", str(tmp_path / "x.csv")]) == 1
     assert re.search(rf"x\.csv\b.*{reason}\b.*\bplace\b", capsys.readouterr().err)
     assert not list(tmp_path.iterdir()), "no half of a file stays behind"
 

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from encoder import EncoderError, corpus, probe, rows, search
-from encoder.rows import BrokenRow, Limits, Row
+from encoder import EncoderError, corpus, probe, search
+from encoder.inputs import rows
+from encoder.inputs.rows import BrokenRow, Limits, Row
 
 TEXTS = ["one, two", "thrée", "“four”"]
 LABELS = ["a", None, "b"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from encoder.cli import streamlit_command
+from encoder.cli.main import streamlit_command
 from tests.conftest import ROOT, Server, free_port
 
 #: A page whose script computes for ever, as a long forward pass does.
@@ -78,7 +78,7 @@ def test_the_server_refuses_looks_nothing_up_and_ends_during_a_pass(tmp_path: Pa
     log = tmp_path / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", WATCHED, str(ROOT / "pages/core/serve.py"), *flags],
+            [sys.executable, "-P", "-c", WATCHED, str(ROOT / "pages/core/server/serve.py"), *flags],
             cwd=tmp_path, env={**os.environ, "HOME": str(tmp_path)}, stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT,
         )  # fmt: skip

@@ -11,11 +11,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from encoder.any_encoder import AnyEncoder
 from encoder.causal.outcomes import Measure, Outcome, WordScale
 from encoder.classify import class_place, classifier_of
+from encoder.encoders.any import AnyEncoder
 from encoder.errors import EncoderError
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from encoder.any_encoder import AnyEncoder
 from encoder.causal.outcomes import Outcome, as_outcome
 from encoder.causal.patching import Where, check_aligned, patch_edit, patch_request
 from encoder.causal.variants import Variant, run_variants
 from encoder.edits import AblateHead, MaskKeys, Zero
+from encoder.encoders.any import AnyEncoder
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.text import Tokenized
-from encoder.text_encoder import TextEncoder
-from encoder.trace import Trace
+from encoder.inputs.text import Tokenized
+from encoder.trace.trace import Trace
 
 #: A text, its tokens, or the unedited trace of any input.
 Text = str | Tokenized | Trace

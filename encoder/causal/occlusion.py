@@ -20,17 +20,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.any_encoder import AnyEncoder
-from encoder.audio_encoder import AudioEncoder
 from encoder.causal.effects import Progress
 from encoder.causal.outcomes import Outcome, as_outcome
 from encoder.causal.variants import TOKENS_AT_ONCE
-from encoder.device import explain_out_of_memory
+from encoder.encoders.any import AnyEncoder
+from encoder.encoders.audio import AudioEncoder
+from encoder.encoders.image import ImageEncoder
 from encoder.errors import EncoderError
-from encoder.image_encoder import ImageEncoder
+from encoder.inputs.sound import Sound
 from encoder.measure import patches, sounds
-from encoder.sound import Sound
-from encoder.trace import Trace
+from encoder.model.device import explain_out_of_memory
+from encoder.trace.trace import Trace
 
 #: What covers a patch: black; grey, the checkpoint's mean colour (0 after normalising); the mean colour of the image.
 Cover = Literal["black", "grey", "mean"]

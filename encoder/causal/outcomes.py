@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from encoder.any_encoder import AnyEncoder, vectors
+from encoder.encoders.any import AnyEncoder, vectors
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.text_encoder import TextEncoder
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: Outputs [n, T, D] -> numbers [n].
 Measure = Callable[[Tensor], Tensor]

@@ -10,11 +10,11 @@ from typing import Literal, get_args
 import numpy as np
 import torch
 
-from encoder.any_encoder import AnyEncoder
 from encoder.causal.outcomes import Outcome, outcomes_of
 from encoder.edits import Edit, Replace, Run
+from encoder.encoders.any import AnyEncoder
 from encoder.errors import EncoderError
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 Where = Literal["residual", "attention_out", "ffn_out", "head"]
 #: Smaller differences of an outcome are rounding.

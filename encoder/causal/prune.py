@@ -18,8 +18,8 @@ from encoder.causal.effects import ablate_each_head, iter_effects, plain_trace
 from encoder.causal.outcomes import Outcome
 from encoder.causal.variants import Variant
 from encoder.edits import Zero
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.text_encoder import TextEncoder
 
 #: Steps of the curve: a tenth of the heads each, as in the paper.
 STEPS = 10

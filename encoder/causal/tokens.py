@@ -13,15 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from encoder.any_encoder import AnyEncoder
 from encoder.causal.effects import iter_effects
 from encoder.causal.outcomes import Outcome
 from encoder.edits import MaskKeys
+from encoder.encoders.any import AnyEncoder
 from encoder.errors import EncoderError
 from encoder.measure import norm_weighted, tokens
 from encoder.measure.ranking import RankCorrelation, rank_correlation
 from encoder.measure.rollout import LONGEST_WHOLE, rollout
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: Fewer tokens have no rank correlation worth a number.
 FEWEST = 5

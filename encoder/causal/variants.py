@@ -15,16 +15,16 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from encoder import attend
-from encoder.any_encoder import AnyEncoder
-from encoder.attend import AttentionContext
-from encoder.capture import EXPLICIT, site_of
-from encoder.device import explain_out_of_memory
 from encoder.edits import Edit, Site, check_edits
+from encoder.encoders.any import AnyEncoder
 from encoder.errors import EncoderError
-from encoder.hooks import LAYER_POINTS, visiting
-from encoder.model import Encoder
-from encoder.trace import Trace
+from encoder.model import attend
+from encoder.model.attend import AttentionContext
+from encoder.model.device import explain_out_of_memory
+from encoder.model.encoder import Encoder
+from encoder.model.hooks import LAYER_POINTS, visiting
+from encoder.trace.capture import EXPLICIT, site_of
+from encoder.trace.trace import Trace
 
 Variant = tuple[Edit, ...]
 #: (hook point, layer) -> rows of the batch with the edits that each has there.

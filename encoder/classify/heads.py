@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from encoder.classifier import Classifier, ClassifierConfig
+from encoder.encoders.text import TextEncoder
 from encoder.errors import ConfigError, EncoderError
-from encoder.text_encoder import TextEncoder
+from encoder.model.classifier import Classifier, ClassifierConfig
 
 FORMAT = "encoderscope head 1"
 

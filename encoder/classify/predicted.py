@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from encoder.any_encoder import AnyEncoder
-from encoder.classifier import Classifier, Kind, vectors_for
+from encoder.encoders.any import AnyEncoder
 from encoder.errors import EncoderError
 from encoder.measure.tokens import sentences
-from encoder.trace import Trace
+from encoder.model.classifier import Classifier, Kind, vectors_for
+from encoder.trace.trace import Trace
 
 #: Prefixes of tags: begin, inside, end or last, a single word. "O" is outside of every entity.
 BEGINS, GOES_ON = ("B-", "S-", "U-"), ("I-", "E-", "L-")

@@ -20,7 +20,7 @@ from encoder.corpus.plan import Settings, model_about
 from encoder.corpus.rows import BUNDLED, POS, Source
 from encoder.corpus.token_index import iter_index, load_tokens
 from encoder.corpus.token_search import Behaves, TokenHit, Tokens, token_vector
-from encoder.rows import FORMATS
+from encoder.inputs.rows import FORMATS
 
 __all__ = [
     "BUNDLED", "FORMATS", "POS", "Atlas", "Behaves", "Cluster", "Difference", "Example", "Progress", "Settings",

@@ -20,12 +20,12 @@ from encoder.corpus.groups import KEY_MEASURES, Groups
 from encoder.corpus.plan import MEASURES
 from encoder.corpus.totals import fits
 from encoder.corpus.watcher import N_OFFSETS, Watcher, offset_places
-from encoder.device import explain_out_of_memory
-from encoder.hooks import visiting
+from encoder.encoders.text import TextEncoder
+from encoder.inputs.text import Tokenized
+from encoder.measure.head_divergence import divergence_sums
 from encoder.measure.heads import means, uniform_entropy
-from encoder.measure.similarity import divergence_sums
-from encoder.text import Tokenized
-from encoder.text_encoder import TextEncoder
+from encoder.model.device import explain_out_of_memory
+from encoder.model.hooks import visiting
 
 #: Tokens of a batch, about. Larger batches are no faster on a CPU, and smaller ones are slower.
 MOST_TOKENS = 1024

@@ -15,10 +15,10 @@ from encoder.corpus.batch import BatchNumbers, batches, measure_batch
 from encoder.corpus.groups import key_tokens
 from encoder.corpus.plan import BINS, MEASURES, Block, Plan, bins
 from encoder.corpus.totals import Top, Totals, bootstrap_weights, fixed, weighted_sums
+from encoder.encoders.text import TextEncoder
 from encoder.errors import TextError
+from encoder.inputs.text import Tokenized
 from encoder.measure import head_types
-from encoder.text import Tokenized
-from encoder.text_encoder import TextEncoder
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,9 @@ from encoder.corpus.rows import Source
 from encoder.corpus.staging import TEXTS, Staging, read_blocks, write_whole
 from encoder.corpus.tables import write_tables
 from encoder.corpus.totals import MOST_TEXTS
+from encoder.encoders.text import TextEncoder
 from encoder.errors import AtlasError, EncoderError
-from encoder.rows import Given
-from encoder.text_encoder import TextEncoder
+from encoder.inputs.rows import Given
 
 #: Runs the blocks of these numbers, of the staged texts in a file, in any order. Yields their results; whole numbers
 #: between them: texts done of a block under way.

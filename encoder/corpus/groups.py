@@ -13,9 +13,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from encoder.encoders.text import TextEncoder
+from encoder.inputs.text import Tokenized
 from encoder.measure import tokens
-from encoder.text import Tokenized
-from encoder.text_encoder import TextEncoder
 
 #: Pairs of tokens up to which the factors of a batch are kept from layer to layer.
 KEEP_PAIRS = 4_000_000

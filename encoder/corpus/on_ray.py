@@ -15,14 +15,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from encoder import gradual
 from encoder.corpus.block import BlockResult, survey_block
 from encoder.corpus.plan import Block, Plan, model_about
 from encoder.corpus.staging import read_blocks
 from encoder.corpus.totals import Totals
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
 from encoder.load import load
-from encoder.text_encoder import TextEncoder
+from encoder.trace import gradual
 
 #: Memory for results that wait, where Ray is started here.
 STORE_BYTES = 1 << 30

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from encoder.encoders.text import TextEncoder
 from encoder.measure.definitions import HEAD_MEASURES
 from encoder.measure.heads import STRONG
-from encoder.text_encoder import TextEncoder
 
 MEASURES = tuple(definition.name for definition in HEAD_MEASURES)
 #: Bars of a histogram.

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from encoder import rows
 from encoder.errors import EncoderError
+from encoder.inputs import rows
+from encoder.inputs.rows import BrokenRow, Given, Row
 from encoder.probe import examples, examples_pos
-from encoder.rows import BrokenRow, Given, Row
 
 #: The bundled example sentences of WordNet, in place of a file.
 BUNDLED = "wordnet"

@@ -18,8 +18,8 @@ from encoder.corpus.plan import BINS, MEASURES, bins
 from encoder.corpus.staging import TEXTS, Staging, write_whole
 from encoder.corpus.totals import Totals, interval, replicate_means, value
 from encoder.corpus.watcher import FARTHEST, N_OFFSETS
+from encoder.encoders.text import TextEncoder
 from encoder.measure import head_types
-from encoder.text_encoder import TextEncoder
 
 TYPES = tuple(one.name for one in head_types.HEAD_TYPES)
 

@@ -24,7 +24,7 @@ from encoder.corpus.atlas import Atlas
 from encoder.corpus.watcher import BEHAVIOUR
 from encoder.errors import AtlasError
 from encoder.search.collection import direction
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: Tokens that an exact search compares: their vectors of width 384 have 2.3 GB, their behaviour in 72 heads 1.1 GB.
 MOST_TOKENS = 3_000_000

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from encoder.config import EncoderConfig
 from encoder.edits.base import HEAD_POINTS, Edit, Run, Runner, Site, width
 from encoder.edits.link import MOST_EDITS, format, parse
 from encoder.edits.other_runs import Mean, Replace, sources
@@ -35,6 +34,7 @@ from encoder.edits.values import (
     ablates,
 )
 from encoder.errors import EncoderError
+from encoder.model.config import EncoderConfig
 
 __all__ = [
     "HEAD_POINTS", "MAX_SCORE", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",

@@ -19,9 +19,9 @@ from typing import Any, ClassVar, Protocol, Self
 import torch
 from torch import Tensor
 
-from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
-from encoder.hooks import LAYER_POINTS, OTHER_POINTS
+from encoder.model.config import EncoderConfig
+from encoder.model.hooks import LAYER_POINTS, OTHER_POINTS
 
 #: The hook points whose values have an axis of heads.
 HEAD_POINTS = ("q", "k", "v", "scores", "pattern", "z")

@@ -13,11 +13,11 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from encoder.config import EncoderConfig
 from encoder.edits.base import Edit, Run, Runner, Site
 from encoder.edits.values import ValueEdit
 from encoder.errors import EncoderError
-from encoder.hooks import LAYER_POINTS
+from encoder.model.config import EncoderConfig
+from encoder.model.hooks import LAYER_POINTS
 
 #: A reference set has at most this many texts: each is run when the edit is used.
 MOST_TEXTS = 64

@@ -12,9 +12,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from encoder.config import EncoderConfig
 from encoder.edits.base import Edit, Site
 from encoder.errors import EncoderError
+from encoder.model.config import EncoderConfig
 
 
 class PositionEdit(Edit):

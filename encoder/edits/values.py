@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from encoder.config import EncoderConfig
 from encoder.edits.base import HEAD_POINTS, MAX_NUMBER, Edit, Site, check_point, width
 from encoder.errors import EncoderError
-from encoder.hooks import LAYER_POINTS
+from encoder.model.config import EncoderConfig
+from encoder.model.hooks import LAYER_POINTS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ vocabulary.
 import math
 from dataclasses import dataclass, replace
 
-from encoder.config import EncoderConfig
 from encoder.explain.cost import ELEMENTWISE
+from encoder.model.config import EncoderConfig
 
 NAMES = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "quick_gelu": "GELU (quick)", "silu": "SiLU"}
 

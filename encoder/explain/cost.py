@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from encoder.config import EncoderConfig
+from encoder.model.config import EncoderConfig
 
 #: FLOPs per number. softmax: maximum, difference, exponential, sum, quotient; norm: mean, difference, square, sum,
 #: quotient, gain, bias; gelu as x times half of (1 + erf(x / sqrt 2)).

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
 from encoder.explain.latex import Formula, bracketed, calculation, number, stack
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import array, norm_of, value
-from encoder.trace import Trace
+from encoder.model.config import EncoderConfig
+from encoder.trace.trace import Trace
 
 #: Rows of the token table on each side of the selected one.
 NEIGHBOURS = 3

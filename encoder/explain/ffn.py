@@ -15,7 +15,7 @@ from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import apply, array, bias, hidden_of, sublayer_input, weight
 from encoder.measure.sized import Sized
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: GELU and SiLU are never exactly 0; a smaller activation counts as off. GELU is that small for x < -1.5.
 NEAR_ZERO = 0.1

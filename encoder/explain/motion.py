@@ -17,7 +17,7 @@ from encoder.explain.score import score
 from encoder.explain.softmax import softmax
 from encoder.explain.source import array, sublayer, value
 from encoder.explain.weighted_sum import weighted_sum
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: Tokens that are named for each attention sublayer.
 NAMED = 3

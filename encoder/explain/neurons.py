@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
 from encoder.explain.ffn import NEAR_ZERO
@@ -20,8 +21,7 @@ from encoder.explain.place import Place
 from encoder.explain.source import array, hidden_of, sublayer_input
 from encoder.measure.sized import Sized
 from encoder.measure.stream import sublayer_updates
-from encoder.text_encoder import TextEncoder
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 
 def most_active(hidden: Floats) -> NDArray[np.integer]:

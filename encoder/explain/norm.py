@@ -19,7 +19,7 @@ from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import array, norm_of, sublayer, value
 from encoder.explain.weighted_sum import output_projection
 from encoder.measure.sized import Sized
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 Part = Literal["attention", "ffn"]
 PARTS: tuple[Part, ...] = ("attention", "ffn")

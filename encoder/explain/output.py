@@ -26,7 +26,7 @@ from encoder.explain.latex import (
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import array
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 PoolingKind = Literal["cls", "mean", "attention"]
 POOLINGS: tuple[PoolingKind, ...] = ("cls", "mean", "attention")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
+from encoder.model.config import EncoderConfig
 
 
 @dataclass(frozen=True)

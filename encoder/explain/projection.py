@@ -15,7 +15,7 @@ from encoder.explain.latex import Formula, bracketed, calculation, coloured, col
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import apply, array, bias, sublayer_input, weight
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 Which = Literal["q", "k", "v"]
 

@@ -24,7 +24,7 @@ from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
 from encoder.measure.sized import Sized
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder import attend
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import array
-from encoder.trace import Trace
+from encoder.model import attend
+from encoder.trace.trace import Trace
 
 
 @dataclass(frozen=True)

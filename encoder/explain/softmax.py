@@ -14,7 +14,7 @@ from encoder.explain.latex import Formula, bracketed, calculation, fraction, lon
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.score import AS_MODEL, Variant, score_matrix
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
-from encoder.layers import activate
-from encoder.recorded_pass import NormTrace
-from encoder.trace import Trace
+from encoder.model.layers import activate
+from encoder.trace.recorded_pass import NormTrace
+from encoder.trace.trace import Trace
 
 
 def array(tensor: Tensor) -> Floats:

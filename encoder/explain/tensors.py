@@ -14,7 +14,7 @@ from encoder.explain.place import Place
 from encoder.explain.score import score_matrix
 from encoder.explain.source import array, value
 from encoder.measure.stream import sublayer_updates
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: Tensors of a layer that belong to one head.
 PER_HEAD = ("q", "k", "v", "scores", "attention", "z")

@@ -10,16 +10,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Bools, Floats
 from encoder.explain.latex import Formula, stack, text
 from encoder.explain.reference import Check, compare
 from encoder.explain.source import array
+from encoder.inputs.tokenizer import Tokenizer
 from encoder.measure.padding import leaked
 from encoder.measure.tokens import sentences
-from encoder.text_encoder import TextEncoder
-from encoder.tokenizer import Tokenizer
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 
 @dataclass(frozen=True)

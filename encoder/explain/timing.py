@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from encoder.config import EncoderConfig
 from encoder.errors import EncoderError, OutOfMemory
 from encoder.explain.cost import crossover, curve
-from encoder.model import Encoder
+from encoder.model.config import EncoderConfig
+from encoder.model.encoder import Encoder
 
 #: Each length runs again until it has taken this many seconds, at most REPEATS times.
 POINT_SECONDS = 0.2

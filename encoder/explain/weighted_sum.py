@@ -13,7 +13,7 @@ from encoder.explain.latex import Formula, bracketed, calculation, coloured, lon
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import apply, array, bias, weight
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,11 @@ import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
 from encoder.export import picture as pictures
+from encoder.export.javascript import joined
 from encoder.export.picture import Picture, escape
 from encoder.export.plotly_js import check_kinds, plotly_js
 from encoder.figures import colours as colour
 from encoder.figures.png import png_uri
-from encoder.javascript import joined
 
 #: Rows of a table; longer ones are cut, with a note.
 LONGEST_TABLE = 200

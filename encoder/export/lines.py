@@ -22,7 +22,7 @@ from encoder.figures.colours import HEADS
 from encoder.figures.numbers import three_digits
 from encoder.measure import head_map
 from encoder.measure.head_map import WHOLE_TOKENS, DenseMap
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: Heads that readers can tell apart by colour.
 MOST_HEADS = len(HEADS)

@@ -23,7 +23,7 @@ from encoder.figures.attention import Scale
 from encoder.measure import ranking
 from encoder.measure.head_map import HeadMap
 from encoder.measure.tokens import sentences as sentences_of
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 
 @dataclass(frozen=True)

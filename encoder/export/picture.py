@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 
 from encoder.export import wire
+from encoder.export.javascript import SHARED, joined
 from encoder.figures.colours import HEADS
-from encoder.javascript import SHARED, joined
 
 #: Above this many bytes of 32-bit weights a picture has 16-bit weights instead.
 EXACT_BYTES = 256_000

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Protocol
 
-from encoder.config import EncoderConfig
 from encoder.edits import Edit, format
 from encoder.errors import EncoderError
-from encoder.trace import Trace
+from encoder.model.config import EncoderConfig
+from encoder.trace.trace import Trace
 
 
 class Origin(Protocol):

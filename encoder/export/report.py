@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
+from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from encoder.export.document import Section, document, grid_picture
 from encoder.export.python_code import Origin, batch_length, edits_code, python_lines
 from encoder.export.view import HeadView
 from encoder.measure import aggregate
-from encoder.named_encoder import NamedEncoder
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: Side of the small maps, in cells.
 SMALL = 64

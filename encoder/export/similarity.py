@@ -5,13 +5,13 @@ Shapes: T_a, T_b tokens of the two texts, W_a, W_b their words.
 
 import pandas as pd
 
+from encoder.encoders.text import TextEncoder
 from encoder.export import report
 from encoder.export.document import Section, document
 from encoder.export.python_code import Origin, model_lines
 from encoder.export.tables import similarity_frame, word_frame
 from encoder.figures.similarity import similarity_heatmap
 from encoder.similarity import Attribution, MethodComparison, WordScores, word_scores
-from encoder.text_encoder import TextEncoder
 
 #: Cells in the report's list of the largest.
 LARGEST = 10

@@ -14,14 +14,14 @@ import pandas as pd
 
 from encoder.measure import aggregate, norm_weighted, norms, patches, positions, rollout, stream
 from encoder.measure.map_comparison import Cell, Comparison
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 if TYPE_CHECKING:
     from encoder.explain import TokenFlow
     from encoder.explain.architecture import Architecture
     from encoder.explain.by_hand import Claim
     from encoder.explain.cost import Cost
-    from encoder.pair_scores import Scores
+    from encoder.measure.pair_scores import Scores
     from encoder.similarity import Attribution, WordScores
 
 #: Up to this many tokens each way a map has a cell for each weight; above, a cell shows a block of tokens.

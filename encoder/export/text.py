@@ -20,7 +20,7 @@ from encoder.figures import disambiguate
 from encoder.figures.numbers import three_digits
 from encoder.measure.head_map import DenseMap, HeadMap
 from encoder.measure.passage import Direction, Shades, passage, shades
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 
 @dataclass(frozen=True)

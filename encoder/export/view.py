@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
 from encoder.export.document import Section
 from encoder.export.options import Options, Place
 from encoder.figures import isolated
 from encoder.measure import head_map
 from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
-from encoder.trace import Trace
+from encoder.model.config import EncoderConfig
+from encoder.trace.trace import Trace
 
 #: Rows of a table of the strongest weights.
 STRONGEST = 20

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import torch
 
-from encoder.audio_encoder import AudioEncoder
-from encoder.device import DEVICES, DTYPES, pick_device, pick_dtype
+from encoder.encoders.audio import AudioEncoder
+from encoder.encoders.image import ImageEncoder
+from encoder.encoders.joint import JointEncoder
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, LoadError, is_out_of_memory, quoted
-from encoder.image_encoder import ImageEncoder
-from encoder.joint_encoder import JointEncoder
 from encoder.load.bundled import BUNDLED, bundled_folder, first_bundled
 from encoder.load.families import FAMILIES
 from encoder.load.folder import load_folder
 from encoder.load.hub import download, full_hub_id, looks_like_hub_id
 from encoder.load.native import save
 from encoder.load.places import folders_inside, inside
-from encoder.text_encoder import TextEncoder
+from encoder.model.device import DEVICES, DTYPES, pick_device, pick_dtype
 
 __all__ = [
     "BUNDLED", "DEVICES", "DTYPES", "FAMILIES", "first_bundled", "folders_inside", "inside", "load", "pick_device",

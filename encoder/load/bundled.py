@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from encoder.errors import LoadError
-from encoder.layout import InputKind
+from encoder.inputs.layout import InputKind
 
 
 @dataclass(frozen=True)

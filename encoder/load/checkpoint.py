@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from encoder.classifier import Classifier
-from encoder.config import EncoderConfig
 from encoder.errors import ConfigError, LoadError
 from encoder.load.families import Family, Fields, HeadNames, Part
 from encoder.load.heads import kind_of_head, unfilled_head
 from encoder.load.weights import WeightFiles, check_memory, fill
-from encoder.mlm import MLMHead, MLMHeadConfig
-from encoder.model import Encoder, unfilled
+from encoder.model.classifier import Classifier
+from encoder.model.config import EncoderConfig
+from encoder.model.encoder import Encoder, unfilled
+from encoder.model.mlm import MLMHead, MLMHeadConfig
 
 
 @dataclass(frozen=True)

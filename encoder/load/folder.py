@@ -7,10 +7,12 @@ from pathlib import Path
 
 import torch
 
-from encoder.audio_encoder import AudioEncoder
+from encoder.encoders.audio import AudioEncoder
+from encoder.encoders.image import ImageEncoder
+from encoder.encoders.joint import JointEncoder
+from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError
-from encoder.image_encoder import ImageEncoder
-from encoder.joint_encoder import JointEncoder
+from encoder.inputs.text_file import read_json
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import JOINTS, Fields, family_of
 from encoder.load.joint import Target, load_joint
@@ -22,9 +24,7 @@ from encoder.load.tokenizer import read_tokenizer
 from encoder.load.towers import image_encoder, text_encoder
 from encoder.load.trial import try_tokenizer
 from encoder.load.weights import PICKLES, WeightFiles
-from encoder.model import Encoder
-from encoder.text_encoder import TextEncoder
-from encoder.text_file import read_json
+from encoder.model.encoder import Encoder
 
 
 def load_folder(

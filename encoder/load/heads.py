@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from encoder.classifier import Classifier, ClassifierConfig, Kind
-from encoder.config import EncoderConfig
 from encoder.errors import ConfigError, LoadError
 from encoder.load.families import ClassifierNames, Family, Fields
-from encoder.model import unfilled
+from encoder.model.classifier import Classifier, ClassifierConfig, Kind
+from encoder.model.config import EncoderConfig
+from encoder.model.encoder import unfilled
 
 #: Ends of the names in config.json's "architectures" -> kind of the head.
 KINDS: dict[str, Kind] = {"ForSequenceClassification": "sequence", "ForTokenClassification": "token",

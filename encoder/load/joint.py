@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
+from encoder.encoders.image import ImageEncoder
+from encoder.encoders.joint import JointEncoder
+from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
-from encoder.image_encoder import ImageEncoder
-from encoder.joint_encoder import JointEncoder
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import Fields, Joint
 from encoder.load.towers import image_encoder, text_encoder
 from encoder.load.weights import WeightFiles
-from encoder.text_encoder import TextEncoder
 
 TEXT, IMAGE = ("text_model.", "text_projection."), ("vision_model.", "visual_projection.", "classifier.")
 

@@ -8,8 +8,8 @@ import types
 import typing
 from typing import Any, Literal
 
-from encoder.config import Patches
 from encoder.errors import LoadError, quoted
+from encoder.model.config import Patches
 
 
 def from_fields(kind: type, fields: Any, where: str) -> Any:

@@ -17,12 +17,12 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from encoder.encoders.image import ImageEncoder
+from encoder.encoders.joint import JointEncoder
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, LoadError, SaveError
-from encoder.image_encoder import ImageEncoder
-from encoder.joint_encoder import JointEncoder
+from encoder.inputs.text_file import parse_json
 from encoder.load.weights import SINGLE, prefixed
-from encoder.text_encoder import TextEncoder
-from encoder.text_file import parse_json
 
 MODEL_TYPE = "encoderscope"
 FORMAT = 1

@@ -9,21 +9,21 @@ from typing import Any
 import torch
 from torch import nn
 
-from encoder.classifier import Classifier, ClassifierConfig
-from encoder.config import EncoderConfig
+from encoder.encoders.image import ImageEncoder, Preparation
+from encoder.encoders.joint import JointEncoder
+from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
-from encoder.image_encoder import ImageEncoder, Preparation
-from encoder.joint_encoder import JointEncoder
+from encoder.inputs.text_file import read_json
+from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.json_fields import from_fields
 from encoder.load.native import CLASSIFIER, DENSE, FORMAT, HEAD, VECTOR_HEAD
 from encoder.load.weights import WeightFiles, fill_strictly
-from encoder.mlm import MLMHead, MLMHeadConfig
-from encoder.model import Encoder, unfilled
-from encoder.pooling import POOLINGS, Dense, DenseConfig
-from encoder.text_encoder import TextEncoder
-from encoder.text_file import read_json
-from encoder.tokenizer import Tokenizer
-from encoder.vector_head import VectorHead, VectorHeadConfig
+from encoder.model.classifier import Classifier, ClassifierConfig
+from encoder.model.config import EncoderConfig
+from encoder.model.encoder import Encoder, unfilled
+from encoder.model.mlm import MLMHead, MLMHeadConfig
+from encoder.model.pooling import POOLINGS, Dense, DenseConfig
+from encoder.model.vector_head import VectorHead, VectorHeadConfig
 
 Modules = dict[str, nn.Module]
 #: Characters of a model's name.

@@ -7,11 +7,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from encoder.config import Patches
+from encoder.encoders.image import Interpolation, Preparation
 from encoder.errors import LoadError, quoted
-from encoder.image_encoder import Interpolation, Preparation
-from encoder.pictures import MOST_PIXELS
-from encoder.text_file import read_json
+from encoder.inputs.image_files import MOST_PIXELS
+from encoder.inputs.text_file import read_json
+from encoder.model.config import Patches
 
 #: Pillow's numbers of the ways to scale an image.
 RESAMPLING: dict[int, Interpolation] = {0: "nearest", 2: "bilinear", 3: "bicubic", 4: "box"}

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 
 from encoder.errors import ConfigError, LoadError, quoted
+from encoder.inputs.text_file import parse_json, read_json
 from encoder.load.places import inside
 from encoder.load.weights import WeightFiles, fill_strictly
-from encoder.model import unfilled
-from encoder.pooling import Dense, DenseActivation, DenseConfig, Pooling
-from encoder.text_file import parse_json, read_json
+from encoder.model.encoder import unfilled
+from encoder.model.pooling import Dense, DenseActivation, DenseConfig, Pooling
 
 #: pooling_mode of newer files -> ours.
 MODES: dict[str, Pooling] = {

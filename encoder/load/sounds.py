@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from encoder.config import EncoderConfig
 from encoder.errors import LoadError, quoted
-from encoder.log_mel import KaldiMel, Preparation, Samples, WhisperMel
-from encoder.sound import HIGHEST_RATE, LOWEST_RATE, MOST_SECONDS
-from encoder.text_file import read_json
+from encoder.inputs.log_mel import KaldiMel, Preparation, Samples, WhisperMel
+from encoder.inputs.sound import HIGHEST_RATE, LOWEST_RATE, MOST_SECONDS
+from encoder.inputs.text_file import read_json
+from encoder.model.config import EncoderConfig
 
 FILE = "preprocessor_config.json"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoder.errors import LoadError
-from encoder.text_file import parse_json, read_json, read_special_tokens, read_text
-from encoder.tokenizer import Tokenizer
+from encoder.inputs.text_file import parse_json, read_json, read_special_tokens, read_text
+from encoder.inputs.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import tokenizers

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from encoder.encoders.image import ImageEncoder
+from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError
-from encoder.image_encoder import ImageEncoder
+from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.checkpoint import LoadedWeights
 from encoder.load.families import Family, Fields
 from encoder.load.pixels import read_preparation
 from encoder.load.tokenizer import read_tokenizer
-from encoder.text_encoder import TextEncoder
-from encoder.tokenizer import Tokenizer
 
 
 def image_encoder(name: str, folder: Path, family: Family, read: LoadedWeights) -> ImageEncoder:

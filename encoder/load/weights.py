@@ -19,9 +19,9 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from encoder.device import free_memory
 from encoder.errors import LoadError, quoted
-from encoder.text_file import JSON_BYTES, read_json
+from encoder.inputs.text_file import JSON_BYTES, read_json
+from encoder.model.device import free_memory
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from encoder.errors import EncoderError
 from encoder.measure import tokens
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 SpecialTokens = Literal["show", "zero", "renormalise"]
 Pairs = Literal["all", "a-b", "b-a", "a-a", "b-b"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from encoder.measure import tokens
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 Kind = Literal["same", "replaced", "first", "second"]
 

@@ -18,11 +18,11 @@ import torch
 from torch import Tensor
 
 from encoder.edits import MaskKeys
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.measure import aggregate, tokens
 from encoder.measure.norm_weighted import value_output
-from encoder.text_encoder import TextEncoder
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 Scope = Literal["head", "layer", "model"]
 Candidates = Literal["all", "words"]

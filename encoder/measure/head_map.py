@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.map_pooling import block_max, pooling_block
 from encoder.measure import aggregate, tiled_attention
 from encoder.measure.aggregate import Pairs, SpecialTokens, TokenMap
-from encoder.overview import Overview
-from encoder.trace import Trace
+from encoder.model.map_pooling import block_max, pooling_block
+from encoder.model.overview import Overview
+from encoder.trace.trace import Trace
 
 #: The longest text, in tokens, whose map is computed as a whole; words, pairs of sentences and lines need that.
 WHOLE_TOKENS = 512

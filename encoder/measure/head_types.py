@@ -15,7 +15,7 @@ from torch import Tensor
 
 from encoder.measure import aggregate, tokens
 from encoder.measure.heads import HeadMeasures, uniform_share
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd

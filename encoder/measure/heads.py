@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.map_pooling import block_max, pooling_block, put_block_max
 from encoder.measure import tokens
 from encoder.measure.definitions import HEAD_MEASURES
 from encoder.measure.tokens import Queries
-from encoder.trace import SHORT, Trace
+from encoder.model.map_pooling import block_max, pooling_block, put_block_max
+from encoder.trace.trace import SHORT, Trace
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.map_pooling import block_max, pooling_block
 from encoder.measure import tiled_attention, tokens
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.align import Alignment
-from encoder.trace import CHUNK_NUMBERS, Trace
+from encoder.model.map_pooling import block_max, pooling_block
+from encoder.trace.trace import CHUNK_NUMBERS, Trace
 
 
 @dataclass(frozen=True, eq=False)

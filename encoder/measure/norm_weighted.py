@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from encoder.edits import ablates
-from encoder.map_pooling import pooling_block, put_block_max
 from encoder.measure import aggregate, tokens
-from encoder.trace import Trace
+from encoder.model.map_pooling import pooling_block, put_block_max
+from encoder.trace.trace import Trace
 
 
 @torch.no_grad()

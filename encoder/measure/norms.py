@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: A component is an outlier where it exceeds this many times the size that chance alone explains.
 TIMES_CHANCE = 2.0

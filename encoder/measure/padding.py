@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from encoder.errors import EncoderError
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 
 @dataclass(frozen=True)

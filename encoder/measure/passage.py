@@ -10,7 +10,7 @@ from typing import Literal
 
 from encoder.measure import aggregate, tokens
 from encoder.measure.head_map import HeadMap
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: Text and its unit; -1: no unit, like the space between two units.
 Piece = tuple[str, int]

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder import attend
-from encoder.config import EncoderConfig
-from encoder.embed import sinusoidal
 from encoder.errors import EncoderError
 from encoder.measure import tokens
-from encoder.model import Encoder
-from encoder.trace import Trace
+from encoder.model import attend
+from encoder.model.config import EncoderConfig
+from encoder.model.embed import sinusoidal
+from encoder.model.encoder import Encoder
+from encoder.trace.trace import Trace
 
 
 @torch.no_grad()

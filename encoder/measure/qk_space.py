@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: c is searched within this factor of the one that gives queries and keys the same mean norm, in so many steps: far
 #: from there one kind shrinks to a point, whatever the correlation. (MiniLM's heads have 0.6 to 1.9.)

@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from encoder.measure import tokens
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: The weights of a row or a column, for pages, which know no tensors.
 Weights = Tensor

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 #: The longest text, in tokens, whose rollout is computed as a whole: beyond, T^3 products a layer take minutes.
 LONGEST_WHOLE = 1024

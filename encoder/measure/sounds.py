@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from encoder.audio_encoder import AudioEncoder
+from encoder.encoders.audio import AudioEncoder
 from encoder.errors import EncoderError
-from encoder.log_mel import KALDI_HOP, KaldiMel, Samples, WhisperMel
-from encoder.sound import Sound
-from encoder.sound_layout import SoundLayout, SpectrogramGrid
-from encoder.trace import Trace
+from encoder.inputs.log_mel import KALDI_HOP, KaldiMel, Samples, WhisperMel
+from encoder.inputs.sound import Sound
+from encoder.inputs.sound_layout import SoundLayout, SpectrogramGrid
+from encoder.trace.trace import Trace
 
 Numbers = NDArray[np.float32]
 

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
-from encoder.map_pooling import pooling_block
 from encoder.measure.map_comparison import total_variation
-from encoder.trace import Trace
+from encoder.model.map_pooling import pooling_block
+from encoder.trace.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from torch import Tensor
 
 from encoder.measure import tokens
 from encoder.measure.definitions import OWN, Definition
-from encoder.trace import SHORT, Trace
+from encoder.trace.trace import SHORT, Trace
 
 #: The habit of a head is averaged over the words among this many tokens on each side of the query.
 NEIGHBOURS = 16

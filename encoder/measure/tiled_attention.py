@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from encoder.map_pooling import block_max, pooling_block, put_block_max
 from encoder.measure import aggregate
 from encoder.measure.aggregate import SpecialTokens
-from encoder.overview import SIZE, Overview
-from encoder.trace import CHUNK_NUMBERS, Trace
+from encoder.model.map_pooling import block_max, pooling_block, put_block_max
+from encoder.model.overview import SIZE, Overview
+from encoder.trace.trace import CHUNK_NUMBERS, Trace
 
 
 def attention_rows(

@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 
 Queries = Literal["all", "content"]
 

@@ -13,14 +13,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder import gradual
-from encoder.capture import record
-from encoder.device import explain_out_of_memory
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
-from encoder.pooling import pool
+from encoder.inputs.text import Batch, Tokenized
+from encoder.model.device import explain_out_of_memory
+from encoder.model.pooling import pool
 from encoder.probe.tasks import Task
-from encoder.text import Batch, Tokenized
-from encoder.text_encoder import TextEncoder
+from encoder.trace import gradual
+from encoder.trace.capture import record
 
 View = Literal["mean", "cls", "max", "token"]
 #: How the vectors of a text become one.

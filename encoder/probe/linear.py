@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from encoder import gradual
-from encoder.classifier import Classifier, ClassifierConfig
 from encoder.classify.heads import linear_head
 from encoder.errors import EncoderError
+from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.probe.features import VIEWS, Features, View
 from encoder.probe.tasks import FEWEST, Task, control_labels
+from encoder.trace import gradual
 
 FOLDS = 5
 #: Inverse strength of the L2 penalty, per text: the same penalty for tasks of any size.

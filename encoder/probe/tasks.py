@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from encoder import rows
 from encoder.errors import EncoderError
+from encoder.inputs import rows
 
 #: Names of the columns beside the text, the first that a table has; without any, the second column is the label.
 LABEL_COLUMNS = ("label", "class", "category", "tag")

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from encoder import gradual
 from encoder.probe.linear import C_PER_TEXT, Score, folds_of
 from encoder.probe.tasks import Task
+from encoder.trace import gradual
 
 #: Steps of L-BFGS, of up to 5 iterations each; training ends earlier where the loss falls by less than SMALL.
 STEPS = 20

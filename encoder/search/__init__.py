@@ -8,7 +8,7 @@
 cross-encoder, `index` is for large collections, and `neighbour_map` draws them by UMAP.
 """
 
-from encoder.rows import FORMATS, Limits, Reading, read_texts
+from encoder.inputs.rows import FORMATS, Limits, Reading, read_texts
 from encoder.search.collection import (
     BATCH,
     Collection,

@@ -12,11 +12,11 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from encoder import gradual
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.rows import parquet_values
-from encoder.text import readable
-from encoder.text_encoder import TextEncoder
+from encoder.inputs.rows import parquet_values
+from encoder.inputs.text import readable
+from encoder.trace import gradual
 
 FORMAT = "encoderscope collection 1"
 #: Texts that are embedded at a time. Texts of similar length share a batch, so little of it is padding.

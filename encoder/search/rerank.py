@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import torch
 
-from encoder import gradual
 from encoder.classify import classifier_of
-from encoder.device import explain_out_of_memory
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.text_encoder import TextEncoder
+from encoder.model.device import explain_out_of_memory
+from encoder.trace import gradual
 
 #: Hits that are ranked again, and pairs that are read at a time.
 TOP, BATCH = 20, 8

@@ -27,8 +27,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.device import explain_out_of_memory
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.inputs.text import Tokenized
+from encoder.model.device import explain_out_of_memory
 from encoder.similarity.paths import (
     REFERENCES,
     Path,
@@ -42,8 +44,6 @@ from encoder.similarity.paths import (
     vectors_before,
 )
 from encoder.similarity.tangents import through_pool
-from encoder.text import Tokenized
-from encoder.text_encoder import TextEncoder
 
 #: steps="auto" tries numbers of steps in this range until the error is below TOLERANCE.
 FIRST_STEPS, MOST_STEPS = 8, 256

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.inputs.text import Tokenized
 from encoder.measure.norm_weighted import token_shares
 from encoder.measure.ranking import rank_correlation
 from encoder.similarity.attribution import Attribution, attribute, splits_exactly
 from encoder.similarity.paths import vectors_before
 from encoder.similarity.words import by_word, span, words_of
-from encoder.text import Tokenized
-from encoder.text_encoder import TextEncoder
 
 #: With fewer words a high rank correlation comes by chance, and a bootstrap of them does not show it.
 FEWEST_WORDS = 8

@@ -21,11 +21,11 @@ import torch
 from torch import Tensor
 
 from encoder.classify import class_place, classifier_of
-from encoder.device import explain_out_of_memory
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.inputs.text import Tokenized
+from encoder.model.device import explain_out_of_memory
 from encoder.similarity.paths import REFERENCES, Reference, nodes, reference_before, vectors_before
-from encoder.text import Tokenized
-from encoder.text_encoder import TextEncoder
 
 #: Steps are doubled in this range until the error is below this share of the change, or below this number.
 FIRST_STEPS, MOST_STEPS = 8, 256

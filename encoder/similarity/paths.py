@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.device import explain_out_of_memory
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.hooks import visiting
+from encoder.inputs.text import Tokenized
+from encoder.model.device import explain_out_of_memory
+from encoder.model.hooks import visiting
 from encoder.similarity.tangents import linearise
-from encoder.text import Tokenized
-from encoder.text_encoder import TextEncoder
 
 Reference = Literal["pad", "zero"]
 REFERENCES: tuple[Reference, ...] = get_args(Reference)

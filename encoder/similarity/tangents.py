@@ -15,11 +15,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from encoder import attend
-from encoder.attend import AttentionContext
-from encoder.layers import Attention, Block, FeedForward, LayerNorm, activate
-from encoder.pooling import DENSE_ACTIVATIONS, pool
-from encoder.text_encoder import TextEncoder
+from encoder.encoders.text import TextEncoder
+from encoder.model import attend
+from encoder.model.attend import AttentionContext
+from encoder.model.layers import Attention, Block, FeedForward, LayerNorm, activate
+from encoder.model.pooling import DENSE_ACTIVATIONS, pool
 
 #: A derivative: directions at the input of a part -> directions at its output.
 Tangent = Callable[[Tensor], Tensor]

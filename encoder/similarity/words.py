@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from encoder.inputs.text import Tokenized
 from encoder.similarity.attribution import Attribution
-from encoder.text import Tokenized
 
 #: The token positions of one word.
 Group = tuple[int, ...]

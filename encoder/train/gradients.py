@@ -25,10 +25,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from encoder.capture import record
-from encoder.config import NORM_PLACEMENTS, Activation, EncoderConfig, NormPlacement
 from encoder.errors import EncoderError
-from encoder.model import Encoder
+from encoder.model.config import NORM_PLACEMENTS, Activation, EncoderConfig, NormPlacement
+from encoder.model.encoder import Encoder
+from encoder.trace.capture import record
 
 if TYPE_CHECKING:
     import pandas

@@ -27,9 +27,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from encoder.capture import record
-from encoder.device import use_one_thread
-from encoder.text_encoder import TextEncoder
+from encoder.encoders.text import TextEncoder
+from encoder.model.device import use_one_thread
+from encoder.trace.capture import record
 from encoder.train.run_view import Frame, HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask

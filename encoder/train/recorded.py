@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from encoder.device import use_one_thread
 from encoder.errors import EncoderError
+from encoder.model.device import use_one_thread
 from encoder.train.curves import DATA
 from encoder.train.loop import TaskRun
 from encoder.train.run_view import Frame, RunView

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from encoder.config import Activation, EncoderConfig, NormPlacement, PositionKind
 from encoder.errors import ConfigError
+from encoder.model.config import Activation, EncoderConfig, NormPlacement, PositionKind
 from encoder.train.tasks import Task, make
 
 #: Changes to the defaults for tasks that one head of width 32 does not learn.

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from encoder.config import EncoderConfig
-from encoder.model import Encoder, initialise
-from encoder.text_encoder import TextEncoder
+from encoder.encoders.text import TextEncoder
+from encoder.model.config import EncoderConfig
+from encoder.model.encoder import Encoder, initialise
 from encoder.train.settings import TaskSettings
 
 

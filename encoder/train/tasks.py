@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from encoder.errors import ConfigError
-from encoder.tokenizer import Tokenizer
+from encoder.inputs.tokenizer import Tokenizer
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: Limits; a run with more tokens or symbols takes minutes instead of seconds.

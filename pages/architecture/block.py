@@ -9,9 +9,12 @@ from encoder.figures.architecture import shape_text
 from encoder.figures.steps import score_map, stacked_rows, usual_limit
 from pages.architecture.units import percent, shape_words, short
 from pages.components import plot
-from pages.core import gestures, links, selection, sidebar, token_rows
-from pages.core.selection import PlaceParams
-from pages.core.view import View, ViewParams, state
+from pages.core.frame import sidebar
+from pages.core.view import selection, token_rows
+from pages.core.view.selection import PlaceParams
+from pages.core.view.view import View, ViewParams, state
+from pages.core.words import gestures
+from pages.state import links
 
 #: Tokens of a long text that are drawn around the selected one.
 DRAWN_TOKENS = 128

@@ -13,10 +13,11 @@ from encoder.explain.timing import Timing
 from encoder.figures.steps import cost_curves
 from pages.architecture.units import short
 from pages.components import plot
-from pages.core import cache, formulas
-from pages.core.input_words import words_of
-from pages.core.markdown import say_error
-from pages.core.view import View
+from pages.core.inputs.input_words import words_of
+from pages.core.stores import cache
+from pages.core.view.view import View
+from pages.core.words import formulas
+from pages.core.words.markdown import say_error
 
 #: The longest measured text: beyond it one layer takes seconds, and its mask hundreds of megabytes.
 LONGEST = 8_192

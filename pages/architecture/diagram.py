@@ -9,9 +9,9 @@ from encoder.figures.architecture import Stack, architecture_diagram
 from pages.architecture.params import Params
 from pages.architecture.units import percent, short
 from pages.components import PlotEvent, on_click, plot
-from pages.core import sidebar
-from pages.core.selection import PlaceParams
-from pages.core.view import View, ViewParams, state
+from pages.core.frame import sidebar
+from pages.core.view.selection import PlaceParams
+from pages.core.view.view import View, ViewParams, state
 
 _DEFAULT = "attention"
 #: The longest line in a block, in characters.

@@ -4,8 +4,8 @@ from encoder.explain import TokenFlow
 from encoder.explain.architecture import Architecture
 from encoder.explain.cost import Cost
 from encoder.export import tables
-from pages.core.export import Export
-from pages.core.view import View
+from pages.core.view.view import View
+from pages.core.widgets.export import Export
 
 
 def export_architecture(view: View, drawn: Architecture, bytes_each: int) -> None:

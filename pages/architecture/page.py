@@ -7,12 +7,13 @@ from encoder.explain.cost import BYTES
 from pages.architecture import block, cost, diagram, token_stream
 from pages.architecture.export import export_architecture, export_cost, export_stream
 from pages.architecture.params import Params
-from pages.core import answer, selection
-from pages.core.frame import current_view, heading
-from pages.core.glossary import linked
-from pages.core.links import next_page
-from pages.core.url_state import controlled
-from pages.core.view import View, ViewParams, state
+from pages.core.frame.frame import current_view, heading
+from pages.core.view import selection
+from pages.core.view.view import View, ViewParams, state
+from pages.core.widgets import answer
+from pages.core.words.glossary import linked
+from pages.state.links import next_page
+from pages.state.url_state import controlled
 
 PARTS = {"diagram": "Diagram", "stream": "Residual stream", "cost": "Cost"}
 OPENINGS = {

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from pages.core.params import Param, choice, string
-from pages.core.url_state import state
+from pages.state.params import Param, choice, string
+from pages.state.url_state import state
 
 
 @state.register

@@ -7,8 +7,9 @@ from encoder import explain, figures
 from encoder.explain import TokenFlow
 from encoder.export import tables
 from pages.components import flow_motion
-from pages.core import selection, token_names
-from pages.core.view import View
+from pages.core.view import selection
+from pages.core.view.view import View
+from pages.core.words import token_names
 
 
 def show(view: View) -> TokenFlow:

@@ -9,10 +9,12 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted
 from encoder.measure.norm_weighted import LayerShares
 from pages.components import on_click, plot
-from pages.core import gestures, sidebar, token_rows
-from pages.core.input_words import words_of
-from pages.core.markdown import plain
-from pages.core.view import View, ViewParams, state
+from pages.core.frame import sidebar
+from pages.core.inputs.input_words import words_of
+from pages.core.view import token_rows
+from pages.core.view.view import View, ViewParams, state
+from pages.core.words import gestures
+from pages.core.words.markdown import plain
 
 #: Texts of more tokens get a progress bar.
 SHORT_TEXT = 512

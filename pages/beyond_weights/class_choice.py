@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from encoder import classify, figures
-from encoder.text_encoder import TextEncoder
-from encoder.trace import Trace
-from pages.core import links, opened_head
-from pages.core.outcomes import OutcomeParams
-from pages.core.url_state import state
-from pages.core.view import View
+from encoder.encoders.text import TextEncoder
+from encoder.trace.trace import Trace
+from pages.core.view.view import View
+from pages.core.widgets import opened_head
+from pages.core.widgets.outcomes import OutcomeParams
+from pages.state import links
+from pages.state.url_state import state
 
 V = TypeVar("V")
 _KEPT = "beyond:class"

@@ -9,16 +9,17 @@ from encoder.errors import EncoderError
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import three_digits
 from encoder.measure.deletion import LONGEST, Deletion, deletion_test
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 from pages.beyond_weights import class_choice
 from pages.beyond_weights.class_choice import ChosenClass
 from pages.beyond_weights.params import Params
 from pages.components import plot
-from pages.core import prediction, token_names
-from pages.core.export import Export, place, title
-from pages.core.glossary import opening
-from pages.core.markdown import say_error
-from pages.core.view import View, state
+from pages.core.view.view import View, state
+from pages.core.widgets import prediction
+from pages.core.widgets.export import Export, place, title
+from pages.core.words import token_names
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import say_error
 
 #: Up to this many tokens the test runs without being asked.
 AT_ONCE = 128

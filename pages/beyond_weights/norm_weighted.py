@@ -7,16 +7,19 @@ from encoder import figures
 from encoder.export import tables
 from encoder.figures.norm_weighted import weighted_heatmap
 from encoder.figures.numbers import three_digits
-from encoder.map_pooling import pooling_block
 from encoder.measure import norm_weighted, ranking
 from encoder.measure.ranking import Weights
+from encoder.model.map_pooling import pooling_block
 from pages.beyond_weights import by_layer
 from pages.beyond_weights.params import Params
 from pages.components import plot, plot_window
-from pages.core import answer, formulas, map_window, sidebar, token_names
-from pages.core.export import Export, place, title
-from pages.core.input_words import InputWords, words_of
-from pages.core.view import MapParams, View, state
+from pages.core.frame import sidebar
+from pages.core.inputs.input_words import InputWords, words_of
+from pages.core.view import map_window
+from pages.core.view.view import MapParams, View, state
+from pages.core.widgets import answer
+from pages.core.widgets.export import Export, place, title
+from pages.core.words import formulas, token_names
 
 RULE = (
     r"\begin{gathered}\alpha_{ij}\,\lVert f(x_j) \rVert,\qquad f(x) = (x W_V + b_V)\, W_O \\"

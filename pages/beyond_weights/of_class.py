@@ -15,11 +15,13 @@ from pages.beyond_weights import class_choice
 from pages.beyond_weights.class_choice import ChosenClass
 from pages.beyond_weights.params import Params
 from pages.components import plot
-from pages.core import formulas, long_work, prediction, token_names
-from pages.core.export import Export, title
-from pages.core.glossary import opening
-from pages.core.markdown import plain, say_error
-from pages.core.view import View, state
+from pages.core.view.view import View, state
+from pages.core.widgets import prediction
+from pages.core.widgets.export import Export, title
+from pages.core.words import formulas, token_names
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import plain, say_error
+from pages.core.work import long_work
 
 #: Up to so many tokens the numbers are computed without being asked.
 AT_ONCE = 64

@@ -2,9 +2,9 @@
 
 from pages.beyond_weights import deletion, norm_weighted, of_class, qk_space, rollout
 from pages.beyond_weights.params import PARTS, Params
-from pages.core.frame import current_view, heading
-from pages.core.links import next_page
-from pages.core.url_state import state
+from pages.core.frame.frame import current_view, heading
+from pages.state.links import next_page
+from pages.state.url_state import state
 
 #: Part -> what draws it and says what it exports.
 SHOW = {

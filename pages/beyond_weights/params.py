@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from encoder.measure.deletion import CANDIDATES, SCOPES
 from encoder.similarity import REFERENCES
-from pages.core.params import Param, choice
-from pages.core.url_state import state
+from pages.state.params import Param, choice
+from pages.state.url_state import state
 
 PARTS = {
     "moves": "Norm-weighted attention",

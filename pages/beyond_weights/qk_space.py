@@ -8,10 +8,12 @@ import streamlit as st
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 from encoder.measure.qk_space import QKSpace, qk_space
 from pages.components import PlotEvent, on_click, plot
-from pages.core import sidebar, token_names, token_rows
-from pages.core.export import Export, place, title
-from pages.core.glossary import opening
-from pages.core.view import View, ViewParams, state
+from pages.core.frame import sidebar
+from pages.core.view import token_rows
+from pages.core.view.view import View, ViewParams, state
+from pages.core.widgets.export import Export, place, title
+from pages.core.words import token_names
+from pages.core.words.glossary import opening
 
 
 def show(view: View) -> Export:

@@ -10,11 +10,14 @@ from encoder.measure import ranking
 from encoder.measure import rollout as measure
 from encoder.measure.ranking import Weights
 from pages.components import plot
-from pages.core import answer, formulas, map_window, sidebar, token_names, token_rows
-from pages.core.export import Export, title
-from pages.core.input_words import words_of
-from pages.core.url_state import controlled
-from pages.core.view import MapParams, View, ViewParams, state
+from pages.core.frame import sidebar
+from pages.core.inputs.input_words import words_of
+from pages.core.view import map_window, token_rows
+from pages.core.view.view import MapParams, View, ViewParams, state
+from pages.core.widgets import answer
+from pages.core.widgets.export import Export, title
+from pages.core.words import formulas, token_names
+from pages.state.url_state import controlled
 
 RULE = (
     r"\begin{gathered}\hat A_l = \tfrac{1}{2}\big(\bar A_l + I\big) \\"

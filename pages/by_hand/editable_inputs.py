@@ -13,8 +13,8 @@ import streamlit as st
 from encoder.errors import EncoderError
 from encoder.explain.by_hand import LARGEST, Inputs
 from pages.by_hand.params import Params
-from pages.core.markdown import say_error
-from pages.core.view import state
+from pages.core.view.view import state
+from pages.core.words.markdown import say_error
 
 _BASE, _VERSION, _WRITTEN = "inputs:base", "inputs:version", "inputs:written"
 _DEFAULTS = Inputs()

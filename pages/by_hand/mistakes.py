@@ -3,7 +3,8 @@
 import streamlit as st
 
 from encoder.explain.by_hand import Claim, claims
-from pages.core import formulas, sidebar
+from pages.core.frame import sidebar
+from pages.core.words import formulas
 
 #: The first column's heading: where a line's numbers are from.
 _SOURCE = "source"

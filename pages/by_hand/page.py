@@ -9,12 +9,12 @@ from encoder.export import tables
 from pages.by_hand import editable_inputs, mistakes
 from pages.by_hand.params import Params
 from pages.by_hand.sections import SECTIONS, ExampleSection
-from pages.core.export import Export, arguments, changes
-from pages.core.frame import heading
-from pages.core.glossary import linked
-from pages.core.links import next_page
-from pages.core.markdown import say_error
-from pages.core.view import state
+from pages.core.frame.frame import heading
+from pages.core.view.view import state
+from pages.core.widgets.export import Export, arguments, changes
+from pages.core.words.glossary import linked
+from pages.core.words.markdown import say_error
+from pages.state.links import next_page
 
 PARTS = {"calculation": "Calculation", "notes": "Spot the mistakes"}
 OPENINGS = {

@@ -8,7 +8,7 @@ import streamlit as st
 
 from encoder.explain import latex
 from encoder.explain.by_hand import NOTES_POSITIONS, Calculation, Inputs, Normed
-from pages.core import formulas
+from pages.core.words import formulas
 
 WORDS = Inputs().words
 #: The query, key and value in their colours.

@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from encoder.errors import EncoderError
-from pages.core.lessons.library import look_of
-from pages.core.markdown import say_error
-from pages.core.questions import Look, controls, read_question
-from pages.core.rooms import Room, ask, session
+from pages.core.teaching.lessons.library import look_of
+from pages.core.teaching.questions import Look, controls, read_question
+from pages.core.teaching.rooms import Room, ask, session
+from pages.core.words.markdown import say_error
 
 #: Kind -> title.
 KINDS = {

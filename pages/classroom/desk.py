@@ -13,15 +13,15 @@ from encoder.errors import EncoderError
 from pages.classroom import asking, hidden, invite, question_box, results
 from pages.components.room_door import room_door
 from pages.components.room_refresh import room_refresh
-from pages.core import links
-from pages.core.lazy import expander
-from pages.core.lessons import library
-from pages.core.lessons.lesson import Lesson
-from pages.core.lessons.params import Params as LessonParams
-from pages.core.markdown import plain, say_error
-from pages.core.questions import read_question
-from pages.core.rooms import Asked, Member, Room, RoomError, follow, session
-from pages.core.rooms.session import Seat
+from pages.core.teaching.lessons import library
+from pages.core.teaching.lessons.lesson import Lesson
+from pages.core.teaching.lessons.params import Params as LessonParams
+from pages.core.teaching.questions import read_question
+from pages.core.teaching.rooms import Asked, Member, Room, RoomError, follow, session
+from pages.core.teaching.rooms.session import Seat
+from pages.core.widgets.lazy import expander
+from pages.core.words.markdown import plain, say_error
+from pages.state import links
 
 
 def draw(own: Seat, now: Room) -> None:

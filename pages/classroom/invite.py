@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from pages.classroom.strip import spaced
-from pages.core.rooms import Room
-from pages.core.rooms.session import DESK
+from pages.core.teaching.rooms import Room
+from pages.core.teaching.rooms.session import DESK
 
-#: The address that a front listens on which was started by encoder/cli.py.
+#: The address that a front listens on which was started by encoder/cli/main.py.
 FRONT = "ENCODERSCOPE_FRONT"
 
 

@@ -7,13 +7,13 @@ import streamlit as st
 from pages.classroom import desk
 from pages.classroom.strip import spaced
 from pages.components.room_door import room_door
-from pages.core import limits
-from pages.core.frame import heading
-from pages.core.links import next_page
-from pages.core.markdown import plain, say_error
-from pages.core.rooms import RoomError, session
-from pages.core.rooms.params import RoomParams
-from pages.core.url_state import state
+from pages.core.access import limits
+from pages.core.frame.frame import heading
+from pages.core.teaching.rooms import RoomError, session
+from pages.core.teaching.rooms.params import RoomParams
+from pages.core.words.markdown import plain, say_error
+from pages.state.links import next_page
+from pages.state.url_state import state
 
 _CODE, _NICKNAME, _NAMED = "classroom:code", "classroom:nickname", "_classroom_named"
 

@@ -11,12 +11,12 @@ import streamlit as st
 from encoder.errors import EncoderError
 from pages.classroom import asking, results
 from pages.components.row_sketch import row_sketch
-from pages.core.lessons.library import look_of
-from pages.core.markdown import plain, say_error
-from pages.core.questions import Look, Question, controls, read_question
-from pages.core.rooms import Asked, Room, session
-from pages.core.rooms.room import end_question
-from pages.core.rooms.session import Seat
+from pages.core.teaching.lessons.library import look_of
+from pages.core.teaching.questions import Look, Question, controls, read_question
+from pages.core.teaching.rooms import Asked, Room, session
+from pages.core.teaching.rooms.room import end_question
+from pages.core.teaching.rooms.session import Seat
+from pages.core.words.markdown import plain, say_error
 
 #: Whether the teacher writes a question on this page.
 ASKING = "_room_asking"

@@ -18,9 +18,9 @@ import streamlit as st
 from encoder.errors import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.components.row_sketch import row_sketch
-from pages.core.markdown import plain, say_error
-from pages.core.questions import Look, Question, controls
-from pages.core.rooms import Asked, Member, Room, RoomError, session
+from pages.core.teaching.questions import Look, Question, controls
+from pages.core.teaching.rooms import Asked, Member, Room, RoomError, session
+from pages.core.words.markdown import plain, say_error
 
 #: Bars of a histogram; further answers are one bar together.
 BARS = 12

@@ -11,12 +11,12 @@ import streamlit as st
 
 from pages.classroom import hidden, question_box
 from pages.components.room_strip import StripButton, StripEvent, room_strip
-from pages.core import links
-from pages.core.lessons import progress
-from pages.core.rooms import Room, follow, session
-from pages.core.rooms.params import RoomParams
-from pages.core.rooms.session import DESK, Seat
-from pages.core.url_state import state
+from pages.core.teaching.lessons import progress
+from pages.core.teaching.rooms import Room, follow, session
+from pages.core.teaching.rooms.params import RoomParams
+from pages.core.teaching.rooms.session import DESK, Seat
+from pages.state import links
+from pages.state.url_state import state
 
 KEY = "room-strip"
 

@@ -9,9 +9,9 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import align, map_comparison, ranking
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.map_comparison import Cell, Comparison
-from pages.core.comparison import Side, Sides
-from pages.core.input_words import InputWords, words_of
-from pages.core.markdown import plain
+from pages.core.inputs.input_words import InputWords, words_of
+from pages.core.widgets.comparison import Side, Sides
+from pages.core.words.markdown import plain
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from encoder.errors import EncoderError
 from encoder.load import BUNDLED
 from pages.compare.params import MODELS, WHAT, Params
 from pages.compare.sides import EXAMPLES, clear_selection, other_head, other_model
-from pages.core import model_access, model_store, second_input
-from pages.core.input_words import InputWords, words_of
-from pages.core.params import Param
-from pages.core.url_state import controlled
-from pages.core.view import MapParams, View, state
+from pages.core.inputs import second_input
+from pages.core.inputs.input_words import InputWords, words_of
+from pages.core.stores import model_access, model_store
+from pages.core.view.view import MapParams, View, state
+from pages.state.params import Param
+from pages.state.url_state import controlled
 
 
 def draw(view: View) -> None:

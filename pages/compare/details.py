@@ -12,8 +12,9 @@ from encoder.measure.ranking import Weights
 from pages.compare.compared import Compared, percent, signed
 from pages.compare.sides import clear_selection, open_on_click
 from pages.components import plot
-from pages.core import answer, gestures
-from pages.core.comparison import EVERY_HEAD
+from pages.core.widgets import answer
+from pages.core.widgets.comparison import EVERY_HEAD
+from pages.core.words import gestures
 
 
 def draw_answer(compared: Compared) -> None:

@@ -11,15 +11,15 @@ from pages.compare import controls, details, maps
 from pages.compare.compared import Compared
 from pages.compare.params import WHAT, Params
 from pages.compare.sides import selected_steps, sides
-from pages.core import answer, comparison
-from pages.core.comparison import Sides
-from pages.core.export import Export
-from pages.core.frame import current_view, heading
-from pages.core.glossary import brief_opening
-from pages.core.input_words import words_of
-from pages.core.links import next_page
-from pages.core.markdown import say_error
-from pages.core.view import MapParams, View, state
+from pages.core.frame.frame import current_view, heading
+from pages.core.inputs.input_words import words_of
+from pages.core.view.view import MapParams, View, state
+from pages.core.widgets import answer, comparison
+from pages.core.widgets.comparison import Sides
+from pages.core.widgets.export import Export
+from pages.core.words.glossary import brief_opening
+from pages.core.words.markdown import say_error
+from pages.state.links import next_page
 
 
 def main(view: View) -> None:

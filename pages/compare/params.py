@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from encoder.load import BUNDLED
-from pages.core.params import Param, choice, string, whole_number
-from pages.core.url_state import state
+from pages.state.params import Param, choice, string, whole_number
+from pages.state.url_state import state
 
 #: "sentences": two inputs, of any kind.
 WHAT = {"heads": "Two heads", "sentences": "Two {inputs}", "models": "Two models"}

@@ -4,18 +4,21 @@ import dataclasses
 from collections.abc import Callable, Mapping
 
 import encoder
-from encoder.config import NORM_PLACEMENTS
 from encoder.errors import EncoderError, LoadError
-from encoder.layout import InputKind
+from encoder.inputs.layout import InputKind
 from encoder.measure.align import Alignment
+from encoder.model.config import NORM_PLACEMENTS
 from pages.compare.params import OTHER_SENTENCE, Params
 from pages.components import PlotEvent, on_click
-from pages.core import cache, inputs, model_access, model_store, second_input, sidebar
-from pages.core.comparison import Side, Sides
-from pages.core.image_input import ImageParams
-from pages.core.params import Param
-from pages.core.sound_input import SoundParams
-from pages.core.view import FIRST_SENTENCE, UntrainedParams, View, ViewParams, scratch_config, state
+from pages.core.frame import sidebar
+from pages.core.inputs import second_input
+from pages.core.inputs.image_input import ImageParams
+from pages.core.inputs.sound_input import SoundParams
+from pages.core.stores import cache, model_access, model_store
+from pages.core.stores import sources as inputs
+from pages.core.view.view import FIRST_SENTENCE, UntrainedParams, View, ViewParams, scratch_config, state
+from pages.core.widgets.comparison import Side, Sides
+from pages.state.params import Param
 
 RIVER, MONEY = "We walked along the bank of the river.", "We walked to the bank to get our money."
 

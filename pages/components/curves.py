@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from encoder.export import wire
-from pages.core import url_state
+from pages.state import url_state
 
 from . import assets
 

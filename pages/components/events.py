@@ -8,8 +8,8 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import streamlit as st
 
-from pages.core import url_state
-from pages.core.params import ZoomWindow
+from pages.state import url_state
+from pages.state.params import ZoomWindow
 
 
 class PlotEvent(TypedDict):

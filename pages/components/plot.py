@@ -14,8 +14,8 @@ import plotly.io as pio
 
 from encoder.export import wire
 from encoder.export.plotly_js import check_kinds
-from pages.core import url_state
-from pages.core.params import Param
+from pages.state import url_state
+from pages.state.params import Param
 
 from . import assets, events, fade
 from .events import PlotEvent, ZoomWindow

@@ -14,12 +14,14 @@ from encoder.explain.neurons import NeuronMap, most_active, neuron_map
 from encoder.figures.feed_forward import neuron_heatmap
 from encoder.figures.numbers import three_digits
 from pages.components import on_click, plot
-from pages.core import answer, token_names, token_rows
-from pages.core.input_words import words_of
-from pages.core.selection import PlaceParams
-from pages.core.url_state import state
-from pages.core.view import View, ViewParams
+from pages.core.inputs.input_words import words_of
+from pages.core.view import token_rows
+from pages.core.view.selection import PlaceParams
+from pages.core.view.view import View, ViewParams
+from pages.core.widgets import answer
+from pages.core.words import token_names
 from pages.feed_forward.params import MOST_ACTIVE, NEURONS, Params
+from pages.state.url_state import state
 
 #: Columns of the map of all neurons; more neurons share a column.
 COLUMNS = 256

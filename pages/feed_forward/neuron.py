@@ -12,13 +12,16 @@ from encoder.edits import Zero
 from encoder.explain.neurons import LayerNeurons, PromotedWords, promoted_words, through_layers
 from encoder.figures.steps import token_bars
 from pages.components import plot
-from pages.core import cache, links, token_names, token_rows
-from pages.core.edited import EditParams, Step
-from pages.core.formulas import number
-from pages.core.input_words import words_of
-from pages.core.markdown import plain
-from pages.core.url_state import state
+from pages.core.inputs.edited import EditParams, Step
+from pages.core.inputs.input_words import words_of
+from pages.core.stores import cache
+from pages.core.view import token_rows
+from pages.core.words import token_names
+from pages.core.words.formulas import number
+from pages.core.words.markdown import plain
 from pages.feed_forward.activations import Selected
+from pages.state import links
+from pages.state.url_state import state
 
 #: What the reading leaves out.
 LIMITS = (

@@ -10,14 +10,14 @@ import streamlit as st
 from encoder.errors import EncoderError, OutOfMemory
 from encoder.explain.neurons import NeuronMap
 from encoder.figures.feed_forward import neuron_heatmap
-from pages.core import answer
-from pages.core.export import Export, title
-from pages.core.frame import current_view, heading
-from pages.core.glossary import opening
-from pages.core.links import next_page
-from pages.core.markdown import say_error
-from pages.core.view import View
+from pages.core.frame.frame import current_view, heading
+from pages.core.view.view import View
+from pages.core.widgets import answer
+from pages.core.widgets.export import Export, title
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import say_error
 from pages.feed_forward import activations, neuron, updates
+from pages.state.links import next_page
 
 
 def main(view: View) -> None:

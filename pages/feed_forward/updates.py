@@ -14,12 +14,15 @@ from encoder.figures.feed_forward import left_out_bars, update_heatmap
 from encoder.figures.numbers import three_digits
 from encoder.measure import tokens
 from pages.components import on_click, plot
-from pages.core import cache, outcomes, token_names, token_rows
-from pages.core.formulas import number
-from pages.core.input_words import words_of
-from pages.core.markdown import plain
-from pages.core.url_state import state
-from pages.core.view import View, ViewParams
+from pages.core.inputs.input_words import words_of
+from pages.core.stores import cache
+from pages.core.view import token_rows
+from pages.core.view.view import View, ViewParams
+from pages.core.widgets import outcomes
+from pages.core.words import token_names
+from pages.core.words.formulas import number
+from pages.core.words.markdown import plain
+from pages.state.url_state import state
 
 #: The longest text, in tokens, that layers are left out for: two runs for each layer.
 LONGEST = 512

@@ -4,10 +4,11 @@ import streamlit as st
 
 from encoder import explain, figures
 from pages.components import plot
-from pages.core import formulas, selection
-from pages.core.markdown import plain
-from pages.core.selection import PlaceParams
-from pages.core.view import View
+from pages.core.view import selection
+from pages.core.view.selection import PlaceParams
+from pages.core.view.view import View
+from pages.core.words import formulas
+from pages.core.words.markdown import plain
 from pages.forward_pass.params import Params
 from pages.forward_pass.parts import vector_rows
 

@@ -10,10 +10,10 @@ from encoder import explain
 from encoder.export import tables
 from encoder.export.python_code import trace_call
 from encoder.figures.steps import stacked_rows
-from pages.core import cache
-from pages.core.export import Export
-from pages.core.selection import PlaceParams, selected_place
-from pages.core.view import View, state
+from pages.core.stores import cache
+from pages.core.view.selection import PlaceParams, selected_place
+from pages.core.view.view import View, state
+from pages.core.widgets.export import Export
 from pages.forward_pass.ffn import selected_neuron
 from pages.forward_pass.params import Params
 from pages.forward_pass.scores import selected_variant

@@ -6,13 +6,14 @@ from functools import partial
 import streamlit as st
 
 from encoder import explain
-from encoder.config import EncoderConfig
 from encoder.explain.ffn import NEAR_ZERO
 from encoder.figures.steps import term_bars, token_bars, usual_limit
+from encoder.model.config import EncoderConfig
 from pages.components import plot
-from pages.core import formulas, selection, token_rows
-from pages.core.selection import PlaceParams
-from pages.core.view import View, ViewParams, state
+from pages.core.view import selection, token_rows
+from pages.core.view.selection import PlaceParams
+from pages.core.view.view import View, ViewParams, state
+from pages.core.words import formulas
 from pages.forward_pass.params import Params
 from pages.forward_pass.parts import step_button, token_vectors
 

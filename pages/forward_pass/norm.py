@@ -5,9 +5,11 @@ import streamlit as st
 from encoder import explain, figures
 from encoder.figures.numbers import three_digits
 from pages.components import plot
-from pages.core import cache, formulas, selection
-from pages.core.selection import PlaceParams
-from pages.core.view import View, state
+from pages.core.stores import cache
+from pages.core.view import selection
+from pages.core.view.selection import PlaceParams
+from pages.core.view.view import View, state
+from pages.core.words import formulas
 from pages.forward_pass.params import Params
 from pages.forward_pass.parts import vector_rows
 

@@ -7,11 +7,13 @@ from encoder.explain.output import PoolingKind
 from encoder.figures.numbers import three_digits
 from encoder.figures.steps import cosines, plane, token_bars
 from pages.components import plot
-from pages.core import cache, formulas, selection
-from pages.core.selection import PlaceParams
-from pages.core.url_state import controlled
-from pages.core.view import View, ViewParams, state
+from pages.core.stores import cache
+from pages.core.view import selection
+from pages.core.view.selection import PlaceParams
+from pages.core.view.view import View, ViewParams, state
+from pages.core.words import formulas
 from pages.forward_pass.params import Params
+from pages.state.url_state import controlled
 
 POOLINGS: dict[PoolingKind, str] = {"cls": "[CLS]", "mean": "mean", "attention": "attention"}
 EXPLAINED: dict[PoolingKind, str] = {

@@ -3,15 +3,16 @@
 import streamlit as st
 
 from encoder.explain import STEPS
-from pages.core import answer, selection
-from pages.core.frame import current_view, heading
-from pages.core.glossary import opening
-from pages.core.links import next_page
-from pages.core.view import state
+from pages.core.frame.frame import current_view, heading
+from pages.core.view import selection
+from pages.core.view.view import state
+from pages.core.widgets import answer
+from pages.core.words.glossary import opening
 from pages.forward_pass import selected
 from pages.forward_pass.export import export_step
 from pages.forward_pass.params import Params
 from pages.forward_pass.steps import SHOW
+from pages.state.links import next_page
 
 SHORT = {"ids": "Ids", "qkv": "Q, K, V", "mixing": "Weighted sum", "ffn": "FFN"}
 NUMBERED = {step.key: f"{number} {SHORT.get(step.key, step.title)}" for number, step in enumerate(STEPS, start=1)}

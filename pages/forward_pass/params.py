@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from encoder.explain import STEPS
-from pages.core.params import Param, choice, flag, number, whole_number
-from pages.core.url_state import state
+from pages.state.params import Param, choice, flag, number, whole_number
+from pages.state.url_state import state
 
 LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.1, 5.0
 

@@ -9,11 +9,12 @@ import streamlit as st
 from encoder import explain, figures
 from encoder.figures.steps import stacked_rows
 from pages.components import attention_motion, plot
-from pages.core import selection, token_names, token_rows
-from pages.core.params import Param
-from pages.core.selection import PlaceParams
-from pages.core.view import View, ViewParams, state
+from pages.core.view import selection, token_rows
+from pages.core.view.selection import PlaceParams
+from pages.core.view.view import View, ViewParams, state
+from pages.core.words import token_names
 from pages.forward_pass.params import Params
+from pages.state.params import Param
 
 
 def vector_rows(

@@ -5,8 +5,9 @@ import streamlit as st
 from encoder import explain, figures
 from encoder.figures.steps import score_map, token_bars
 from pages.components import plot
-from pages.core import formulas, gestures, selection
-from pages.core.view import View, ViewParams, state
+from pages.core.view import selection
+from pages.core.view.view import View, ViewParams, state
+from pages.core.words import formulas, gestures
 from pages.forward_pass.params import Params
 from pages.forward_pass.parts import animated, attention_map, pair, step_button
 

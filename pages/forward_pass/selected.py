@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from encoder import explain
 from encoder.figures.numbers import three_digits
-from pages.core import selection
-from pages.core.selection import PlaceParams
-from pages.core.view import View, state
+from pages.core.view import selection
+from pages.core.view.selection import PlaceParams
+from pages.core.view.view import View, state
 from pages.forward_pass.ffn import selected_neuron
 from pages.forward_pass.params import Params
 from pages.forward_pass.scores import selected_variant

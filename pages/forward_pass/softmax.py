@@ -5,8 +5,9 @@ import streamlit as st
 from encoder import explain
 from encoder.figures.steps import token_bars
 from pages.components import plot
-from pages.core import formulas, gestures, selection
-from pages.core.view import View, state
+from pages.core.view import selection
+from pages.core.view.view import View, state
+from pages.core.words import formulas, gestures
 from pages.forward_pass.params import HIGHEST_TEMPERATURE, LOWEST_TEMPERATURE, Params
 from pages.forward_pass.parts import animated, attention_map, pair, step_button
 from pages.forward_pass.scores import drawn_pair, variant_controls, vector_buttons

@@ -7,9 +7,10 @@ import streamlit as st
 from encoder import explain
 from encoder.figures.steps import named_bars, sum_of_rows
 from pages.components import on_click, plot
-from pages.core import formulas, selection, token_rows
-from pages.core.selection import PlaceParams
-from pages.core.view import View, ViewParams, state
+from pages.core.view import selection, token_rows
+from pages.core.view.selection import PlaceParams
+from pages.core.view.view import View, ViewParams, state
+from pages.core.words import formulas
 from pages.forward_pass.params import Params
 from pages.forward_pass.parts import animated, pair, step_button, token_vectors, vector_rows
 

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from pages.core.frame import heading
-from pages.core.glossary import entry
-from pages.core.glossary_terms import BY_KEY, GROUPS, Term
-from pages.core.links import link, next_page
-from pages.core.url_state import state
+from pages.core.frame.frame import heading
+from pages.core.words.glossary import entry
+from pages.core.words.glossary_terms import BY_KEY, GROUPS, Term
 from pages.glossary.params import Params
+from pages.state.links import link, next_page
+from pages.state.url_state import state
 
 
 def main() -> None:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from pages.core.glossary_terms import BY_KEY
-from pages.core.params import Param, choice
-from pages.core.url_state import state
+from pages.core.words.glossary_terms import BY_KEY
+from pages.state.params import Param, choice
+from pages.state.url_state import state
 
 
 @state.register

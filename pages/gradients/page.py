@@ -7,21 +7,21 @@ import itertools
 import pandas as pd
 import streamlit as st
 
-from encoder.config import NORM_PLACEMENTS
 from encoder.errors import EncoderError
 from encoder.figures import gradients as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
+from encoder.model.config import NORM_PLACEMENTS
 from encoder.train import gradients
 from pages.components import plot
-from pages.core import cache
-from pages.core.export import Export, arguments
-from pages.core.formulas import number
-from pages.core.frame import heading
-from pages.core.glossary import opening
-from pages.core.links import next_page
-from pages.core.markdown import say_error
-from pages.core.url_state import controlled, state
+from pages.core.frame.frame import heading
+from pages.core.stores import cache
+from pages.core.widgets.export import Export, arguments
+from pages.core.words.formulas import number
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import say_error
 from pages.gradients.params import DEPTHS, MOST_HEADS, MOST_SEEDS, WIDTHS, Params
+from pages.state.links import next_page
+from pages.state.url_state import controlled, state
 
 SETTINGS = {"theory": "As in the theory", "real": "As in real encoders"}
 

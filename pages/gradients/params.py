@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pages.core.params import Param, choice, whole_number
-from pages.core.url_state import state
+from pages.state.params import Param, choice, whole_number
+from pages.state.url_state import state
 
 WIDTHS = ("32", "64", "128", "256")
 DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)

@@ -10,13 +10,14 @@ from encoder.figures.atlas import offset_shares, text_counts
 from encoder.load import BUNDLED
 from encoder.measure.head_types import BY_NAME as TYPES
 from pages.components import plot
-from pages.core import atlases, links
-from pages.core.formulas import number
-from pages.core.markdown import plain
-from pages.core.url_state import state
-from pages.core.view import ViewParams
+from pages.core.corpora import atlases
+from pages.core.view.view import ViewParams
+from pages.core.words.formulas import number
+from pages.core.words.markdown import plain
 from pages.head_atlas.opened import Opened
 from pages.head_atlas.params import PARTS, Params
+from pages.state import links
+from pages.state.url_state import state
 
 #: Examples of the card, characters of one, and similar heads.
 SHOWN, BRIEF, SIMILAR = 5, 90, 5

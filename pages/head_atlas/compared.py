@@ -12,11 +12,11 @@ from encoder.figures.atlas import heads_by_layer
 from encoder.figures.placements import PLACEMENT_COLOURS, SYMBOLS
 from encoder.measure.head_types import BY_NAME as TYPES
 from pages.components import plot
-from pages.core import atlases
-from pages.core.markdown import plain, say_error, screen_name
-from pages.core.url_state import state
+from pages.core.corpora import atlases
+from pages.core.words.markdown import plain, say_error, screen_name
 from pages.head_atlas.opened import Opened, means
 from pages.head_atlas.params import Params
+from pages.state.url_state import state
 
 
 def draw(found: Opened) -> dict[str, go.Figure]:

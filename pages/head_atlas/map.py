@@ -10,8 +10,9 @@ import plotly.graph_objects as go
 from encoder.corpus import standing
 from encoder.figures.atlas import corpus_map
 from pages.components import on_click, plot
-from pages.core import answer, atlases
-from pages.core.markdown import plain
+from pages.core.corpora import atlases
+from pages.core.widgets import answer
+from pages.core.words.markdown import plain
 from pages.head_atlas.opened import Opened, means
 
 

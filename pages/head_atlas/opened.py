@@ -8,11 +8,12 @@ from encoder.corpus import Atlas
 from encoder.figures.atlas import Means
 from encoder.measure.definitions import BY_NAME, Definition
 from encoder.measure.heads import HeadMeasures
-from pages.core import atlases, sidebar
-from pages.core.formulas import number
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.corpora import atlases
+from pages.core.frame import sidebar
+from pages.core.view.view import View
+from pages.core.words.formulas import number
 from pages.head_atlas.params import Params
+from pages.state.url_state import state
 
 
 @dataclass(frozen=True)

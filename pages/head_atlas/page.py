@@ -6,18 +6,18 @@ import pandas as pd
 import streamlit as st
 
 from encoder.errors import EncoderError, OutOfMemory
-from pages.core import atlas_building, atlases
-from pages.core.export import Export
-from pages.core.frame import current_view, heading
-from pages.core.glossary import brief_opening
-from pages.core.links import next_page
-from pages.core.markdown import say_error
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.corpora import atlas_building, atlases
+from pages.core.frame.frame import current_view, heading
+from pages.core.view.view import View
+from pages.core.widgets.export import Export
+from pages.core.words.glossary import brief_opening
+from pages.core.words.markdown import say_error
 from pages.head_atlas import card, compared
 from pages.head_atlas import map as map_of_heads
 from pages.head_atlas.opened import Opened
 from pages.head_atlas.params import MEASURES, Params
+from pages.state.links import next_page
+from pages.state.url_state import state
 
 
 def main(view: View) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from encoder.measure.definitions import HEAD_MEASURES
-from pages.core.atlases import AtlasParams as AtlasParams  # registered before the first run
-from pages.core.params import Head, Param, choice, heads, string
-from pages.core.url_state import state
+from pages.core.corpora.atlases import AtlasParams as AtlasParams  # registered before the first run
+from pages.state.params import Head, Param, choice, heads, string
+from pages.state.url_state import state
 
 #: Name -> title.
 MEASURES = {one.name: one.title for one in HEAD_MEASURES}

@@ -10,10 +10,11 @@ from encoder.export.document import Section
 from encoder.measure import head_types
 from encoder.measure.head_types import Finding, HeadType
 from pages.components import head_grid
-from pages.core import head_measures, sidebar, small_maps
-from pages.core.export import Export, title
-from pages.core.input_words import words_of
-from pages.core.view import View
+from pages.core.frame import sidebar
+from pages.core.inputs.input_words import words_of
+from pages.core.view import head_measures, small_maps
+from pages.core.view.view import View
+from pages.core.widgets.export import Export, title
 from pages.head_types.heads import Heads, thresholds_in_python
 
 

@@ -12,11 +12,11 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder.measure import head_types
 from encoder.measure.head_types import Finding, HeadType
 from encoder.measure.heads import HeadMeasures
-from pages.core import head_measures
-from pages.core.export import arguments
-from pages.core.head_measures import HeadTypeParams
-from pages.core.input_words import InputWords
-from pages.core.view import View, state
+from pages.core.inputs.input_words import InputWords
+from pages.core.view import head_measures
+from pages.core.view.head_measures import HeadTypeParams
+from pages.core.view.view import View, state
+from pages.core.widgets.export import arguments
 from pages.head_types.params import PARTS, Params
 
 

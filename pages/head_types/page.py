@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from pages.core import head_measures
-from pages.core.frame import current_view, heading
-from pages.core.glossary import brief_opening
-from pages.core.input_words import words_of
-from pages.core.lazy import popover
-from pages.core.links import next_page
-from pages.core.url_state import state
+from pages.core.frame.frame import current_view, heading
+from pages.core.inputs.input_words import words_of
+from pages.core.view import head_measures
+from pages.core.widgets.lazy import popover
+from pages.core.words.glossary import brief_opening
 from pages.head_types import by_type, selected, similarity, table
 from pages.head_types.heads import Heads, threshold_controls
 from pages.head_types.params import PARTS, Params
+from pages.state.links import next_page
+from pages.state.url_state import state
 
 #: Part -> what draws it and says what it exports.
 DRAW = {"roles": by_type.draw, "map": similarity.draw, "table": table.draw}

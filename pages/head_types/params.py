@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from pages.core.params import Param, choice
-from pages.core.url_state import state
+from pages.state.params import Param, choice
+from pages.state.url_state import state
 
 PARTS = {"roles": "By type", "map": "Head similarity", "table": "Advanced: all measures"}
 #: Columns of the table: each group fits a projector of 1280 pixels beside the selected head.

@@ -4,9 +4,14 @@ import streamlit as st
 
 from encoder import figures
 from pages.components import plot
-from pages.core import answer, corpus_line, links, map_window, sidebar, token_names
-from pages.core.view import View
+from pages.core.corpora import corpus_line
+from pages.core.frame import sidebar
+from pages.core.view import map_window
+from pages.core.view.view import View
+from pages.core.widgets import answer
+from pages.core.words import token_names
 from pages.head_types.heads import Heads, reason
+from pages.state import links
 
 
 def draw(view: View, found: Heads) -> None:

@@ -4,11 +4,11 @@ import pandas as pd
 import streamlit as st
 
 from encoder.figures.heads import head_points
-from encoder.measure.similarity import HeadPlane, HeadSimilarity, head_plane, head_similarity
+from encoder.measure.head_divergence import HeadPlane, HeadSimilarity, head_plane, head_similarity
 from pages.components import PlotEvent, on_click, plot
-from pages.core import sidebar
-from pages.core.export import Export, title
-from pages.core.view import View, state
+from pages.core.frame import sidebar
+from pages.core.view.view import View, state
+from pages.core.widgets.export import Export, title
 from pages.head_types.heads import Heads
 from pages.head_types.params import COLOURINGS, Params
 

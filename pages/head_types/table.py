@@ -7,9 +7,10 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import tokens
 from encoder.measure.definitions import BY_NAME as MEASURES
 from encoder.measure.definitions import Definition
-from pages.core import head_measures, sidebar
-from pages.core.export import Export, title
-from pages.core.view import View, state
+from pages.core.frame import sidebar
+from pages.core.view import head_measures
+from pages.core.view.view import View, state
+from pages.core.widgets.export import Export, title
 from pages.head_types.heads import Heads, thresholds_in_python
 from pages.head_types.params import COLUMNS as GROUP_TITLES
 from pages.head_types.params import Params

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from encoder.export import Map
 from encoder.figures.numbers import three_digits
 from encoder.measure import tokens
-from pages.core import answer, first_view, token_names
-from pages.core.view import View
+from pages.core.view import first_view
+from pages.core.view.view import View
+from pages.core.widgets import answer
+from pages.core.words import token_names
 from pages.heads.head_maps import single
 from pages.heads.selection import Selection, select, selected
 

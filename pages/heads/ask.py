@@ -7,11 +7,12 @@ import streamlit as st
 
 from encoder import figures
 from encoder.measure import telling
-from pages.core import sidebar, token_names
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.frame import sidebar
+from pages.core.view.view import View
+from pages.core.words import token_names
 from pages.heads.params import Params
 from pages.heads.selection import select
+from pages.state.url_state import state
 
 #: Up to this many words are buttons; the words of a longer text are a list.
 BUTTONS = 48

@@ -8,9 +8,9 @@ from encoder import figures
 from encoder.export import Map
 from encoder.figures.numbers import three_digits
 from pages.components.events import ZoomWindow
-from pages.core import gestures
-from pages.core.input_words import words_of
-from pages.core.map_window import EXACT_TOKENS, zoomed
+from pages.core.inputs.input_words import words_of
+from pages.core.view.map_window import EXACT_TOKENS, zoomed
+from pages.core.words import gestures
 
 #: Below this weight, a scale from 0 to 1 shows almost no colour.
 FAINT = 0.1

@@ -18,15 +18,17 @@ from encoder.measure.heads import HeadMeasures
 from encoder.measure.tokens import sentences
 from pages.components import head_grid
 from pages.components.events import GridEvent
-from pages.core import gestures, head_measures, sidebar, small_maps
-from pages.core.params import Head
-from pages.core.url_state import controlled, state
-from pages.core.view import View
+from pages.core.frame import sidebar
+from pages.core.view import head_measures, small_maps
+from pages.core.view.view import View
+from pages.core.words import gestures
 from pages.heads import ask
 from pages.heads import options as head_options
 from pages.heads.head_maps import is_whole
 from pages.heads.params import Params
 from pages.heads.selection import select
+from pages.state.params import Head
+from pages.state.url_state import controlled, state
 
 
 def thumbnails(view: View, options: Options) -> np.ndarray:

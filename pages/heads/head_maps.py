@@ -7,12 +7,12 @@ from encoder.export import Map, Options
 from encoder.measure import head_map, tiled_attention
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
-from encoder.overview import Overview
-from pages.core import small_maps
-from pages.core.cache import TracedText
-from pages.core.params import Head
-from pages.core.view import View
+from encoder.model.overview import Overview
+from pages.core.stores.cache import TracedText
+from pages.core.view import small_maps
+from pages.core.view.view import View
 from pages.heads.selection import Selection, selected
+from pages.state.params import Head
 
 
 def is_whole(view: TracedText) -> bool:

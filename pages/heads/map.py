@@ -8,17 +8,18 @@ import math
 import streamlit as st
 
 from encoder.export import Map
-from encoder.map_pooling import pooling_block
+from encoder.model.map_pooling import pooling_block
 from pages.components import plot, plot_window
 from pages.components.events import PlotEvent
-from pages.core import gestures, norm_change
-from pages.core.map_window import EXACT_TOKENS, zoom_of, zoomed
-from pages.core.params import Param, ZoomWindow
-from pages.core.view import View
+from pages.core.view import norm_change
+from pages.core.view.map_window import EXACT_TOKENS, zoom_of, zoomed
+from pages.core.view.view import View
+from pages.core.words import gestures
 from pages.heads import next_head
 from pages.heads.figure import head_figure
 from pages.heads.head_maps import single
 from pages.heads.selection import select, toggled
+from pages.state.params import Param, ZoomWindow
 
 
 def draw_map(view: View, head: Map, key: str = "map") -> None:

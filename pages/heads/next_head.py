@@ -19,9 +19,12 @@ from pages.components import events
 from pages.components.events import ZoomWindow
 from pages.components.plot import figure_answer
 from pages.components.store import store
-from pages.core import cache, channel, small_maps, visitors
-from pages.core.byte_cache import ByteCache
-from pages.core.view import View
+from pages.core.access import visitors
+from pages.core.server import channel
+from pages.core.stores import cache
+from pages.core.stores.byte_cache import ByteCache
+from pages.core.view import small_maps
+from pages.core.view.view import View
 from pages.heads.figure import head_figure
 from pages.heads.head_maps import drawn
 from pages.heads.selection import Selection, selected

@@ -7,14 +7,14 @@ import streamlit as st
 from encoder.export import Map, Options
 from encoder.measure import tokens
 from encoder.measure.head_map import WHOLE_TOKENS
-from pages.core.input_words import words_of
-from pages.core.markdown import plain
-from pages.core.params import Head, Param
-from pages.core.url_state import controlled, state
-from pages.core.view import MapParams, View
+from pages.core.inputs.input_words import words_of
+from pages.core.view.view import MapParams, View
+from pages.core.words.markdown import plain
 from pages.heads import padding
 from pages.heads.head_maps import is_whole, map_of
 from pages.heads.params import MOST_PINS, Params
+from pages.state.params import Head, Param
+from pages.state.url_state import controlled, state
 
 #: Up to this many tokens, an average over heads or layers takes seconds at most.
 AVERAGED_TOKENS = 2_048

@@ -5,20 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.export import HeadView, report
-from pages.core import corpus_line
-from pages.core.answer import area
-from pages.core.export import Export, title
-from pages.core.frame import current_view, heading
-from pages.core.glossary import brief_opening
-from pages.core.lazy import expander
-from pages.core.links import next_page
-from pages.core.url_state import state
+from pages.core.corpora import corpus_line
+from pages.core.frame.frame import current_view, heading
+from pages.core.widgets.answer import area
+from pages.core.widgets.export import Export, title
+from pages.core.widgets.lazy import expander
+from pages.core.words.glossary import brief_opening
 from pages.heads import answer, ask, grid, next_head, options, padding, pins, summary
 from pages.heads.head_maps import single
 from pages.heads.lines import draw_lines
 from pages.heads.map import draw_map
 from pages.heads.params import VIEWS, Params
 from pages.heads.text import draw_text
+from pages.state.links import next_page
+from pages.state.url_state import state
 
 view = current_view()
 

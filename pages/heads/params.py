@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from encoder.export.lines import MOST_HEADS
 from encoder.measure.aggregate import PAIRS
 from encoder.measure.definitions import HEAD_MEASURES
-from pages.core.params import Head, Param, choice, flag, heads, number, span, whole_number
-from pages.core.url_state import state
+from pages.state.params import Head, Param, choice, flag, heads, number, span, whole_number
+from pages.state.url_state import state
 
 VIEWS = ("map", "lines", "text")
 AVERAGES = ("none", "heads", "layers", "both")

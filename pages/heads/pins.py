@@ -8,8 +8,8 @@ from encoder.export import Map, Options
 from encoder.figures.numbers import three_digits
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.components import plot, plot_window
-from pages.core import sidebar
-from pages.core.view import View
+from pages.core.frame import sidebar
+from pages.core.view.view import View
 from pages.heads.figure import head_figure
 from pages.heads.head_maps import is_whole, map_of
 from pages.heads.map import on_map_event

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pages.core.url_state import state
-from pages.core.view import MOST_SELECTED, View, ViewParams
+from pages.core.view.view import MOST_SELECTED, View, ViewParams
+from pages.state.url_state import state
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,13 @@ from encoder.export import Map
 from encoder.figures.numbers import three_digits
 from encoder.measure import head_types, ranking
 from encoder.measure.head_types import Sink
-from encoder.trace import Trace
-from pages.core import head_measures, links, token_names
-from pages.core.input_words import words_of
-from pages.core.view import View
+from encoder.trace.trace import Trace
+from pages.core.inputs.input_words import words_of
+from pages.core.view import head_measures
+from pages.core.view.view import View
+from pages.core.words import token_names
 from pages.heads.head_maps import is_whole, overview, single
+from pages.state import links
 
 #: Rows of the lists.
 LISTED = 6

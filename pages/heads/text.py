@@ -7,12 +7,12 @@ from encoder.export import Map, Text
 from encoder.measure.passage import Shades
 from pages.components import text_shade
 from pages.components.events import TextEvent
-from pages.core import gestures
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.view.view import View
+from pages.core.words import gestures
 from pages.heads.lines import EXACT_BYTES
 from pages.heads.params import Params
 from pages.heads.selection import select, selected
+from pages.state.url_state import state
 
 
 def draw_text(view: View, head: Map) -> Text:

@@ -7,10 +7,10 @@ import streamlit as st
 
 from encoder import figures
 from encoder.measure import patches
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.core.markdown import plain
-from pages.core.view import View
+from pages.core.view.view import View
+from pages.core.words.markdown import plain
 from pages.image_attention.overlay import distances_of, token
 
 #: Maps side by side.

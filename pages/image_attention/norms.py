@@ -9,9 +9,9 @@ from encoder import figures
 from encoder.figures.numbers import three_digits
 from encoder.measure import patches
 from encoder.measure.patches import PatchNorms
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.core.view import View
+from pages.core.view.view import View
 from pages.image_attention.depth import MOST_ACROSS
 
 

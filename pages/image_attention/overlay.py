@@ -9,16 +9,19 @@ from encoder import figures
 from encoder.figures.numbers import three_digits
 from encoder.measure import aggregate, patches
 from encoder.measure.ranking import Weights
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 from pages.components import head_grid
 from pages.components.events import GridEvent
 from pages.components.patch_map import PatchEvent, patch_map
-from pages.core import answer, gestures, image_input, sidebar, token_names
-from pages.core.markdown import plain
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.frame import sidebar
+from pages.core.inputs import image_input
+from pages.core.view.view import View
+from pages.core.widgets import answer
+from pages.core.words import gestures, token_names
+from pages.core.words.markdown import plain
 from pages.image_attention import why
 from pages.image_attention.params import OVERLAYS, Params
+from pages.state.url_state import state
 
 #: Classes that are named.
 NAMED = 3

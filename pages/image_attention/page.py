@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.export import tables
-from pages.core.export import Export, place, title
-from pages.core.frame import current_view, heading
-from pages.core.glossary import brief_opening
-from pages.core.links import next_page
-from pages.core.view import View
+from pages.core.frame.frame import current_view, heading
+from pages.core.view.view import View
+from pages.core.widgets.export import Export, place, title
+from pages.core.words.glossary import brief_opening
 from pages.image_attention import depth, norms, overlay, why
+from pages.state.links import next_page
 
 
 def main(view: View) -> None:

@@ -12,14 +12,17 @@ from encoder.errors import EncoderError
 from encoder.figures.colours import signed_lut
 from encoder.figures.numbers import three_digits
 from encoder.measure import patches
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 from pages.components.patch_map import PatchEvent, patch_map
-from pages.core import answer, covering, image_input, sidebar
-from pages.core.covering import Covering
-from pages.core.markdown import plain, say_error
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.frame import sidebar
+from pages.core.inputs import image_input
+from pages.core.view.view import View
+from pages.core.widgets import answer
+from pages.core.widgets import occlusion as covering
+from pages.core.widgets.occlusion import Covering
+from pages.core.words.markdown import plain, say_error
 from pages.image_attention.params import Params
+from pages.state.url_state import state
 
 
 @dataclass(frozen=True)

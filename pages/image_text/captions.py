@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 import encoder
-from pages.core import image_input, unknown_words
-from pages.core.markdown import plain
-from pages.core.url_state import state
+from pages.core.inputs import image_input, unknown_words
+from pages.core.words.markdown import plain
 from pages.image_text.params import TEN_DIGITS, Params
+from pages.state.url_state import state
 
 #: Captions that are compared, and the characters of one.
 MOST, LONGEST = 20, 300

@@ -7,12 +7,13 @@ import streamlit as st
 from encoder import figures
 from encoder.figures.numbers import three_digits
 from pages.components import on_click, plot
-from pages.core import answer, gestures
-from pages.core.markdown import plain
-from pages.core.url_state import state
+from pages.core.widgets import answer
+from pages.core.words import gestures
+from pages.core.words.markdown import plain
 from pages.image_text import captions
 from pages.image_text.pair import Pair
 from pages.image_text.params import SCALES, Params
+from pages.state.url_state import state
 
 ROW, AROUND = 26, 60
 MEANING = {

@@ -8,15 +8,15 @@ import streamlit as st
 
 from encoder import figures
 from encoder.export import python_code, tables
-from pages.core import model_store
-from pages.core.answer import area
-from pages.core.export import Export, origin, title
-from pages.core.frame import current_view, heading
-from pages.core.glossary import brief_opening
-from pages.core.links import next_page
-from pages.core.view import View
+from pages.core.frame.frame import current_view, heading
+from pages.core.stores import model_store
+from pages.core.view.view import View
+from pages.core.widgets.answer import area
+from pages.core.widgets.export import Export, origin, title
+from pages.core.words.glossary import brief_opening
 from pages.image_text import captions, fit, words, zero_shot
 from pages.image_text.pair import Pair, of
+from pages.state.links import next_page
 
 
 def main(view: View) -> None:

@@ -10,15 +10,16 @@ from functools import cached_property
 import numpy as np
 
 import encoder
-from encoder import pair_scores
-from encoder.pair_scores import Scores, Vectors
-from encoder.trace import Trace
-from pages.core import cache, estimates, image_input, model_store
-from pages.core.turns import LONG_FLOPS
-from pages.core.url_state import state
-from pages.core.view import View
+from encoder.measure import pair_scores
+from encoder.measure.pair_scores import Scores, Vectors
+from encoder.trace.trace import Trace
+from pages.core.inputs import image_input
+from pages.core.stores import cache, estimates, model_store
+from pages.core.view.view import View
+from pages.core.work.turns import LONG_FLOPS
 from pages.image_text import captions
 from pages.image_text.params import Params
+from pages.state.url_state import state
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from encoder.digit_words.captions import WORDS, filled
-from pages.core.params import Param, choice, number, string, whole_number
-from pages.core.url_state import state
+from encoder.inputs.captions import WORDS, filled
+from pages.state.params import Param, choice, number, string, whole_number
+from pages.state.url_state import state
 
 FIRST_TEMPLATE = "a handwritten {number}"
 TEN_DIGITS = "\n".join(filled(FIRST_TEMPLATE, word) for word in WORDS)

@@ -8,11 +8,12 @@ import streamlit as st
 from encoder.figures.colours import signed_lut
 from encoder.measure import patches
 from pages.components.patch_map import PatchEvent, patch_map
-from pages.core import image_input, sidebar
-from pages.core.markdown import plain
-from pages.core.url_state import state
+from pages.core.frame import sidebar
+from pages.core.inputs import image_input
+from pages.core.words.markdown import plain
 from pages.image_text.pair import Pair
 from pages.image_text.params import Params
+from pages.state.url_state import state
 
 #: Tokens that are offered as buttons.
 MOST_BUTTONS = 16

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from encoder import figures, pair_scores
-from encoder.digit_words import TEMPLATES, UNSEEN_TEMPLATES, filled
-from encoder.digit_words.captions import PLAIN_TEMPLATES, WORDS
-from encoder.digit_words.zero_shot import ZeroShot, held_out_vectors, of_held_out
-from encoder.digits import encode
-from encoder.trace import Trace
+from encoder import figures
+from encoder.inputs.captions import PLAIN_TEMPLATES, WORDS
+from encoder.measure import pair_scores
+from encoder.measure.zero_shot import ZeroShot, held_out_vectors, of_held_out
+from encoder.trace.trace import Trace
 from pages.components import on_click, plot
-from pages.core import cache, gestures, image_input
-from pages.core.markdown import plain
-from pages.core.url_state import state
+from pages.core.inputs import image_input
+from pages.core.stores import cache
+from pages.core.words import gestures
+from pages.core.words.markdown import plain
 from pages.image_text import captions
 from pages.image_text.pair import Pair
 from pages.image_text.params import CELLS, Params
+from pages.state.url_state import state
+from recipes.digit_words import TEMPLATES, UNSEEN_TEMPLATES, filled
+from recipes.digits import encode
 
 ROW, AROUND = 28, 130
 PHOTO_LABELS = ("temple", "flower", "cat", "dog", "car", "person")

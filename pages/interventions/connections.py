@@ -13,14 +13,16 @@ from encoder.causal.effects import WINDOW
 from encoder.errors import EncoderError
 from encoder.figures.patching import knock_out_map
 from pages.components import on_click, plot
-from pages.core import edited, token_names, token_rows
-from pages.core.effects import measured
-from pages.core.formulas import number
-from pages.core.lazy import expander
-from pages.core.markdown import say_error
-from pages.core.url_state import controlled, state
-from pages.core.view import View
+from pages.core.inputs import edited
+from pages.core.view import token_rows
+from pages.core.view.view import View
+from pages.core.widgets.effects import measured
+from pages.core.widgets.lazy import expander
+from pages.core.words import token_names
+from pages.core.words.formulas import number
+from pages.core.words.markdown import say_error
 from pages.interventions.params import Params
+from pages.state.url_state import controlled, state
 
 #: The longest text, in tokens: the map needs a run for each layer and token.
 LONGEST = 128

@@ -9,14 +9,15 @@ from encoder.causal import Outcome
 from encoder.edits import AblateHead
 from encoder.figures.effects import effect_map
 from pages.components import on_click, plot
-from pages.core import answer, sidebar
-from pages.core.edited import Recipe
-from pages.core.effects import measured
-from pages.core.formulas import number
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.frame import sidebar
+from pages.core.inputs.edited import Recipe
+from pages.core.view.view import View
+from pages.core.widgets import answer
+from pages.core.widgets.effects import measured
+from pages.core.words.formulas import number
 from pages.interventions.params import CLICKS, Params
 from pages.interventions.recipe import toggle_head
+from pages.state.url_state import state
 
 #: The longest text, in tokens, whose map is computed.
 LONGEST = 512

@@ -8,11 +8,13 @@ import streamlit as st
 from encoder import figures
 from encoder.edits import Edit
 from encoder.measure import aggregate
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 from pages.components import head_grid
 from pages.components.events import GridEvent
-from pages.core import cache, sidebar, small_maps
-from pages.core.view import View
+from pages.core.frame import sidebar
+from pages.core.stores import cache
+from pages.core.view import small_maps
+from pages.core.view.view import View
 
 
 def draw(view: View, edited: Trace, active: tuple[Edit, ...]) -> None:

@@ -6,12 +6,12 @@ import streamlit as st
 
 from encoder import causal
 from encoder.causal import Outcome
-from encoder.trace import Trace
-from pages.core import prediction
-from pages.core.formulas import number
-from pages.core.markdown import plain
-from pages.core.outcomes import unit
-from pages.core.view import View
+from encoder.trace.trace import Trace
+from pages.core.view.view import View
+from pages.core.widgets import prediction
+from pages.core.widgets.outcomes import unit
+from pages.core.words.formulas import number
+from pages.core.words.markdown import plain
 
 
 def show(view: View, edited: Trace | None, outcome: Outcome) -> None:

@@ -10,16 +10,17 @@ from encoder.causal import Outcome
 from encoder.edits import Edit
 from encoder.errors import EncoderError
 from encoder.figures.effects import effect_map
-from encoder.trace import Trace
-from pages.core import edited, export, outcomes
-from pages.core.edit_words import describe
-from pages.core.export import Export
-from pages.core.frame import current_view, heading
-from pages.core.input_words import words_of
-from pages.core.links import next_page
-from pages.core.markdown import say_error
-from pages.core.url_state import state
+from encoder.trace.trace import Trace
+from pages.core.frame.frame import current_view, heading
+from pages.core.inputs import edited
+from pages.core.inputs.edit_words import describe
+from pages.core.inputs.input_words import words_of
+from pages.core.widgets import export, outcomes
+from pages.core.widgets.export import Export
+from pages.core.words.markdown import say_error
 from pages.interventions import connections, effects, maps, outcome, predictors, recipe
+from pages.state.links import next_page
+from pages.state.url_state import state
 
 view = current_view()
 steps = state.newest(edited.EditParams.recipe)

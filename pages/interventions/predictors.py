@@ -8,10 +8,10 @@ from encoder import causal, figures
 from encoder.causal import Outcome, RankCorrelation
 from encoder.errors import EncoderError
 from encoder.figures.numbers import signed
-from pages.core.input_words import words_of
-from pages.core.lazy import expander
-from pages.core.markdown import say_error
-from pages.core.view import View
+from pages.core.inputs.input_words import words_of
+from pages.core.view.view import View
+from pages.core.widgets.lazy import expander
+from pages.core.words.markdown import say_error
 
 TITLES = {
     "attention": "Attention received",

@@ -10,13 +10,13 @@ import streamlit as st
 
 from encoder import edits, figures
 from encoder.edits import MOST_EDITS, Edit
-from pages.core import second_input
-from pages.core.edit_words import describe
-from pages.core.edited import EditParams, Recipe, Step, take_back
-from pages.core.input_words import InputWords, words_of
-from pages.core.lazy import popover
-from pages.core.url_state import controlled, state
-from pages.core.view import View
+from pages.core.inputs import second_input
+from pages.core.inputs.edit_words import describe
+from pages.core.inputs.edited import EditParams, Recipe, Step, take_back
+from pages.core.inputs.input_words import InputWords, words_of
+from pages.core.view.view import View
+from pages.core.widgets.lazy import popover
+from pages.state.url_state import controlled, state
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from encoder import explain, figures
 from encoder.explain.source import array
 from encoder.measure import norms
 from pages.components import on_click, plot
-from pages.core import answer, formulas
-from pages.core.formulas import number
-from pages.core.markdown import plain
+from pages.core.widgets import answer
+from pages.core.words import formulas
+from pages.core.words.formulas import number
+from pages.core.words.markdown import plain
 from pages.layernorm.selected import Figures, Selected, select_component
 
 

@@ -11,12 +11,12 @@ from encoder import figures
 from encoder.figures.numbers import three_digits
 from encoder.measure import norms
 from pages.components import on_click, plot
-from pages.core import answer
-from pages.core.formulas import number
-from pages.core.selection import PlaceParams
-from pages.core.url_state import state
+from pages.core.view.selection import PlaceParams
+from pages.core.widgets import answer
+from pages.core.words.formulas import number
 from pages.layernorm.params import Params
 from pages.layernorm.selected import Figures, Selected, select_component
+from pages.state.url_state import state
 
 SOURCES = (
     "Kovaleva et al. (2021) found a few dimensions with large LayerNorm gains and biases, the same in many layers of "

@@ -8,18 +8,18 @@ from encoder import figures
 from encoder.export import tables
 from encoder.export.document import Section
 from encoder.measure import norms
-from pages.core.export import Export, title
-from pages.core.frame import current_view, heading
-from pages.core.glossary import linked
-from pages.core.links import next_page
-from pages.core.markdown import plain
-from pages.core.selection import PlaceParams
-from pages.core.url_state import controlled, state
+from pages.core.frame.frame import current_view, heading
+from pages.core.view.selection import PlaceParams
+from pages.core.widgets.export import Export, title
+from pages.core.words.glossary import linked
+from pages.core.words.markdown import plain
 from pages.layernorm.one_norm import gain_and_bias, one_token
 from pages.layernorm.outliers import outlier_dimensions
 from pages.layernorm.params import PARTS, Params
 from pages.layernorm.selected import Figures, Selected
 from pages.layernorm.token_statistics import overview, three_norms
+from pages.state.links import next_page
+from pages.state.url_state import controlled, state
 
 LOOK_FOR = {
     "every": "Look for tokens whose standard deviation before a LayerNorm is far above the others.",

@@ -11,10 +11,10 @@ from encoder import Trace, explain, figures
 from encoder.measure import norms
 from encoder.measure.norms import NormStatistics
 from pages.components.events import PlotEvent
-from pages.core import token_names
-from pages.core.selection import PlaceParams
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.view.selection import PlaceParams
+from pages.core.view.view import View
+from pages.core.words import token_names
+from pages.state.url_state import state
 
 #: Heading -> the figure below it, for the report.
 Figures = dict[str, go.Figure]

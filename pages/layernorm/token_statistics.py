@@ -11,12 +11,15 @@ from encoder import explain, figures
 from encoder.figures.numbers import three_digits
 from encoder.measure.norms import NormStatistics
 from pages.components import on_click, plot
-from pages.core import answer, cache, sidebar, token_rows
-from pages.core.formulas import number
-from pages.core.url_state import state
-from pages.core.view import MapParams, ViewParams
+from pages.core.frame import sidebar
+from pages.core.stores import cache
+from pages.core.view import token_rows
+from pages.core.view.view import MapParams, ViewParams
+from pages.core.widgets import answer
+from pages.core.words.formulas import number
 from pages.layernorm.params import Params
 from pages.layernorm.selected import Figures, Selected
+from pages.state.url_state import state
 
 #: A second example of the batch: it moves the outputs of BatchNorm only.
 NEIGHBOUR = "The old wooden cabinet fell into the river."

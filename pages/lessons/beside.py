@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from pages.core.lessons import progress
+from pages.core.teaching.lessons import progress
 from pages.lessons import panel
 
 #: Widths of the lesson and of the page.

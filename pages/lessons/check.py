@@ -11,10 +11,10 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from encoder.errors import EncoderError
-from pages.core.lessons import lesson
-from pages.core.lessons.lesson import Lesson, LessonError, Step
-from pages.core.lessons.library import look_of
-from pages.core.questions import read_answer
+from pages.core.teaching.lessons import lesson
+from pages.core.teaching.lessons.lesson import Lesson, LessonError, Step
+from pages.core.teaching.lessons.library import look_of
+from pages.core.teaching.questions import read_answer
 
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 120
@@ -30,7 +30,7 @@ class Finding:
 
 def register_values() -> None:
     """Import what registers the values of all pages: a view is checked against them."""
-    importlib.import_module("pages.core.frame")
+    importlib.import_module("pages.core.frame.frame")
     for path in sorted(APP.parent.glob("pages/*/params.py")):
         importlib.import_module(f"pages.{path.parent.name}.params")
 

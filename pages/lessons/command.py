@@ -1,4 +1,4 @@
-"""`encoderscope lesson new|check|preview FILE ...`: run by encoder/cli.py as a script."""
+"""`encoderscope lesson new|check|preview FILE ...`: run by encoder/cli/main.py as a script."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _check(file: Path) -> int:
 
 
 def _preview(file: Path) -> int:
-    from encoder.cli import main as encoderscope
+    from encoder.cli.main import main as encoderscope
 
     if _check(file):
         return 1

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from pages.core.frame import heading
-from pages.core.lessons import library, progress
-from pages.core.lessons.lesson import Lesson
-from pages.core.links import next_page
-from pages.core.markdown import plain
+from pages.core.frame.frame import heading
+from pages.core.teaching.lessons import library, progress
+from pages.core.teaching.lessons.lesson import Lesson
+from pages.core.words.markdown import plain
+from pages.state.links import next_page
 
 COLUMNS = 2
 

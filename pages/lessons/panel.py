@@ -7,12 +7,12 @@ from functools import partial
 import streamlit as st
 
 from encoder.errors import EncoderError
-from pages.core.lessons import progress
-from pages.core.lessons.library import look_of
-from pages.core.lessons.progress import Open
-from pages.core.markdown import plain, say_error
-from pages.core.questions import controls
-from pages.core.rooms import session
+from pages.core.teaching.lessons import progress
+from pages.core.teaching.lessons.library import look_of
+from pages.core.teaching.lessons.progress import Open
+from pages.core.teaching.questions import controls
+from pages.core.teaching.rooms import session
+from pages.core.words.markdown import plain, say_error
 
 
 def draw(opened: Open) -> bool:

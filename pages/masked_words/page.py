@@ -8,19 +8,20 @@ import streamlit as st
 from encoder.errors import EncoderError
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.words import word_bars
-from encoder.mlm import MaskedPrediction
+from encoder.model.mlm import MaskedPrediction
 from pages.components import plot
-from pages.core import edited, model_store, trained
-from pages.core.export import Export, title
-from pages.core.frame import current_view, heading
-from pages.core.glossary import opening
-from pages.core.links import next_page
-from pages.core.markdown import plain, say_error
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.frame.frame import current_view, heading
+from pages.core.inputs import edited
+from pages.core.stores import model_store, trained
+from pages.core.view.view import View
+from pages.core.widgets.export import Export, title
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import plain, say_error
 from pages.masked_words import prediction
 from pages.masked_words.params import LEAST_WORDS, MOST_WORDS, Params
 from pages.masked_words.shown import Shown, shown, with_edits
+from pages.state.links import next_page
+from pages.state.url_state import state
 
 #: More words than this are offered as a list, not as buttons. More masks than this are not drawn.
 MOST_BUTTONS, MOST_MASKS = 40, 8

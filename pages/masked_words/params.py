@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pages.core.params import Param, string, whole_number
-from pages.core.url_state import state
+from pages.state.params import Param, string, whole_number
+from pages.state.url_state import state
 
 LEAST_WORDS, MOST_WORDS = 1, 20
 #: Shown while the sidebar's sentence has no mask: both twins predict the right kind of word here.

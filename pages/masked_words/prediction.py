@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import encoder
-from encoder.mlm import MaskedPrediction
-from pages.core import cache, model_store
+from encoder.model.mlm import MaskedPrediction
+from pages.core.stores import cache, model_store
 
 #: With at most this many masks, the head ranks the whole vocabulary; with more, the most probable words only.
 MOST_FULLY_RANKED = 4

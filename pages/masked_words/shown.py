@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from pages.core import cache, edited, model_store, norm_pair
-from pages.core.view import View
+from pages.core.inputs import edited
+from pages.core.stores import cache, model_store
+from pages.core.view import norm_pair
+from pages.core.view.view import View
 from pages.masked_words import prediction
 from pages.masked_words.params import Params
 

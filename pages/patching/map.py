@@ -10,12 +10,13 @@ from encoder.causal import Where
 from encoder.figures.numbers import three_digits
 from encoder.figures.patching import patch_map
 from pages.components import on_click, plot
-from pages.core import answer, effects, token_rows
-from pages.core.markdown import plain
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.view import token_rows
+from pages.core.view.view import View
+from pages.core.widgets import answer, effects
+from pages.core.words.markdown import plain
 from pages.patching.pair import Pair, forget_place
 from pages.patching.params import COLOURS, Params
+from pages.state.url_state import state
 
 #: The longest text, in tokens, whose map is computed: it needs a run for each layer and token.
 LONGEST = 128

@@ -10,17 +10,17 @@ import streamlit as st
 from encoder import causal
 from encoder.causal import Where
 from encoder.errors import EncoderError, OutOfMemory
-from pages.core import answer
-from pages.core.export import Export, given, title
-from pages.core.frame import current_view, heading
-from pages.core.glossary import opening
-from pages.core.input_words import words_of
-from pages.core.links import next_page
-from pages.core.markdown import say_error
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.frame.frame import current_view, heading
+from pages.core.inputs.input_words import words_of
+from pages.core.view.view import View
+from pages.core.widgets import answer
+from pages.core.widgets.export import Export, given, title
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import say_error
 from pages.patching import map, pair, run
 from pages.patching.params import WHERE, Params
+from pages.state.links import next_page
+from pages.state.url_state import state
 
 
 def main(view: View) -> None:

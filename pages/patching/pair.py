@@ -10,14 +10,16 @@ import streamlit as st
 from encoder import causal, figures
 from encoder.causal import Outcome, Where
 from encoder.figures.patching import pair_labels
-from encoder.trace import Trace
-from pages.core import cache, outcomes, second_input
-from pages.core.input_words import InputWords, words_of
-from pages.core.markdown import plain
-from pages.core.outcomes import OutcomeParams
-from pages.core.url_state import state
-from pages.core.view import View, ViewParams
+from encoder.trace.trace import Trace
+from pages.core.inputs import second_input
+from pages.core.inputs.input_words import InputWords, words_of
+from pages.core.stores import cache
+from pages.core.view.view import View, ViewParams
+from pages.core.widgets import outcomes
+from pages.core.widgets.outcomes import OutcomeParams
+from pages.core.words.markdown import plain
 from pages.patching.params import WHERE, Params
+from pages.state.url_state import state
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,18 @@ from encoder import causal
 from encoder.causal import Where
 from encoder.edits import Edit
 from encoder.figures.patching import displacement_map
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.core import cache, edited, links, token_rows
-from pages.core.formulas import number
-from pages.core.markdown import plain
-from pages.core.url_state import state
-from pages.core.view import View, ViewParams
+from pages.core.inputs import edited
+from pages.core.stores import cache
+from pages.core.view import token_rows
+from pages.core.view.view import View, ViewParams
+from pages.core.words.formulas import number
+from pages.core.words.markdown import plain
 from pages.patching.map import Place
 from pages.patching.pair import Pair, unit
+from pages.state import links
+from pages.state.url_state import state
 
 #: Predicted words that are listed.
 WORDS = 4

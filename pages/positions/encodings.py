@@ -11,10 +11,12 @@ import streamlit as st
 from encoder import figures
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
-from pages.core import answer, token_names, token_rows
-from pages.core.url_state import state
-from pages.core.view import View, ViewParams
+from pages.core.view import token_rows
+from pages.core.view.view import View, ViewParams
+from pages.core.widgets import answer
+from pages.core.words import token_names
 from pages.positions.params import Params
+from pages.state.url_state import state
 
 #: kind of encoding -> [N, E] vectors of the positions 0 .. N-1.
 Tables = dict[str, np.ndarray]

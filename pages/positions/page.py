@@ -16,18 +16,19 @@ from encoder.export import tables
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions
 from pages.components import plot
-from pages.core import formulas, token_names, token_rows
-from pages.core.export import Export, title
-from pages.core.frame import current_view, heading
-from pages.core.glossary import opening
-from pages.core.input_words import words_of
-from pages.core.links import next_page
-from pages.core.markdown import plain
-from pages.core.url_state import state
+from pages.core.frame.frame import current_view, heading
+from pages.core.inputs.input_words import words_of
+from pages.core.view import token_rows
+from pages.core.widgets.export import Export, title
+from pages.core.words import formulas, token_names
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import plain
 from pages.positions.encodings import encodings
 from pages.positions.offsets import relative_bias, rotary
 from pages.positions.params import Params
 from pages.positions.patches import patch_positions
+from pages.state.links import next_page
+from pages.state.url_state import state
 
 #: More positions are not drawn: the similarity map would have more than 262,144 cells.
 MOST_POSITIONS = 512

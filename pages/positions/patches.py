@@ -7,7 +7,7 @@ import streamlit as st
 from encoder import figures
 from encoder.measure import patches
 from pages.components import plot
-from pages.core.view import View
+from pages.core.view.view import View
 
 #: More patches are not drawn as a grid of small maps.
 MOST_PATCHES = 400

@@ -17,13 +17,17 @@ from encoder.figures.numbers import signed
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
 from encoder.measure import align, stream
 from pages.components import GridEvent, head_grid, plot
-from pages.core import answer, cache, gestures, map_window, sidebar, token_names
-from pages.core import comparison as compare
-from pages.core.export import Export, place
-from pages.core.norm_pair import PLACEMENTS, PairTraces
-from pages.core.params import Param, ZoomWindow
-from pages.core.view import View, state
+from pages.core.frame import sidebar
+from pages.core.stores import cache
+from pages.core.view import map_window
+from pages.core.view.norm_pair import PLACEMENTS, PairTraces
+from pages.core.view.view import View, state
+from pages.core.widgets import answer
+from pages.core.widgets import comparison as compare
+from pages.core.widgets.export import Export, place
+from pages.core.words import gestures, token_names
 from pages.pre_post.params import Params
+from pages.state.params import Param, ZoomWindow
 
 SIGNS = {"pre": "●", "post": "■"}
 #: What the maps of one head show: value -> title.

@@ -6,17 +6,18 @@ import streamlit as st
 
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
-from pages.core import glossary, norm_pair
-from pages.core.formulas import number
-from pages.core.frame import current_view, heading
-from pages.core.links import next_page
-from pages.core.norm_pair import PairTraces
-from pages.core.view import state
+from pages.core.frame.frame import current_view, heading
+from pages.core.view import norm_pair
+from pages.core.view.norm_pair import PairTraces
+from pages.core.view.view import state
+from pages.core.words import glossary
+from pages.core.words.formulas import number
 from pages.pre_post import recorded
 from pages.pre_post.attention import attention
 from pages.pre_post.diagrams import diagrams
 from pages.pre_post.params import Params
 from pages.pre_post.residual_stream import residual_stream
+from pages.state.links import next_page
 
 TITLES = {"heads": "Attention", "stream": "Residual stream", "curves": "Recorded training"}
 LOOK_FOR = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from encoder.config import NORM_PLACEMENTS
-from pages.core.params import Param, choice, flag
-from pages.core.url_state import state
+from encoder.model.config import NORM_PLACEMENTS
+from pages.state.params import Param, choice, flag
+from pages.state.url_state import state
 
 SIDES = ("heads", "stream", "curves")
 

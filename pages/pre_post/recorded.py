@@ -10,9 +10,9 @@ from encoder.figures import placements as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import curves
 from pages.components import plot
-from pages.core.export import Export
-from pages.core.markdown import say_error
-from pages.core.view import state
+from pages.core.view.view import state
+from pages.core.widgets.export import Export
+from pages.core.words.markdown import say_error
 from pages.pre_post.params import Params
 
 INTRODUCTION = (

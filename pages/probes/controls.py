@@ -6,9 +6,11 @@ import streamlit as st
 
 from encoder import probe
 from encoder.probe import Task
-from pages.core import cache, kept_file, limits
-from pages.core.lazy import popover
-from pages.core.view import View, ViewParams, state
+from pages.core.access import limits
+from pages.core.inputs import kept_file
+from pages.core.stores import cache
+from pages.core.view.view import View, ViewParams, state
+from pages.core.widgets.lazy import popover
 from pages.probes.params import BESIDE, TASKS, VIEWS, Params
 from pages.probes.work import Subject
 

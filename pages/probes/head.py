@@ -8,11 +8,12 @@ from encoder import classify
 from encoder.errors import EncoderError
 from encoder.figures.probes import layer_names
 from encoder.probe import Task
-from pages.core import limits, opened_head, prediction
-from pages.core.export import file_name
-from pages.core.lazy import expander
-from pages.core.markdown import plain, say_error
-from pages.core.view import View
+from pages.core.access import limits
+from pages.core.view.view import View
+from pages.core.widgets import opened_head, prediction
+from pages.core.widgets.export import file_name
+from pages.core.widgets.lazy import expander
+from pages.core.words.markdown import plain, say_error
 from pages.probes import work
 from pages.probes.params import VIEWS
 from pages.probes.work import Subject

@@ -11,18 +11,18 @@ from encoder.figures.probes import ProbeCurve, layer_names, probe_curves
 from encoder.probe import MOST_TOKENS, Curve, Task
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
-from pages.core import answer
-from pages.core.export import Export, title
-from pages.core.formulas import number
-from pages.core.frame import current_view, heading
-from pages.core.glossary import opening
-from pages.core.lazy import expander
-from pages.core.links import next_page
-from pages.core.markdown import plain, say_error
-from pages.core.view import View, state
+from pages.core.frame.frame import current_view, heading
+from pages.core.view.view import View, state
+from pages.core.widgets import answer
+from pages.core.widgets.export import Export, title
+from pages.core.widgets.lazy import expander
+from pages.core.words.formulas import number
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import plain, say_error
 from pages.probes import controls, head, work
 from pages.probes.params import VIEWS, Params
 from pages.probes.work import Subject
+from pages.state.links import next_page
 
 Curves = dict[tuple[Subject, str], Curve]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from encoder.load import BUNDLED
-from pages.core.params import Param, choice, several, whole_number
-from pages.core.url_state import state
+from pages.state.params import Param, choice, several, whole_number
+from pages.state.url_state import state
 
 TASKS = ("word_pos", "pos", "lexname", "file")
 VIEWS = {"token": "One token", "mean": "Mean", "cls": "[CLS]", "max": "Maximum"}

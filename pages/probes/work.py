@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from encoder import gradual, probe
+from encoder import probe
+from encoder.encoders.text import TextEncoder
 from encoder.probe import Curve, Features, Task
-from encoder.text_encoder import TextEncoder
-from pages.core import cache, long_work, model_store
-from pages.core.view import View
+from encoder.trace import gradual
+from pages.core.stores import cache, model_store
+from pages.core.view.view import View
+from pages.core.work import long_work
 
 V = TypeVar("V")
 _KEPT = "probes:kept"

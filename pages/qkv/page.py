@@ -13,16 +13,19 @@ from encoder.explain.source import array
 from encoder.export import tables
 from encoder.measure import ranking
 from pages.components import on_click, plot
-from pages.core import answer, formulas, sidebar, token_names, token_rows
-from pages.core.export import Export, place, title
-from pages.core.frame import current_view, heading
-from pages.core.glossary import opening
-from pages.core.links import next_page
-from pages.core.markdown import plain
-from pages.core.params import Param
-from pages.core.url_state import state
-from pages.core.view import ViewParams
+from pages.core.frame import sidebar
+from pages.core.frame.frame import current_view, heading
+from pages.core.view import token_rows
+from pages.core.view.view import ViewParams
+from pages.core.widgets import answer
+from pages.core.widgets.export import Export, place, title
+from pages.core.words import formulas, token_names
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import plain
 from pages.qkv.params import Params
+from pages.state.links import next_page
+from pages.state.params import Param
+from pages.state.url_state import state
 
 number = formulas.number
 

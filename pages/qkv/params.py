@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pages.core.params import Param, choice
-from pages.core.url_state import state
+from pages.state.params import Param, choice
+from pages.state.url_state import state
 
 
 @state.register

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from encoder import gradual, search
+from encoder import search
 from encoder.search import Collection, Index
-from pages.core import long_work
+from encoder.trace import gradual
+from pages.core.work import long_work
 
 _KEPT = "search:index"
 

@@ -5,14 +5,15 @@ import streamlit as st
 from encoder import search
 from encoder.errors import EncoderError, OutOfMemory
 from encoder.search import Collection
-from pages.core import kept_file, links
-from pages.core.export import file_name
-from pages.core.formulas import number
-from pages.core.frame import current_view, heading
-from pages.core.markdown import plain, say_error
-from pages.core.view import View, ViewParams, state
+from pages.core.frame.frame import current_view, heading
+from pages.core.inputs import kept_file
+from pages.core.view.view import View, ViewParams, state
+from pages.core.widgets.export import file_name
+from pages.core.words.formulas import number
+from pages.core.words.markdown import plain, say_error
 from pages.search import indexed, plane, reranked, sources
 from pages.search.params import Params
+from pages.state import links
 
 #: Hits on the page.
 SHOWN = 8

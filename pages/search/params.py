@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from pages.core.params import Param, choice, string
-from pages.core.url_state import state
+from pages.state.params import Param, choice, string
+from pages.state.url_state import state
 
 SOURCES = {"lines": "Lines", "wordnet": "WordNet’s examples", "file": "A file", "saved": "A saved collection"}
 PLANES = {"pca": "PCA", "umap": "UMAP"}

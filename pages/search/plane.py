@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from encoder import gradual, search
+from encoder import search
 from encoder.errors import EncoderError
 from encoder.figures.search import text_plane
 from encoder.search import Collection
+from encoder.trace import gradual
 from pages.components import plot
-from pages.core import long_work, visitors
-from pages.core.markdown import say_error
-from pages.core.view import state
+from pages.core.access import visitors
+from pages.core.view.view import state
+from pages.core.words.markdown import say_error
+from pages.core.work import long_work
 from pages.search.params import PLANES, Params
 
 #: Points of the map.

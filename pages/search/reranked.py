@@ -6,15 +6,18 @@ import hashlib
 
 import streamlit as st
 
-from encoder import gradual, search
+from encoder import search
 from encoder.errors import EncoderError
 from encoder.search import Collection
-from pages.core import cache, links, long_work, model_access, model_store
-from pages.core.formulas import number
-from pages.core.lazy import expander
-from pages.core.markdown import plain, say_error
-from pages.core.view import View, ViewParams, state
+from encoder.trace import gradual
+from pages.core.stores import cache, model_access, model_store
+from pages.core.view.view import View, ViewParams, state
+from pages.core.widgets.lazy import expander
+from pages.core.words.formulas import number
+from pages.core.words.markdown import plain, say_error
+from pages.core.work import long_work
 from pages.search.params import Params
+from pages.state import links
 
 #: Characters of a hit that the table shows.
 BRIEF = 120

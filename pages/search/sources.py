@@ -9,13 +9,17 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from encoder import gradual, probe, search
+from encoder import probe, search
 from encoder.errors import EncoderError
 from encoder.search import Collection, Index, Limits
-from pages.core import cache, kept_file, limits, long_work
-from pages.core.lazy import expander
-from pages.core.turns import TURNS
-from pages.core.view import View, state
+from encoder.trace import gradual
+from pages.core.access import limits
+from pages.core.inputs import kept_file
+from pages.core.stores import cache
+from pages.core.view.view import View, state
+from pages.core.widgets.lazy import expander
+from pages.core.work import long_work
+from pages.core.work.turns import TURNS
 from pages.search.params import SOURCES, Params
 
 #: Numbers of a vector that a file of vectors has room for, and bytes of its header.

@@ -9,8 +9,9 @@ import streamlit as st
 from encoder import similarity
 from encoder.errors import EncoderError
 from encoder.similarity import Attribution, MethodComparison
-from pages.core import cache, long_work
-from pages.core.view import View
+from pages.core.stores import cache
+from pages.core.view.view import View
+from pages.core.work import long_work
 from pages.similarity.controls import reference
 from pages.similarity.params import Params
 

@@ -6,8 +6,9 @@ import streamlit as st
 from encoder.figures.similarity import similarity_heatmap
 from encoder.similarity import TOLERANCE, Attribution, Cells
 from pages.components import on_click, plot
-from pages.core import answer, formulas, token_names
-from pages.core.view import state
+from pages.core.view.view import state
+from pages.core.widgets import answer
+from pages.core.words import formulas, token_names
 from pages.similarity.params import Params
 
 HEIGHT = 350

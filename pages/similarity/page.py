@@ -8,13 +8,13 @@ from encoder.errors import EncoderError, OutOfMemory
 from encoder.export import similarity as export
 from encoder.export.document import Section
 from encoder.export.tables import similarity_frame
-from pages.core.export import Export, title
-from pages.core.frame import current_view, heading
-from pages.core.links import next_page
-from pages.core.markdown import say_error
-from pages.core.view import View
+from pages.core.frame.frame import current_view, heading
+from pages.core.view.view import View
+from pages.core.widgets.export import Export, title
+from pages.core.words.markdown import say_error
 from pages.similarity import attributed, controls, map, measures
 from pages.similarity.params import Params
+from pages.state.links import next_page
 
 
 def main(view: View) -> None:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from encoder.similarity import REFERENCES
-from pages.core.params import Param, choice, flag, string, whole_number
-from pages.core.url_state import state
+from pages.state.params import Param, choice, flag, string, whole_number
+from pages.state.url_state import state
 
 STEPS = ("auto", "8", "16", "32", "64", "128")
 OTHER_SENTENCE = "The dog stayed on the pavement because it was exhausted."

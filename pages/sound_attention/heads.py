@@ -7,8 +7,8 @@ import streamlit as st
 from encoder.figures.sound import time_map
 from encoder.measure import sounds
 from pages.components import on_click, plot
-from pages.core import sidebar
-from pages.core.view import View
+from pages.core.frame import sidebar
+from pages.core.view.view import View
 from pages.sound_attention.heard import Heard
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from encoder.inputs.sound import Sound
+from encoder.inputs.sound_files import wav_bytes
+from encoder.inputs.sound_layout import SoundLayout, Span
 from encoder.measure import sounds
 from encoder.measure.sounds import OverTime
-from encoder.sound import Sound
-from encoder.sound_files import wav_bytes
-from encoder.sound_layout import SoundLayout, Span
-from pages.core import sidebar, sound_input
-from pages.core.url_state import state
-from pages.core.view import View, ViewParams
+from pages.core.frame import sidebar
+from pages.core.inputs import sound_input
+from pages.core.view.view import View, ViewParams
+from pages.state.url_state import state
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ import streamlit as st
 from encoder import AudioEncoder
 from encoder.figures.sound import time_map
 from encoder.measure import sounds
-from pages.core import answer
-from pages.core.export import Export, title
-from pages.core.frame import current_view, heading
-from pages.core.glossary import opening
-from pages.core.links import next_page
-from pages.core.view import View
+from pages.core.frame.frame import current_view, heading
+from pages.core.view.view import View
+from pages.core.widgets import answer
+from pages.core.widgets.export import Export, title
+from pages.core.words.glossary import opening
 from pages.sound_attention import heads, picture, why
 from pages.sound_attention.heard import Heard, heard_of
+from pages.state.links import next_page
 
 
 def main(view: View) -> None:

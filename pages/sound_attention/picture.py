@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.figures.sound import sound_picture, time_map
+from encoder.inputs.sound_files import wav_bytes
+from encoder.inputs.sound_layout import SpectrogramGrid
 from encoder.measure import sounds
-from encoder.sound_files import wav_bytes
-from encoder.sound_layout import SpectrogramGrid
 from pages.components import PlotEvent, on_click, plot
-from pages.core.view import View
+from pages.core.view.view import View
 from pages.sound_attention.heard import Heard
 
 #: The bars in the figure of `sound_picture`.

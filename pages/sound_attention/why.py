@@ -10,11 +10,11 @@ from encoder.errors import EncoderError
 from encoder.figures.deletion import window_bars
 from encoder.figures.numbers import three_digits
 from encoder.measure.rollout import LONGEST_WHOLE, rollout
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.core import covering
-from pages.core.markdown import plain, say_error
-from pages.core.view import View
+from pages.core.view.view import View
+from pages.core.widgets import occlusion as covering
+from pages.core.words.markdown import plain, say_error
 from pages.sound_attention.heard import Heard
 
 

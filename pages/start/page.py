@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.core import frame, links, sidebar
-from pages.core.glossary import opening
-from pages.core.lazy import expander
-from pages.core.url_state import state
-from pages.core.view import EXAMPLES, ViewParams
+from pages.core.frame import frame, sidebar
+from pages.core.view.view import EXAMPLES, ViewParams
+from pages.core.widgets.lazy import expander
+from pages.core.words.glossary import opening
 from pages.start import picture, ways
+from pages.state import links
+from pages.state.url_state import state
 
 _EXAMPLE = "start-example"
 

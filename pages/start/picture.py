@@ -8,8 +8,10 @@ from encoder import export
 from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, telling
 from pages.components import lines, text_shade
-from pages.core import gestures, links, sidebar, token_names
-from pages.core.view import View
+from pages.core.frame import sidebar
+from pages.core.view.view import View
+from pages.core.words import gestures, token_names
+from pages.state import links
 
 #: Up to this many tokens the picture has lines; a longer text is shaded.
 MOST_LINES = 24

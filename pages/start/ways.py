@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pages.core.view import FIRST_SENTENCE
+from pages.core.view.view import FIRST_SENTENCE
 
 BANKS = "She sat on the bank of the river and thought about her money in the bank."
 _IT = {"text": FIRST_SENTENCE, "layer": "3", "head": "1", "i": "10", "j": "2"}

@@ -8,11 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from encoder.corpus import TokenHit
-from pages.core import links, token_names
-from pages.core.formulas import number
-from pages.core.markdown import plain
-from pages.core.url_state import state
-from pages.core.view import ViewParams
+from pages.core.view.view import ViewParams
+from pages.core.words import token_names
+from pages.core.words.formulas import number
+from pages.core.words.markdown import plain
+from pages.state import links
+from pages.state.url_state import state
 from pages.token_search.query import Query
 
 #: Characters of a sentence before and after the token.

@@ -9,14 +9,14 @@ import streamlit as st
 
 from encoder.corpus import Atlas, TokenHit
 from encoder.errors import EncoderError, OutOfMemory
-from pages.core import atlas_building, atlases
-from pages.core.export import Export, title
-from pages.core.frame import current_view, heading
-from pages.core.glossary import brief_opening
-from pages.core.links import next_page
-from pages.core.markdown import plain, say_error
-from pages.core.url_state import state
-from pages.core.view import View
+from pages.core.corpora import atlas_building, atlases
+from pages.core.frame.frame import current_view, heading
+from pages.core.view.view import View
+from pages.core.widgets.export import Export, title
+from pages.core.words.glossary import brief_opening
+from pages.core.words.markdown import plain, say_error
+from pages.state.links import next_page
+from pages.state.url_state import state
 from pages.token_search import found, query
 from pages.token_search.params import Params
 

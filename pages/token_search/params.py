@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pages.core.params import Param, choice, flag, number, whole_number
-from pages.core.url_state import state
+from pages.state.params import Param, choice, flag, number, whole_number
+from pages.state.url_state import state
 
 #: What a token of the corpus attends to, in the sidebar's head.
 TARGETS = {

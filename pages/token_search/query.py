@@ -9,11 +9,11 @@ import streamlit as st
 from encoder import figures
 from encoder.corpus import Atlas, Behaves, TokenHit, token_vector
 from encoder.measure import telling
-from pages.core import atlases
-from pages.core.lazy import popover
-from pages.core.turns import TURNS
-from pages.core.url_state import state
-from pages.core.view import View, ViewParams
+from pages.core.corpora import atlases
+from pages.core.view.view import View, ViewParams
+from pages.core.widgets.lazy import popover
+from pages.core.work.turns import TURNS
+from pages.state.url_state import state
 from pages.token_search.params import TARGETS, Params
 
 #: Words that are buttons; those of a longer text are a list. Tokens that are found.

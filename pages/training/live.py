@@ -16,8 +16,9 @@ from encoder.train import progress
 from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from pages.components.curves import CurveRun, SampleSequence, curves, refresh
-from pages.core import channel, sidebar
-from pages.core.view import ViewParams, state
+from pages.core.frame import sidebar
+from pages.core.server import channel
+from pages.core.view.view import ViewParams, state
 from pages.training import runs
 from pages.training.params import Params
 

@@ -12,9 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder.errors import LoadError
 from encoder.train.run_view import RunView
 from encoder.train.single_file import MAX_BYTES, from_bytes, held_out_accuracy, to_bytes
-from pages.core import sidebar
-from pages.core.export import Export, arguments
-from pages.core.markdown import say_error
+from pages.core.frame import sidebar
+from pages.core.widgets.export import Export, arguments
+from pages.core.words.markdown import say_error
 from pages.training import runs
 from pages.training.live import curve_figures
 

@@ -6,18 +6,18 @@ import itertools
 
 import streamlit as st
 
-from encoder.config import POSITION_KINDS
 from encoder.errors import ConfigError
 from encoder.figures.placements import PLACEMENT_NAMES
+from encoder.model.config import POSITION_KINDS
 from encoder.train.recorded import recorded
 from encoder.train.run_view import HeldOut
 from encoder.train.tasks import TASKS, make
-from pages.core import placement_toggle, sidebar
-from pages.core.frame import heading
-from pages.core.glossary import opening
-from pages.core.links import next_page
-from pages.core.markdown import plain
-from pages.core.view import state
+from pages.core.frame import placement_toggle, sidebar
+from pages.core.frame.frame import heading
+from pages.core.view.view import state
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import plain
+from pages.state.links import next_page
 from pages.training import live, runs
 from pages.training import params as limits
 from pages.training.models import open_file, open_or_save

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from encoder.config import NORM_PLACEMENTS, POSITION_KINDS
+from encoder.model.config import NORM_PLACEMENTS, POSITION_KINDS
 from encoder.train.tasks import TASKS
-from pages.core.params import Param, choice, flag, number, several, string, whole_number
-from pages.core.url_state import state
+from pages.state.params import Param, choice, flag, number, several, string, whole_number
+from pages.state.url_state import state
 
 #: Smallest and largest values on the page; larger runs take minutes instead of seconds.
 LENGTHS, SYMBOLS, LAYERS, HEADS, WIDTHS = (4, 32), (2, 16), (1, 12), (1, 8), (8, 128)

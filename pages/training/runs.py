@@ -17,10 +17,13 @@ from encoder.train.loop import TaskRun
 from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TrainedTask
-from pages.core import limits, norm_pair, sidebar, trained
-from pages.core.byte_cache import CACHE_MB, ByteCache
-from pages.core.params import Param
-from pages.core.view import ViewParams, check_width, state
+from pages.core.access import limits
+from pages.core.frame import sidebar
+from pages.core.stores import trained
+from pages.core.stores.byte_cache import CACHE_MB, ByteCache
+from pages.core.view import norm_pair
+from pages.core.view.view import ViewParams, check_width, state
+from pages.state.params import Param
 from pages.training.params import WIDTHS, Params
 
 #: Seconds without a poll after which runs stop by themselves: enough for a reload.

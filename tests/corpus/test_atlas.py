@@ -13,15 +13,16 @@ import pandas as pd
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from encoder import EncoderError, cli, corpus
+from encoder import EncoderError, corpus
+from encoder.cli import main
+from encoder.cli.corpus import progress_line
 from encoder.corpus.atlas_files import VERSION
 from encoder.corpus.watcher import FARTHEST
-from encoder.corpus_command import progress_line
 from encoder.errors import AtlasError
+from encoder.inputs.rows import Row
 from encoder.measure import head_types
+from encoder.measure.head_divergence import head_similarity
 from encoder.measure.heads import head_measures
-from encoder.measure.similarity import head_similarity
-from encoder.rows import Row
 from tests.corpus.conftest import SETTINGS, built, contents
 
 
@@ -225,18 +226,18 @@ def test_the_command_builds_shows_and_refuses(tmp_path, capsys):
     texts = tmp_path / "texts.csv"
     texts.write_text("text,kind\nthe cat sat,a\n,a\nthe dog,b\nbad\n", encoding="utf-8")
     build = ["corpus", "build", str(texts), "--model", "twin-pre", "--device", "cpu", "--label", "kind"]
-    assert cli.main([*build, "--out", str(tmp_path / "atlas"), "--vectors", "0,2"]) == 0
+    assert main.main([*build, "--out", str(tmp_path / "atlas"), "--vectors", "0,2"]) == 0
     told = capsys.readouterr()
     assert "2 texts" in told.out
     assert "row 5" in told.err
     atlas = corpus.open_atlas(tmp_path / "atlas")
     assert atlas.labels == {"kind": ("a", "b")}
     assert atlas.vector_layers == (0, 2)
-    assert cli.main(["corpus", "show", str(tmp_path / "atlas")]) == 0
+    assert main.main(["corpus", "show", str(tmp_path / "atlas")]) == 0
     assert re.search(r"L\d H\d", capsys.readouterr().out)
     for wrong in ([*build, "--out", str(tmp_path / "atlas")], ["corpus", "show", str(tmp_path)]):
-        assert cli.main(wrong) == 1
-    assert cli.main([*build[:2], str(tmp_path / "no.txt"), "--out", str(tmp_path / "other")]) == 1
+        assert main.main(wrong) == 1
+    assert main.main([*build[:2], str(tmp_path / "no.txt"), "--out", str(tmp_path / "other")]) == 1
     assert len(contents(tmp_path)) == 1 + len(contents(tmp_path / "atlas"))
 
 

@@ -8,16 +8,16 @@ import torch
 
 import encoder
 from encoder import TextEncoder
-from encoder import trace as trace_module
 from encoder.corpus import batch as batch_module
 from encoder.corpus.batch import batches, measure_batch, norm_names
 from encoder.corpus.groups import key_tokens
 from encoder.corpus.plan import MEASURES
 from encoder.corpus.watcher import FARTHEST
 from encoder.measure import stream
+from encoder.measure.head_divergence import head_similarity
 from encoder.measure.heads import head_measures
-from encoder.measure.similarity import head_similarity
 from encoder.probe import examples
+from encoder.trace import trace as trace_module
 
 TEXTS = (
     "the cat sat on the mat . the dog , the cat",

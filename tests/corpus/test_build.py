@@ -16,7 +16,8 @@ import pytest
 import torch
 
 import encoder
-from encoder import EncoderError, cli, corpus
+from encoder import EncoderError, corpus
+from encoder.cli import main
 from encoder.corpus.plan import MEASURES
 from encoder.errors import AtlasError
 from encoder.measure.heads import head_measures
@@ -161,7 +162,7 @@ def test_blank_rows_are_counted(model, tmp_path, capsys):
     count = atlas.manifest["count"]
     assert (count["rows"], count["texts"], count["broken"], count["blank"]) == (30, 27, 1, 2)
     assert atlas.left_out == "1 left out, 2 blank rows"
-    assert cli.main(["corpus", "show", str(tmp_path / "atlas")]) == 0
+    assert main.main(["corpus", "show", str(tmp_path / "atlas")]) == 0
     assert "27 texts, " in (said := capsys.readouterr().out)
     assert "1 left out, 2 blank rows, 0 cut" in said
 

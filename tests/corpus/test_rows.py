@@ -9,8 +9,8 @@ import pytest
 
 from encoder import EncoderError, corpus
 from encoder.corpus.rows import Source
+from encoder.inputs.rows import BrokenRow, Row
 from encoder.probe import examples
-from encoder.rows import BrokenRow, Row
 
 
 def read(path: Path, **columns) -> tuple[list[Row], list[int]]:

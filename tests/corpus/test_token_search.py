@@ -10,7 +10,8 @@ import types
 import numpy as np
 import pytest
 
-from encoder import EncoderError, cli, corpus
+from encoder import EncoderError, corpus
+from encoder.cli import main
 from encoder.corpus import token_index, token_search
 from encoder.corpus.token_search import Tokens
 from encoder.errors import AtlasError
@@ -129,7 +130,7 @@ def test_many_vectors_are_mapped_from_a_temporary_file(copied, tokens, monkeypat
 
 def test_a_graph_finds_candidates_and_the_exact_cosines_order_them(copied, tokens, capsys):
     pytest.importorskip("usearch", reason="the extra “index” is not installed")
-    assert cli.main(["corpus", "index", str(copied.folder), "--layer", "3", "--exact", "50"]) == 0
+    assert main.main(["corpus", "index", str(copied.folder), "--layer", "3", "--exact", "50"]) == 0
     found = corpus.load_tokens(copied, 3)
     assert found.graph is not None
     assert the_same(found, tokens)  # so few that the graph misses none

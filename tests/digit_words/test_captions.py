@@ -8,11 +8,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from encoder.digit_words import captions
-from encoder.digit_words.captions import PLAIN_TEMPLATES, TEMPLATES, UNSEEN_PAIRS, UNSEEN_TEMPLATES, WORDS, filled
-from encoder.digit_words.strokes import STROKES, limits, strokes
-from encoder.digit_words.training import contrastive_loss, which_hold
-from encoder.digits.data import dataset
+from encoder.inputs import captions
+from encoder.inputs.captions import PLAIN_TEMPLATES, TEMPLATES, UNSEEN_PAIRS, UNSEEN_TEMPLATES, WORDS, filled
+from encoder.inputs.digits import dataset
+from recipes.digit_words.strokes import STROKES, limits, strokes
+from recipes.digit_words.training import contrastive_loss, which_hold
 
 
 def drawn(n: int = 3_000) -> list[tuple[int, captions.Stroke | None, captions.Caption]]:

@@ -7,17 +7,17 @@ import pytest
 import torch
 
 import encoder
-from encoder import pair_scores
-from encoder.digit_words import UNSEEN_TEMPLATES, captions
-from encoder.digit_words.__main__ import main
-from encoder.digit_words.finish import accuracies
-from encoder.digit_words.training import Pair, PairRecipe, train
-from encoder.digit_words.zero_shot import accuracy_of_strokes, held_out_vectors, of_held_out
-from encoder.digits import decode, examples
-from encoder.digits.data import dataset
+from encoder.encoders.joint import JointEncoder
 from encoder.errors import EncoderError
-from encoder.joint_encoder import JointEncoder
-from encoder.measure import patches
+from encoder.inputs import captions
+from encoder.inputs.digits import dataset
+from encoder.measure import pair_scores, patches
+from encoder.measure.zero_shot import accuracy_of_strokes, held_out_vectors, of_held_out
+from recipes.digit_words import UNSEEN_TEMPLATES
+from recipes.digit_words.__main__ import main
+from recipes.digit_words.finish import accuracies
+from recipes.digit_words.training import Pair, PairRecipe, train
+from recipes.digits import decode, examples
 from tests.conftest import ROOT
 
 DATA = ROOT / "encoder/data"
@@ -70,9 +70,9 @@ def test_another_model_has_no_held_out_digits():
 
 
 def _of_colours() -> encoder.ImageEncoder:
-    from encoder.config import Patches
-    from encoder.model import Encoder
-    from encoder.vector_head import VectorHead, VectorHeadConfig
+    from encoder.model.config import Patches
+    from encoder.model.encoder import Encoder
+    from encoder.model.vector_head import VectorHead, VectorHeadConfig
 
     config = encoder.EncoderConfig(
         vocab_size=0, d_model=8, n_layers=1, n_heads=2, d_ffn=8, max_positions=5, patches=Patches(8, 4)

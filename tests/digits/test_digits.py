@@ -8,13 +8,13 @@ import torch
 from PIL import Image, ImageDraw
 
 import encoder
-from encoder.digits import as_digit, decode, encode, examples
-from encoder.digits.__main__ import main
-from encoder.digits.data import dataset
-from encoder.digits.finish import accuracy_of
-from encoder.digits.training import DigitRecipe, moved, predictions
+from encoder.encoders.image import ImageEncoder
 from encoder.errors import EncoderError
-from encoder.image_encoder import ImageEncoder
+from encoder.inputs.digits import dataset
+from recipes.digits import as_digit, decode, encode, examples
+from recipes.digits.__main__ import main
+from recipes.digits.finish import accuracy_of
+from recipes.digits.training import DigitRecipe, moved, predictions
 from tests.conftest import ROOT
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from encoder import Encoder, EncoderConfig
-from encoder.text import Tokenized
-from encoder.trace import Trace
+from encoder.inputs.text import Tokenized
+from encoder.trace.trace import Trace
 
 #: Stands for the logarithm of 0: far enough down that its exponential is 0, near enough to stay a plain number.
 NOTHING = -1e4

@@ -10,7 +10,7 @@ import torch
 
 import encoder
 from encoder import EncoderConfig, TextEncoder
-from encoder.tokenizer import Tokenizer
+from encoder.inputs.tokenizer import Tokenizer
 
 WORDS = "the cat sat on a mat and dog ran to big red bus . , ! un ##happ ##y bank river money of".split()
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

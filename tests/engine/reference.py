@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy.special import erf
 
-from encoder.config import EncoderConfig
+from encoder.model.config import EncoderConfig
 
 MASKED = -1e300
 

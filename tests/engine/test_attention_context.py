@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from encoder import TextEncoder, attend
+from encoder import TextEncoder
+from encoder.model import attend
 from tests.engine.conftest import tiny
 
 B, H, T, K = 2, 5, 9, 4

@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from encoder.capture import ON_REQUEST, record
 from encoder.edits import AblateHead, MaskKeys, SetScore, Zero
 from encoder.errors import EncoderError
-from encoder.hooks import LAYER_POINTS, HookPoint, current_visitor, visiting
-from encoder.trace import Trace
+from encoder.model.hooks import LAYER_POINTS, HookPoint, current_visitor, visiting
+from encoder.trace.capture import ON_REQUEST, record
+from encoder.trace.trace import Trace
 from tests.engine.conftest import WORDS, tiny
 
 THREADS = 8

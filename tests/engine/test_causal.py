@@ -42,7 +42,7 @@ from encoder.edits import (
     Temperature,
     Zero,
 )
-from encoder.hooks import current_visitor
+from encoder.model.hooks import current_visitor
 from tests.engine.conftest import VARIANTS, tiny
 
 CLEAN, CORRUPTED = "the cat sat on the unhappy mat .", "a dog ran to the unhappy bus ."

@@ -8,8 +8,8 @@ import psutil
 import pytest
 import torch
 
-from encoder import device as device_module
-from encoder.device import free_in_groups, free_memory
+from encoder.model import device as device_module
+from encoder.model.device import free_in_groups, free_memory
 
 GB = 10**9
 

@@ -9,11 +9,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from encoder import Encoder, EncoderConfig, TextEncoder, attend
-from encoder.capture import record
+from encoder import Encoder, EncoderConfig, TextEncoder
 from encoder.edits import MaskKeys
-from encoder.embed import sinusoidal
-from encoder.layers import layer_norm
+from encoder.model import attend
+from encoder.model.embed import sinusoidal
+from encoder.model.layers import layer_norm
+from encoder.trace.capture import record
 from tests.engine import reference
 from tests.engine.conftest import SIZES, VARIANTS, tiny
 

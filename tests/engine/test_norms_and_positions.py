@@ -10,10 +10,11 @@ import pytest
 import torch
 
 import encoder
-from encoder import TextEncoder, attend
-from encoder.config import EncoderConfig
+from encoder import TextEncoder
 from encoder.measure import norms, positions
-from encoder.model import Encoder
+from encoder.model import attend
+from encoder.model.config import EncoderConfig
+from encoder.model.encoder import Encoder
 
 SIZES = {"vocab_size": 31, "d_model": 12, "n_layers": 2, "n_heads": 3, "d_ffn": 20, "max_positions": 37}
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from encoder import EncoderError
-from encoder.capture import ON_REQUEST
 from encoder.edits import (
     HEAD_POINTS,
     AblateHead,
@@ -36,7 +35,8 @@ from encoder.edits import (
     format,
     parse,
 )
-from encoder.hooks import LAYER_POINTS, OTHER_POINTS
+from encoder.model.hooks import LAYER_POINTS, OTHER_POINTS
+from encoder.trace.capture import ON_REQUEST
 from tests.engine.conftest import VARIANTS, tiny
 
 SENTENCE, OTHER = "the cat sat on the unhappy mat .", "a dog ran to the unhappy bus ."

@@ -24,9 +24,9 @@ from encoder.causal import (
     token_effects,
 )
 from encoder.causal.variants import run_variants
-from encoder.digits import decode, examples
 from encoder.edits import AblateHead, MaskKeys, Noise, Replace, Scale, UniformAttention, Zero
-from encoder.spoken import recordings
+from encoder.inputs import spoken_digits
+from recipes.digits import decode, examples
 
 MODELS = ["digits-pre", "digits-post", "spoken-digits"]
 
@@ -34,7 +34,7 @@ MODELS = ["digits-pre", "digits-post", "spoken-digits"]
 def model_and_inputs(name: str) -> tuple[Any, Any, Any]:
     model = encoder.load(name, device="cpu")
     if name == "spoken-digits":
-        heard = recordings.examples()
+        heard = spoken_digits.examples()
         return model, heard["seven"].sound, heard["three"].sound
     return model, decode(examples()["3"]), decode(examples()["8"])
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from encoder import TextEncoder, attend, overview
+from encoder import TextEncoder
 from encoder.edits import AblateHead, UniformAttention
-from encoder.map_pooling import block_max
 from encoder.measure.tiled_attention import layer_overview
-from encoder.overview import Overview
-from encoder.pauses import pausing
+from encoder.model import attend, overview
+from encoder.model.map_pooling import block_max
+from encoder.model.overview import Overview
+from encoder.model.pauses import pausing
 from tests.engine.conftest import VARIANTS, WORDS, tiny
 
 TEXT = " ".join(word for word in WORDS if word.isalpha())

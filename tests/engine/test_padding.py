@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from encoder import TextEncoder, TextError
-from encoder.capture import ON_REQUEST
 from encoder.edits import MaskKeys, SetScore
 from encoder.errors import EncoderError
+from encoder.inputs.tokenizer import Tokenizer
 from encoder.measure import passage
 from encoder.measure.head_map import LongMap, dense_map, small_maps
 from encoder.measure.heads import head_measures
 from encoder.measure.padding import leaked, padding_effect
-from encoder.tokenizer import Tokenizer
+from encoder.trace.capture import ON_REQUEST
 from tests.engine import by_hand
 from tests.engine.conftest import VARIANTS, tiny
 

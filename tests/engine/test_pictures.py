@@ -14,8 +14,8 @@ import pytest
 import torch
 from PIL import Image
 
-from encoder import pictures
-from encoder.pictures import DECODED_SIDE, MOST_BYTES, ImageError, as_pixels, open_picture
+from encoder.inputs import image_files
+from encoder.inputs.image_files import DECODED_SIDE, MOST_BYTES, ImageError, as_pixels, open_picture
 
 COLOURS = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
 
@@ -55,10 +55,10 @@ def test_rows_become_flat_a_few_at_a_time(mode: str, monkeypatch: pytest.MonkeyP
         image = Image.fromarray(numbers[..., 0].astype(np.uint16 if mode == "I;16" else np.int32) * 200)
     else:
         image = Image.fromarray(numbers, "CMYK" if mode == "CMYK" else "RGBA").convert(mode)
-    whole = pictures._flat(image)
+    whole = image_files._flat(image)
     assert whole.mode in ("L", "RGB")
-    monkeypatch.setattr(pictures, "PIXELS_AT_ONCE", 100)
-    np.testing.assert_array_equal(np.array(pictures._flat(image)), np.array(whole))
+    monkeypatch.setattr(image_files, "PIXELS_AT_ONCE", 100)
+    np.testing.assert_array_equal(np.array(image_files._flat(image)), np.array(whole))
 
 
 def test_an_image_of_a_camera_is_upright():

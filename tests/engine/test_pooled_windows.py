@@ -6,10 +6,10 @@ import pytest
 import torch
 
 import encoder
-from encoder import trace as trace_module
-from encoder.map_pooling import pooling_block
 from encoder.measure.tiled_attention import layer_overview
-from encoder.trace import Trace
+from encoder.model.map_pooling import pooling_block
+from encoder.trace import trace as trace_module
+from encoder.trace.trace import Trace
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from scipy.io import wavfile
 
-from encoder import Sound, SoundError, open_sound, sound_files
-from encoder.sound import MOST_BYTES, MOST_SECONDS
+from encoder import Sound, SoundError, open_sound
+from encoder.inputs import sound_files
+from encoder.inputs.sound import MOST_BYTES, MOST_SECONDS
 
 
 def chirp(rate: int = 16_000, seconds: float = 0.25) -> np.ndarray:

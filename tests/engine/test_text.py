@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from encoder import TextEncoder, TextError
-from encoder.text import Tokenized
+from encoder.inputs.text import Tokenized
 from tests.engine.conftest import WORDS, tiny_tokenizer
 
 TOKENIZER = tiny_tokenizer()

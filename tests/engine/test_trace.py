@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from encoder import EncoderError, TextEncoder
-from encoder import trace as trace_module
 from encoder.edits import Edit, MaskKeys
-from encoder.map_pooling import block_max, pooling_block
+from encoder.model.map_pooling import block_max, pooling_block
+from encoder.trace import trace as trace_module
 from tests.engine.conftest import WORDS, tiny
 
 SENTENCE = "the cat sat on the unhappy mat ."

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import encoder
-from encoder import trace as trace_module
-from encoder.map_pooling import block_max
 from encoder.measure import aggregate, ranking, tiled_attention
-from encoder.trace import Trace
+from encoder.model.map_pooling import block_max
+from encoder.trace import trace as trace_module
+from encoder.trace.trace import Trace
 
 
 @pytest.fixture(scope="module")

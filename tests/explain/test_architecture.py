@@ -10,7 +10,7 @@ from encoder import EncoderConfig, EncoderError, Patches, TextEncoder, explain
 from encoder.explain import cost as costs
 from encoder.explain import timing
 from encoder.explain.architecture import architecture
-from encoder.model import Encoder
+from encoder.model.encoder import Encoder
 from tests.explain.conftest import SCRATCH, TEXT, model_of
 
 BASE = {"vocab_size": 37, "d_model": 24, "n_layers": 3, "n_heads": 3, "d_ffn": 40, "max_positions": 29}

@@ -8,8 +8,8 @@ import torch
 
 from encoder import EncoderConfig, EncoderError
 from encoder.explain.by_hand import Inputs, claims, compute
-from encoder.layers import Block
-from encoder.model import Encoder
+from encoder.model.encoder import Encoder
+from encoder.model.layers import Block
 
 
 def test_positional_encoding_by_the_formula():

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from encoder import EncoderError, TextEncoder, Trace, explain
-from encoder.config import ACTIVATIONS
 from encoder.edits import AblateHead
 from encoder.explain import Place, Recomputation, Variant, arithmetic
+from encoder.model.config import ACTIVATIONS
 from tests.conftest import ROOT
 from tests.explain.conftest import NAMES, SCRATCH, TEXT, model_of, traces_of
 
@@ -278,7 +278,11 @@ def test_second_opinion_takes_nothing_that_was_captured():
 
 def test_the_reference_shares_no_code_with_the_model():
     allowed = {
-        "reference": {"encoder.errors", "encoder.measure.sized", "encoder.trace"},  # the trace: ids, mask, weights
+        "reference": {
+            "encoder.errors",
+            "encoder.measure.sized",
+            "encoder.trace.trace",
+        },  # the trace: ids, mask, weights
         "arithmetic": set(),
     }
     for name, modules in allowed.items():

@@ -7,7 +7,7 @@ import random
 
 import encoder
 from encoder.errors import EncoderError
-from pages.core.markdown import plain
+from pages.core.words.markdown import plain
 from tests.fuzz.checkpoints import Found, bounded
 
 #: Parts that texts are made of.

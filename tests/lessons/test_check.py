@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from encoder.cli import main as encoderscope
+from encoder.cli.main import main as encoderscope
 from pages.lessons import command
 from pages.lessons.check import check
 

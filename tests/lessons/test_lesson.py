@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.core import limits
-from pages.core.lessons import lesson, library
-from pages.core.lessons.lesson import FORBIDDEN, LessonError
+from pages.core.access import limits
+from pages.core.teaching.lessons import lesson, library
+from pages.core.teaching.lessons.lesson import FORBIDDEN, LessonError
 from pages.lessons.check import register_values
 from pages.lessons.command import TEMPLATE
 

@@ -14,7 +14,7 @@ from torch import nn
 
 import encoder
 from encoder import AudioEncoder, TextEncoder
-from encoder.image_encoder import ImageEncoder
+from encoder.encoders.image import ImageEncoder
 from tests.load import reference, sounds
 
 

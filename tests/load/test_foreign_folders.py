@@ -17,11 +17,11 @@ from safetensors.torch import save_file
 
 import encoder
 from encoder import LoadError
-from encoder.config import MOST, EncoderConfig
 from encoder.errors import ConfigError, SaveError, quoted
+from encoder.inputs.tokenizer_bounds import growth_of
 from encoder.load import inside
 from encoder.load.trial import try_tokenizer
-from encoder.tokenizer_bounds import growth_of
+from encoder.model.config import MOST, EncoderConfig
 from tests.conftest import ROOT
 from tests.load.conftest import Pair
 
@@ -148,7 +148,7 @@ def test_weights_that_do_not_fit_into_memory(tmp_path: Path):
             name: tuple(value) if isinstance(value, list) else value for name, value in config["encoder"].items()
         })).state_dict()  # fmt: skip
         if config["mlm_head"]:
-            from encoder.mlm import MLMHead, MLMHeadConfig
+            from encoder.model.mlm import MLMHead, MLMHeadConfig
 
             head = MLMHead(EncoderConfig(**config["encoder"]), MLMHeadConfig(**config["mlm_head"]))
             weights |= {f"mlm_head.{name}": value for name, value in head.state_dict().items()}

@@ -12,9 +12,9 @@ import torch
 from PIL import Image
 
 import encoder
+from encoder.encoders.image import ImageEncoder
 from encoder.errors import LoadError
 from encoder.explain.architecture import architecture
-from encoder.image_encoder import ImageEncoder
 from tests.load.reference import image_model_of, vit_of, write
 from tests.load.test_parity import compare, run
 

@@ -14,10 +14,10 @@ import torch
 from PIL import Image
 
 import encoder
-from encoder.classifier import Classifier, ClassifierConfig
 from encoder.edits import AblateHead
-from encoder.image_encoder import ImageEncoder, Preparation
+from encoder.encoders.image import ImageEncoder, Preparation
 from encoder.measure.tokens import is_special
+from encoder.model.classifier import Classifier, ClassifierConfig
 
 
 def prepared(checkpoint: Callable, tmp_path: Path, **fields) -> ImageEncoder:

@@ -11,10 +11,10 @@ import torch
 
 import encoder
 from encoder import EncoderConfig, EncoderError, ImageEncoder, JointEncoder, LoadError
-from encoder.config import Patches
-from encoder.model import Encoder
-from encoder.pooling import Dense, DenseConfig
-from encoder.vector_head import VectorHead, VectorHeadConfig
+from encoder.model.config import Patches
+from encoder.model.encoder import Encoder
+from encoder.model.pooling import Dense, DenseConfig
+from encoder.model.vector_head import VectorHead, VectorHeadConfig
 from tests.load.test_native import PLAIN, make, randomised
 
 HEADS = {

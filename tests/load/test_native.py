@@ -14,10 +14,10 @@ from safetensors.torch import load_file, save_file
 
 import encoder
 from encoder import EncoderConfig, EncoderError, LoadError, MLMHead, MLMHeadConfig, TextEncoder
-from encoder.config import Patches
+from encoder.inputs.tokenizer import Tokenizer
 from encoder.load import json_fields, native
 from encoder.load.weights import WeightFiles
-from encoder.tokenizer import Tokenizer
+from encoder.model.config import Patches
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]", "the", "cat", "sat", "on", "a", "mat"]
 PLAIN = EncoderConfig(vocab_size=len(WORDS), d_model=12, n_layers=2, n_heads=3, d_ffn=20, max_positions=17)

@@ -16,7 +16,7 @@ from encoder import AudioEncoder, EncoderError, LoadError, Sound, SoundError, ca
 from encoder.edits import AblateHead, DropPositions
 from encoder.explain.architecture import architecture
 from encoder.explain.cost import cost
-from encoder.log_mel import KaldiMel, Samples, WhisperMel
+from encoder.inputs.log_mel import KaldiMel, Samples, WhisperMel
 from tests.load import sounds
 from tests.load.test_parity import close, compare
 

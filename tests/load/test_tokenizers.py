@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from encoder import LoadError
+from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.tokenizer import read_tokenizer
-from encoder.tokenizer import Tokenizer
 
 TEXTS = [
     "The cat sat on the mat.", "Unhappiness, unhappily!", "Café déjà-vu  ÀÉÎ", "中文 and English", "", " ", "a",

@@ -10,9 +10,9 @@ import encoder
 from encoder import TextEncoder
 from encoder.measure import norm_weighted
 from encoder.measure.deletion import deletion_test
+from encoder.measure.head_divergence import head_similarity
 from encoder.measure.qk_space import qk_space
 from encoder.measure.rollout import rollout, rollouts
-from encoder.measure.similarity import head_similarity
 
 pytestmark = pytest.mark.cuda
 

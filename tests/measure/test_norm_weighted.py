@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from encoder import TextEncoder
-from encoder import trace as trace_module
 from encoder.edits import AblateHead
 from encoder.errors import EncoderError
-from encoder.map_pooling import block_max
 from encoder.measure import aggregate
 from encoder.measure import norm_weighted as nw
+from encoder.model.map_pooling import block_max
+from encoder.trace import trace as trace_module
 from tests.engine.conftest import VARIANTS, tiny
 
 TEXT = "the cat sat on the mat and the dog ran ."

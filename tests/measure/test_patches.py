@@ -9,12 +9,12 @@ import pytest
 import torch
 
 import encoder
-from encoder.digits import decode, examples
 from encoder.edits import Scale
 from encoder.errors import EncoderError
 from encoder.measure import head_types, patches
 from encoder.measure.heads import head_measures
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
+from recipes.digits import decode, examples
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from encoder import TextEncoder
-from encoder import trace as trace_module
 from encoder.errors import EncoderError
 from encoder.measure import rollout as module
 from encoder.measure.rollout import kept, rollout, rollouts, with_residual
+from encoder.trace import trace as trace_module
 from tests.engine import by_hand
 
 N = 9

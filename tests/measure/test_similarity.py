@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 
 from encoder import TextEncoder
-from encoder.measure import similarity
-from encoder.measure.similarity import HeadSimilarity, head_plane, head_similarity
+from encoder.measure import head_divergence
+from encoder.measure.head_divergence import HeadSimilarity, head_plane, head_similarity
 from tests.engine import by_hand
 
 N = 12
@@ -46,7 +46,7 @@ def test_attention_written_by_hand():
 @pytest.mark.parametrize("numbers", [30, 250_000])
 @pytest.mark.parametrize("n_padding", [0, 3])
 def test_against_scipy_in_float64(monkeypatch: pytest.MonkeyPatch, numbers: int, n_padding: int):
-    monkeypatch.setattr(similarity, "CHUNK_NUMBERS", numbers)
+    monkeypatch.setattr(head_divergence, "CHUNK_NUMBERS", numbers)
     n = N + n_padding
     maps = np.stack([[by_hand.random(n, 3 * layer + head, 1.0 + head) for head in range(3)] for layer in range(2)])
     maps[..., :N, N:] = 0

@@ -8,13 +8,13 @@ import torch
 
 import encoder
 from encoder import EncoderConfig, EncoderError, Sound
-from encoder.audio_encoder import AudioEncoder
-from encoder.log_mel import KaldiMel, Samples, WhisperMel
+from encoder.encoders.audio import AudioEncoder
+from encoder.inputs.log_mel import KaldiMel, Samples, WhisperMel
+from encoder.inputs.sound_layout import TimeSteps
 from encoder.measure import positions, sounds
 from encoder.measure.heads import head_measures
-from encoder.model import Encoder
-from encoder.sound_layout import TimeSteps
-from encoder.sound_shapes import Convolutions, SpectrogramPatches
+from encoder.model.encoder import Encoder
+from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
 
 SIZES = {"vocab_size": 0, "d_model": 16, "n_layers": 2, "n_heads": 4, "d_ffn": 16}
 

@@ -11,9 +11,9 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from pages.core.lazy import KEY
-from pages.core.params import Param
-from pages.core.url_state import state
+from pages.core.widgets.lazy import KEY
+from pages.state.params import Param
+from pages.state.url_state import state
 from tests.conftest import ROOT
 from tests.test_components import unpack
 
@@ -43,7 +43,7 @@ def registered() -> dict[str, Param]:
     """The values of the core and of every page: name in the address -> declaration."""
     for path in sorted(ROOT.glob("pages/*/params.py")):
         importlib.import_module(f"pages.{path.parent.name}.params")
-    importlib.import_module("pages.core.frame")
+    importlib.import_module("pages.core.frame.frame")
     return dict(state.params)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from encoder.config import EncoderConfig
 from encoder.explain.architecture import architecture
+from encoder.model.config import EncoderConfig
 from pages.architecture.diagram import counts
 from tests.pages.apps import assert_well, formulas, sentences, visit, words
 

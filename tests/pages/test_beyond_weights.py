@@ -10,16 +10,16 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder import classify, similarity
-from encoder.classifier import ClassifierConfig
 from encoder.classify.heads import linear_head
 from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted
 from encoder.measure.deletion import deletion_test
 from encoder.measure.qk_space import qk_space
 from encoder.measure.rollout import rollouts
-from encoder.trace import Trace
+from encoder.model.classifier import ClassifierConfig
+from encoder.trace.trace import Trace
 from pages.beyond_weights.deletion import SEEDS
-from pages.core.formulas import number
+from pages.core.words.formulas import number
 from tests.pages.apps import assert_well, sentences, visit
 
 PAGE, TEXT = "beyond_weights", "The keys to the old wooden cabinet are on the table."

@@ -19,9 +19,9 @@ from encoder.edits import AblateHead
 from encoder.explain import Recomputation
 from encoder.measure import tiled_attention
 from encoder.measure.heads import head_measures
-from encoder.trace import Trace
-from pages.core import cache, model_store, sizes, trained
-from pages.core.byte_cache import ByteCache
+from encoder.trace.trace import Trace
+from pages.core.stores import cache, model_store, sizes, trained
+from pages.core.stores.byte_cache import ByteCache
 
 
 def test_least_recently_used_goes_first() -> None:

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from encoder.errors import ConfigError
-from pages.core import channel
+from pages.core.server import channel
 
 
 async def behind(scope, receive, send):

@@ -14,11 +14,11 @@ from streamlit.runtime.context import ContextProxy as Context
 from streamlit.testing.v1 import AppTest
 
 from pages.classroom import desk, results, strip
-from pages.core.lessons.library import look_of
-from pages.core.questions import read_question
-from pages.core.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
-from pages.core.rooms.events import Tries
-from pages.core.rooms.store import RoomError
+from pages.core.teaching.lessons.library import look_of
+from pages.core.teaching.questions import read_question
+from pages.core.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
+from pages.core.teaching.rooms.events import Tries
+from pages.core.teaching.rooms.store import RoomError
 from tests.pages.apps import sentences, visit, words
 
 TEXT = "The keys to the cabinet are old."
@@ -109,7 +109,7 @@ def school(monkeypatch: pytest.MonkeyPatch) -> School:
     made = School(MemoryStore())
     monkeypatch.setattr(session, "current_store", lambda: made.store)
     monkeypatch.setattr(strip, "room_strip", made.strip)
-    monkeypatch.setattr("pages.core.rooms.events.MISSED", Tries(60))
+    monkeypatch.setattr("pages.core.teaching.rooms.events.MISSED", Tries(60))
     return made
 
 
@@ -316,7 +316,7 @@ def test_a_student_is_no_teacher(school: School) -> None:
 
 
 def test_codes_are_not_guessed_and_bad_ones_get_a_sentence(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.core.rooms.events.MISSED", Tries(2, clock=lambda: 0.0))
+    monkeypatch.setattr("pages.core.teaching.rooms.events.MISSED", Tries(2, clock=lambda: 0.0))
     monkeypatch.setattr(session, "_address", lambda: "203.0.113.7")
     _, code = school.teacher()
     for typed in ("short", "ACD 347", "ACD 349"):
@@ -329,7 +329,7 @@ def test_codes_are_not_guessed_and_bad_ones_get_a_sentence(school: School, monke
 
 
 def test_one_network_does_not_open_all_rooms(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.core.rooms.events.OPENED", Tries(2, clock=lambda: 0.0))
+    monkeypatch.setattr("pages.core.teaching.rooms.events.OPENED", Tries(2, clock=lambda: 0.0))
     monkeypatch.setattr(session, "_address", lambda: "203.0.113.7")
     school.teacher()
     school.teacher()

@@ -10,11 +10,11 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder.figures.numbers import three_digits
-from encoder.layout import InputKind
+from encoder.inputs.layout import InputKind
 from encoder.measure import align
 from pages.compare import sides as compare
 from pages.compare.params import WHAT, Params
-from pages.core import cache
+from pages.core.stores import cache
 from tests.pages.apps import assert_well, noted, numbers, sentences, visit
 
 RIVER, MONEY = compare.RIVER, compare.MONEY

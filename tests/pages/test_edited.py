@@ -6,10 +6,10 @@ import numpy as np
 
 import encoder
 from encoder.edits import AblateHead, Mean, Replace, SetWeight
-from pages.core import edited
-from pages.core.edited import Step
-from pages.core.formulas import number
-from pages.core.url_state import state
+from pages.core.inputs import edited
+from pages.core.inputs.edited import Step
+from pages.core.words.formulas import number
+from pages.state.url_state import state
 from tests.pages.apps import assert_well, labels, press, sentences, visit, written
 
 TEXT = "The cat sat on the mat."

@@ -15,7 +15,8 @@ from encoder.export import map as attention_map
 from encoder.figures.numbers import three_digits
 from encoder.load import BUNDLED
 from encoder.measure import aggregate, map_comparison
-from pages.core import cache, export, trained
+from pages.core.stores import cache, trained
+from pages.core.widgets import export
 from tests.pages.apps import assert_well, registered, visit
 from tests.test_report import HOSTILE, Page, drawn
 

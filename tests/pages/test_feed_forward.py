@@ -9,8 +9,8 @@ from encoder import causal, explain
 from encoder.edits import Zero
 from encoder.explain.neurons import promoted_words, update_sizes
 from encoder.figures.numbers import three_digits
-from pages.core.edited import parse_recipe
-from pages.core.formulas import number
+from pages.core.inputs.edited import parse_recipe
+from pages.core.words.formulas import number
 from tests.pages.apps import assert_well, press, visit, written
 
 TEXT = "The cat sat on the mat."

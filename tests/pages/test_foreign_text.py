@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
 import encoder
-from pages.core.markdown import LONGEST_ERROR, plain, say_error, screen_name
+from pages.core.words.markdown import LONGEST_ERROR, plain, say_error, screen_name
 from tests.conftest import ROOT
 from tests.pages.apps import registered, visit
 

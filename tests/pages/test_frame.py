@@ -12,10 +12,11 @@ from streamlit.navigation.page import StreamlitPage
 from streamlit.testing.v1 import AppTest
 
 import encoder
-from encoder.model import Encoder
-from encoder.trace import Trace
-from pages.core import cache, model_access, visitors
-from pages.core.view import EXAMPLES, FIRST_SENTENCE
+from encoder.model.encoder import Encoder
+from encoder.trace.trace import Trace
+from pages.core.access import visitors
+from pages.core.stores import cache, model_access
+from pages.core.view.view import EXAMPLES, FIRST_SENTENCE
 from tests.conftest import ROOT
 from tests.pages.apps import assert_well, noted, numbers, sentences, visit
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from docs import glossary as document
-from pages.core import glossary, links
-from pages.core.glossary_terms import BY_KEY, TERMS, Term
+from pages.core.words import glossary
+from pages.core.words.glossary_terms import BY_KEY, TERMS, Term
+from pages.state import links
 from tests.conftest import ROOT
 from tests.pages.apps import assert_well, visit
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from encoder.train import gradients
-from pages.core.formulas import number
+from pages.core.words.formulas import number
 from tests.pages.apps import assert_well, charts, visit, written
 
 

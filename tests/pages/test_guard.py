@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from streamlit import file_util
 
-from pages.core import limits
-from pages.core.guard import FRAMES, HOSTS, METRICS, Guard, Policy, inline_scripts
-from pages.core.uploads import Uploads
+from pages.core.access import limits
+from pages.core.server.guard import FRAMES, HOSTS, METRICS, Guard, Policy, inline_scripts
+from pages.core.server.uploads import Uploads
 
 OWN = Policy.of({}, "localhost")
 SHARED = Policy.of({"ENCODERSCOPE_SHARED": "1"}, "0.0.0.0")

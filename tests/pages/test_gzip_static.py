@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.core.gzip_static import GzipStatic
+from pages.core.server.gzip_static import GzipStatic
 
 SCRIPT = b"export const x = 'kept';\n" * 200
 

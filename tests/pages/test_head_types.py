@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder.figures.numbers import three_digits
 from encoder.measure.definitions import HEAD_MEASURES
+from encoder.measure.head_divergence import head_similarity
 from encoder.measure.heads import head_measures
-from encoder.measure.similarity import head_similarity
 from pages.head_types.params import COLUMNS
 from tests.pages.apps import assert_well, sentences, visit
 

@@ -9,13 +9,15 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import encoder
-from encoder.digit_words.captions import WORDS
-from encoder.digits import decode, examples
-from pages.core import image_input, inputs, visitors
-from pages.core.model_key import ModelKey
-from pages.core.model_store import joint, model, takes
+from encoder.inputs.captions import WORDS
+from pages.core.access import visitors
+from pages.core.inputs import image_input
+from pages.core.stores import sources
+from pages.core.stores.model_key import ModelKey
+from pages.core.stores.model_store import joint, model, takes
 from pages.image_text.captions import LONGEST, MOST
 from pages.image_text.params import TEN_DIGITS
+from recipes.digits import decode, examples
 from tests.load.joints import model_of, write
 from tests.pages.apps import assert_well, noted, sentences, visit, words, written
 
@@ -150,11 +152,11 @@ def test_the_first_sentence_comes_back_with_its_model():
 
 def test_a_page_shows_the_encoder_whose_input_it_takes():
     pair = ("text", "image")
-    assert inputs.fitting(pair, ("image",), "text") == "image"
-    assert inputs.fitting(pair, ("text",), "image") == "text"
-    assert inputs.fitting(pair, ("text", "image", "sound"), "image") == "image"
-    assert inputs.fitting(pair, ("pair",), "text") == "image"
-    assert inputs.fitting(pair, ("sound",), "image") == "image"
+    assert sources.fitting(pair, ("image",), "text") == "image"
+    assert sources.fitting(pair, ("text",), "image") == "text"
+    assert sources.fitting(pair, ("text", "image", "sound"), "image") == "image"
+    assert sources.fitting(pair, ("pair",), "text") == "image"
+    assert sources.fitting(pair, ("sound",), "image") == "image"
     app = visit("image_attention", model="digit-words", image="4", closed=True)
     assert_well(app)
     app = visit("masked_words", model="digit-words", closed=True)

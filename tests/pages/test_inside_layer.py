@@ -7,7 +7,8 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.core import formulas, token_rows
+from pages.core.view import token_rows
+from pages.core.words import formulas
 from tests.pages.apps import assert_well, sentences, visit, written
 
 PAGES = ("qkv", "positions", "layernorm", "masked_words")

@@ -9,9 +9,9 @@ import encoder
 from encoder import causal
 from encoder.edits import AblateHead, MaskKeys, Scale, UniformAttention
 from encoder.figures.numbers import signed
-from pages.core.edit_words import describe
-from pages.core.edited import Step, format_recipe, parse_recipe
-from pages.core.formulas import number
+from pages.core.inputs.edit_words import describe
+from pages.core.inputs.edited import Step, format_recipe, parse_recipe
+from pages.core.words.formulas import number
 from pages.interventions import recipe
 from tests.pages.apps import assert_well, press, sentences, visit, written
 
@@ -114,9 +114,9 @@ def test_an_outcome_that_does_not_fit_says_what_to_do() -> None:
 
 
 def test_a_click_on_the_map_switches_a_head_off_and_on() -> None:
-    from pages.core.url_state import state
     from pages.interventions import effects
     from pages.interventions.params import Params
+    from pages.state.url_state import state
 
     found = {}
     patch = pytest.MonkeyPatch()

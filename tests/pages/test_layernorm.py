@@ -10,7 +10,7 @@ import pytest
 import encoder
 from encoder import explain
 from encoder.figures.numbers import three_digits
-from pages.core.formulas import number
+from pages.core.words.formulas import number
 from pages.layernorm.params import PARTS
 from tests.pages.apps import assert_well, sentences, visit, written
 

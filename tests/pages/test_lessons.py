@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.core.lessons import library
+from pages.core.teaching.lessons import library
 from pages.lessons.check import check, register_values
 from tests.pages.apps import sentences, visit
 

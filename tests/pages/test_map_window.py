@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pages.core import map_window
-from pages.core.map_window import zoomed
-from pages.core.params import ZoomWindow
-from pages.core.url_state import state
-from pages.core.view import MapParams
+from pages.core.view import map_window
+from pages.core.view.map_window import zoomed
+from pages.core.view.view import MapParams
+from pages.state.params import ZoomWindow
+from pages.state.url_state import state
 
 
 @pytest.mark.parametrize(

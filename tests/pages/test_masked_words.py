@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import encoder
-from encoder.mlm import MaskedPrediction
-from encoder.twins.recipe import TrainingRecipe
+from encoder.model.mlm import MaskedPrediction
 from pages.masked_words import prediction
 from pages.masked_words.params import EXAMPLE
+from recipes.twins.recipe import TrainingRecipe
 from tests.pages.apps import assert_well, noted, numbers, visit, written
 
 TEXT = "The cat sat on the mat."

@@ -12,10 +12,10 @@ import pytest
 import encoder
 from encoder.errors import EncoderError
 from encoder.export import Options
-from encoder.map_pooling import block_max
-from pages.core import cache
-from pages.core.byte_cache import ByteCache
-from pages.core.model_key import ModelKey
+from encoder.model.map_pooling import block_max
+from pages.core.stores import cache
+from pages.core.stores.byte_cache import ByteCache
+from pages.core.stores.model_key import ModelKey
 from pages.heads import next_head
 from pages.heads.selection import Selection
 

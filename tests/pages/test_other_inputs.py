@@ -7,12 +7,12 @@ import pytest
 
 import encoder
 from encoder import causal, classify
-from encoder.digits import decode, examples
 from encoder.edits import AblateHead, Replace
 from encoder.figures.numbers import signed, three_digits
-from encoder.spoken import recordings
-from pages.core.edited import Step, format_recipe
-from pages.core.formulas import number
+from encoder.inputs import spoken_digits
+from pages.core.inputs.edited import Step, format_recipe
+from pages.core.words.formulas import number
+from recipes.digits import decode, examples
 from tests.pages.apps import assert_well, press, sentences, visit, words, written
 
 
@@ -55,7 +55,7 @@ def test_an_edit_with_another_sound_is_added_by_the_form():
     app.selectbox(key="add:sound").set_value("three").run()
     app.button(key="add:go").click().run()
     assert_well(app)
-    model, heard = encoder.load("spoken-digits", device="cpu"), recordings.examples()
+    model, heard = encoder.load("spoken-digits", device="cpu"), spoken_digits.examples()
     source = model.trace(heard["three"].sound)
     edited = model.trace(heard["seven"].sound, edits=[Replace("v", source)])
     after = causal.outcomes_of(model, model.trace(heard["seven"].sound), [edited], "sentence")[1]
@@ -91,7 +91,7 @@ def test_comparing_two_images_in_python():
 
 
 def test_a_model_of_another_input_cannot_be_compared(monkeypatch: pytest.MonkeyPatch):
-    from pages.core import visitors
+    from pages.core.access import visitors
 
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     app = visit("compare", compare="models", model_b="other", source_b="digits-pre")
@@ -123,6 +123,6 @@ def test_occlusion_of_a_sound():
     app = visit("sound_attention", model="spoken-digits", sound="four", outcome_class="four")
     assert_well(app)
     names = ran(app)
-    edges = causal.occlusion.windows(recordings.examples()["four"].sound)
+    edges = causal.occlusion.windows(spoken_digits.examples()["four"].sound)
     best = int(names["falls"].argmax())
     assert f"**{three_digits(float(names['falls'].max()))}**, without {edges[best]:.2f}-" in written(app)

@@ -11,10 +11,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import encoder
-from encoder import cli
+from encoder.cli import main
 from encoder.figures.numbers import three_digits
 from encoder.measure.padding import padding_effect
-from pages.core import cache, export, model_store
+from pages.core.stores import cache, model_store
+from pages.core.widgets import export
 from pages.heads.padding import ROUNDING
 from tests.pages.apps import assert_well, sentences, visit, words
 from tests.pages.test_export import run
@@ -195,7 +196,7 @@ def test_the_command_line_writes_the_same_numbers(tmp_path, capsys, files: dict[
         visit(**PADDED, padding=padding)
         out = tmp_path / f"head{padding}.csv"
         more = ["--padding"] if padding == "1" else []
-        assert cli.main(["trace", CAT, "--layer", "1", "--head", "3", "--pad-to", "14", *more, "--out", str(out)]) == 0
+        assert main.main(["trace", CAT, "--layer", "1", "--head", "3", "--pad-to", "14", *more, "--out", str(out)]) == 0
         page, own = (pd.read_csv(source) for source in (io.BytesIO(files["csv"]()), out))
         assert own["weight"].to_numpy() == pytest.approx(page["weight"].to_numpy(), abs=1e-6)
         assert list(own["key_token"]) == list(page["key_token"])
@@ -204,8 +205,8 @@ def test_the_command_line_writes_the_same_numbers(tmp_path, capsys, files: dict[
         (["--pad-to", "600"], "512"),
         (["--padding"], "--pad-to N"),
     ):
-        assert cli.main(["trace", CAT, *arguments]) == 1
+        assert main.main(["trace", CAT, *arguments]) == 1
         assert why in capsys.readouterr().err
     report = tmp_path / "head.html"
-    assert cli.main(["trace", CAT, "--pad-to", "14", "--out", str(report)]) == 0
+    assert main.main(["trace", CAT, "--pad-to", "14", "--out", str(report)]) == 0
     assert "8, padded to 14" in report.read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ import pytest
 import encoder
 from encoder import causal
 from encoder.figures.numbers import three_digits
-from pages.core.edited import parse_recipe
-from pages.core.formulas import number
+from pages.core.inputs.edited import parse_recipe
+from pages.core.words.formulas import number
 from pages.patching.pair import EXAMPLES, MASKED_EXAMPLES, Example
 from pages.patching.params import WHERE
 from tests.pages.apps import assert_well, press, sentences, visit, written

@@ -12,7 +12,7 @@ import torch
 import encoder
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions
-from pages.core.formulas import number
+from pages.core.words.formulas import number
 from tests.pages.apps import assert_well, visit, written
 
 #: Said of a model whose output for the reversed text is the same.

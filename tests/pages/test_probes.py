@@ -9,9 +9,9 @@ import torch
 
 import encoder
 from encoder import classify, edits, probe
-from encoder.classifier import ClassifierConfig
 from encoder.classify.heads import linear_head
 from encoder.edits import AblateHead
+from encoder.model.classifier import ClassifierConfig
 from pages.probes import controls
 from tests.pages.apps import assert_well, sentences, visit, words, written
 

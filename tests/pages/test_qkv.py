@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import encoder
-from pages.core.formulas import number
+from pages.core.words.formulas import number
 from tests.pages.apps import visit, written
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import encoder
 from encoder import search
-from pages.core import cache
+from pages.core.stores import cache
 from pages.search import sources
 from tests.pages.apps import assert_well, press, sentences, visit, written
 
@@ -53,7 +53,7 @@ def test_a_collection_of_another_model_is_refused(minilm: encoder.TextEncoder):
 
     import pytest
 
-    from pages.core.view import View
+    from pages.core.view.view import View
 
     view = View(cache.ModelKey(), "x", None, 0, 0, None, None, "viridis")
     collection = search.embed(minilm, LINES[:3])
@@ -66,8 +66,8 @@ def test_a_cross_encoder_ranks_the_first_hits_again(tmp_path, minilm: encoder.Te
     import torch
 
     from encoder import classify
-    from encoder.classifier import ClassifierConfig
     from encoder.classify.heads import linear_head
+    from encoder.model.classifier import ClassifierConfig
 
     torch.manual_seed(0)
     config = ClassifierConfig("sequence", ("relevant",), pooling="mean", scale="sigmoid")

@@ -10,7 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder import similarity
-from pages.core import answer, formulas, limits, long_work
+from pages.core.access import limits
+from pages.core.widgets import answer
+from pages.core.words import formulas
+from pages.core.work import long_work
 from pages.similarity.attributed import LONGEST
 from pages.similarity.controls import EXAMPLES
 from tests.pages.apps import assert_well, noted, numbers, press, sentences, visit, words, written
@@ -101,7 +104,7 @@ def interrupted() -> None:
     """A page whose work is interrupted once, as by a click between two parts."""
     import streamlit as st
 
-    from pages.core import long_work
+    from pages.core.work import long_work
 
     def work() -> long_work.Work[int]:
         for part in range(4):

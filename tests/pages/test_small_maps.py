@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from encoder.config import EncoderConfig
 from encoder.export import Options
 from encoder.measure import aggregate, tiled_attention
-from pages.core import cache, first_maps, model_store, norm_pair, small_maps
-from pages.core.view import View
+from encoder.model.config import EncoderConfig
+from pages.core.frame import first_maps
+from pages.core.stores import cache, model_store
+from pages.core.view import norm_pair, small_maps
+from pages.core.view.view import View
 from pages.heads.grid import thumbnails
 
 CAT = "The cat sat on the mat"

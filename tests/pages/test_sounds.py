@@ -10,11 +10,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import encoder
-from encoder import Sound, sound_files
+from encoder import Sound
+from encoder.inputs import sound_files, spoken_digits
+from encoder.inputs.sound import MOST_BYTES
 from encoder.measure import sounds as measured
-from encoder.sound import MOST_BYTES
-from encoder.spoken import recordings
-from pages.core import sound_input, visitors
+from pages.core.access import visitors
+from pages.core.inputs import sound_input
 from tests.conftest import ROOT
 from tests.load.reference import write
 from tests.load.sounds import model_of, tone
@@ -73,7 +74,7 @@ def test_sound_attention_offers_a_model_of_sound():
 def test_the_page_says_what_the_model_computes(model: encoder.AudioEncoder):
     app = visit("sound_attention", model="spoken-digits", sound="four", layer="1", head="2", i="7")
     assert_well(app)
-    sound = recordings.examples()["four"].sound
+    sound = spoken_digits.examples()["four"].sound
     trace = model.trace(sound)
     over = measured.over_time(trace.attention(1, 2)[7], trace.layout)
     first = measured.pieces(over)[0]

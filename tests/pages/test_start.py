@@ -9,7 +9,7 @@ import pytest
 
 import encoder
 from encoder.measure import norm_weighted, positions, stream
-from encoder.trace import Trace
+from encoder.trace.trace import Trace
 from encoder.train import gradients
 from pages.gradients.params import Params as GradientParams
 from pages.start import ways

@@ -14,7 +14,7 @@ from encoder.errors import ConfigError
 from encoder.train import recorded, single_file
 from encoder.train.loop import TaskRun
 from encoder.train.settings import TaskSettings
-from pages.core.byte_cache import ByteCache
+from pages.core.stores.byte_cache import ByteCache
 from pages.training import live
 from pages.training import runs as training
 from tests.pages.apps import assert_well, labels, noted, press, sentences, visit, written

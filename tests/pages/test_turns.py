@@ -10,12 +10,14 @@ from contextlib import ExitStack
 import pytest
 
 import encoder
-from encoder.config import EncoderConfig
 from encoder.errors import EncoderError
-from encoder.pauses import pause, pausing
-from pages.core import estimates, foreground, limits, model_store, visitors
-from pages.core.model_key import ModelKey
-from pages.core.turns import Turns
+from encoder.model.config import EncoderConfig
+from encoder.model.pauses import pause, pausing
+from pages.core.access import limits, visitors
+from pages.core.stores import estimates, model_store
+from pages.core.stores.model_key import ModelKey
+from pages.core.work import foreground
+from pages.core.work.turns import Turns
 from tests.pages.apps import sentences, visit
 
 LARGE = EncoderConfig(vocab_size=30_522, d_model=768, n_layers=24, n_heads=16, d_ffn=3072, max_positions=8192)

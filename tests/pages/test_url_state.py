@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.core import params, url_state
-from pages.core.view import EXAMPLES
+from pages.core.view.view import EXAMPLES
+from pages.state import params, url_state
 from tests.pages.apps import registered, visit
 
 
@@ -248,8 +248,8 @@ def test_a_value_of_a_link_does_not_come_back_after_it_was_changed() -> None:
     def page() -> None:
         import streamlit as st
 
-        from pages.core.url_state import state
         from pages.search.params import Params
+        from pages.state.url_state import state
 
         state.begin()
         if st.session_state.get("shown"):

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from encoder import EncoderError, TextEncoder, classify, gradual, probe
+from encoder import EncoderError, TextEncoder, classify, probe
 from encoder.probe import Features, Task, trained_pooling
 from encoder.probe.linear import classifier, folds_of
+from encoder.trace import gradual
 
 
 def test_vectors_are_those_of_the_trace(minilm: TextEncoder, task: Task, features: Features):
@@ -155,7 +156,7 @@ def test_long_texts_are_counted_and_a_word_behind_the_cut_is_named(minilm: TextE
 
 
 def test_an_example_has_the_part_of_speech_of_its_synset_unless_there_are_two():
-    from encoder.twins.wordnet_sample import Synset, examples
+    from recipes.twins.wordnet_sample import Synset, examples
 
     one, other = "a dog ran home", "the dog ran off"
     found = [
@@ -167,7 +168,7 @@ def test_an_example_has_the_part_of_speech_of_its_synset_unless_there_are_two():
 
 
 def test_the_sample_is_made_of_wordnets_lines(tmp_path):
-    from encoder.twins.wordnet_sample import synsets
+    from recipes.twins.wordnet_sample import synsets
 
     for name in ("data.noun", "data.verb", "data.adj", "data.adv"):
         (tmp_path / name).write_text("  1 a licence\n")

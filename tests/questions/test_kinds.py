@@ -12,8 +12,8 @@ import torch
 import encoder
 from encoder.edits import AblateHead
 from encoder.measure import norm_weighted
-from pages.core.cache import ModelKey
-from pages.core.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
+from pages.core.stores.cache import ModelKey
+from pages.core.teaching.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
 
 TEXT = "The animal didn't cross the street because it was too tired."
 OTHER = "She sat on the bank of the river."

@@ -15,9 +15,9 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from pages.core.rooms import Member, MemoryStore, Pulse, Room, StoreUnavailable, ask, new_room
-from pages.core.rooms import events as events_module
-from pages.core.rooms.events import RoomEvents, Tries
+from pages.core.teaching.rooms import Member, MemoryStore, Pulse, Room, StoreUnavailable, ask, new_room
+from pages.core.teaching.rooms import events as events_module
+from pages.core.teaching.rooms.events import RoomEvents, Tries
 
 
 class Flaky(MemoryStore):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from pages.core.rooms.order import Order
+from pages.core.teaching.rooms.order import Order
 
 
 def test_runs_come_one_by_one_in_their_order_and_a_lost_place_is_free_again() -> None:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.core import limits
-from pages.core.rooms import (
+from pages.core.access import limits
+from pages.core.teaching.rooms import (
     Asked,
     Member,
     MemoryStore,
@@ -27,8 +27,8 @@ from pages.core.rooms import (
     new_secret,
     read_code,
 )
-from pages.core.rooms.redis_store import RedisStore
-from pages.core.rooms.room import ALPHABET, CODE_LENGTH, LIFETIME, PRESENT
+from pages.core.teaching.rooms.redis_store import RedisStore
+from pages.core.teaching.rooms.room import ALPHABET, CODE_LENGTH, LIFETIME, PRESENT
 from tests.rooms.conftest import RedisServer
 
 VIEW = {"page": "heads", "text": "Das Café — 北京", "layer": "2"}

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from encoder import EncoderError, TextEncoder, gradual, search
+from encoder import EncoderError, TextEncoder, search
+from encoder.trace import gradual
 
 TEXTS = ("A kitten rested on a rug.", "Stocks fell sharply.", "dog", "The cat sat on the mat.", "Prices rose again.")
 

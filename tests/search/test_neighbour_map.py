@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from encoder import EncoderError, gradual, search
+from encoder import EncoderError, search
 from encoder.search import neighbour_map
+from encoder.trace import gradual
 
 STAND_IN = """
 import time

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from encoder import EncoderError
-from encoder.csv_rows import csv_rows
+from encoder.inputs.csv_rows import csv_rows
 from encoder.search import Limits, read_texts
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from encoder import TextEncoder
-from encoder.text import Tokenized
+from encoder.inputs.text import Tokenized
 
 
 def in_double(model: TextEncoder) -> TextEncoder:

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from encoder import EncoderError, TextEncoder, similarity
-from encoder.hooks import current_visitor
-from encoder.pooling import POOLINGS, Dense, DenseConfig
+from encoder.model.hooks import current_visitor
+from encoder.model.pooling import POOLINGS, Dense, DenseConfig
 from encoder.similarity import attribution, paths
 from tests.engine.conftest import WORDS, tiny
 from tests.similarity.full_jacobians import attributed

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from encoder import EncoderError, TextEncoder, similarity
-from encoder.pooling import Dense, DenseConfig
+from encoder.model.pooling import Dense, DenseConfig
 from encoder.similarity import attribution
 
 TINY_A, TINY_B = "the cat sat on a mat .", "big dog ran to the bank"

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from encoder import EncoderError, TextEncoder, cli, similarity
+from encoder import EncoderError, TextEncoder, similarity
+from encoder.cli import main
 from encoder.export import similarity as export
 from encoder.export.python_code import ModelOrigin
 from encoder.figures.similarity import similarity_heatmap
@@ -22,7 +23,7 @@ def found(minilm: TextEncoder) -> similarity.Attribution:
 
 def test_the_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture):
     out = tmp_path / "s.html"
-    assert cli.main(["similarity", "a <b>cat</b>", "a dog", "--layer", "4", "--out", str(out)]) == 0
+    assert main.main(["similarity", "a <b>cat</b>", "a dog", "--layer", "4", "--out", str(out)]) == 0
     assert str(out) in capsys.readouterr().out
     page = out.read_text(encoding="utf-8")
     assert "<b>cat" not in page
@@ -34,7 +35,7 @@ def test_the_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_the_command_writes_tables(suffix: str, tmp_path: Path, minilm: TextEncoder):
     out = tmp_path / f"s{suffix}"
-    assert cli.main(["similarity", A, B, "--layer", "output", "--out", str(out)]) == 0
+    assert main.main(["similarity", A, B, "--layer", "output", "--out", str(out)]) == 0
     table = pd.read_csv(out) if suffix == ".csv" else pd.read_parquet(out)
     assert list(table.columns) == ["a", "token_a", "b", "token_b", "value"]
     expected = similarity.attribute(minilm, A, B, 6).matrix
@@ -47,7 +48,7 @@ def test_the_command_writes_tables(suffix: str, tmp_path: Path, minilm: TextEnco
 
 
 def test_the_command_prints_the_largest_cells(capsys: pytest.CaptureFixture):
-    assert cli.main(["similarity", A, B, "--layer", "5", "--steps", "8", "--reference", "zero"]) == 0
+    assert main.main(["similarity", A, B, "--layer", "5", "--steps", "8", "--reference", "zero"]) == 0
     said = capsys.readouterr()
     assert "0.6124" in said.out
     assert "steps: 8" in said.out
@@ -68,7 +69,7 @@ def test_the_command_refuses_in_a_sentence(
     arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["similarity", A, B, *arguments]) == 1
+    assert main.main(["similarity", A, B, *arguments]) == 1
     message = capsys.readouterr().err
     assert message.startswith("encoderscope: ")
     assert said in message
@@ -78,7 +79,7 @@ def test_the_command_refuses_in_a_sentence(
 @pytest.mark.parametrize("arguments", [["--layer", "last"], ["--steps", "x"], ["--reference", "mask"]])
 def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture):
     with pytest.raises(SystemExit, match="2"):
-        cli.main(["similarity", A, B, *arguments])
+        main.main(["similarity", A, B, *arguments])
     assert arguments[0] in capsys.readouterr().err
 
 

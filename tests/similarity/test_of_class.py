@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from encoder import EncoderError, TextEncoder, classify, similarity
-from encoder.classifier import ClassifierConfig
 from encoder.classify.heads import linear_head
+from encoder.model.classifier import ClassifierConfig
 from encoder.similarity import of_class
 from encoder.similarity.paths import nodes
 

@@ -13,8 +13,8 @@ from websockets.exceptions import WebSocketException
 
 from benchmarks.protocol import Run
 from benchmarks.rooms import Follower
-from pages.core.markdown import plain
-from pages.core.rooms import new_secret
+from pages.core.teaching.rooms import new_secret
+from pages.core.words.markdown import plain
 from tests.soak.soak import Soak
 from tests.soak.visitor import Visitor
 

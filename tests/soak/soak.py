@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from benchmarks.load import percentile
-from pages.core.rooms.redis_store import RedisStore
+from pages.core.teaching.rooms.redis_store import RedisStore
 from tests.soak.served import Served
 
 #: Seconds for which a page that works shows nothing new, at most; the memory's growth from the middle to the end.

@@ -14,8 +14,8 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from pages.core.rooms import new_room
-from pages.core.rooms.redis_store import RedisStore
+from pages.core.teaching.rooms import new_room
+from pages.core.teaching.rooms.redis_store import RedisStore
 from tests import ensure_servers
 from tests.conftest import Server
 from tests.soak.__main__ import run

@@ -13,12 +13,13 @@ import torch
 
 import encoder
 from encoder.errors import EncoderError
-from encoder.log_mel import KaldiMel
-from encoder.sound import MOST_SECONDS, Sound
-from encoder.spoken import recordings, voices
-from encoder.spoken.finish import choose, write
-from encoder.spoken.training import SpokenRecipe, accuracy, features, hidden, moved, train
-from encoder.spoken.voices import HELD_OUT_VOICES, TRAINING_VOICES, WORDS, Utterance
+from encoder.inputs import spoken_digits
+from encoder.inputs.log_mel import KaldiMel
+from encoder.inputs.sound import MOST_SECONDS, Sound
+from recipes.spoken import voices
+from recipes.spoken.finish import choose, write
+from recipes.spoken.training import SpokenRecipe, accuracy, features, hidden, moved, train
+from recipes.spoken.voices import HELD_OUT_VOICES, TRAINING_VOICES, WORDS, Utterance
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def model() -> encoder.AudioEncoder:
 
 def test_voices_that_it_never_heard(model: encoder.AudioEncoder) -> None:
     right = []
-    for one in recordings.held_out():
+    for one in spoken_digits.held_out():
         found = model.probabilities(model.trace(one.sound))
         right.append(max(found, key=found.__getitem__) == one.word)
     assert len(right) >= 80
@@ -38,27 +39,27 @@ def test_voices_that_it_never_heard(model: encoder.AudioEncoder) -> None:
 
 
 def test_the_recordings(model: encoder.AudioEncoder) -> None:
-    held_out = recordings.held_out()
+    held_out = spoken_digits.held_out()
     assert {one.voice.partition(",")[0] for one in held_out} == set(HELD_OUT_VOICES)
     assert not set(HELD_OUT_VOICES) & set(TRAINING_VOICES)
     assert {one.digit for one in held_out} == set(range(10))
     for one in held_out:
         assert 0.3 < one.sound.seconds < model.seconds
         assert np.abs(one.sound.samples).max() > 0.05
-    assert list(recordings.examples()) == sorted(WORDS, key=list(recordings.examples()).index)
-    assert set(recordings.examples()) == set(WORDS)
+    assert list(spoken_digits.examples()) == sorted(WORDS, key=list(spoken_digits.examples()).index)
+    assert set(spoken_digits.examples()) == set(WORDS)
 
 
 def test_eight_bits_are_enough() -> None:
     samples = np.sin(np.linspace(0, 400, 16_000)).astype(np.float32) * np.linspace(0.01, 1, 16_000, dtype=np.float32)
-    error = recordings.expanded(recordings.compressed(samples)) - samples
+    error = spoken_digits.expanded(spoken_digits.compressed(samples)) - samples
     assert 20 * np.log10(np.std(samples) / np.std(error)) > 35
 
 
 def test_the_files_are_small_and_the_card_has_the_figures(model: encoder.AudioEncoder) -> None:
-    files = {path.name: path.stat().st_size for path in recordings.DATA.iterdir()}
+    files = {path.name: path.stat().st_size for path in spoken_digits.DATA.iterdir()}
     assert sum(files.values()) < 2_000_000
-    card = (recordings.DATA / "MODEL_CARD.md").read_text(encoding="utf-8")
+    card = (spoken_digits.DATA / "MODEL_CARD.md").read_text(encoding="utf-8")
     weights = [*model.encoder.parameters(), *model.classifier.parameters()]
     assert f"{sum(weight.numel() for weight in weights):,} parameters" in card
     assert "not measured" in card
@@ -67,9 +68,9 @@ def test_the_files_are_small_and_the_card_has_the_figures(model: encoder.AudioEn
 def test_transformers_opens_it_too(model: encoder.AudioEncoder) -> None:
     from transformers import ASTFeatureExtractor, ASTForAudioClassification
 
-    theirs = ASTForAudioClassification.from_pretrained(recordings.DATA, dtype=torch.float32).eval()
-    prepared = ASTFeatureExtractor.from_pretrained(recordings.DATA)
-    sound = recordings.examples()["seven"].sound
+    theirs = ASTForAudioClassification.from_pretrained(spoken_digits.DATA, dtype=torch.float32).eval()
+    prepared = ASTFeatureExtractor.from_pretrained(spoken_digits.DATA)
+    sound = spoken_digits.examples()["seven"].sound
     inputs = prepared(sound.samples, sampling_rate=sound.rate, return_tensors="pt")["input_values"]
     with torch.no_grad():
         expected = theirs(inputs).logits[0].softmax(-1)

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from benchmarks import gradients as benchmark
 from encoder.errors import ConfigError, EncoderError
-from encoder.model import Encoder
+from encoder.model.encoder import Encoder
 from encoder.train import gradients
 from encoder.train.gradients import Measurement, Setting
 

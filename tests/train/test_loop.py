@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import encoder
-from encoder import device
 from encoder.errors import ConfigError, EncoderError
+from encoder.model import device
 from encoder.train import loop
 from encoder.train.loop import TaskRun
 from encoder.train.run_view import RunView

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from encoder.twins import corpus
+from recipes.twins import corpus
 
 WORDS = ["cat", "dog", "boat", "river", "stone", "house", "garden", "letter", "teacher", "song"]
 DEEDS = ["sees", "likes", "finds", "follows", "paints"]

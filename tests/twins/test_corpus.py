@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from encoder.twins import corpus
+from recipes.twins import corpus
 
 
 def test_a_gloss_becomes_its_definition_and_its_examples():

@@ -11,10 +11,10 @@ from safetensors.torch import load_file
 
 import encoder
 from encoder.errors import ConfigError, EncoderError
-from encoder.twins import batches, mlm
-from encoder.twins.checkpoint import read_checkpoint
-from encoder.twins.corpus import CorpusError, Prepared
-from encoder.twins.recipe import TrainingRecipe
+from recipes.twins import batches, mlm
+from recipes.twins.checkpoint import read_checkpoint
+from recipes.twins.corpus import CorpusError, Prepared
+from recipes.twins.recipe import TrainingRecipe
 
 TINY = TrainingRecipe(
     name="tiny", norm_placement="pre", steps=12, n_layers=2, n_heads=2, d_model=16, d_ffn=24, max_positions=32,

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import encoder
+from encoder.encoders.text import TextEncoder
 from encoder.load.bundled import bundled_folder
-from encoder.text_encoder import TextEncoder
 from encoder.train import curves
-from encoder.twins import recipe
+from recipes.twins import recipe
 
 PROSE = (
     "a small boat that is used to carry people across a river",

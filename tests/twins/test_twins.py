@@ -16,12 +16,12 @@ import torch
 
 import encoder
 from encoder.errors import EncoderError
-from encoder.model import Encoder
+from encoder.model.encoder import Encoder
 from encoder.train import curves
-from encoder.twins import __main__ as command
-from encoder.twins import corpus, finish, mlm, recipe
-from encoder.twins.checkpoint import RunState, read_checkpoint
-from encoder.twins.recipe import TrainingRecipe
+from recipes.twins import __main__ as command
+from recipes.twins import corpus, finish, mlm, recipe
+from recipes.twins.checkpoint import RunState, read_checkpoint
+from recipes.twins.recipe import TrainingRecipe
 from tests.conftest import ROOT
 
 
@@ -128,7 +128,7 @@ def test_curves_of_other_runs_stay(tmp_path: Path):
 
 def test_previous_and_next_token_are_not_swapped():
     """A head whose queries match the key before them: positions are one-hot, and W_Q shifts them by one."""
-    from encoder.config import EncoderConfig
+    from encoder.model.config import EncoderConfig
 
     config = EncoderConfig(
         vocab_size=4,
@@ -153,7 +153,7 @@ def test_previous_and_next_token_are_not_swapped():
 
 
 def arguments(work: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "encoder.twins", "--work", str(work), *more]
+    return [sys.executable, "-m", "recipes.twins", "--work", str(work), *more]
 
 
 def test_the_command_ends_after_a_whole_checkpoint_when_it_is_interrupted(work: Path, tmp_path: Path):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from encoder.config import EncoderConfig
 from encoder.load.families.bert import EMBEDDING_NAMES, POOLED_CLASSIFIER, TAGGER, bert_fields
 from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, Family, Fields, HeadNames, both, unsupported
-from encoder.mlm import MLMHeadConfig
+from encoder.model.config import EncoderConfig
+from encoder.model.mlm import MLMHeadConfig
 
 LAYER = "encoder.albert_layer_groups.{l}.albert_layers.0"
 

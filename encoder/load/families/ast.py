@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from encoder.config import EncoderConfig
 from encoder.load.families.family import ClassifierNames, Family, Fields, Part, both
 from encoder.load.families.vit import VIT
-from encoder.sound_shapes import SpectrogramPatches
+from encoder.model.config import EncoderConfig
+from encoder.model.sound_shapes import SpectrogramPatches
 
 
 def ast_config(fields: Fields) -> EncoderConfig:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from encoder.config import EncoderConfig
 from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, ClassifierNames, Family, Fields, HeadNames, both
-from encoder.mlm import MLMHeadConfig
+from encoder.model.config import EncoderConfig
+from encoder.model.mlm import MLMHeadConfig
 
 
 def bert_fields(fields: Fields) -> dict[str, Any]:

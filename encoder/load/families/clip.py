@@ -11,12 +11,12 @@ from typing import Any
 
 from torch import nn
 
-from encoder.config import EncoderConfig, Patches
 from encoder.errors import LoadError
 from encoder.load.families.family import ClassifierNames, Family, Fields, Part, VectorNames, both
 from encoder.load.families.vit import square
-from encoder.pooling import Dense, DenseConfig
-from encoder.vector_head import VectorHead, VectorHeadConfig
+from encoder.model.config import EncoderConfig, Patches
+from encoder.model.pooling import Dense, DenseConfig
+from encoder.model.vector_head import VectorHead, VectorHeadConfig
 
 #: What config.json of a tower leaves out, by its model_type: the defaults of transformers' configurations.
 DEFAULTS: dict[str, dict[str, Any]] = {

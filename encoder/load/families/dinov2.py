@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from encoder.config import EncoderConfig, Patches
 from encoder.load.families.family import Family, Fields, Part, both
 from encoder.load.families.vit import VIT, square
+from encoder.model.config import EncoderConfig, Patches
 
 
 def dinov2_config(fields: Fields) -> EncoderConfig:

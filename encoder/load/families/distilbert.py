@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from encoder.config import EncoderConfig
 from encoder.load.families.family import HEADS_DROPPED, OLD_NORMS, ClassifierNames, Family, Fields, HeadNames, both
-from encoder.mlm import MLMHeadConfig
+from encoder.model.config import EncoderConfig
+from encoder.model.mlm import MLMHeadConfig
 
 #: config.json does not say it: all models have the same.
 NORM_EPS = 1e-12

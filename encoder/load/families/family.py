@@ -12,10 +12,10 @@ from typing import Any
 
 from torch import nn
 
-from encoder.config import MAX_LAYERS, EncoderConfig
 from encoder.errors import LoadError, quoted
-from encoder.mlm import MLMHeadConfig
-from encoder.pooling import Pooling
+from encoder.model.config import MAX_LAYERS, EncoderConfig
+from encoder.model.mlm import MLMHeadConfig
+from encoder.model.pooling import Pooling
 
 #: Names of activation functions in config.json -> ours. GELU's tanh forms differ only in how they are computed.
 ACTIVATIONS = {

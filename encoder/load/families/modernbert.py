@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from encoder.config import EncoderConfig
 from encoder.load.families.family import ClassifierNames, Family, Fields, HeadNames, blocks, both, unsupported
-from encoder.mlm import MLMHeadConfig
+from encoder.model.config import EncoderConfig
+from encoder.model.mlm import MLMHeadConfig
 
 GLOBAL, LOCAL = "full_attention", "sliding_attention"
 #: kind of layer -> (field of the rotary base in older files, its default).

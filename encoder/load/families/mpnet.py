@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from encoder.config import EncoderConfig
 from encoder.load.families.bert import POOLER, ROBERTA, bert_fields
 from encoder.load.families.family import Fields, both
+from encoder.model.config import EncoderConfig
 
 #: The reference ignores config.json here.
 PAD_POSITION = 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from encoder.config import EncoderConfig, Patches
 from encoder.load.families.family import ClassifierNames, Family, Fields, Part, both, unsupported
+from encoder.model.config import EncoderConfig, Patches
 
 
 def vit_config(fields: Fields) -> EncoderConfig:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from encoder.config import EncoderConfig
+from encoder.inputs.sound import MOST_SECONDS
 from encoder.load.families.family import SOUND_CLASSIFIER, Family, Fields, both, unsupported
-from encoder.sound import MOST_SECONDS
-from encoder.sound_shapes import Convolutions
+from encoder.model.config import EncoderConfig
+from encoder.model.sound_shapes import Convolutions
 
 #: All these checkpoints take 16,000 samples per second; `load/sounds.py` checks it.
 RATE = 16_000

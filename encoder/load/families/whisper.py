@@ -5,9 +5,9 @@ Its positions are sines that the checkpoint stores as a table. The decoder is le
 
 from __future__ import annotations
 
-from encoder.config import EncoderConfig
 from encoder.load.families.family import SOUND_CLASSIFIER, Family, Fields, both
-from encoder.sound_shapes import Convolutions
+from encoder.model.config import EncoderConfig
+from encoder.model.sound_shapes import Convolutions
 
 
 def whisper_config(fields: Fields) -> EncoderConfig:

@@ -1,0 +1,177 @@
+"""The command `encoderscope doctor`: what this machine has, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import socket
+import tempfile
+import webbrowser
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from encoder.cli.app_location import find_app
+from encoder.cli.ports import as_port
+from encoder.cli.trace import CommandError
+
+if TYPE_CHECKING:
+    from encoder.cli.trace import Subparsers
+
+#: Free bytes that the app needs: of memory for a small model and its traces, of disk for files of the browser.
+MEMORY, DISK = 1_500_000_000, 200_000_000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """name: what was looked at; state: "ok", "note" or "missing"; what: the finding; remedy: what to do."""
+
+    name: str
+    state: str
+    what: str
+    remedy: str = ""
+
+
+def add_doctor(subparsers: Subparsers) -> None:
+    """Add the command to a parser."""
+    command = subparsers.add_parser(
+        "doctor",
+        help="look for what is missing on this machine",
+        description="Look at versions, device, memory, disk, port and browser. Ends with 1 if something is missing.",
+    )
+    command.add_argument(
+        "--port", type=as_port, default=8501, metavar="N", help="port to look at (default: %(default)s)"
+    )
+    command.add_argument("--models-root", type=Path, metavar="DIR", help="try to open every model in this folder")
+    command.add_argument("--json", action="store_true", help="write one JSON object")
+    command.set_defaults(run=run_doctor)
+
+
+def run_doctor(options: argparse.Namespace) -> int:
+    """Print every finding; 0 if nothing is missing, else 1."""
+    found = list(findings(options.port, options.models_root))
+    if options.json:
+        print(json.dumps({"findings": [asdict(one) for one in found]}, indent=2))
+    else:
+        width = max(len(one.name) for one in found)
+        for one in found:
+            print(f"{one.state:7}  {one.name:{width}}  {one.what}{': ' + one.remedy if one.remedy else ''}")
+    return int(any(one.state == "missing" for one in found))
+
+
+def findings(port: int, models_root: Path | None = None) -> Iterator[Finding]:
+    """Everything that `encoderscope` needs, and what it would like to have."""
+    yield Finding("Python", "ok", f"{platform.python_version()} on {platform.platform(terse=True)}")
+    yield from _packages()
+    yield from _app()
+    yield from _machine()
+    yield from _disk()
+    yield from _port(port)
+    yield from _browser()
+    yield from _models(models_root)
+
+
+def _packages() -> Iterator[Finding]:
+    """The requirements of the installed package; those of extras only if they are there."""
+    try:
+        wanted = importlib.metadata.requires("encoderscope") or []
+    except importlib.metadata.PackageNotFoundError:
+        yield Finding("encoderscope", "note", "runs from a folder without an installation", "pip install -e .")
+        wanted = ["torch", "streamlit", "plotly", "tokenizers", "safetensors", "numpy", "pandas", "pyarrow"]
+    for requirement in wanted:
+        if "extra ==" in requirement:
+            continue
+        name = requirement.split(";")[0].split(">")[0].split("=")[0].split("[")[0].strip()
+        try:
+            yield Finding(name, "ok", importlib.metadata.version(name))
+        except importlib.metadata.PackageNotFoundError:
+            yield Finding(name, "missing", "is not installed", f"pip install '{requirement.split(';')[0].strip()}'")
+
+
+def _app() -> Iterator[Finding]:
+    try:
+        app = find_app()
+    except CommandError as error:
+        yield Finding("app", "missing", str(error))
+        return
+    static = app.parent / "static"
+    if os.access(static if static.exists() else app.parent, os.W_OK):
+        yield Finding("app", "ok", str(app.parent))
+    else:
+        yield Finding("app", "note", f"{static} cannot be written, so each session sends the browser's scripts again")
+
+
+def _machine() -> Iterator[Finding]:
+    if importlib.util.find_spec("torch") is None:
+        return
+    import torch
+
+    from encoder.model.device import available_devices, free_memory
+
+    devices = ", ".join(available_devices())
+    yield Finding("device", "ok", f"{devices}; {torch.get_num_threads()} threads of torch on {os.cpu_count()} cores")
+    free = free_memory(torch.device("cpu"))
+    state, remedy = ("ok", "") if free >= MEMORY else ("note", "close other programs, or use a small model")
+    yield Finding("memory", state, f"{free / 1e9:,.1f} GB are free", remedy)
+
+
+def _disk() -> Iterator[Finding]:
+    place = tempfile.gettempdir()
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(b"x")
+        free = shutil.disk_usage(place).free
+    except OSError as error:
+        yield Finding(
+            "disk", "missing", f"{place} cannot be written ({error.strerror})", "set TMPDIR to another folder"
+        )
+        return
+    state, remedy = ("ok", "") if free >= DISK else ("missing", "make room, or set TMPDIR to another folder")
+    yield Finding("disk", state, f"{free / 1e9:,.1f} GB are free in {place}", remedy)
+
+
+def _port(port: int) -> Iterator[Finding]:
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError as error:
+        yield Finding(
+            "port", "note", f"{port} is not free ({error.strerror})", "without --port the next free one is used"
+        )
+    else:
+        yield Finding("port", "ok", f"{port} is free")
+
+
+def _browser() -> Iterator[Finding]:
+    try:
+        yield Finding("browser", "ok", str(webbrowser.get().__class__.__name__))
+    except webbrowser.Error:
+        yield Finding("browser", "note", "none is found", "open the printed address in a browser of your own")
+
+
+def _models(root: Path | None) -> Iterator[Finding]:
+    if importlib.util.find_spec("torch") is None:
+        return
+    from encoder.errors import EncoderError
+    from encoder.load import BUNDLED, load
+
+    places: list[str | Path] = list(BUNDLED)
+    if root is not None:
+        if not root.is_dir():
+            yield Finding("models root", "missing", f"{root} is not a folder", "give the folder of your models")
+            return
+        places += sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith("."))
+    for place in places:
+        name = place.name if isinstance(place, Path) else place
+        try:
+            model = load(place, device="cpu", trial=isinstance(place, Path))
+        except EncoderError as error:
+            yield Finding(name, "missing", str(error))
+        else:
+            megabytes = 4 * model.n_parameters / 1e6
+            yield Finding(name, "ok", f"{model.n_parameters:,} parameters, {megabytes:,.0f} MB in float32")

@@ -1,0 +1,251 @@
+"""The command `encoderscope trace`: runs a sentence and writes what one head does with it to a file.
+
+Other commands share its options and errors, and how it writes a file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+    from encoder.encoders.audio import AudioEncoder
+    from encoder.encoders.image import ImageEncoder
+    from encoder.encoders.named import NamedEncoder
+    from encoder.encoders.text import TextEncoder
+    from encoder.export import HeadView
+    from encoder.measure.passage import Direction
+    from encoder.trace.trace import Trace
+
+
+class CommandError(Exception):
+    """An error of the command line, which the person there can correct; its text is the whole message."""
+
+
+def trace_sentence(options: argparse.Namespace) -> int:
+    """Run one sentence and write one head of it to a file; without `--out`, print its strongest weights."""
+    from encoder.errors import EncoderError
+    from encoder.export import report
+    from encoder.export.python_code import ModelOrigin
+
+    if options.out is not None:
+        check_output(options.out, report.FORMATS)
+    if options.padding and options.pad_to is None:
+        raise CommandError("--padding needs --pad-to N: give that length too, or leave --padding out.")
+    origin = ModelOrigin(options.model, norm=options.norm, device=options.device)
+    try:
+        trace, model = _run(options)
+        view = _view_of(trace if options.padding else trace.unpadded, options)
+        if options.out is None:
+            print(view.strongest().to_string(index=False, float_format="{:.3f}".format), flush=True)
+            return 0
+        content = report.file(options.out.suffix.lower(), model, origin, view)
+    except EncoderError as error:
+        raise CommandError(str(error)) from None
+    write_output(options.out, content)
+    print(f"{options.out}: {view.name} of {model.name}, {view.trace.n_tokens:,} tokens, {len(content):,} bytes")
+    return 0
+
+
+def _run(options: argparse.Namespace) -> tuple[Trace, TextEncoder | ImageEncoder | AudioEncoder]:
+    """The trace of the sentence or, for a model of images or of sound, of the file, and the model or its tower."""
+    from encoder import AudioEncoder, JointEncoder, TextEncoder, load, open_sound
+    from encoder.inputs import image_files
+
+    model = load(options.model, device=options.device)
+    if isinstance(model, JointEncoder):  # a file is an image, anything else a text
+        model = model.image if _is_file(options.sentence) else model.text
+    if not isinstance(model, TextEncoder):
+        if options.pair is not None or options.pad_to is not None:
+            raise CommandError(f"{model.name} takes {model.takes}, not text: leave --pair and --pad-to out.")
+        model = model if options.norm == "trained" else model.with_norm_placement(options.norm)
+        file = Path(options.sentence)
+        if isinstance(model, AudioEncoder):
+            return model.trace(open_sound(file)), model
+        return model.trace(image_files.open_picture(file)), model
+    text_model = checked_text_model(model)
+    if options.norm != "trained":
+        text_model = text_model.with_norm_placement(options.norm)
+    text = options.sentence
+    if text == "-":
+        if sys.stdin is None:
+            raise CommandError("There is no input to read the sentence from: give it in quotes instead of -.")
+        text = sys.stdin.read().strip()
+    return text_model.trace(text, options.pair, pad_to=options.pad_to), text_model
+
+
+def _is_file(sentence: str) -> bool:
+    try:
+        return Path(sentence).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a NUL
+        return False
+
+
+def _view_of(trace: Trace, given: argparse.Namespace) -> HeadView:
+    """The view that the options ask for. Raises CommandError for an option of another view."""
+    from encoder import export
+
+    for name, view in {"overlay": "lines", "minimum_weight": "lines", "direction": "text"}.items():
+        if getattr(given, name) is not None and given.view != view:
+            raise CommandError(
+                f"--{name.replace('_', '-')} belongs to --view {view}: leave it out, or choose that view."
+            )
+    selected = given.select or ()
+    if any(token >= trace.n_tokens for token in selected):
+        raise CommandError(f"--select: the tokens of this text are 0 to {trace.n_tokens - 1}.")
+    options = export.Options(special=given.special, padding=given.padding)
+    place = (given.layer, given.head)
+    if given.view == "lines":
+        heads = list(dict.fromkeys([place, *(given.overlay or ())]))
+        return export.lines(trace, heads, threshold=given.minimum_weight or 0.0, queries=selected, options=options)
+    if given.view == "text":
+        direction: Direction = given.direction or "to"
+        return export.text(trace, *place, direction=direction, selected=selected, options=options)
+    return export.map(trace, *place, queries=selected, options=options)
+
+
+def load_text_model(options: argparse.Namespace) -> TextEncoder:
+    """The model that `--model` and `--device` name, or its tower of texts. Raises CommandError for one without."""
+    from encoder import JointEncoder, load
+
+    model = load(options.model, device=options.device)
+    return model.text if isinstance(model, JointEncoder) else checked_text_model(model)
+
+
+def checked_text_model(model: NamedEncoder) -> TextEncoder:
+    """The model itself. Raises CommandError for one that takes no text."""
+    from encoder import TextEncoder
+
+    if not isinstance(model, TextEncoder):
+        raise CommandError(f"{model.name} takes {model.takes}, not text: choose a text model with --model.")
+    return model
+
+
+def check_output(path: Path, formats: Mapping[str, str]) -> None:
+    """Refuse a bad file name before the model is loaded."""
+    if path.suffix.lower() not in formats:
+        raise CommandError(f"--out {path}: end its name in one of {', '.join(formats)}.")
+    if path.is_dir():
+        raise CommandError(f"--out {path} is a folder; give the name of a file in it.")
+    if not path.absolute().parent.is_dir():
+        raise CommandError(f"--out {path}: there is no folder {path.parent}. Make it first, or choose another.")
+
+
+def write_output(path: Path, content: bytes) -> None:
+    """Write the whole file at once: after an interruption the old file or the new one is there, never a part."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            partial.write_bytes(content)
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise CommandError(f"cannot write {path}: {reason}. Choose another place with --out.") from None
+
+
+def add_trace(subparsers: Subparsers) -> None:
+    """Add the command and its options to the command line."""
+    trace = subparsers.add_parser(
+        "trace",
+        help="run a sentence and save what one head attends to",
+        description="Run a sentence and save what one head attends to: as a report that opens without a network "
+        "(.html) or as attention weights (.csv, .parquet). Without --out it prints the strongest weights.",
+    )
+    trace.add_argument(
+        "sentence",
+        metavar="SENTENCE",
+        help="the input text, - reads it from standard input; for a model of images or sound, a file",
+    )
+    trace.add_argument("--pair", metavar="SENTENCE", help="a second sentence, for segment B")
+    trace.add_argument("--pad-to", type=int, metavar="N", help="pad the text to N tokens, as in a batch")
+    trace.add_argument(
+        "--padding", action="store_true", help="show the rows and columns of padding (default: left out)"
+    )
+    trace.add_argument("--layer", type=int, default=0, metavar="N", help="from 0 (default: %(default)s)")
+    trace.add_argument("--head", type=int, default=0, metavar="N", help="from 0 (default: %(default)s)")
+    add_common_options(trace)
+    norms = "placement of the LayerNorms (default: as trained; pre and post move them without retraining)"
+    special = "special tokens such as [CLS]: shown, set to 0, or left out with rows scaled to sum to 1"
+    views = "a map, lines from token to token, or the shaded text (default: %(default)s)"
+    add_choice(trace, "--norm", ("trained", "pre", "post"), norms)
+    add_choice(trace, "--special", ("show", "zero", "renormalise"), special)
+    add_choice(trace, "--view", ("map", "lines", "text"), views)
+    trace.add_argument(
+        "--select",
+        "--hold",
+        dest="select",
+        type=_numbers,
+        metavar="N,N",
+        help="positions of the selected tokens, from 0; their weights are summed",
+    )
+    trace.add_argument(
+        "--overlay", type=_heads, metavar="L.H,L.H", help="lines: more heads, as layer.head, drawn over this one"
+    )
+    trace.add_argument(
+        "--minimum-weight",
+        "--least",
+        dest="minimum_weight",
+        type=_share,
+        metavar="W",
+        help="lines: draw no weight below W (default: 0)",
+    )
+    trace.add_argument(
+        "--direction",
+        choices=("to", "from"),
+        help="text: shade it by what the selected tokens attend to, or by what attends to them (default: to)",
+    )
+    trace.set_defaults(run=trace_sentence)
+
+
+def add_common_options(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that runs a model and may write a file: --out, --model, --device."""
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the file to write: .html, .csv or .parquet")
+    parser.add_argument(
+        "--model",
+        default="minilm",
+        metavar="MODEL",
+        help="minilm, twin-pre, twin-post, digits-pre, digits-post, digit-words, spoken-digits, a folder or a Hub id "
+        "(default: %(default)s)",
+    )
+    devices = "device of the model (default: %(default)s)"
+    add_choice(parser, "--device", ("auto", "cpu", "cuda", "mps"), devices)
+
+
+def add_choice(parser: argparse.ArgumentParser, name: str, choices: tuple[str, ...], text: str) -> None:
+    """An option whose default is the first of its choices."""
+    parser.add_argument(name, choices=choices, default=choices[0], help=text)
+
+
+def _numbers(text: str) -> list[int]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r}: give whole numbers with commas between them, like 3,5")
+    return [int(part) for part in parts]
+
+
+def _heads(text: str) -> list[tuple[int, int]]:
+    found = []
+    for part in text.split(","):
+        layer, _, head = part.strip().partition(".")
+        if not (layer.isascii() and layer.isdigit() and head.isascii() and head.isdigit()):
+            raise argparse.ArgumentTypeError(f"{text!r}: give layer.head with commas between them, like 0.2,1.8")
+        found.append((int(layer), int(head)))
+    return list(dict.fromkeys(found))
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a weight: give a number from 0 to 1")
+    return value

@@ -1,0 +1,105 @@
+"""AudioEncoder: an Encoder of sound (AST, Whisper's encoder, Wav2Vec2, HuBERT). `encoder.load` returns it.
+
+Shapes: N samples, T tokens, D d_model, C classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from encoder.edits import Edit
+from encoder.encoders.named import NamedEncoder
+from encoder.errors import SoundError
+from encoder.inputs.layout import InputKind
+from encoder.inputs.log_mel import KALDI_HOP, Preparation, Samples, WhisperMel
+from encoder.inputs.sound import Sound
+from encoder.inputs.sound_layout import SoundLayout, SpectrogramGrid, TimeSteps
+from encoder.model.classifier import Classifier, class_probabilities
+from encoder.trace.trace import Trace
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AudioEncoder(NamedEncoder):
+    """An encoder of sound, ready to trace it. preparation: what `prepare` does; classifier: where there is one."""
+
+    preparation: Preparation
+    classifier: Classifier | None = None
+    takes: ClassVar[InputKind] = "sound"
+    mlm_head: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.classifier is not None:
+            self.classifier.eval()
+
+    def _inputs(self) -> str:
+        return f"sound of up to {self.seconds:.4g} s at {self.rate:,} Hz"
+
+    @property
+    def rate(self) -> int:
+        """Samples per second that the model takes; `prepare` resamples to it."""
+        return self.preparation.rate
+
+    @property
+    def seconds(self) -> float:
+        """The longest sound that the model takes; `prepare` cuts the rest."""
+        return float(self.preparation.seconds)
+
+    @property
+    def takes_any_length(self) -> bool:
+        """Whether a short sound gives few tokens. Else silence is added to it, and T is always the same."""
+        return isinstance(self.preparation, Samples)
+
+    def prepare(self, sound: Sound) -> Tensor:
+        """A sound -> the model's input: a log-mel spectrogram (AST [S, M], Whisper [M, S]), or the samples [N].
+
+        Raises SoundError for a sound that is too short for one token.
+        """
+        heard = sound.at(self.rate)
+        shape = self.config.convolutions
+        least = shape.reach if shape is not None and self.takes_any_length else 1
+        if len(heard.samples) < least:
+            raise SoundError(
+                f"This sound has {sound.seconds * 1e3:.0f} ms, and {self.name} needs {least / self.rate * 1e3:.0f} ms: "
+                "choose a longer one."
+            )
+        return torch.from_numpy(self.preparation.features(heard.samples))
+
+    @property
+    def layout(self) -> SoundLayout:
+        """What the tokens of the longest sound are."""
+        return self.layout_of(None)
+
+    def layout_of(self, sound: Sound | None) -> SoundLayout:
+        """What the tokens of this sound are; of the longest one for None."""
+        patches, steps = self.config.spectrogram, self.config.convolutions
+        if patches is not None:
+            return SpectrogramGrid(patches, KALDI_HOP / self.rate)
+        assert steps is not None, "an AudioEncoder takes sound"
+        frame = self.preparation.hop if isinstance(self.preparation, WhisperMel) else 1
+        length = None
+        if self.takes_any_length:
+            length = int(self.seconds * self.rate)
+            if sound is not None:  # resampling rounds up
+                length = min(length, -(-len(sound.samples) * self.rate // sound.rate))
+        return TimeSteps(max(0, steps.n_tokens(length)), steps.hop * frame / self.rate)
+
+    def trace(self, sound: Sound, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
+        """Run one sound and return its Trace. Its tokens are time steps or patches of a spectrogram, its ids -1.
+
+        A sound longer than `seconds` is cut. `edits` and `request` are those of `TextEncoder.trace`. Raises SoundError
+        for what is no sound or too short, EncoderError for edits or a request that do not fit, and OutOfMemory.
+        """
+        if not isinstance(sound, Sound):
+            raise SoundError(f"{self.name} takes a Sound, not {type(sound).__name__}: use encoder.open_sound(file).")
+        inputs = self.prepare(sound).unsqueeze(0).to(device=self.device, dtype=self.encoder.dtype)
+        return self._traces_of_parts(inputs, edits, request, self.layout_of(sound))[0]
+
+    def probabilities(self, trace: Trace) -> dict[str, float]:
+        """Label -> probability, in the head's order. Raises EncoderError for a checkpoint without such a head."""
+        return class_probabilities(self.classifier, trace, self.name)

@@ -1,0 +1,202 @@
+"""ImageEncoder: an Encoder of the patches of an image (ViT). `encoder.load` returns it for such a checkpoint.
+
+Shapes: B batch, C channels, S side of the image in pixels, P patches, T tokens: the special tokens ([CLS]), then the
+patches row by row from the top left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from encoder.edits import Edit
+from encoder.encoders.named import NamedEncoder
+from encoder.errors import EncoderError
+from encoder.inputs import image_files
+from encoder.inputs.layout import InputKind, PatchGrid
+from encoder.model.classifier import Classifier, class_probabilities
+from encoder.model.config import Patches
+from encoder.model.device import explain_out_of_memory
+from encoder.model.vector_head import VectorHead
+from encoder.trace.trace import Trace
+
+Interpolation = Literal["bilinear", "bicubic", "nearest", "box"]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How an image becomes the model's input: (pixels / 255 - mean) / std, one mean and one std for each channel.
+
+    resize: (height, width) to which the image is scaled, or the length of its shorter side, which keeps its shape;
+    None: S x S. Then the S x S pixels in its middle are cut out, with zeros around a smaller image.
+    """
+
+    mean: tuple[float, ...] = (0.5, 0.5, 0.5)
+    std: tuple[float, ...] = (0.5, 0.5, 0.5)
+    interpolation: Interpolation = "bilinear"
+    resize: tuple[int, int] | int | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageEncoder(NamedEncoder):
+    """An encoder of images, ready to trace them.
+
+    preparation: what `prepare` does; classifier: names the image; vector_head: makes one vector of it, which
+    JointEncoder compares with those of texts. Without one, the vector is [CLS], or the mean where there is no [CLS].
+    """
+
+    preparation: Preparation = Preparation()
+    classifier: Classifier | None = None
+    vector_head: VectorHead | None = None
+    takes: ClassVar[InputKind] = "image"
+    mlm_head: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for head in (self.classifier, self.vector_head):
+            if head is not None:
+                head.eval()
+
+    def _inputs(self) -> str:
+        return f"images of {self.side} x {self.side} pixels in {len(self.tokens):,} tokens"
+
+    @property
+    def patches(self) -> Patches:
+        """Sizes of the images and patches."""
+        assert self.config.patches is not None, "an ImageEncoder has patches"
+        return self.config.patches
+
+    @property
+    def side(self) -> int:
+        """S: the model takes images of S x S pixels."""
+        return self.patches.image_size
+
+    @property
+    def layout(self) -> PatchGrid:
+        """The grid of patches, the same for every image."""
+        per_side = self.patches.image_size // self.patches.patch_size
+        before = (*(["[CLS]"] if self.patches.cls else []), *(["[DIST]"] if self.patches.distillation else []))
+        registers = tuple(f"[REG{index}]" for index in range(self.patches.registers))
+        return PatchGrid(per_side, per_side, self.patches.patch_size, before + registers)
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The T tokens of every image: "[CLS]", then "r3 c5" for each patch, counted from 0 at the top left."""
+        return self.layout.tokens
+
+    def prepare(self, image: Any) -> Tensor:
+        """A Pillow image, array or tensor of any size (`pictures.as_pixels`) -> pixels [C, S, S] for `trace_image`.
+
+        The image is scaled and cut as the checkpoint says, then shifted and scaled by mean and std. Whole numbers are
+        scaled by Pillow, as the checkpoint's own processor does, others by torch. Raises ImageError for what is no
+        image of this model.
+        """
+        pixels = self._cut(self._resized(image_files.as_pixels(image, self.patches.channels, self.name)))
+        x = pixels if pixels.is_floating_point() else pixels.float() / 255.0
+        mean = torch.tensor(self.preparation.mean, device=x.device).view(-1, 1, 1)
+        std = torch.tensor(self.preparation.std, device=x.device).view(-1, 1, 1)
+        return (x - mean) / std
+
+    def shown(self, image: Any) -> Tensor:
+        """What the model sees of an image, [C, S, S] from 0 to 1: scaled and cut, but not normalised."""
+        mean = torch.tensor(self.preparation.mean).view(-1, 1, 1)
+        std = torch.tensor(self.preparation.std).view(-1, 1, 1)
+        return (self.prepare(image).cpu() * std + mean).clamp(0.0, 1.0)
+
+    def _resized(self, pixels: Tensor) -> Tensor:
+        """[C, H, W] -> [C, H', W'], scaled as the checkpoint says."""
+        height, width = pixels.shape[1:]
+        wanted = self.preparation.resize or (self.side, self.side)
+        if isinstance(wanted, int):  # as transformers: the longer side is cut to a whole number
+            short, long = min(height, width), max(height, width)
+            sides = (wanted, int(wanted * long / short))
+            wanted = sides if height <= width else (sides[1], sides[0])
+        if (height, width) == wanted:
+            return pixels
+        image_files.check_size("The scaled image", wanted[1], wanted[0])
+        if not pixels.is_floating_point():
+            return image_files.resized(pixels, *wanted, self.preparation.interpolation)
+        how = {"box": "area"}.get(self.preparation.interpolation, self.preparation.interpolation)
+        smooth = how in ("bilinear", "bicubic")
+        return torch.nn.functional.interpolate(
+            pixels.unsqueeze(0), size=wanted, mode=how, antialias=smooth, align_corners=False if smooth else None
+        )[0].clamp(0.0, 1.0)
+
+    def _cut(self, pixels: Tensor) -> Tensor:
+        """[C, H, W] -> the S x S pixels in the middle, zeros where the image is smaller."""
+        side = self.side
+        height, width = pixels.shape[1:]
+        if (height, width) == (side, side):
+            return pixels
+        more = [max(0, side - length) for length in (width, height)]
+        padding = [part for length in more for part in ((length + 1) // 2, length // 2)]
+        pixels = torch.nn.functional.pad(pixels, padding)
+        top, left = ((length - side) // 2 for length in pixels.shape[1:])
+        return pixels[:, top : top + side, left : left + side]
+
+    def trace(self, image: Any, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
+        """Run one image of any size (`prepare`) and return its Trace. Its tokens are patches, its ids -1.
+
+        `edits` change the forward pass (encoder.edits); `request` records more hook points (capture.ON_REQUEST).
+        Raises ImageError for what is no image, EncoderError for edits or a request that do not fit, and OutOfMemory.
+        """
+        return self.trace_image(self.prepare(image), edits=edits, request=request)
+
+    def trace_image(self, pixels: Tensor, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
+        """Like `trace`, for pixels [C, S, S] from `prepare`."""
+        channels = self.patches.channels
+        if pixels.dim() != 3 or pixels.shape[0] != channels:
+            raise EncoderError(
+                f"{self.name} takes an image of shape [{channels}, height, width], not {tuple(pixels.shape)}: change "
+                "its axes or channels."
+            )
+        return self.trace_images(pixels.unsqueeze(0), edits=edits, request=request)[0]
+
+    def trace_images(self, pixels: Tensor, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> list[Trace]:
+        """Run a batch, pixels [B, C, S, S] from `prepare`, and return one Trace for each image.
+
+        Raises EncoderError for another shape, and for edits or a request that do not fit.
+        """
+        shape = (self.patches.channels, self.side, self.side)
+        if pixels.dim() != 4 or tuple(pixels.shape[1:]) != shape:
+            raise EncoderError(
+                f"{self.name} takes a batch of images of shape {shape}, not {tuple(pixels.shape)}: call prepare()."
+            )
+        pixels = pixels.to(device=self.device, dtype=self.encoder.dtype)
+        return self._traces_of_parts(pixels, edits, request)
+
+    # --- one vector of an image ---------------------------------------------------------------------------------------
+
+    @property
+    def width_of_vectors(self) -> int:
+        """E: numbers in the vector of an image."""
+        return (self.vector_head is not None and self.vector_head.config.d_out) or self.config.d_model
+
+    def pool(self, output: Tensor) -> Tensor:
+        """output [N, T, D] -> [N, E]: pooled and projected, as the checkpoint says."""
+        if self.vector_head is not None:
+            found: Tensor = self.vector_head(output)
+            return found
+        return output[:, 0] if self.patches.cls else output.mean(dim=1)
+
+    def vector_of(self, trace: Trace) -> Tensor:
+        """A trace -> [E]."""
+        return self.pool(trace.output.unsqueeze(0))[0]
+
+    def embed(self, images: Sequence[Any], batch_size: int = 8) -> Tensor:
+        """Images of any size (`prepare`) -> [N, E], as the checkpoint says. Raises ImageError, and OutOfMemory."""
+        vectors = [torch.zeros(0, self.width_of_vectors, device=self.device)]
+        for start in range(0, len(images), batch_size):
+            pixels = torch.stack([self.prepare(image) for image in images[start : start + batch_size]])
+            with explain_out_of_memory(self.device, len(pixels) * self.config.max_tokens), torch.no_grad():
+                output = self.encoder(pixels.to(device=self.device, dtype=self.encoder.dtype))
+                vectors.append(self.pool(output))
+        return torch.cat(vectors)
+
+    def probabilities(self, trace: Trace) -> dict[str, float]:
+        """Label -> probability, in the head's order. Raises EncoderError for a checkpoint without such a head."""
+        return class_probabilities(self.classifier, trace, self.name)

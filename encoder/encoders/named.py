@@ -1,0 +1,181 @@
+"""NamedEncoder: an Encoder with a name and notes, which runs recorded passes: what text and image encoders share.
+
+Shapes: B batch, T tokens.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from encoder.edits import Edit, Run, check_edits
+from encoder.errors import EncoderError
+from encoder.inputs.layout import InputKind, Layout
+from encoder.model.config import EncoderConfig, NormPlacement
+from encoder.model.device import explain_out_of_memory
+from encoder.model.encoder import Encoder
+from encoder.model.overview import Receiver, receiving
+from encoder.trace.capture import record
+from encoder.trace.trace import Trace
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NamedEncoder:
+    """An encoder with a name. It stays in eval mode.
+
+    name: for people; notes: sentences about how it was loaded; trained_placement: where its norms were in training,
+    None: where they are.
+    """
+
+    name: str
+    encoder: Encoder
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+    trained_placement: NormPlacement | None = field(default=None, kw_only=True)
+    #: What `trace` takes. A subclass that takes no text has a `layout`, too.
+    takes: ClassVar[InputKind] = "text"
+
+    def __post_init__(self) -> None:
+        self.encoder.eval()
+
+    def __repr__(self) -> str:
+        config = self.config
+        return (
+            f"<{type(self).__name__} {self.name}: {config.n_layers} layers x {config.n_heads} heads, width "
+            f"{config.d_model}, {config.norm_placement}-norm, {config.position} positions, {self.n_parameters:,} "
+            f"parameters, {self._inputs()}, on {self.device}>"
+        )
+
+    def _inputs(self) -> str:
+        """What the encoder takes, in a few words."""
+        return f"{self.config.max_tokens:,} tokens at most"
+
+    @property
+    def config(self) -> EncoderConfig:
+        """The architecture."""
+        return self.encoder.config
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights and traces."""
+        return self.encoder.device
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of the encoder's weights. Shared ones count once; a masked-word head does not count."""
+        return sum(parameter.numel() for parameter in self.encoder.parameters())
+
+    @property
+    def can_pad(self) -> bool:
+        """Whether an input can be padded, as in a batch."""
+        return False
+
+    @property
+    def layout(self) -> Layout | None:
+        """What the tokens of an input are; None for text."""
+        return None
+
+    def with_norm_placement(self, norm_placement: NormPlacement) -> Self:
+        """The same weights with the norms moved, without retraining; `moved_norms` says so. No weight is copied.
+
+        Post-norm weights have no final norm to add; pre-norm weights keep theirs.
+        """
+        if norm_placement == self.config.norm_placement:
+            return self
+        trained = self.trained_placement or self.config.norm_placement
+        moved = self.encoder.with_norm_placement(norm_placement)
+        placement = None if norm_placement == trained else trained
+        return dataclasses.replace(self, encoder=moved, trained_placement=placement)
+
+    @property
+    def moved_norms(self) -> str:
+        """A sentence where the norms are not where they were in training; otherwise ""."""
+        if self.trained_placement is None:
+            return ""
+        return (
+            f"{self.name} was trained with {self.trained_placement}-norm. Here its norms are moved to "
+            f"{self.config.norm_placement}-norm without retraining: the numbers are real, but the model was not "
+            "trained to work this way."
+        )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """All that a reader of its numbers has to know: `notes`, and `moved_norms`."""
+        return (*self.notes, *filter(None, [self.moved_norms]))
+
+    rewired = with_norm_placement  # the name up to 0.1; it goes in the release after the next
+
+    def _resolved(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+        """The edits with the texts run that they take values from."""
+        return tuple(edit.resolve(self._run_source) if isinstance(edit, Edit) else edit for edit in edits)
+
+    def _run_source(self, text: str, points: tuple[str, ...]) -> Run:
+        """Run a text that an edit takes values from, and record these hook points."""
+        raise EncoderError(f"{self.name} takes no text: give a Trace as the source of an edit.")
+
+    def _recorded(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        segments: Tensor | None = None,
+        *,
+        n_tokens: int,
+        edits: Sequence[Edit],
+        request: Sequence[str],
+        on_overview: Receiver | None = None,
+    ) -> list[Mapping[str, Tensor]]:
+        """Run a batch of B inputs with T = `n_tokens`, and return the recorded values of each.
+
+        Raises EncoderError in training mode, for edits of what does not exist, and for a request that is unknown.
+        """
+        if self.encoder.training:
+            raise EncoderError(
+                "This encoder is in training mode, where dropout changes the numbers: call .eval() first."
+            )
+        check_edits(edits, self.config, n_tokens)
+        with (
+            explain_out_of_memory(self.device, len(inputs) * n_tokens),
+            record(tuple(edits), tuple(request)) as recorder,
+            receiving(on_overview),
+            torch.no_grad(),
+        ):
+            self.encoder(inputs, mask, segments)
+        return [_values_of(recorder.values, index) for index in range(len(inputs))]
+
+    def _traces_of_parts(
+        self, inputs: Tensor, edits: Sequence[Edit], request: Sequence[str], layout: Layout | None = None
+    ) -> list[Trace]:
+        """Run a batch of inputs that are no text, [B, ...]: one Trace each. layout: of their tokens."""
+        layout = layout or self.layout
+        assert layout is not None, "a text has tokens of its own"
+        tokens, applied = layout.tokens, self._resolved(edits)
+        recorded = self._recorded(inputs, n_tokens=len(tokens), edits=applied, request=request)
+        return [
+            Trace(
+                encoder=self.encoder,
+                tokens=tokens,
+                labels=tokens,
+                ids=(-1,) * len(tokens),
+                mask=torch.ones(len(tokens), dtype=torch.bool, device=self.device),
+                values=values,
+                layout=layout,
+                edits=tuple(edits),
+                applied=applied,
+            )
+            for values in recorded
+        ]
+
+
+def _values_of(values: Mapping[str, Tensor], index: int) -> Mapping[str, Tensor]:
+    """The values of one input of a batch: [B, ...] each, but positions that all inputs share are [T, E]."""
+    return MappingProxyType(
+        {
+            name: value if name == "embedding.position" and value.dim() == 2 else value[index]
+            for name, value in values.items()
+        }
+    )

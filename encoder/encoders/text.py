@@ -1,0 +1,324 @@
+"""TextEncoder: a tokenizer and an Encoder. `encoder.load` returns it.
+
+Shapes: N texts, B batch, T tokens, D d_model, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from encoder.edits import Edit
+from encoder.encoders.named import NamedEncoder
+from encoder.errors import EncoderError, TextError
+from encoder.inputs.text import TextWindow, Tokenized
+from encoder.inputs.tokenizer import Tokenizer
+from encoder.model.classifier import Classifier
+from encoder.model.config import EncoderConfig
+from encoder.model.device import explain_out_of_memory, pick_dtype
+from encoder.model.encoder import Encoder
+from encoder.model.mlm import MaskedPrediction, MLMHead
+from encoder.model.overview import Receiver
+from encoder.model.pooling import Dense, Pooling, pool
+from encoder.trace.capture import ON_REQUEST
+from encoder.trace.trace import Trace
+
+#: Masked positions that are predicted at a time: a row of logits is as long as the vocabulary.
+POSITIONS_AT_ONCE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class TraceWindow:
+    """The trace of a part of a long text. The other fields are those of encoder.text.TextWindow."""
+
+    trace: Trace
+    tokens: tuple[int, int]
+    characters: tuple[int, int]
+    slides: int = 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TextEncoder(NamedEncoder):
+    """A tokenizer with its encoder, ready to trace text.
+
+    pooling, dense, normalise: the steps in which `embed` makes one vector of a text, as the checkpoint says;
+    max_embed_tokens: where `embed` cuts a text (`trace` cuts at config.max_tokens); mlm_head, classifier: the
+    masked-word head and the classification head, where the checkpoint has one.
+    """
+
+    tokenizer: Tokenizer
+    pooling: Pooling = "mean"
+    dense: tuple[Dense, ...] = ()
+    normalise: bool = False
+    max_embed_tokens: int | None = None
+    mlm_head: MLMHead | None = None
+    classifier: Classifier | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for head in (self.mlm_head, self.classifier):
+            if head is not None:
+                head.eval()
+        if self.classifier is not None and not self.classifier.config.reads_output:
+            raise EncoderError("A classification head of texts reads one layer: choose another head.")
+
+    # --- tokens -------------------------------------------------------------------------------------------------------
+
+    def tokenize(self, text: str, pair: str | None = None, max_tokens: int | None = None) -> Tokenized:
+        """Text -> tokens, cut at `max_tokens` or at what the model takes, whichever is less.
+
+        Raises TextError for a token that the encoder has no vector for.
+        """
+        limit = self.config.max_tokens if max_tokens is None else min(max_tokens, self.config.max_tokens)
+        return _known(self.tokenizer.encode(text, pair, limit), self.config, self.name)
+
+    def windows(
+        self, text: str, pair: str | None = None, *, stride: int | None = None, max_tokens: int | None = None
+    ) -> list[TextWindow]:
+        """A text of any length as overlapping windows of `max_tokens` tokens, by default what the model takes.
+
+        pair: the longer text slides, and every window contains the other (`Tokenizer.windows`). stride: tokens from the
+        start of a window to the start of the next, by default half of what a window contains of the text. Raises
+        TextError for a stride that would leave out tokens.
+        """
+        limit = self.config.max_tokens if max_tokens is None else min(max_tokens, self.config.max_tokens)
+        found = self.tokenizer.windows(text, limit, stride, pair)
+        for window in found:
+            _known(window.sentence, self.config, self.name)
+        return found
+
+    # --- traces -------------------------------------------------------------------------------------------------------
+
+    def trace(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        pad_to: int | None = None,
+        edits: Sequence[Edit] = (),
+        request: Sequence[str] = (),
+    ) -> Trace:
+        """Run one text (with `pair`: as segments A and B) and return its Trace.
+
+        A text longer than the model takes is cut; `trace.source.n_full` says how long it was. pad_to: the number of
+        tokens of the longest text in its batch; `trace.mask` marks the padding, `trace.unpadded` leaves it out.
+        `edits` change the forward pass (encoder.edits); `request` records more hook points (capture.ON_REQUEST).
+        Raises TextError for a length that cannot be padded to, EncoderError for edits or a request that do not fit, and
+        OutOfMemory.
+        """
+        return self.trace_tokens(self.tokenize(text, pair), pad_to=pad_to, edits=edits, request=request)
+
+    def trace_batch(
+        self, texts: Sequence[str], *, edits: Sequence[Edit] = (), request: Sequence[str] = ()
+    ) -> list[Trace]:
+        """Run several texts as one padded batch: one Trace each, all of the same T; `trace.mask` marks the padding."""
+        if isinstance(texts, str):
+            raise TextError("trace_batch takes a list of texts: call trace for a single text.")
+        return self._trace([self.tokenize(text) for text in texts], None, edits, request)
+
+    def trace_tokens(
+        self,
+        sentence: Tokenized,
+        *,
+        pad_to: int | None = None,
+        edits: Sequence[Edit] = (),
+        request: Sequence[str] = (),
+        on_overview: Receiver | None = None,
+    ) -> Trace:
+        """Like `trace`, for a tokenized text.
+
+        on_overview: called with layer and overview of each layer once it is computed, where that is quicker than
+        `tiled_attention.layer_overview` afterwards: float32 on a CPU, more than 512 tokens that all see each other.
+        """
+        if pad_to is not None:
+            self._check_padding(pad_to)
+        return self._trace([sentence], pad_to, edits, request, on_overview)[0]
+
+    def trace_windows(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        stride: int | None = None,
+        max_tokens: int | None = None,
+        edits: Sequence[Edit] = (),
+        request: Sequence[str] = (),
+    ) -> Iterator[TraceWindow]:
+        """Run a text of any length window by window (`windows`), each when the caller asks for it.
+
+        No window attends to another: to the model, each is a text whose positions count from 0.
+        """
+        for window in self.windows(text, pair, stride=stride, max_tokens=max_tokens):
+            trace = self.trace_tokens(window.sentence, edits=edits, request=request)
+            yield TraceWindow(trace, window.tokens, window.characters, window.slides)
+
+    @property
+    def can_pad(self) -> bool:
+        """Whether both tokenizer and encoder have a padding token."""
+        return self.tokenizer.pad_id is not None and self.tokenizer.pad_id < self.config.vocab_size
+
+    def _check_padding(self, pad_to: int) -> None:
+        """Raise TextError where no text can be padded to this length."""
+        if not isinstance(pad_to, numbers.Integral) or isinstance(pad_to, bool):
+            raise TextError(f"pad_to={pad_to!r} is no length: give a whole number of tokens.")
+        if pad_to > self.config.max_tokens:
+            raise TextError(
+                f"{self.name} takes at most {self.config.max_tokens:,} tokens, not pad_to={pad_to}: choose fewer."
+            )
+        if not self.can_pad:
+            raise TextError(f"The vocabulary of {self.name} has no padding token: leave pad_to out.")
+
+    def _run_source(self, text: str, points: tuple[str, ...]) -> Trace:
+        on_request = tuple(point for point in points if point in ON_REQUEST)
+        return self.trace(text, request=on_request)
+
+    def _trace(
+        self,
+        sentences: list[Tokenized],
+        pad_to: int | None,
+        edits: Sequence[Edit],
+        request: Sequence[str],
+        on_overview: Receiver | None = None,
+    ) -> list[Trace]:
+        applied = self._resolved(edits)
+        batch = self.tokenizer.batch(sentences, self.device, pad_to)
+        n_tokens = batch.ids.shape[1]
+        inputs = batch.ids, batch.mask, batch.segments
+        recorded = self._recorded(*inputs, n_tokens=n_tokens, edits=applied, request=request, on_overview=on_overview)
+        pad, pad_id = self.tokenizer.pad_token, self.tokenizer.pad_id or 0
+        traces = []
+        for index, (sentence, values) in enumerate(zip(sentences, recorded, strict=True)):
+            n_pad = n_tokens - len(sentence)
+            everything = torch.ones(n_tokens, dtype=torch.bool, device=self.device)
+            trace = Trace(
+                encoder=self.encoder,
+                tokens=sentence.tokens + (pad,) * n_pad,
+                labels=sentence.labels + (pad,) * n_pad,
+                ids=sentence.ids + (pad_id,) * n_pad,
+                mask=everything if batch.mask is None else batch.mask[index],
+                values=values,
+                source=sentence,
+                edits=tuple(edits),
+                applied=applied,
+            )
+            traces.append(trace)
+        return traces
+
+    # --- one vector for a text ----------------------------------------------------------------------------------------
+
+    def embed(self, texts: Sequence[str] | str, batch_size: int = 32) -> Tensor:
+        """Texts -> [N, D], pooled (and scaled to norm 1) as the checkpoint says. A single text gives [1, D]."""
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        if batch_size < 1:
+            raise TextError(f"batch_size={batch_size} is too small: choose 1 text or more.")
+        if not texts:
+            return torch.zeros(0, self.width_of_vectors)
+        vectors = []
+        for start in range(0, len(texts), batch_size):
+            some = texts[start : start + batch_size]
+            sentences = [self.tokenize(text, max_tokens=self.max_embed_tokens) for text in some]
+            batch = self.tokenizer.batch(sentences, self.device)
+            with explain_out_of_memory(self.device, batch.ids.numel()), torch.no_grad():
+                output = self.encoder(batch.ids, batch.mask, batch.segments)
+                mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
+                vectors.append(self.pool(output, mask))
+        return torch.cat(vectors)
+
+    @property
+    def width_of_vectors(self) -> int:
+        """Numbers in the vector of a text."""
+        return self.dense[-1].config.d_out if self.dense else self.config.d_model
+
+    def vector_of(self, trace: Trace) -> Tensor:
+        """A trace -> the vector that `embed` gives for its text, edits included."""
+        return self.pool(trace.output.unsqueeze(0), trace.mask.unsqueeze(0))[0]
+
+    def pool(self, output: Tensor, mask: Tensor) -> Tensor:
+        """output [N, T, D], mask [N, T] -> [N, D] (or the width of the last dense map), as the checkpoint says."""
+        pooled = pool(output, mask, self.pooling)
+        for dense in self.dense:
+            pooled = dense(pooled)
+        return torch.nn.functional.normalize(pooled, dim=-1) if self.normalise else pooled
+
+    # --- masked words -------------------------------------------------------------------------------------------------
+
+    def predict_masked(self, trace: Trace, k: int = 5) -> list[MaskedPrediction]:
+        """The `k` most probable tokens at every mask token of `trace`, in the order of the text.
+
+        Raises EncoderError when the checkpoint has no masked-word head, when the text has no mask token, and for a `k`
+        outside 1 to the size of the vocabulary.
+        """
+        head, positions = self._masked_positions(trace, k)
+        predictions = []
+        for some in torch.split(torch.tensor(positions, device=trace.output.device), POSITIONS_AT_ONCE):
+            with torch.no_grad():
+                logits = head(trace.output[some], self.encoder.embedding.tokens.weight)  # [n, V]
+            probabilities, ids = torch.softmax(logits.float(), dim=-1).topk(k)  # [n, k]
+            for position, row, values in zip(some.tolist(), ids.tolist(), probabilities.tolist(), strict=True):
+                tokens = tuple(self.tokenizer.token(token_id) for token_id in row)
+                predictions.append(MaskedPrediction(position, tuple(row), tokens, tuple(values)))
+        return predictions
+
+    def _masked_positions(self, trace: Trace, k: int) -> tuple[MLMHead, list[int]]:
+        """The head and the positions of the mask tokens; the errors of `predict_masked`."""
+        if self.mlm_head is None:
+            raise EncoderError(
+                f"{self.name} has no masked-word head, so it cannot predict a hidden word: choose a checkpoint that "
+                "was saved with one (in transformers: AutoModelForMaskedLM)."
+            )
+        token, token_id = self.tokenizer.mask_token, self.tokenizer.mask_id
+        if token is None:
+            raise EncoderError(f"The vocabulary of {self.name} has no mask token: choose another checkpoint.")
+        if not 1 <= k <= self.config.vocab_size:
+            raise EncoderError(f"k={k} is outside the vocabulary: choose 1 to {self.config.vocab_size}.")
+        positions = [index for index, found in enumerate(trace.ids[: trace.n_real]) if found == token_id]
+        if not positions:
+            raise EncoderError(f"The text has no {token}: type {token} in place of the word to predict.")
+        return self.mlm_head, positions
+
+
+def build(
+    config: EncoderConfig,
+    tokenizer: Tokenizer,
+    *,
+    seed: int = 0,
+    name: str = "untrained",
+    device: torch.device | str = "cpu",
+    dtype: str = "float32",
+) -> TextEncoder:
+    """A TextEncoder with random weights from `seed`; both norm placements get the same weights.
+
+    dtype: "float32" or "bfloat16", to which the weights are rounded. Raises LoadError for another.
+    """
+    with torch.inference_mode(False):  # weights from inference mode could never be trained or differentiated
+        made = Encoder(config, seed=seed).to(device=device, dtype=pick_dtype(dtype))
+    return TextEncoder(name=name, encoder=made, tokenizer=tokenizer)
+
+
+def _known(sentence: Tokenized, config: EncoderConfig, name: str) -> Tokenized:
+    """The sentence itself. Raises TextError for no token at all, and for one that the encoder has no vector for.
+
+    A tokenizer may come from another checkpoint.
+    """
+    if not sentence.ids:
+        raise TextError(f"The text is empty, and the tokenizer of {name} adds no special tokens: type something.")
+    for token, token_id in zip(sentence.tokens, sentence.ids, strict=True):
+        if token_id >= config.vocab_size:
+            raise TextError(
+                f"The tokenizer of {name} gives {token!r} the id {token_id}, but its encoder has vectors for 0 to "
+                f"{config.vocab_size - 1} only: leave the word out, or use the checkpoint's own tokenizer."
+            )
+    n_segments = config.n_segments
+    if n_segments > 1 and max(sentence.segments) >= n_segments:  # a table of one row serves every segment
+        raise TextError(
+            f"The tokenizer of {name} gives a token the segment {max(sentence.segments)}, but its encoder has 0 to "
+            f"{n_segments - 1}: use the checkpoint's own tokenizer."
+        )
+    typed = {one for one, special in zip(sentence.ids, sentence.special, strict=True) if not special}
+    if config.causal and sentence.special[-1] and sentence.ids[-1] in typed:
+        raise TextError(f"The text has {sentence.tokens[-1]}, which marks the end of a text in {name}: leave it out.")
+    return sentence

@@ -1,0 +1,34 @@
+"""JavaScript for a browser that cannot import files: several modules joined into one text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+#: Where modules lie that the app and reports share.
+SHARED = Path(__file__).parent / "drawing"
+IMPORT = re.compile(r'^import \{[^}]*\} from "(?:[^"]*/)?(\w+)\.js";\n', re.MULTILINE)
+#: What only readers of the source need: indentation, and lines that hold nothing or a comment.
+LAYOUT = re.compile(r"^\s*(?://.*\n\s*)+|^\s+", re.MULTILINE)
+
+
+def joined(script: Path) -> str:
+    """A module and all that it imports, each once and before its first use.
+
+    An import is found by its file's name beside the script, else in `SHARED`. All modules share one scope, so no two of
+    them use the same name at top level. `export default` stays. Raises OSError if one is missing.
+    """
+    found: dict[str, str] = {}
+    _collect(script, found)
+    return "\n".join(found.values())
+
+
+def _collect(script: Path, found: dict[str, str]) -> None:
+    if script.name in found:
+        return
+    source = script.read_text(encoding="utf-8")
+    for name in IMPORT.findall(source):
+        beside = script.with_name(f"{name}.js")
+        _collect(beside if beside.is_file() else SHARED / beside.name, found)
+    plain = re.sub(r"^export (?!default)", "", IMPORT.sub("", source), flags=re.MULTILINE)
+    found[script.name] = LAYOUT.sub("", plain)

@@ -1,0 +1,97 @@
+"""Recordings in one file: samples of 8 bits (mu-law, ITU-T G.711's curve), their digits and voices.
+
+Shapes: R recordings, N samples of all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from encoder.inputs.log_mel import Array
+from encoder.inputs.sound import Sound
+from recipes.spoken.voices import RATE, WORDS
+
+DATA = Path(__file__).parents[1] / "data" / "spoken-digits"
+FILE = "held_out.safetensors"
+#: mu of the curve: 38 dB above the noise of 8 bits for loud and quiet sounds alike.
+MU = 255.0
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A spoken digit. voice: as espeak-ng names it, with its accent."""
+
+    digit: int
+    voice: str
+    sound: Sound
+
+    @property
+    def word(self) -> str:
+        """The digit in English."""
+        return WORDS[self.digit]
+
+
+def write(recordings: Sequence[Recording], path: Path) -> None:
+    """Write them as one safetensors file."""
+    from safetensors.numpy import save_file
+
+    sounds = [compressed(one.sound.samples) for one in recordings]
+    starts = np.cumsum([0, *(len(sound) for sound in sounds)])
+    tensors: dict[str, NDArray[Any]] = {
+        "samples": np.concatenate(sounds),
+        "starts": starts.astype(np.int64),
+        "digits": np.array([one.digit for one in recordings], dtype=np.uint8),
+    }
+    save_file(tensors, path, metadata={"voices": json.dumps([one.voice for one in recordings])})
+
+
+def read(path: Path) -> tuple[Recording, ...]:
+    """What `write` wrote."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="np") as file:
+        samples, starts, digits = (file.get_tensor(name) for name in ("samples", "starts", "digits"))
+        voices = json.loads(file.metadata()["voices"])
+    return tuple(
+        Recording(int(digit), voice, Sound(expanded(samples[start:end]), RATE))
+        for digit, voice, start, end in zip(digits, voices, starts[:-1], starts[1:], strict=True)
+    )
+
+
+@cache
+def held_out() -> tuple[Recording, ...]:
+    """The bundled recordings: each digit by each voice that the training never heard."""
+    return read(DATA / FILE)
+
+
+@cache
+def examples() -> dict[str, Recording]:
+    """Word -> a bundled recording of it, each by another voice as far as there are enough."""
+    found: dict[str, Recording] = {}
+    voices = list(dict.fromkeys(one.voice.partition(",")[0] for one in held_out()))
+    for one in held_out():
+        if one.voice.partition(",")[0] == voices[one.digit % len(voices)]:
+            found.setdefault(one.word, one)
+    return found
+
+
+def compressed(samples: Array) -> NDArray[np.uint8]:
+    """Samples [N] from -1 to 1 -> numbers of 8 bits on a logarithmic scale."""
+    curve = np.sign(samples) * np.log1p(MU * np.abs(samples)) / np.log1p(MU)
+    stored: NDArray[np.uint8] = ((curve + 1) * 127.5).round().astype(np.uint8)
+    return stored
+
+
+def expanded(stored: NDArray[np.uint8]) -> Array:
+    """What `compressed` made -> samples [N]."""
+    curve = stored / 127.5 - 1
+    samples: Array = (np.sign(curve) * np.expm1(np.abs(curve) * np.log1p(MU)) / MU).astype(np.float32)
+    return samples

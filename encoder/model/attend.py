@@ -1,0 +1,274 @@
+"""Attention of one layer: scores, pattern, mix; AttentionContext holds the mask, bias, scale and rotation of a run.
+
+The model, the trace, the corpus, edited variants and derivatives all use the context: a mechanism that changes scores
+or weights is written here only.
+
+Shapes: B batch, H heads, T tokens (queries i, keys j), K width of a head. Leading axes (...) may be any.
+Formula: Vaswani et al. 2017, equation 1: softmax(q k^T / sqrt(K)) v.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from encoder.model.config import EncoderConfig
+
+#: Up to this many tokens, masks and biases are computed for all pairs; above, for MASK_ROWS queries at a time.
+WHOLE_MASK = 1024
+MASK_ROWS = 256
+
+Rotation = tuple[Tensor, Tensor]
+EVERY = slice(None)
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionContext:
+    """What the attention of one layer needs in one run, besides q, k and v.
+
+    scale: factor of q . k; causal: token i attends only to j <= i; window: the largest |i - j| that attends, or None;
+    positions [T]: the order of the tokens; encoded [T]: the positions whose encodings they have, the same unless an
+    edit changes them; key_mask [B, T] or [T], True for a real token, or None; bias_table [buckets, H]: the learned
+    bias by distance, or None; max_distance: where its last bucket begins; rotation: (cos, sin), [T, K] each, or None.
+    """
+
+    layer: int
+    scale: float
+    causal: bool
+    window: int | None
+    positions: Tensor
+    encoded: Tensor
+    key_mask: Tensor | None
+    bias_table: Tensor | None
+    max_distance: int
+    rotation: Rotation | None
+    #: (window, dtype) -> the result of `additive` for all pairs, shared by the layers of the run.
+    _masks: dict[tuple[int | None, torch.dtype], Tensor | None]
+
+    # --- what depends on the tokens only ------------------------------------------------------------------------------
+
+    @property
+    def by_pair(self) -> bool:
+        """Whether mask and bias depend on the query too, and not only on the key."""
+        return self.causal or self.window is not None or self.bias_table is not None
+
+    @property
+    def unmasked(self) -> bool:
+        """Whether the scores are q . k x scale, without mask and bias."""
+        return self.key_mask is None and not self.by_pair
+
+    def same_scores(self, other: AttentionContext) -> bool:
+        """Whether another layer of this run has the same scores for the same q and k."""
+        return self.window == other.window
+
+    def bias(self, rows: slice = EVERY, keys: slice = EVERY, heads: slice = EVERY) -> Tensor | None:
+        """[h, Ti, Tj], added to the scores, or None."""
+        if self.bias_table is None:
+            return None
+        places = (self.encoded[rows], self.encoded[keys])
+        return relative_bias(self.bias_table[:, heads], *places, self.max_distance)
+
+    def allowed(self, rows: slice = EVERY, keys: slice = EVERY) -> Tensor | None:
+        """Which key each query may attend to: bool [Ti, Tj], [1, 1, Tj], [B, 1, Ti, Tj] ...: it broadcasts to scores.
+
+        None where every query may attend to every key.
+        """
+        seen = None if self.key_mask is None else self.key_mask[..., None, None, keys]  # [B, 1, 1, Tj] or [1, 1, Tj]
+        if self.causal or self.window is not None:
+            distance = self.positions[rows].unsqueeze(-1) - self.positions[keys].unsqueeze(-2)  # [Ti, Tj], i - j
+            near = torch.ones_like(distance, dtype=torch.bool)
+            if self.causal:
+                near &= distance >= 0
+            if self.window is not None:
+                near &= distance.abs() <= self.window
+            seen = near if seen is None else seen & near
+        return seen
+
+    def visible_keys(self, rows: slice) -> slice:
+        """The keys that these query rows can attend to: those in the window and, if causal, not after the query.
+
+        In a padded batch all keys: a query without any allowed key is uniform over all, as in `scores`.
+        """
+        n_tokens = len(self.positions)
+        if self.key_mask is not None:
+            return slice(0, n_tokens)
+        first = 0 if self.window is None else max(0, rows.start - self.window)
+        last = n_tokens if self.window is None else min(n_tokens, rows.stop + self.window)
+        return slice(first, min(last, rows.stop) if self.causal else last)
+
+    def additive(self, dtype: torch.dtype, rows: slice = EVERY, keys: slice = EVERY) -> Tensor | None:
+        """Bias and mask to add to the scores, [B or 1, H or 1, Ti or 1, Tj]; masked is the lowest number; or None."""
+        allowed, bias = self.allowed(rows, keys), self.bias(rows, keys)
+        if allowed is None:
+            return None if bias is None else bias.unsqueeze(0).to(dtype)
+        allowed = allowed.view((1,) * (4 - allowed.dim()) + allowed.shape)
+        base = torch.zeros((), dtype=dtype, device=allowed.device) if bias is None else bias.to(dtype)
+        return torch.where(allowed, base, torch.finfo(dtype).min)
+
+    # --- with q, k and v ----------------------------------------------------------------------------------------------
+
+    def rotated(self, x: Tensor) -> Tensor:
+        """Queries or keys [..., T, K], rotated by their positions where these are rotary."""
+        return x if self.rotation is None else rotate(x, *self.rotation)
+
+    def scores(
+        self, q: Tensor, k: Tensor, rows: slice = EVERY, heads: slice = EVERY, out: Tensor | None = None
+    ) -> Tensor:
+        """q [..., h, Ti, K], the queries `rows`, and k [..., h, T, K], both rotated -> [..., h, Ti, T].
+
+        q_i . k_j x scale + bias. A masked key has the lowest finite number, not -inf: a row without any allowed key (a
+        padding token that sees only padding) then becomes uniform, as in the fused kernel, and not NaN. out: memory to
+        write to.
+        """
+        out = scores(q, k, self.scale, out)
+        if (bias := self.bias(rows, heads=heads)) is not None:
+            out += bias
+        if (allowed := self.allowed(rows)) is not None:
+            out.masked_fill_(~allowed, torch.finfo(out.dtype).min)
+        return out
+
+    def float32_scores(
+        self, q: Tensor, k: Tensor, rows: slice = EVERY, heads: slice = EVERY, out: Tensor | None = None
+    ) -> Tensor:
+        """The same in float32, whatever the type of q and k. Autocast around it changes nothing."""
+        with torch.autocast(q.device.type, enabled=False):
+            return self.scores(q.float(), k.float(), rows, heads, out)
+
+    def pattern(self, scores: Tensor, out: Tensor | None = None) -> Tensor:
+        """The attention [..., h, Ti, T] of scores of this shape; every row sums to 1. out: memory to write to."""
+        return pattern(scores, out)
+
+    def fused(self, q: Tensor, k: Tensor, v: Tensor, dropout: float = 0.0) -> Tensor:
+        """q, k, v [B, H, T, K] -> z [B, H, T, K] by torch's kernel. Its memory grows with T, not with T^2."""
+
+        def kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
+            return F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal, scale=self.scale)
+
+        n_tokens = q.shape[-2]
+        if not self.by_pair or n_tokens <= WHOLE_MASK:
+            return kernel(q, k, v, self._whole_mask(q.dtype))
+        if self.causal and self.window is None and self.key_mask is None and self.bias_table is None:
+            return kernel(q, k, v, is_causal=True)
+        parts = []
+        for start in range(0, n_tokens, MASK_ROWS):
+            rows = slice(start, min(start + MASK_ROWS, n_tokens))
+            keys = self.visible_keys(rows)
+            mask = self.additive(q.dtype, rows, keys)
+            parts.append(kernel(q[..., rows, :], k[..., keys, :], v[..., keys, :], mask))
+        return torch.cat(parts, dim=-2)
+
+    def _whole_mask(self, dtype: torch.dtype) -> Tensor | None:
+        """`additive` for all pairs, computed once for all layers with this window."""
+        key = (self.window, dtype)
+        if key not in self._masks:
+            self._masks[key] = self.additive(dtype)
+        return self._masks[key]
+
+
+def contexts(
+    config: EncoderConfig, encoded: Tensor, key_mask: Tensor | None, bias_table: Tensor | None, rotates: bool
+) -> tuple[AttentionContext, ...]:
+    """The context of each layer of one run. rotates: whether q and k still need their rotation."""
+    positions = torch.arange(len(encoded), device=encoded.device)
+    bases = [config.rotary_base_of_layer(layer) for layer in range(config.n_layers)]
+    rotations: dict[float, Rotation] = {}
+    if rotates and config.position == "rotary":
+        rotations = {base: rotary_angles(encoded, config.d_head, base) for base in set(bases)}
+    masks: dict[tuple[int | None, torch.dtype], Tensor | None] = {}
+    return tuple(
+        AttentionContext(
+            layer=layer,
+            scale=config.score_scale,
+            causal=config.causal,
+            window=config.window_of_layer(layer),
+            positions=positions,
+            encoded=encoded,
+            key_mask=key_mask,
+            bias_table=bias_table,
+            max_distance=config.relative_max_distance,
+            rotation=rotations.get(base),
+            _masks=masks,
+        )
+        for layer, base in enumerate(bases)
+    )
+
+
+def scores(q: Tensor, k: Tensor, scale: float, out: Tensor | None = None) -> Tensor:
+    """q [..., Ti, K], k [..., Tj, K] -> [..., Ti, Tj]: q_i . k_j x scale. out: memory to write to."""
+    # Scaling q costs T x K products; scaling the scores would cost T x T.
+    return torch.matmul(q * scale, k.transpose(-1, -2), out=out)
+
+
+def pattern(scores: Tensor, out: Tensor | None = None) -> Tensor:
+    """Softmax over keys: [..., Ti, Tj] -> [..., Ti, Tj], every row sums to 1. out: memory to write to."""
+    return torch.softmax(scores, dim=-1, out=out)
+
+
+#: Powers of 2 from -100 to 100 are exact to float32's last digits, and 2^27 of them have a finite sum.
+BASE_2_MOST = 100.0
+LOG2_E = math.log2(math.e)
+
+
+def fits_base_2(q: Tensor, k: Tensor, scale: float) -> bool:
+    """Whether `pattern_base_2` can take all scores of q and k [T, K]: |q_i . k_j| <= |q_i| |k_j|. False for NaN."""
+    longest = [x.norm(dim=-1).amax() for x in (q, k)]
+    return bool(longest[0] * longest[1] * abs(scale) * LOG2_E < BASE_2_MOST)
+
+
+def pattern_base_2(scores: Tensor) -> Tensor:
+    """`pattern` of scores x LOG2_E, in their memory, in two thirds of the time: 2^s is quicker, and needs no maximum.
+
+    Only for scores that `fits_base_2`.
+    """
+    weights = scores.exp2_()
+    return weights.mul_(weights.sum(dim=-1, keepdim=True).reciprocal_())
+
+
+def mix(pattern: Tensor, v: Tensor) -> Tensor:
+    """pattern [..., Ti, Tj], v [..., Tj, K] -> z [..., Ti, K]: the weighted sum of the values."""
+    return pattern @ v
+
+
+def relative_bucket(distance: Tensor, buckets: int, max_distance: int) -> Tensor:
+    """j - i -> bucket: half of the buckets for each side, exact up to a quarter of them, then logarithmic.
+
+    T5's scheme (Raffel et al. 2020, section 2.1), which MPNet uses too. Distances beyond `max_distance` share a bucket.
+    """
+    half = buckets // 2
+    side = (distance > 0).long() * half
+    distance = distance.abs()
+    exact = half // 2
+    # The clamp avoids the logarithm of 0; the exact branch below replaces these entries.
+    far = torch.log(distance.clamp(min=1).float() / exact) / math.log(max_distance / exact) * (half - exact)
+    far = (exact + far.long()).clamp(max=half - 1)
+    return side + torch.where(distance < exact, distance, far)
+
+
+def relative_bias(table: Tensor, queries: Tensor, keys: Tensor, max_distance: int) -> Tensor:
+    """table [buckets, H], queries [Ti], keys [Tj] (positions) -> [H, Ti, Tj], added to the scores."""
+    distance = keys.unsqueeze(-2) - queries.unsqueeze(-1)  # [Ti, Tj], j - i
+    return table[relative_bucket(distance, table.shape[0], max_distance)].permute(2, 0, 1)
+
+
+def rotary_angles(positions: Tensor, d_head: int, base: float) -> tuple[Tensor, Tensor]:
+    """positions [T] -> cos, sin, [T, K] each. The angle of pair (c, c + K/2) is position / base^(2c/K).
+
+    Su et al. 2021, section 3.2.2.
+    """
+    exponent = torch.arange(0, d_head, 2, device=positions.device, dtype=torch.float32) / d_head
+    # Rounded as in the reference: at position 8,000, another order of rounding changes the angle by 0.0005.
+    frequency = 1.0 / base**exponent  # [K/2]
+    angle = positions.float().unsqueeze(-1) * frequency  # [T, K/2]
+    angle = torch.cat((angle, angle), dim=-1)  # [T, K]
+    return angle.cos(), angle.sin()
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """x [..., T, K], cos and sin [T, K] -> [..., T, K]: each pair rotated by its angle, in float32."""
+    first, second = x.float().chunk(2, dim=-1)
+    quarter_turn = torch.cat((-second, first), dim=-1)
+    return (x.float() * cos + quarter_turn * sin).to(x.dtype)

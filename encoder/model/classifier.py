@@ -1,0 +1,138 @@
+"""Classifier: the head of a checkpoint that names classes, of a text or of each token.
+
+Shapes: N texts, T tokens, D d_model, C classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from encoder.errors import ConfigError, EncoderError
+from encoder.model.config import ACTIVATIONS, MAX_LAYERS, check_whole
+from encoder.model.layers import activate
+from encoder.model.pooling import POOLINGS, Pooling, pool
+from encoder.trace.trace import Trace
+
+Kind = Literal["sequence", "token"]
+#: What makes probabilities of the logits; "none": they are scores, as of a regression.
+Scale = Literal["softmax", "sigmoid", "none"]
+HEAD_ACTIVATIONS = ("none", "tanh", *ACTIVATIONS)
+
+
+@dataclass(frozen=True)
+class ClassifierConfig:
+    """The differences between classification heads.
+
+    kind: classes of a text, or of each token; labels [C]: their names; pooling: the vector of a text; dense: whether a
+    linear map [D, D] comes first; dense_width: its width P where that is another, [D, P]; activation: after it; norm:
+    whether a LayerNorm follows; out_bias: whether the map to the classes has a bias; scale: of the logits; layer: whose
+    input the head reads, None for the encoder's output; before_norm: whether it reads that output before the final norm
+    (CLIP); n_summed: L + 1 where it reads a weighted sum of the embeddings and all layers' outputs (Wav2Vec2), else 0.
+    Of texts, a head reads one layer.
+    """
+
+    kind: Kind
+    labels: tuple[str, ...]
+    pooling: Pooling = "cls"
+    dense: bool = False
+    dense_bias: bool = True
+    activation: str = "none"
+    norm: bool = False
+    norm_eps: float = 1e-5
+    norm_bias: bool = True
+    out_bias: bool = True
+    scale: Scale = "softmax"
+    layer: int | None = None
+    dense_width: int | None = None
+    before_norm: bool = False
+    n_summed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("kind", self.kind, get_args(Kind)), ("pooling", self.pooling, POOLINGS),
+            ("activation", self.activation, HEAD_ACTIVATIONS), ("scale", self.scale, get_args(Scale)),
+        ):  # fmt: skip
+            if value not in known:
+                raise ConfigError(f"{name}={value!r} is unknown: choose one of {', '.join(known)}.")
+        if not self.labels:
+            raise ConfigError("A classification head needs at least one label: name its classes.")
+        if self.layer is not None and self.layer < 0:
+            raise ConfigError(f"layer={self.layer} does not exist: choose 0 or more.")
+        check_whole("n_summed", self.n_summed, 0, MAX_LAYERS + 1)
+        if self.dense_width is not None:
+            check_whole("dense_width", self.dense_width, 1)
+
+    @property
+    def reads_output(self) -> bool:
+        """Whether the encoder's output is all that the head reads, or one layer's input is."""
+        return not self.before_norm and not self.n_summed
+
+
+class Classifier(nn.Module):
+    """norm(act(x W + b)) U + c, of the pooled vector of a text or of each token's vector x."""
+
+    def __init__(self, d_model: int, config: ClassifierConfig) -> None:
+        super().__init__()
+        self.config = config
+        width = config.dense_width or d_model if config.dense else d_model
+        self.dense = nn.Linear(d_model, width, bias=config.dense_bias) if config.dense else None
+        self.norm = nn.LayerNorm(width, eps=config.norm_eps, bias=config.norm_bias) if config.norm else None
+        self.out = nn.Linear(width, len(config.labels), bias=config.out_bias)
+        self.layer_weights = nn.Parameter(torch.zeros(config.n_summed)) if config.n_summed else None
+
+    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        """vectors [N, T, D], mask [N, T] (True: a real token) -> logits [N, C], of tokens [N, T, C]."""
+        x = pool(vectors, mask, self.config.pooling) if self.config.kind == "sequence" else vectors
+        if self.dense is not None:
+            x = self.dense(x)
+        if self.config.activation == "tanh":
+            x = torch.tanh(x)
+        elif self.config.activation != "none":
+            x = activate(x, self.config.activation)
+        if self.norm is not None:
+            x = self.norm(x)
+        logits: Tensor = self.out(x)
+        return logits
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """logits [..., C] -> probabilities [..., C] in float32; scores stay as they are."""
+        logits = logits.float()
+        if self.config.scale == "none":
+            return logits
+        return logits.sigmoid() if self.config.scale == "sigmoid" else logits.softmax(dim=-1)
+
+    def log_odds(self, logits: Tensor, label: int) -> Tensor:
+        """log(p / (1 - p)) of one label, from logits [..., C] -> [...]; scores stay as they are."""
+        logits = logits.float()
+        if self.config.scale != "softmax":
+            return logits[..., label]
+        others = logits.index_fill(-1, torch.tensor([label], device=logits.device), -torch.inf)
+        return logits[..., label] - others.logsumexp(dim=-1)
+
+
+# --- what a head reads of a trace -------------------------------------------------------------------------------------
+
+
+def vectors_for(head: Classifier, trace: Trace) -> Tensor:
+    """[T, D]: what this head reads: of one layer, before the final norm, or the weighted sum over all layers."""
+    last = trace.values.get("final_norm.input", trace.output) if head.config.before_norm else trace.output
+    if head.layer_weights is not None:
+        weights = head.layer_weights.softmax(dim=0)
+        if len(weights) != trace.config.n_layers + 1:
+            raise EncoderError(f"This head sums {len(weights)} layers: choose a head of this model.")
+        streams = [*trace.streams[:-1], last]
+        return torch.stack([w * x for w, x in zip(weights, streams, strict=True)]).sum(dim=0)
+    return last if head.config.layer is None else trace.before_layer(head.config.layer)
+
+
+@torch.no_grad()
+def class_probabilities(head: Classifier | None, trace: Trace, name: str) -> dict[str, float]:
+    """Label -> probability of an image or a sound, in the head's order. Raises EncoderError for a model without one."""
+    if head is None:
+        raise EncoderError(f"{name} has no classification head: choose a checkpoint that was saved with one.")
+    logits = head(vectors_for(head, trace)[None], trace.mask[None])
+    return dict(zip(head.config.labels, head.probabilities(logits)[0].tolist(), strict=True))

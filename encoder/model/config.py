@@ -1,0 +1,294 @@
+"""EncoderConfig: every difference between two encoders is one of its fields. No subclass, no family name.
+
+Shapes: B batch, L layers, H heads, T tokens (queries i, keys j), D d_model, K width of a head, F width of the FFN.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from encoder.errors import MAX_LAYERS, MOST, ConfigError, check_whole
+from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
+
+__all__ = [
+    "ACTIVATIONS", "MAX_LAYERS", "MOST", "NORM_PLACEMENTS", "POSITION_KINDS", "Activation", "EncoderConfig",
+    "NormPlacement", "Patches", "PositionKind", "check_whole",
+]  # fmt: skip
+
+NormPlacement = Literal["pre", "post"]
+PositionKind = Literal["learned", "sinusoidal", "rotary", "none", "convolutional"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "quick_gelu", "silu"]
+
+NORM_PLACEMENTS: tuple[NormPlacement, ...] = ("pre", "post")
+#: The kinds that fit any input; "convolutional" comes with a checkpoint of sound.
+#: A whole number beyond this is no number of floating point.
+LARGEST = sys.float_info.max
+POSITION_KINDS = ("learned", "sinusoidal", "rotary", "none")
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick_gelu", "silu")
+
+
+@dataclass(frozen=True)
+class Patches:
+    """Image input: square images, cut into square patches (ViT).
+
+    distillation: whether a second special token, DeiT's, follows [CLS]; registers: special tokens after it that have no
+    position (Darcet et al. 2024); cls: whether there is a [CLS] (SigLIP: False); bias: of the patches' linear map.
+    """
+
+    image_size: int
+    patch_size: int
+    channels: int = 3
+    distillation: bool = False
+    registers: int = 0
+    cls: bool = True
+    bias: bool = True
+
+    def __post_init__(self) -> None:
+        check_whole("registers", self.registers, 0, MAX_LAYERS)
+        check_whole("image_size", self.image_size, 1)
+        check_whole("patch_size", self.patch_size, 1, int(self.image_size))
+        check_whole("channels", self.channels, 1)
+        check_whole("the number of patches", self.count, 1)
+        if not self.cls and (self.distillation or self.registers):
+            raise ConfigError("Images without [CLS] have no other special tokens: set distillation and registers to 0.")
+
+    @property
+    def count(self) -> int:
+        """Number of patches of one image."""
+        return (self.image_size // self.patch_size) ** 2
+
+    @property
+    def n_positions(self) -> int:
+        """Rows of the table of positions: of [CLS], DeiT's token and the patches."""
+        return self.count + self.cls + self.distillation
+
+    @property
+    def n_tokens(self) -> int:
+        """T: patches and special tokens of one image."""
+        return self.n_positions + self.registers
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """The architecture of an encoder. Frozen: change one with `config.replace(...)`.
+
+    Sizes
+        vocab_size: rows of the token table (0 for images); d_model: D; n_layers: L; n_heads: H; d_ffn: F;
+        d_head: K, by default D / H; max_positions: the longest input in tokens;
+        embedding_width: E, width of the tables where it is not D (ELECTRA, ALBERT), then projected to D;
+        n_segments: rows of the segment table (0: none).
+    Norms (LayerNorm)
+        norm_placement: "post", x = norm(x + f(x)) (Vaswani et al. 2017), or "pre", x = x + f(norm(x));
+        embedding_norm: a norm after the embeddings; first_norm: False where layer 0 has no attention norm
+        (ModernBERT); final_norm: a norm after the last layer (by default only for "pre"); norm_eps; norm_bias.
+    Attention
+        position: kind of positional encoding; position_offset: row of the first token in a learned table (RoBERTa: 2);
+        pad_position: row of all padding there, None where padding counts on; rotary_base: wavelength base, one number
+        or one for each layer; attention_window: largest |i - j| that attends, one number (None: no limit) or one for
+        each layer; relative_buckets, relative_max_distance: a learned bias by distance, added to the scores (MPNet,
+        T5); causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K); position_kernel,
+        position_groups: the convolution that makes "convolutional" positions (Wav2Vec2).
+    Feed-forward
+        activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in).
+    Others
+        attention_bias, ffn_bias: whether these linear maps have a bias; qkv_bias: the same for q, k and v, by default
+        as attention_bias (some ViT have none there); key_bias: for k alone, by default as qkv_bias (Whisper: False);
+        layer_groups: number of distinct layers where layers share weights (ALBERT: 1), else None; pooler: whether the
+        weights include BERT's tanh layer on [CLS]; dropout, attention_dropout: in training only; pad_id; patches: image
+        input instead of tokens; spectrogram or convolutions: sound input.
+
+    Raises ConfigError when fields contradict each other.
+    """
+
+    vocab_size: int
+    d_model: int
+    n_layers: int
+    n_heads: int
+    d_ffn: int
+    d_head: int = 0
+    max_positions: int = 512
+    embedding_width: int = 0
+    n_segments: int = 0
+    norm_placement: NormPlacement = "post"
+    embedding_norm: bool = True
+    first_norm: bool = True
+    final_norm: bool | None = None
+    norm_eps: float = 1e-12
+    norm_bias: bool = True
+    position: PositionKind = "learned"
+    position_offset: int = 0
+    pad_position: int | None = None
+    rotary_base: float | tuple[float, ...] = 10_000.0
+    attention_window: int | tuple[int | None, ...] | None = None
+    relative_buckets: int = 0
+    relative_max_distance: int = 128
+    causal: bool = False
+    attention_scale: float | None = None
+    activation: Activation = "gelu"
+    gated: bool = False
+    attention_bias: bool = True
+    qkv_bias: bool | None = None
+    key_bias: bool | None = None
+    ffn_bias: bool = True
+    layer_groups: int | None = None
+    pooler: bool = False
+    dropout: float = 0.0
+    attention_dropout: float = 0.0
+    pad_id: int = 0
+    patches: Patches | None = None
+    spectrogram: SpectrogramPatches | None = None
+    convolutions: Convolutions | None = None
+    position_kernel: int = 0
+    position_groups: int = 1
+
+    def __post_init__(self) -> None:
+        fill = object.__setattr__  # how a frozen dataclass sets its own fields
+        self._check_sizes()
+        if not self.d_head:
+            if self.d_model % self.n_heads:
+                raise ConfigError(
+                    f"d_model={self.d_model} cannot be split among n_heads={self.n_heads}: choose a multiple of "
+                    f"{self.n_heads}, or give d_head."
+                )
+            fill(self, "d_head", self.d_model // self.n_heads)
+        if not self.embedding_width:
+            fill(self, "embedding_width", self.d_model)
+        if self.qkv_bias is None:
+            fill(self, "qkv_bias", self.attention_bias)
+        if self.key_bias is None:
+            fill(self, "key_bias", self.qkv_bias)
+        if self.final_norm is None:
+            fill(self, "final_norm", self.norm_placement == "pre")
+        if self.attention_scale is None:
+            fill(self, "attention_scale", self.d_head**-0.5)
+        self._check_choices()
+        self._check_per_layer()
+
+    def _check_sizes(self) -> None:
+        check_whole("n_layers", self.n_layers, 1, MAX_LAYERS)
+        for name in ("d_model", "n_heads", "d_ffn", "max_positions", "relative_max_distance"):
+            check_whole(name, getattr(self, name), 1)
+        for name in ("d_head", "embedding_width", "n_segments", "position_offset", "relative_buckets", "pad_id"):
+            check_whole(name, getattr(self, name), 0)
+        check_whole("vocab_size", self.vocab_size, 1 if self.takes_text else 0)
+        check_whole("n_heads x d_head", self.n_heads * (self.d_head or 1), 1)
+        if self.position == "learned":
+            check_whole("position_offset", self.position_offset, 0, self.max_positions - 1)
+        if self.pad_position is not None:
+            check_whole("pad_position", self.pad_position, 0, self.max_positions - 1)
+            if not self.takes_text:
+                raise ConfigError("Only texts have padding with a position of its own: leave pad_position out.")
+        if self.relative_buckets:  # a quarter of them are exact distances, which end before the largest one
+            check_whole("relative_buckets", self.relative_buckets, 4, max(4, 4 * (self.relative_max_distance - 1)))
+        for name in ("dropout", "attention_dropout"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ConfigError(f"{name}={getattr(self, name)} is out of range: choose 0 or more, and less than 1.")
+        if not 0.0 <= self.norm_eps <= LARGEST:  # a negative one can give the root of a negative number
+            raise ConfigError(f"norm_eps={self.norm_eps} is out of range: choose a finite number from 0 on.")
+
+    def _check_choices(self) -> None:
+        choices = {
+            "norm_placement": NORM_PLACEMENTS,
+            "position": (*POSITION_KINDS, "convolutional"),
+            "activation": ACTIVATIONS,
+        }
+        if self.position == "convolutional":
+            self._check_position_kernel()
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ConfigError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(allowed)}.")
+        if self.position == "rotary" and self.d_head % 2:
+            raise ConfigError(
+                f"Rotary positions rotate pairs of numbers, but d_head={self.d_head} is odd: choose an even width."
+            )
+        if self.position == "sinusoidal" and self.embedding_width % 2:
+            raise ConfigError(
+                f"Sinusoidal positions are pairs, but the width {self.embedding_width} is odd: choose an even width."
+            )
+        if self.layer_groups is not None and not 1 <= self.layer_groups <= self.n_layers:
+            raise ConfigError(
+                f"layer_groups={self.layer_groups} is out of range: choose 1 to n_layers={self.n_layers}."
+            )
+
+    def _check_position_kernel(self) -> None:
+        check_whole("position_kernel", self.position_kernel, 1, 10_000)
+        check_whole("position_groups", self.position_groups, 1, self.embedding_width)
+        if self.embedding_width % self.position_groups:
+            raise ConfigError(
+                f"The width {self.embedding_width} cannot be split among position_groups={self.position_groups}: "
+                "choose a divisor."
+            )
+
+    def _check_per_layer(self) -> None:
+        for name in ("rotary_base", "attention_window"):
+            value = getattr(self, name)
+            if isinstance(value, tuple) and len(value) != self.n_layers:
+                raise ConfigError(
+                    f"{name} has {len(value)} entries for n_layers={self.n_layers}: give one for each layer."
+                )
+            for one in value if isinstance(value, tuple) else (value,):
+                if name == "attention_window" and one is not None:
+                    check_whole(name, one, 0)
+                elif name == "rotary_base" and not 0.0 < one <= LARGEST:
+                    raise ConfigError(f"rotary_base={one} is out of range: choose a finite number above 0.")
+        if self.attention_scale is not None and not abs(self.attention_scale) <= LARGEST:
+            raise ConfigError(f"attention_scale={self.attention_scale} is out of range: choose a finite number.")
+
+    def replace(self, **changes: Any) -> EncoderConfig:
+        """A copy with some fields changed. Fields that depend on them are derived again."""
+        derived = {
+            "d_head": ("d_model", "n_heads"),
+            "embedding_width": ("d_model",),
+            "attention_scale": ("d_head", "d_model", "n_heads"),
+            "qkv_bias": ("attention_bias",),
+            "key_bias": ("attention_bias", "qkv_bias"),
+        }
+        blank = {"d_head": 0, "embedding_width": 0, "attention_scale": None, "qkv_bias": None, "key_bias": None}
+        for name, sources in derived.items():
+            if name not in changes and any(source in changes for source in sources):
+                changes[name] = blank[name]
+        return dataclasses.replace(self, **changes)
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether the input is ids of tokens, and not an image or a sound."""
+        return self.patches is None and self.spectrogram is None and self.convolutions is None
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest input in tokens, special tokens included."""
+        if self.patches is not None:
+            return self.patches.n_tokens
+        return self.max_positions - (self.position_offset if self.position == "learned" else 0)
+
+    @property
+    def n_distinct_layers(self) -> int:
+        """Number of layers with different weights: L, or the number of groups where layers share weights."""
+        return self.layer_groups or self.n_layers
+
+    def weights_of_layer(self, layer: int) -> int:
+        """Index of the weights of `layer` (in ALBERT, the layers of a group share them)."""
+        return layer * self.n_distinct_layers // self.n_layers
+
+    def window_of_layer(self, layer: int) -> int | None:
+        """Largest |i - j| that attends in `layer`; None: no limit."""
+        window = self.attention_window
+        return window[layer] if isinstance(window, tuple) else window
+
+    def rotary_base_of_layer(self, layer: int) -> float:
+        """Base of the rotary wavelengths in `layer`."""
+        base = self.rotary_base
+        return base[layer] if isinstance(base, tuple) else base
+
+    @property
+    def score_scale(self) -> float:
+        """The factor of q . k in the scores: attention_scale, which a config always has once it is made."""
+        assert self.attention_scale is not None
+        return float(self.attention_scale)
+
+    def has_attention_norm(self, layer: int) -> bool:
+        """Whether `layer` has an attention norm (ModernBERT's first layer has none)."""
+        return self.first_norm or layer > 0

@@ -1,0 +1,141 @@
+"""Embedding: ids -> vectors of tokens, segments and positions; for images, patches; for sound, sound_front.
+
+Shapes: B batch, T tokens, E width of the tables (D unless they are factorised), D d_model.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from encoder.model.config import EncoderConfig
+from encoder.model.hooks import HookPoint
+from encoder.model.layers import LayerNorm
+from encoder.model.sound_embed import ConvolutionalPositions, ConvolutionFront, SpectrogramProjection
+
+
+def sinusoidal(positions: Tensor, width: int) -> Tensor:
+    """positions [T] -> [T, width]: sin(pos / 10000^(2i/width)) at 2i, the cosine at 2i + 1 (Vaswani et al. 2017, 3.5).
+
+    Computed in float64 and rounded once to float32, so the squared norm is width / 2 at every position.
+    """
+    exponent = torch.arange(0, width, 2, device="cpu", dtype=torch.float64) / width
+    angle = positions.to("cpu", torch.float64).unsqueeze(-1) / 10_000.0**exponent  # [T, width/2]
+    table = torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2)  # [T, width], sine and cosine in turn
+    return table.to(positions.device, torch.float32)
+
+
+class Positions(nn.Module):
+    """The positional encoding that is added: a table, sines, or a convolution. Rotary ones act on q and k instead."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        rows = config.patches.n_positions if config.patches else config.max_positions
+        self.table = nn.Embedding(rows, config.embedding_width) if config.position == "learned" else None
+        self.convolution = ConvolutionalPositions(config) if config.position == "convolutional" else None
+
+    def indices(self, inputs: Tensor, mask: Tensor | None, n_tokens: int) -> Tensor:
+        """The encoding's row for every token: [T], or [B, T] where padding has a row of its own.
+
+        RoBERTa identifies padding by its id, so a padding token typed into the text counts as padding here too.
+        """
+        config = self.config
+        if config.pad_position is None:
+            return torch.arange(n_tokens, device=inputs.device) + config.position_offset
+        real = inputs != config.pad_id  # [B, T]
+        if mask is not None:
+            real = real & mask
+        counted = real.long().cumsum(-1) - 1 + config.position_offset  # [B, T]
+        return counted.masked_fill(~real, config.pad_position)
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, n_tokens: int) -> Tensor | None:
+        """inputs: ids [B, T] (or pixels, or sound) -> [T, E] or [B, T, E]; None where it adds nothing."""
+        if self.config.position == "sinusoidal":
+            return sinusoidal(torch.arange(n_tokens, device=inputs.device), self.config.embedding_width)
+        if self.table is None:
+            return None
+        if self.config.patches is not None and self.config.patches.registers:  # registers have no position
+            cls, rest = self.table.weight[:1], self.table.weight[1:]
+            return torch.cat((cls, cls.new_zeros(self.config.patches.registers, cls.shape[1]), rest))
+        if self.config.pad_position is None:  # consecutive rows: a view of the table, no copy
+            rows = self.table.weight.narrow(0, self.config.position_offset, n_tokens)
+            return rows if torch.is_grad_enabled() else rows.detach()
+        encoding: Tensor = self.table(self.indices(inputs, mask, n_tokens))
+        return encoding
+
+
+class PatchProjection(nn.Module):
+    """Image [B, C, S, S] -> special tokens and a linear map of each patch, [B, T, E] (Dosovitskiy et al. 2021)."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        assert config.patches is not None
+        size = config.patches.patch_size
+        width, patches = config.embedding_width, config.patches
+        self.projection = nn.Conv2d(patches.channels, width, kernel_size=size, stride=size, bias=patches.bias)
+        self.cls = nn.Parameter(torch.zeros(1, 1, width)) if patches.cls else None
+        self.distillation = nn.Parameter(torch.zeros(1, 1, width)) if patches.distillation else None
+        self.registers = nn.Parameter(torch.zeros(1, patches.registers, width)) if patches.registers else None
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        patches = self.projection(pixels).flatten(2).transpose(1, 2)  # [B, P, E]
+        special = [part for part in (self.cls, self.distillation, self.registers) if part is not None]
+        return torch.cat((*(part.expand(len(patches), -1, -1) for part in special), patches), dim=1)  # [B, T, E]
+
+
+def token_module(config: EncoderConfig) -> nn.Module:
+    """What makes vectors [B, T, E] of the input: a table for text, a projection or convolutions for the others."""
+    if config.patches is not None:
+        return PatchProjection(config)
+    if config.spectrogram is not None:
+        return SpectrogramProjection(config)
+    if config.convolutions is not None:
+        return ConvolutionFront(config)
+    return nn.Embedding(config.vocab_size, config.embedding_width)
+
+
+class Embedding(nn.Module):
+    """tokens (+ segments) (+ positions) -> norm -> projection to D where E is not D."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        width = config.embedding_width
+        self.tokens = token_module(config)
+        self.segments = nn.Embedding(config.n_segments, width) if config.n_segments else None
+        self.positions = Positions(config)
+        self.norm = LayerNorm(width, config, "embedding_norm") if config.embedding_norm else None
+        self.projection = nn.Linear(width, config.d_model) if width != config.d_model else None
+        self.dropout = nn.Dropout(config.dropout)
+        self.hook_tokens = HookPoint("embedding.tokens")
+        self.hook_segments = HookPoint("embedding.segments")
+        self.hook_position = HookPoint("embedding.position")
+        self.hook_out = HookPoint("embedding")
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, segments: Tensor | None) -> Tensor:
+        """inputs: ids [B, T], pixels [B, C, S, S] or sound -> [B, T, D]."""
+        x = self.hook_tokens(self.tokens(inputs))  # [B, T, E]
+        if self.segments is not None:
+            # A table of one row (RoBERTa) has no second segment, whatever the tokenizer's ids are.
+            single = segments is None or self.segments.num_embeddings == 1 or _all_zero(segments)
+            # One vector for all tokens is looked up once, and uses the memory of one.
+            ids = torch.zeros(1, 1, dtype=torch.long, device=x.device) if single else segments
+            x = x + self.hook_segments(self.segments(ids).expand_as(x))
+        if self.positions.convolution is not None:  # computed from the tokens themselves
+            position = self.positions.convolution(x)
+        else:
+            position = self.positions(inputs, mask, x.shape[1])
+        if position is not None:
+            x = x + self.hook_position(position.to(x.dtype))
+        if self.norm is not None:
+            x = self.norm(x)
+        x = self.dropout(x)
+        if self.projection is not None:
+            x = self.projection(x)  # [B, T, D]
+        out: Tensor = self.hook_out(x)
+        return out
+
+
+def _all_zero(ids: Tensor) -> bool:
+    """Whether all ids are 0. A GPU is not asked, since that would wait for it."""
+    return ids.device.type == "cpu" and not ids.any()

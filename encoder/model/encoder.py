@@ -1,0 +1,146 @@
+"""Encoder: embeddings, L layers, final norm. One forward for every family; EncoderConfig holds the differences.
+
+Shapes: B batch, L layers, H heads, T tokens, D d_model, K width of a head, F width of the FFN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, cast
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from encoder.model import attend
+from encoder.model.attend import AttentionContext
+from encoder.model.config import EncoderConfig, NormPlacement
+from encoder.model.embed import Embedding
+from encoder.model.hooks import HookPoint
+from encoder.model.layers import Block, LayerNorm
+from encoder.model.pauses import pause
+
+Initialisation = Literal["xavier", "bert"]
+
+
+class Encoder(nn.Module):
+    """A transformer encoder.
+
+    `Encoder(config, seed=0)` has random weights that depend only on the seed and the sizes: both norm placements get
+    the same weights. Layers that share weights (ALBERT) are one module that runs several times.
+    """
+
+    def __init__(self, config: EncoderConfig, seed: int | None = None, scheme: Initialisation = "xavier") -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = Embedding(config)
+        self.layers = nn.ModuleList(
+            Block(config, has_attention_norm=config.has_attention_norm(layer))
+            for layer in range(config.n_distinct_layers)
+        )
+        self.final_norm = LayerNorm(config.d_model, config, "final_norm") if config.final_norm else None
+        buckets = config.relative_buckets
+        self.relative_bias = nn.Embedding(buckets, config.n_heads) if buckets else None
+        self.pooler = nn.Linear(config.d_model, config.d_model) if config.pooler else None
+        self.hook_positions, self.hook_out = HookPoint("positions"), HookPoint("output")
+        if seed is not None:
+            initialise(self, seed, scheme)
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return next(self.parameters()).device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The number type of the weights."""
+        return next(self.parameters()).dtype
+
+    def block(self, layer: int) -> Block:
+        """The module of `layer`; layers of one group share it."""
+        return cast(Block, self.layers[self.config.weights_of_layer(layer)])
+
+    def forward(self, inputs: Tensor, mask: Tensor | None = None, segments: Tensor | None = None) -> Tensor:
+        """inputs: ids [B, T] or pixels [B, C, S, S]; mask [B, T], True: a real token; segments [B, T] -> [B, T, D]."""
+        return self.before_layer(self.config.n_layers, self.embedding(inputs, mask, segments), mask)
+
+    def before_layer(self, layer: int, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The embeddings x [B, T, D] -> the residual stream before a layer, [B, T, D]; the output for n_layers."""
+        for context in self.attention_contexts(x, mask)[:layer]:
+            x = self.block(context.layer)(x, context)
+            pause()
+        return x if layer < self.config.n_layers else self.finish(x)
+
+    def finish(self, x: Tensor) -> Tensor:
+        """The last layer's residual stream [B, T, D] -> the output [B, T, D]: the final norm, where there is one."""
+        if self.final_norm is not None:
+            x = self.final_norm(x)
+        out: Tensor = self.hook_out(x)
+        return out
+
+    def pooled_cls(self, output: Tensor) -> Tensor:
+        """BERT's pooler: tanh(W x_[CLS] + b). output [B, T, D] -> [B, D]. config.pooler must be True."""
+        assert self.pooler is not None, "this encoder has no pooler"
+        return torch.tanh(self.pooler(output[:, 0]))
+
+    def with_norm_placement(self, norm_placement: NormPlacement) -> Encoder:
+        """An encoder over the same weight tensors, with its norms moved and its final norm kept. Nothing is copied."""
+        with unfilled():
+            moved = Encoder(self.config.replace(norm_placement=norm_placement, final_norm=self.config.final_norm))
+        moved.load_state_dict(self.state_dict(), assign=True)
+        return moved
+
+    def attention_contexts(self, x: Tensor, mask: Tensor | None) -> tuple[AttentionContext, ...]:
+        """Scale, mask, bias and rotation of each layer for x [B, T, ...]; mask [B, T], True: a real token, or None."""
+        encoded = self.hook_positions(torch.arange(x.shape[1], device=x.device))
+        table = None if self.relative_bias is None else self.relative_bias.weight
+        return attend.contexts(self.config, encoded, mask, table, rotates=True)
+
+
+class _KeepUnfilled(TorchFunctionMode):
+    """Inside, torch.nn.init draws no numbers."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", None) == "torch.nn.init":
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def unfilled() -> Iterator[None]:
+    """Inside, new modules have no memory for their weights; load_state_dict(..., assign=True) fills them.
+
+    The device "meta" alone is not enough: drawing random numbers there makes torch import its compiler, which takes
+    more than a second. The mode belongs to this thread; other threads draw weights as usual.
+    """
+    with torch.device("meta"), _KeepUnfilled():
+        yield
+
+
+@torch.no_grad()
+def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier") -> None:
+    """Draw the weights from `seed`, in place, with a generator on the CPU.
+
+    "xavier": linear maps N(0, 2 / (fan in + fan out)) (Glorot and Bengio 2010; the setting of Xiong et al. 2020),
+    tables N(0, 1); "bert": everything N(0, 0.02^2) (Devlin et al. 2019). Biases are 0 and gains 1: norms use no random
+    numbers, so both norm placements get the same weights.
+    """
+    generator = torch.Generator().manual_seed(seed)
+
+    def fill(weight: Tensor, std: float) -> None:
+        weight.copy_(torch.empty(weight.shape).normal_(0.0, std, generator=generator))
+
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            fill(module.weight, 1.0 if scheme == "xavier" else 0.02)
+        elif isinstance(module, nn.Linear | nn.Conv2d):
+            fan_out, fan_in = module.weight.shape[0], module.weight[0].numel()
+            fill(module.weight, (2.0 / (fan_in + fan_out)) ** 0.5 if scheme == "xavier" else 0.02)
+            if module.bias is not None:
+                module.bias.zero_()
+        elif isinstance(module, LayerNorm):
+            module.weight.fill_(1.0)
+            if module.bias is not None:
+                module.bias.zero_()

@@ -1,0 +1,77 @@
+"""MLMHead: the masked-word head, from the encoder's output to the vocabulary (Devlin et al. 2019, 3.1).
+
+Shapes: B batch, T tokens, D d_model, E width of the token table (D unless it is factorised), V vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from encoder.errors import ConfigError
+from encoder.model.config import ACTIVATIONS, Activation, EncoderConfig
+from encoder.model.layers import activate
+
+
+@dataclass(frozen=True)
+class MLMHeadConfig:
+    """The differences between masked-word heads. Sizes come from the EncoderConfig.
+
+    activation: between the dense map and the norm; norm_eps, norm_bias: of its LayerNorm; dense_bias: whether the dense
+    map has a bias; decoder_bias: whether each word has a bias; tied: whether the word vectors are the encoder's token
+    table (False: the head has its own table).
+    """
+
+    activation: Activation = "gelu"
+    norm_eps: float = 1e-12
+    norm_bias: bool = True
+    dense_bias: bool = True
+    decoder_bias: bool = True
+    tied: bool = True
+
+    def __post_init__(self) -> None:
+        if self.activation not in ACTIVATIONS:
+            raise ConfigError(f"activation={self.activation!r} is unknown: choose one of {', '.join(ACTIVATIONS)}.")
+
+
+class MLMHead(nn.Module):
+    """norm(act(x W + b)) times the token table, plus a bias for each word.
+
+    A tied table is an argument of `forward`, so it is not counted twice. Raises ConfigError for an encoder without a
+    vocabulary (images).
+    """
+
+    def __init__(self, config: EncoderConfig, head: MLMHeadConfig | None = None) -> None:
+        super().__init__()
+        if config.vocab_size < 1:
+            raise ConfigError(
+                f"A masked-word head needs a vocabulary, not vocab_size={config.vocab_size}: choose 1 or more."
+            )
+        head = head or MLMHeadConfig()
+        self.config = head
+        width = config.embedding_width
+        self.dense = nn.Linear(config.d_model, width, bias=head.dense_bias)
+        self.norm = nn.LayerNorm(width, eps=head.norm_eps, bias=head.norm_bias)
+        self.table = None if head.tied else nn.Parameter(torch.zeros(config.vocab_size, width))
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size)) if head.decoder_bias else None
+
+    def forward(self, output: Tensor, token_table: Tensor) -> Tensor:
+        """output [..., D], token_table [V, E] (`encoder.embedding.tokens.weight`) -> logits [..., V]."""
+        x = self.norm(activate(self.dense(output), self.config.activation))  # [..., E]
+        return nn.functional.linear(x, token_table if self.table is None else self.table, self.bias)  # [..., V]
+
+
+@dataclass(frozen=True)
+class MaskedPrediction:
+    """The head's prediction at one mask token, the most probable tokens first.
+
+    position: index of the mask token in its trace; ids, tokens, probabilities: k each. The softmax runs over the whole
+    vocabulary, so the k probabilities sum to less than 1.
+    """
+
+    position: int
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    probabilities: tuple[float, ...]

@@ -1,0 +1,96 @@
+"""The modules that make tokens of sound, and the positions that a convolution makes of tokens.
+
+Shapes: B batch, N samples, S frames of a spectrogram, M mel bands, P patches, T tokens, E width, D d_model.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from encoder.model.config import EncoderConfig
+from encoder.model.layers import activate
+
+
+class SpectrogramProjection(nn.Module):
+    """Spectrogram [B, S, M] -> [CLS], distillation token, and a linear map of each patch, [B, P + 2, E]."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        shape = config.spectrogram
+        assert shape is not None
+        strides = (shape.mel_stride, shape.time_stride)
+        self.projection = nn.Conv2d(1, config.embedding_width, kernel_size=shape.patch_size, stride=strides)
+        self.cls = nn.Parameter(torch.zeros(1, 1, config.embedding_width))
+        self.distillation = nn.Parameter(torch.zeros(1, 1, config.embedding_width))
+
+    def forward(self, spectrogram: Tensor) -> Tensor:
+        patches = self.projection(spectrogram.transpose(1, 2).unsqueeze(1)).flatten(2).transpose(1, 2)  # [B, P, E]
+        first = [token.expand(len(patches), -1, -1) for token in (self.cls, self.distillation)]
+        return torch.cat((*first, patches), dim=1)  # [B, P + 2, E]
+
+
+class ConvolutionFront(nn.Module):
+    """Samples [B, N] or spectrogram [B, M, S] -> tokens [B, T, E], by convolutions over time."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        shape = config.convolutions
+        assert shape is not None
+        self.activation, self.norm_kind = shape.activation, shape.norm
+        sizes = zip(pairwise((shape.channels, *shape.widths)), shape.kernels, shape.strides, strict=True)
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(*widths, kernel, stride, padding=kernel // 2 if shape.padded else 0, bias=shape.bias)
+            for widths, kernel, stride in sizes
+        )
+        # torch's own norms: they are no LayerNorm of the encoder, and have its usual eps of 1e-5.
+        norms: list[nn.Module] = []
+        if shape.norm == "group":
+            norms = [nn.GroupNorm(shape.widths[0], shape.widths[0])]
+        elif shape.norm == "layer":
+            norms = [nn.LayerNorm(width) for width in shape.widths]
+        self.norms = nn.ModuleList(norms)
+        last = shape.widths[-1]
+        self.projection_norm = nn.LayerNorm(last, eps=config.norm_eps) if shape.projection_norm else None
+        self.projection = nn.Linear(last, config.embedding_width) if shape.projected else None
+
+    def forward(self, sound: Tensor) -> Tensor:
+        x = sound if sound.dim() == 3 else sound.unsqueeze(1)  # [B, channels, steps]
+        for index, convolution in enumerate(self.convolutions):
+            x = convolution(x)
+            if self.norm_kind == "layer":
+                x = self.norms[index](x.transpose(1, 2)).transpose(1, 2)
+            elif index < len(self.norms):
+                x = self.norms[index](x)
+            x = activate(x, self.activation)
+        x = x.transpose(1, 2)  # [B, T, width of the last convolution]
+        if self.projection_norm is not None:
+            x = self.projection_norm(x)
+        if self.projection is not None:
+            x = self.projection(x)
+        return x
+
+
+class ConvolutionalPositions(nn.Module):
+    """act(convolution of the tokens over time), [B, T, E] -> [B, T, E]: what Wav2Vec2 adds as positions.
+
+    The kernel is gain x direction / ||direction||, one gain for each step of time (weight normalisation, Salimans and
+    Kingma 2016).
+    """
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.groups, self.activation = config.position_groups, config.activation
+        width, kernel = config.embedding_width, config.position_kernel
+        self.gain = nn.Parameter(torch.ones(1, 1, kernel))
+        self.direction = nn.Parameter(torch.empty(width, width // self.groups, kernel).normal_())
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        weight = self.direction * (self.gain / self.direction.norm(dim=(0, 1), keepdim=True))
+        kernel = weight.shape[-1]
+        added = nn.functional.conv1d(x.transpose(1, 2), weight, self.bias, padding=kernel // 2, groups=self.groups)
+        # An even kernel gives one step too many.
+        return activate(added[..., : x.shape[1]], self.activation).transpose(1, 2)

@@ -1,0 +1,68 @@
+"""The recording context: it keeps the values that a forward pass shows at its hook points, and applies edits to them.
+
+Many threads can use one model: the recorder is in a ContextVar, and the model is never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from torch import Tensor
+
+from encoder.edits import HEAD_POINTS, Edit, Site
+from encoder.errors import EncoderError
+from encoder.model.hooks import visiting
+
+#: Hook points that are recorded only on request: large ones (H x T^2 or T x F numbers), and ones that would keep a
+#: sublayer's output in memory while the next sublayer runs.
+ON_REQUEST = ("scores", "pattern", "z", "attention_out", "ffn.hidden", "ffn_out")
+#: The hook points that only the explicit attention path has.
+EXPLICIT = ("scores", "pattern")
+
+
+class Recorder:
+    """Keeps the values of one forward pass by name ("embedding", "layers.0.q"), and applies edits.
+
+    Values are kept by reference: the forward pass does not write to them afterwards.
+    """
+
+    def __init__(self, edits: tuple[Edit, ...] = (), request: tuple[str, ...] = ()) -> None:
+        self.values: dict[str, Tensor] = {}
+        self._edits = edits
+        self._skipped = frozenset((*ON_REQUEST, "positions")).difference(request)
+
+    def visit(self, name: str, layer: int | None, value: Tensor) -> Tensor:
+        """Apply the edits of this hook point and record the result."""
+        for edit in self._edits:
+            if edit.at(name, layer):
+                value = edit.apply(value, site_of(name, layer, value))
+        if name not in self._skipped:
+            self.values[name if layer is None else f"layers.{layer}.{name}"] = value
+        return value
+
+    def needs_scores(self, layer: int) -> bool:
+        """Whether the scores or the weights of `layer` are edited or recorded."""
+        edited = any(edit.at(point, layer) for edit in self._edits for point in EXPLICIT)
+        return edited or not self._skipped.issuperset(EXPLICIT)
+
+
+def site_of(point: str, layer: int | None, value: Tensor) -> Site:
+    """The whole of a hook point's value."""
+    heads = range(value.shape[-3]) if point in HEAD_POINTS else range(0)
+    return Site(point, layer, heads, range(value.shape[-1 if point == "positions" else -2]))
+
+
+@contextmanager
+def record(edits: tuple[Edit, ...] = (), request: tuple[str, ...] = ()) -> Iterator[Recorder]:
+    """Inside, forward passes of this thread are recorded (and edited). A nested recording hides the outer one.
+
+    request: further hook points to record, of `ON_REQUEST`. Raises EncoderError for other names. Edits that take values
+    from texts must be resolved (`Edit.resolve`), as `trace` does.
+    """
+    for name in request:
+        if name not in ON_REQUEST:
+            raise EncoderError(f"request={name!r} is no hook point on request: choose from {', '.join(ON_REQUEST)}.")
+    recorder = Recorder(edits, request)
+    with visiting(recorder):
+        yield recorder

@@ -1,0 +1,270 @@
+"""RecordedPass: what the forward pass recorded for one text: tokens, q, k, v, the residual stream, the norms.
+
+Shapes: L layers, H heads, T tokens, D d_model, E width of the tables, K width of a head.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from encoder.edits import Edit, check_edits
+from encoder.errors import EncoderError
+from encoder.inputs.layout import InputKind, Layout
+from encoder.inputs.text import Tokenized
+from encoder.model.config import EncoderConfig
+from encoder.model.encoder import Encoder
+from encoder.model.layers import LayerNorm, layer_norm
+
+#: The short form of a trace shows this many tokens.
+SHOWN_LABELS = 12
+
+
+@dataclass(frozen=True, repr=False)
+class NormTrace:
+    """One LayerNorm on one text. input [T, D]; gain [D]; bias [D] or None."""
+
+    name: str
+    input: Tensor
+    gain: Tensor
+    bias: Tensor | None
+    eps: float
+
+    def __repr__(self) -> str:
+        return f"<NormTrace {self.name}: {len(self.input):,} tokens x {self.gain.numel()}, eps {self.eps:g}>"
+
+    @property
+    def mean(self) -> Tensor:
+        """[T]: mean of each token's vector before the norm."""
+        return self.input.mean(dim=-1)
+
+    @property
+    def std(self) -> Tensor:
+        """[T]: population standard deviation of each token's vector before the norm, without eps."""
+        return self.input.std(dim=-1, correction=0)
+
+    @property
+    def normalised(self) -> Tensor:
+        """[T, D]: (x - mean) / sqrt(var + eps), before gain and bias."""
+        return layer_norm(self.input, torch.ones_like(self.gain), None, self.eps)
+
+    @property
+    def output(self) -> Tensor:
+        """[T, D]: the norm's output."""
+        return layer_norm(self.input, self.gain, self.bias, self.eps)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordedPass:
+    """One text through the encoder: its tokens and the recorded values.
+
+    tokens [T]: as in the vocabulary, padding included; labels [T]: the tokens as a person reads them; mask [T]: True
+    for a real token; values: hook point -> tensor; source: a text's words and offsets; layout: patches or time steps
+    of an input that is no text and has no source; edits: changes to the forward pass; applied: the same edits with
+    their texts run; n_left_out: padding tokens that `unpadded` removed.
+    """
+
+    encoder: Encoder
+    tokens: tuple[str, ...]
+    labels: tuple[str, ...]
+    ids: tuple[int, ...]
+    mask: Tensor
+    values: Mapping[str, Tensor]
+    source: Tokenized | None = None
+    layout: Layout | None = None
+    edits: tuple[Edit, ...] = ()
+    applied: tuple[Edit, ...] = ()
+    n_left_out: int = 0
+
+    def __repr__(self) -> str:
+        config = self.config
+        shown = " ".join(self.labels[:SHOWN_LABELS])
+        if self.n_tokens > SHOWN_LABELS:
+            shown += " …"
+        edited = f", {len(self.edits)} edits" if self.edits else ""
+        numbers = "" if self.precision == "float32" else f", in {self.precision}"
+        return (
+            f"<{type(self).__name__} of {self.n_tokens:,} tokens on {self.mask.device}{numbers}: {config.n_layers} "
+            f"layers x {config.n_heads} heads, width {config.d_model}{edited}: {shown}>"
+        )
+
+    @property
+    def config(self) -> EncoderConfig:
+        """The architecture."""
+        return self.encoder.config
+
+    @property
+    def kind(self) -> InputKind:
+        """What the input was."""
+        return "text" if self.layout is None else self.layout.kind
+
+    @property
+    def n_tokens(self) -> int:
+        """T, padding included."""
+        return len(self.tokens)
+
+    @cached_property
+    def n_real(self) -> int:
+        """Number of tokens that are not padding; they come first."""
+        return int(self.mask.sum())
+
+    @cached_property
+    def finite(self) -> bool:
+        """Whether everything that is drawn is finite: the output, and the attention maps of all heads.
+
+        Broken or diverged weights give NaN. In q and k alone it leaves the output finite, since torch's fused attention
+        makes zeros of such rows. Finite q and k give finite scores unless their product overflows.
+        """
+        if not bool(self.output.isfinite().all()):
+            return False
+        bias = self.encoder.relative_bias
+        if bias is not None and not bool(bias.weight.isfinite().all()):
+            return False
+        largest = []
+        for layer in range(self.config.n_layers):
+            # Minimum and maximum pass NaN on, and need no memory for a comparison of each number.
+            ends = [torch.stack(torch.aminmax(value)).abs().amax() for value in self.layer_qkv(layer)]
+            largest.append(torch.stack(ends))
+        q, k, v = torch.stack(largest).double().cpu().unbind(dim=1)  # [L] each: one answer of a GPU for all layers
+        scale = abs(self.config.score_scale) * self.config.d_head
+        most = torch.finfo(torch.float32).max
+        return bool((q * k * scale < most).all()) and bool(v.isfinite().all())
+
+    @cached_property
+    def unpadded(self) -> Self:
+        """The same pass without the rows and columns of padding. Nothing is copied.
+
+        Attention stays the same, since masked keys have no weight. Recorded `scores` and `pattern` become
+        [H, n_real, n_real]. Raises EncoderError for an edit of padding, and for a random edit.
+        """
+        n_real = self.n_real
+        if n_real == self.n_tokens:
+            return self
+        if any(edit.drawn for edit in self.applied):
+            raise EncoderError("A random edit depends on the padding: trace the text without padding.")
+        check_edits(self.applied, self.config, n_real)
+        by_pair = {f"layers.{layer}.{name}" for layer in range(self.config.n_layers) for name in ("scores", "pattern")}
+        values = {
+            name: value[..., :n_real, :n_real] if name in by_pair else value[..., :n_real, :]
+            for name, value in self.values.items()
+        }
+        return replace(
+            self,
+            tokens=self.tokens[:n_real],
+            labels=self.labels[:n_real],
+            ids=self.ids[:n_real],
+            mask=self.mask[:n_real],
+            values=MappingProxyType(values),
+            n_left_out=self.n_tokens - n_real,
+        )
+
+    @property
+    def precision(self) -> str:
+        """The number type of q, k and v, from which the maps come: "float32", or "bfloat16" for such weights.
+
+        Under `torch.autocast` it is autocast's type, whatever the weights are. Maps are computed from it in float32.
+        """
+        return str(self.values["layers.0.q"].dtype).removeprefix("torch.")
+
+    @property
+    def q(self) -> Tensor:
+        """[L, H, T, K]: queries as the scores use them, rotated where positions are rotary. A new stack per call."""
+        return self._stack("q")
+
+    @property
+    def k(self) -> Tensor:
+        """[L, H, T, K]: keys, like q."""
+        return self._stack("k")
+
+    @property
+    def v(self) -> Tensor:
+        """[L, H, T, K]: values."""
+        return self._stack("v")
+
+    def layer_qkv(self, layer: int) -> tuple[Tensor, Tensor, Tensor]:
+        """q, k and v of one layer without a copy, [H, T, K] each."""
+        self._check(layer)
+        q, k, v = (self.values[f"layers.{layer}.{name}"] for name in "qkv")
+        return q, k, v
+
+    @property
+    def position(self) -> Tensor | None:
+        """[T, E]: the positional encodings that were added; None for rotary positions or none."""
+        return self.values.get("embedding.position")
+
+    @property
+    def residual(self) -> Mapping[str, Tensor]:
+        """The residual stream in order, [T, D] each: "embedding", "layers.0.after_attention", ..."""
+        names = ["embedding"]
+        for layer in range(self.config.n_layers):
+            names += [f"layers.{layer}.after_attention", f"layers.{layer}.after_ffn"]
+        return MappingProxyType({name: self.values[name] for name in names})
+
+    @property
+    def streams(self) -> tuple[Tensor, ...]:
+        """[T, D] L + 1 times: the residual stream after the embeddings, then after each layer (before a final norm)."""
+        after = (self.values[f"layers.{layer}.after_ffn"] for layer in range(self.config.n_layers))
+        return (self.values["embedding"], *after)
+
+    @property
+    def norms(self) -> Mapping[str, NormTrace]:
+        """Every LayerNorm in the order of the forward pass: "embedding_norm", "layers.0.attention_norm", ..."""
+        return MappingProxyType({name: self._norm(name, module) for name, module in self._norm_modules()})
+
+    @property
+    def output(self) -> Tensor:
+        """[T, D]: the last layer's output, after the final norm where there is one."""
+        return self.values["output"]
+
+    def before_layer(self, layer: int) -> Tensor:
+        """[T, D]: the residual stream that enters a layer; the output for the number of layers.
+
+        Raises EncoderError for a layer that the model does not have.
+        """
+        n_layers = self.config.n_layers
+        if not 0 <= layer <= n_layers:
+            raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}, which is the output.")
+        return self.output if layer == n_layers else self.streams[layer]
+
+    def check_token(self, position: int, what: str = "token") -> None:
+        """Raise EncoderError for a token that the input does not have. what: its part in the calculation."""
+        if not 0 <= position < self.n_real:
+            raise EncoderError(f"No {what} {position} in this {self.kind}: choose 0 to {self.n_real - 1}.")
+
+    def _stack(self, name: str) -> Tensor:
+        return torch.stack([self.values[f"layers.{layer}.{name}"] for layer in range(self.config.n_layers)])
+
+    def _check(self, layer: int, head: int = 0) -> None:
+        """Raise EncoderError for a layer or head that the model does not have."""
+        for name, value, count in (("layer", layer, self.config.n_layers), ("head", head, self.config.n_heads)):
+            if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+                raise EncoderError(f"{name}={value!r} is no whole number: choose 0 to {count - 1}.")
+            if not 0 <= value < count:
+                raise EncoderError(f"No {name} {value} in this model: choose 0 to {count - 1}.")
+
+    def _norm_modules(self) -> Iterator[tuple[str, LayerNorm]]:
+        if self.encoder.embedding.norm is not None:
+            yield "embedding_norm", self.encoder.embedding.norm
+        for layer in range(self.config.n_layers):
+            block = self.encoder.block(layer)
+            if block.attention_norm is not None:
+                yield f"layers.{layer}.attention_norm", block.attention_norm
+            yield f"layers.{layer}.ffn_norm", block.ffn_norm
+        if self.encoder.final_norm is not None:
+            yield "final_norm", self.encoder.final_norm
+
+    def _norm(self, name: str, module: LayerNorm) -> NormTrace:
+        return NormTrace(
+            name=name,
+            input=self.values[f"{name}.input"],
+            gain=module.weight.detach(),
+            bias=None if module.bias is None else module.bias.detach(),
+            eps=module.eps,
+        )

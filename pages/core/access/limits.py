@@ -1,0 +1,83 @@
+"""What one visitor may ask for, in one table: texts, files, atlases, rooms, lessons.
+
+A shared server bounds what a visitor takes so that nobody starves; on one's own machine a limit is often higher. Files
+of images and sounds have theirs in `encoder.pictures` and `encoder.sound`, since notebooks read them, too.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from pages.core.access import visitors
+
+
+@dataclass(frozen=True)
+class Limit:
+    """what: a line for the operator; usual: on a shared server; own: on one's own machine, None: the same; variable: of
+    the environment, which replaces `usual`."""
+
+    what: str
+    usual: int
+    unit: str = ""
+    own: int | None = None
+    variable: str = ""
+
+    @property
+    def value(self) -> int:
+        """The limit for this visitor."""
+        if self.own is not None and visitors.for_one_person():
+            return self.own
+        chosen = os.environ.get(self.variable, "") if self.variable else ""
+        return int(chosen) if chosen.isdecimal() else self.usual
+
+
+# One's own machine has no fixed limit for these three, only its free memory: `estimates` asks for it.
+MODEL = Limit("weights of an untrained encoder", 600, "MB", variable="ENCODERSCOPE_MODEL_MB")
+TRACE = Limit("memory of one text in a model", 600, "MB", variable="ENCODERSCOPE_TRACE_MB")
+WORK = Limit("work of one text in a model", 3_000, "GFLOP", variable="ENCODERSCOPE_TEXT_GFLOP")
+
+# MiniLM's tokenizer takes 0.7 s for 400,000 characters, and cutting them into windows takes 2 s.
+TEXT = Limit("characters of a text", 400_000, own=4_000_000)
+# Each is a forward pass, whose values are kept.
+SOURCES = Limit("texts that edits take values from", 64)
+SOURCE_TEXT = Limit("characters of these texts together", 20_000)
+# Servers and proxies refuse longer request lines.
+LINK_TEXT = Limit("characters of a text in a link", 4_000)
+
+SESSION_FILES = Limit("uploaded files of a session", 128_000_000, "bytes")
+ALL_FILES = Limit("uploaded files of all sessions, with those on their way", 1_000_000_000, "bytes")
+
+SEARCH_FILE = Limit("a file of texts on the page Search", 10_000_000, "bytes", own=50_000_000)
+SEARCH_TEXTS = Limit("texts that are searched", 10_000, own=200_000)
+SEARCH_CHARACTERS = Limit("characters of a text that is searched", 2_000)
+PROBE_FILE = Limit("a file of texts on the page Probes", 10_000_000, "bytes")
+PROBE_ROWS = Limit("texts of a task on the page Probes", 2_000, own=10_000)
+# Room for 10,000 classes of 1,024 numbers.
+PROBE_HEAD = Limit("a file with a head on the page Probes", 50_000_000, "bytes")
+TRAINING_RUNS = Limit("runs of training at the same time", 4)
+
+ATLAS_FILE = Limit("a file of texts for an atlas", 2_000_000, "bytes", own=50_000_000)
+ATLAS_TEXTS = Limit("texts of an atlas that a visitor builds", 2_000, own=50_000)
+ATLAS_TOKENS = Limit("tokens after which its texts are cut (0: what the model takes)", 64, own=0)
+ATLAS_VECTORS = Limit("texts of it whose tokens have vectors", 500, own=2_000)
+ATLASES = Limit("atlases of all visitors together", 16)
+ATLAS_ZIP = Limit("an atlas that is downloaded as one file", 200_000_000, "bytes")
+
+ROOMS = Limit("rooms of a class, in memory", 200)
+OPENINGS = Limit("rooms that one address opens at once, and more in an hour", 40)
+MISSES = Limit("unknown codes of rooms from one address, and more in a minute", 60)
+MEMBERS = Limit("members of a room", 300)
+QUESTIONS = Limit("questions of a room", 100)
+ANSWER = Limit("an answer to a question", 2_000, "bytes")
+NICKNAME = Limit("characters of a nickname", 24)
+ROOM_VIEW = Limit("a view that a room shows", 200_000, "bytes")
+# A room remembers earlier questions for its export.
+ROOM_PAST = Limit("earlier questions that a room remembers", 100_000, "bytes")
+
+LESSONS = Limit("lessons of a folder", 200)
+LESSON_FILE = Limit("a file with a lesson", 200_000, "bytes")
+LESSON_STEPS = Limit("steps of a lesson", 50)
+QUESTION_TEXT = Limit("characters of a question, and of each of its options", 1_500)
+
+TABLE = tuple(limit for limit in list(globals().values()) if isinstance(limit, Limit))

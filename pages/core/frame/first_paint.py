@@ -1,0 +1,122 @@
+"""The page that a browser loads first, with the app's style and the scripts that every page of it needs.
+
+Streamlit sends a style as an element of a page, after elements that it changes: they move when it comes. And it asks
+for the script of an element only when the first such element comes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pages.core.server.gzip_static import takes_gzip
+
+PAGES = Path(__file__).resolve().parents[2]
+#: In a block, so that its names are its own.
+SCRIPT = "{" + Path(__file__).with_suffix(".js").read_text(encoding="utf-8") + "}"
+#: Streamlit's names of the scripts of elements that most pages have.
+SCRIPTS = ("BidiComponent", "Button", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextArea", "rehype-raw")
+#: What a script of Streamlit imports when it starts.
+_IMPORT = re.compile(rb"""(?:from|import)\s*["']\./([\w.-]+\.js)["']""")
+#: Headers by which a browser asks whether its copy is still valid, and what answers them: ours differs from the file.
+#: The last one asks Streamlit for compression, which comes after our changes.
+_ASKS = (b"if-none-match", b"if-modified-since", b"accept-encoding")
+_TELLS = ("etag", "last-modified")
+#: Where Streamlit's script draws the app; a style after it wins over Streamlit's own in the head.
+_ROOT = b'<div id="root"></div>'
+
+
+def style() -> str:
+    """The style sheets beside the modules of pages/, but for those of the components, which have their own."""
+    files = sorted(path for path in PAGES.glob("*/*.css") if path.parent.name != "components")
+    return "".join(path.read_text(encoding="utf-8") for path in files)
+
+
+def scripts(folder: Path) -> list[str]:
+    """Names of the files of SCRIPTS, and of all that they import. folder: Streamlit's static/js."""
+    found: dict[str, None] = {}
+    waiting = [path.name for name in SCRIPTS for path in sorted(folder.glob(f"{name}.*.js"))]
+    while waiting:
+        name = waiting.pop()
+        if name not in found and (folder / name).is_file():
+            found[name] = None
+            waiting += [one.decode() for one in _IMPORT.findall((folder / name).read_bytes())]
+    return sorted(found)
+
+
+def draw() -> None:
+    """Send the style as an element, where `streamlit run` serves the app without FirstPaint."""
+    if not FirstPaint.is_there:
+        st.html(f"<style>{style()}</style>")
+
+
+class FirstPaint:
+    """ASGI middleware: puts style and scripts into Streamlit's HTML page. folder: the one that has it."""
+
+    is_there = False
+
+    def __init__(self, app: ASGIApp, folder: Path) -> None:
+        FirstPaint.is_there = True
+        self._app = app
+        page = (folder / "index.html").read_text(encoding="utf-8")
+        links = (
+            f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'
+            for name in scripts(folder / "static" / "js")
+            if name not in page
+        )
+        self._preload = "".join(links).encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
+            await self._app(scope, receive, send)
+            return
+        compresses = takes_gzip(Headers(scope=scope).get("accept-encoding", ""))
+        scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in _ASKS]}
+        start: Message | None = None
+        body = b""
+
+        async def collect(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start" and "text/html" in _kind(message):
+                start = message
+            elif start is None or message["type"] != "http.response.body":
+                await send(message)
+            else:
+                body += message.get("body", b"")
+                if not message.get("more_body", False):
+                    await self._send(start, body, send, compresses)
+
+        await self._app(scope, receive, collect)
+
+    async def _send(self, start: Message, body: bytes, send: Send, compresses: bool) -> None:
+        headers = MutableHeaders(raw=start["headers"])
+        if _ROOT in body:
+            body = body.replace(b"</head>", self._preload + b"</head>", 1)
+            own = f"<style>{style()}</style><script>{SCRIPT}</script>"
+            body = body.replace(_ROOT, _ROOT + own.encode(), 1)
+            for name in _TELLS:
+                del headers[name]
+        if compresses and "content-encoding" not in headers:
+            body = _gzip(body)
+            headers["content-encoding"] = "gzip"
+            headers.add_vary_header("accept-encoding")
+        headers["content-length"] = str(len(body))
+        await send(start)
+        await send({"type": "http.response.body", "body": body})
+
+
+@lru_cache(maxsize=2)
+def _gzip(body: bytes) -> bytes:
+    """A page compressed; every visitor gets the same one."""
+    return gzip.compress(body, mtime=0)
+
+
+def _kind(start: Message) -> str:
+    return Headers(raw=start["headers"]).get("content-type", "")

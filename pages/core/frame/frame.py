@@ -1,0 +1,285 @@
+"""The frame of every page: sidebar, model, notes about link and text; then the page itself."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.navigation.page import StreamlitPage
+
+from encoder.errors import EncoderError, OutOfMemory
+from pages.components import fade
+from pages.components.kept_text import kept_text
+from pages.core.frame import first_maps, first_paint, mobile_bar, placement_toggle, presentation, settings, sidebar
+from pages.core.inputs import chosen_input, edited, long_text, other_input, unknown_words
+from pages.core.stores import cache, estimates, model_store
+from pages.core.teaching.lessons import progress
+from pages.core.view import first_view
+from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
+from pages.core.words.markdown import say_error
+from pages.core.work import foreground
+from pages.state.url_state import FRONT, OF_ANY_PAGE, state
+
+_VIEW, _TITLE = "_current_view", "_current_title"
+#: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
+QUICK_FLOPS = 10**10
+CAUSAL = (
+    "This model reads text with a causal mask: each token attends to itself and to earlier tokens, never to later "
+    "ones. So the maps are triangles, and only the last token has read the whole text."
+)
+
+
+@functools.cache
+def import_params() -> None:
+    """Register the values of all pages: their params.py, once."""
+    for path in sorted(Path(__file__).parents[2].glob("*/params.py")):
+        importlib.import_module(f"pages.{path.parent.name}.params")
+
+
+def is_former_front() -> bool:
+    """Whether the address is an old link to “Attention heads”, which opened at "/": a first visit with a view."""
+    asked = set(st.query_params) & (set(state.params) - OF_ANY_PAGE)
+    return not state.has_begun() and bool(asked) and FRONT not in st.query_params
+
+
+@foreground.drawing()
+def run(
+    page: StreamlitPage,
+    area: DeltaGenerator,
+    *,
+    title: str,
+    uses: Collection[str] = sidebar.PARTS,
+    pads: bool = False,
+    maps: bool = False,
+    edits: bool | None = False,
+    takes: Collection[str] = ("text", "image", "sound"),
+    why: str = "",
+    front: bool = False,
+    beside: Callable[[], AbstractContextManager[bool]] = lambda: contextlib.nullcontext(True),
+) -> None:
+    """Draw the sidebar, load the model, run the page, write the view into the address.
+
+    uses: the parts of the sidebar that the page needs (`sidebar.PARTS`); without any, it has no sidebar and loads a
+    model only if it asks for the view. pads: whether the page shows a text with padding; maps: whether it shows
+    small maps of all heads; edits: whether it shows the edited run, None: it draws the edits itself; takes, why: the
+    inputs that the page can show, and why no others; front: whether it opens at "/", where a view without FRONT in the
+    address belongs to another page; beside: draws what accompanies every page and gives the page its place; False: the
+    page is not drawn now.
+    """
+    first_paint.draw()
+    st.session_state[_TITLE] = title
+    st.session_state[PAGE_TAKES] = takes
+    st.session_state.pop(_VIEW, None)
+    is_first_run = not state.has_begun()
+    state.begin()
+    try:
+        if is_first_run:
+            progress.show_linked_view(page.url_path)
+        go_on = placement_toggle.before_sidebar(page)
+        with area:
+            presentation.draw()
+        save, missing = state.kept(), state.missing()
+        with area:
+            if save or missing:
+                kept_text(save, list(missing.values()), key="kept-text", on_found=state.found)
+            if missing:
+                st.info("The text of this link is fetched from this browser tab.")
+                return
+        with beside() as is_shown:
+            draw = page.run if is_shown else _nothing
+            if uses:
+                _with_sidebar(draw, area, go_on, uses, pads, maps, edits, takes, why)
+            else:
+                go_on()
+                with area:
+                    mobile_bar.script()
+                    _link_notes()
+                draw()
+    finally:
+        # However the page ended, the address names the view and nothing typed is lost.
+        state.end(front=front)
+        cache.collect_garbage()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _with_sidebar(
+    draw: Callable[[], None],
+    area: DeltaGenerator,
+    go_on: Callable[[], None],
+    uses: Collection[str],
+    pads: bool,
+    maps: bool,
+    edits: bool | None,
+    takes: Collection[str],
+    why: str,
+) -> None:
+    with st.sidebar:
+        place_of_input = st.container()
+        place_of_windows = st.container()
+        sidebar.model_controls()
+        sidebar.tower_controls()
+        with place_of_input:
+            sidebar.input_controls()
+        places = Places(place_of_windows, st.container(), st.container(), st.container())
+        go_on()
+    with area:
+        mobile_bar.bar(*chosen_input.in_words())
+    view = _load(area, places, uses, pads, maps)
+    if view is not None and not other_input.fits(view, takes):
+        st.session_state[_VIEW] = view
+        with area:
+            heading()
+            other_input.say(view.loaded, takes, why)
+    elif view is not None:
+        if edits:
+            with area:
+                view = edited.applied(view)
+        st.session_state[_VIEW] = view
+        _notes(area, view)
+        if edits is not None:
+            with area:
+                edited.mark(view)
+        if view.trace.finite:
+            draw()
+        else:
+            _not_finite(area, view)
+    with places.settings:
+        settings.controls(view)
+
+
+def heading() -> None:
+    """The title of the open page. Beside it, so that nothing moves, the badge of a model whose norms were moved."""
+    title, view = st.session_state[_TITLE], st.session_state.get(_VIEW)
+    moved = "" if view is None else view.loaded.moved_norms
+    st.title(f"{title} :orange-badge[norms moved]" if moved else title, anchor=False, help=moved or None)
+
+
+def current_view() -> View:
+    """The View of this run; a page without a sidebar loads the model here. Raises EncoderError if that fails."""
+    if _VIEW not in st.session_state:
+        key = model_key()
+        with _spinner("Loading the model …", quick=model_store.is_loaded(key)):
+            model_store.model(key)
+        st.session_state[_VIEW] = sidebar.current_view(key)
+    return st.session_state[_VIEW]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Places in the sidebar for what depends on the model."""
+
+    windows: DeltaGenerator
+    norm: DeltaGenerator
+    head: DeltaGenerator
+    settings: DeltaGenerator
+
+
+def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: bool, maps: bool) -> View | None:
+    """Load the model and trace the text, with a spinner; None, and a box that says why, if there is no model."""
+    model = None
+    try:
+        if sidebar.awaits_source():
+            with area:
+                heading()
+                st.info("Type a folder or a Hub id in the sidebar to open a model.", icon=":material/folder_open:")
+            return None
+        key = model_key()
+        with area, _spinner("Loading the model …", quick=model_store.is_loaded(key)):
+            model = model_store.model(key)
+        if chosen_input.was_guessed(model.takes) or model_key() != key:
+            st.rerun()  # the sidebar shows the input of another kind, or lacks the choice between two encoders
+        quick = _is_quick(model)
+        fade.remember(model.config.norm_placement)
+        if model.takes == "text" and state.newest(ViewParams.long) == "cut":  # a window has tokens of its own
+            with area, _spinner("Running the encoder …", quick=quick):
+                if maps and not quick:
+                    first_maps.run(key)
+                first_view.choose(key)
+        with places.norm:
+            sidebar.norm_controls(key)
+        with places.head:
+            sidebar.head_controls(model.config, uses)
+        if model.takes == "text":
+            with places.windows:
+                key = long_text.controls(key, model)
+        view = sidebar.current_view(key)
+        with area, _spinner("Running the encoder …", quick=quick):
+            view = padded(view) if pads else view
+            n_tokens = view.trace.n_tokens
+        # A selected padding token stays selected while padding is hidden.
+        return sidebar.with_selection_inside(view, view.model.pad or n_tokens)
+    except EncoderError as error:
+        if isinstance(error, OutOfMemory):
+            cache.forget_traces()
+        if model is None:
+            with places.norm:
+                sidebar.norm_controls(None)
+            with places.head:
+                sidebar.head_controls(None, uses)
+        with area:
+            heading()
+            _link_notes()
+            say_error(error)
+        return None
+
+
+def _spinner(text: str, *, quick: bool) -> AbstractContextManager[None]:
+    """A line that says what is waited for. quick: nothing is, so no thread is started that would draw the line."""
+    return contextlib.nullcontext() if quick else st.spinner(text, show_time=False)
+
+
+def _is_quick(model: model_store.AnyEncoder) -> bool:
+    """Whether the pass ends before a spinner would be drawn: a token of a text covers a byte or more."""
+    if model.takes != "text":
+        return estimates.flops(model.config, model.config.max_tokens) < QUICK_FLOPS
+    texts = state.newest(ViewParams.text), state.newest(ViewParams.pair)
+    n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts) + 8  # special tokens
+    n_tokens = max(min(n_bytes, model.config.max_tokens), state.newest(ViewParams.pad) or 0)
+    return estimates.flops(model.config, n_tokens) < QUICK_FLOPS
+
+
+def _link_notes() -> None:
+    """The values of the link that could not be used, in one box."""
+    if state.notes():
+        st.warning("  \n".join(sidebar.plain(sentence) for sentence in state.notes()), icon=":material/link_off:")
+
+
+def _notes(area: DeltaGenerator, view: View) -> None:
+    """Notes about the link, the text and the model, the same on every page."""
+    with area:
+        _link_notes()
+        if view.trace.source is not None and view.trace.source.cut:
+            long_text.note(view)
+        if not view.text.strip() and view.pair is None:  # another kind of input has a name
+            st.info("The text is empty, so you see the special tokens only. Type a sentence in the sidebar.")
+        if view.model.scratch is not None:
+            st.info(
+                "Random weights, untrained: the maps show the effect of initialisation alone.", icon=":material/casino:"
+            )
+        if view.loaded.config.causal:
+            st.info(CAUSAL, icon=":material/signal_cellular_alt:")
+        for sentence in view.loaded.notes:
+            st.info(sidebar.plain(sentence), icon=":material/info:")
+        if unknown := unknown_words.sentence(view.trace, view.loaded):
+            st.info(sidebar.plain(unknown), icon=":material/unknown_document:")
+
+
+def _not_finite(area: DeltaGenerator, view: View) -> None:
+    """An error in place of a page whose numbers are NaN or infinite."""
+    with area:
+        heading()
+        st.error(
+            f"The output of {sidebar.plain(view.loaded.name)} holds NaN or infinity, so this page cannot draw it. The "
+            "weights are broken, or training diverged. Choose another model in the sidebar.",
+            icon=":material/error:",
+        )

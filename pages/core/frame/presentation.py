@@ -1,0 +1,37 @@
+"""Presentation mode: the page alone, in type for a projector; `present=1` in the address. Keys are in page_keys.js."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.core.view.view import ViewParams
+from pages.state.url_state import state
+
+#: At 1,920 pixels the smallest type of Streamlit has 20 pixels. --enc-type: the same for the drawing components. Sent
+#: in the mode alone: a rule of the page that begins with html:has() costs milliseconds at each change of a drawing.
+TYPE = """<style>
+html {
+  font-size: max(16px, 1.35vw) !important; --enc-type: 1.25;
+  @media (min-width: 1300px) { --enc-type: 1.4; }
+  @media (min-width: 1600px) { --enc-type: 1.85; }
+  [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stExpandSidebarButton"],
+  [data-testid="stLayoutWrapper"]:has(> .st-key-page-names),
+  [data-testid="stLayoutWrapper"]:has(> .st-key-mobile-bar) { display: none !important; }
+  .stMainBlockContainer { padding: 1rem 2rem 4rem !important; }
+  .stMain :is(p, li, label, small, button, summary, td, th, input, textarea) { font-size: max(1em, 0.875rem); }
+}
+</style>"""
+LEAVE_HELP = "Esc leaves; PageUp and PageDown turn a lesson's steps, or open the other pages"
+
+
+def draw() -> None:
+    """The button that opens and leaves the mode; presentation.css follows its key."""
+    presenting = state.newest(ViewParams.present)
+    if presenting:
+        st.html(TYPE)
+    st.button(
+        "Leave" if presenting else "Present", key="leave-presentation" if presenting else "present", type="tertiary",
+        icon=":material/close_fullscreen:" if presenting else ":material/slideshow:",
+        help=LEAVE_HELP if presenting else "Presentation mode: press F",
+        on_click=state.put, args=(ViewParams.present, not presenting),
+    )  # fmt: skip

@@ -1,0 +1,288 @@
+"""The sidebar: sentence, model, layer and head, the same on every page."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Collection
+
+import streamlit as st
+
+import encoder
+from encoder.errors import EncoderError
+from encoder.model.config import POSITION_KINDS
+from pages.components import PlotEvent, on_click
+from pages.core.frame import settings
+from pages.core.inputs import chosen_input
+from pages.core.inputs.input_words import words_of
+from pages.core.stores import cache, model_access, model_store, sources, trained
+from pages.core.view import first_view
+from pages.core.view.view import (  # fmt: skip
+    EXAMPLES,
+    FIRST_SENTENCE,
+    LEAST_WIDTH,
+    MOST_WIDTH,
+    SOURCES,
+    UntrainedParams,
+    View,
+    ViewParams,
+    is_pair,
+    model_key,
+    page_takes,
+)
+from pages.core.words.markdown import plain as plain  # other modules find it here
+from pages.state import links
+from pages.state.params import Param
+from pages.state.url_state import state
+
+_TEXT_BEFORE = "_text_before_trained"
+#: The first sentence of the model of digits and words.
+CAPTION = "a picture of a handwritten three"
+
+#: What a page may need of the sidebar, declared in app.py.
+PARTS = ("text", "model", "layer", "head")
+_PLACE = ((ViewParams.layer, "Layer"), (ViewParams.head, "Head"))
+_NORMS = {"pre": "Pre-norm", "post": "Post-norm"}
+_ACTIVATIONS = {
+    "relu": "ReLU",
+    "gelu": "GELU",
+    "gelu_tanh": "GELU (tanh)",
+    "quick_gelu": "GELU (quick)",
+    "silu": "SiLU",
+}
+
+
+def _use_example() -> None:
+    example = st.session_state.get("example")
+    if example is not None:
+        state.put(ViewParams.text, EXAMPLES[example])
+        select(None, None)
+
+
+def select(i: int | None, j: int | None) -> None:
+    """Select the query token i and the key token j on every page, and no others."""
+    if (i, j) != (None, None):
+        first_view.keep()
+    state.put(ViewParams.i, i)
+    state.put(ViewParams.j, j)
+    state.put(ViewParams.more_queries, [])
+    state.put(ViewParams.more_keys, [])
+
+
+def open_head(layer: int, head: int) -> None:
+    """Open a layer and a head on every page. For callbacks."""
+    first_view.keep()
+    state.put(ViewParams.layer, layer)
+    state.put(ViewParams.head, head)
+
+
+def sentence_controls() -> None:
+    """One sentence, and a second one for segment B."""
+    state.bound(
+        st.text_area, ViewParams.text, "Sentence", height=96, placeholder="Type a sentence and press Enter",
+        help="Enter runs the sentence; Shift+Enter starts a new line. Any language and any length: a text longer than "
+        "the model takes is cut, or shown window by window.",
+    )  # fmt: skip
+    st.selectbox(
+        "Example", list(EXAMPLES), index=None, key="example", placeholder="… or choose an example",
+        label_visibility="collapsed", on_change=_use_example,
+    )  # fmt: skip
+    if state.too_long_for_url(ViewParams.text):
+        st.caption("The sentence is too long for a link: a copied link opens without it. This tab keeps it.")
+    with st.expander("Second sentence", expanded=bool(state.get(ViewParams.pair))):
+        state.bound(
+            st.text_area, ViewParams.pair, "Second sentence", height=68, label_visibility="collapsed",
+            placeholder="Segment B", help="The model then reads both sentences as a pair: [CLS] A [SEP] B [SEP].",
+        )  # fmt: skip
+
+
+def remember_sentence(sample: str) -> None:
+    """Keep the typed sentence while a model trained here shows a sample of its task. For callbacks."""
+    typed = st.session_state.get(_TEXT_BEFORE, (None, state.get(ViewParams.text)))[1]
+    st.session_state[_TEXT_BEFORE] = (sample, typed)
+
+
+def _another_model() -> None:
+    """Bring the typed sentence and the original norms back when another model is chosen."""
+    if st.session_state.get(state.key(ViewParams.model)) != "trained" and _TEXT_BEFORE in st.session_state:
+        sample, before = st.session_state.pop(_TEXT_BEFORE)
+        if state.get(ViewParams.text) == sample:
+            state.put(ViewParams.text, before)
+    if chosen_input.changed():  # tokens, layers and heads of another kind of input
+        select(None, None)
+        open_head(0, 0)
+    # A moved norm was chosen for the model before; "both" belongs to a page and stays.
+    if state.get(ViewParams.norm) != "both":
+        state.put(ViewParams.norm, "trained")
+
+
+def model_controls() -> None:
+    """Which model runs: a bundled one, a folder, a Hub id, one trained here or an untrained one."""
+    has_trained = state.get(ViewParams.model) == "trained" or state.get(ViewParams.run)
+    offered = [name for name in SOURCES if name != "trained" or has_trained]
+    kind = state.bound(
+        st.selectbox, ViewParams.model, "Model", offered, format_func=SOURCES.get, on_change=_another_model
+    )
+    if kind == "other":
+        state.bound(
+            st.text_input,
+            ViewParams.source,
+            "Folder or Hub id",
+            placeholder="org/name",
+            help=model_access.source_help(),
+        )
+    if kind == "trained":
+        runs = {state.get(ViewParams.run): "the model of the link"} | trained.kept_models()
+        state.bound(st.selectbox, ViewParams.run, "Trained model", list(runs), format_func=runs.get)
+    if kind == "scratch":
+        _untrained_controls()
+    settings.check_device()
+
+
+def tower_controls() -> None:
+    """Which encoder of a model of images and text, where the page can show both."""
+    with contextlib.suppress(EncoderError):  # said where the model is loaded
+        key = model_key()
+        if is_pair(key) and {"text", "image"} <= set(page_takes()):
+            state.segmented(
+                ViewParams.tower, "Encoder of", {"text": "Text", "image": "Image"}, width="stretch",
+                help="This model has two encoders. The page “Image and text” shows what both say of each other.",
+            )  # fmt: skip
+
+
+def _fitting_sentence(key: cache.ModelKey) -> None:
+    """A caption of a digit in place of the first sentence, of which the model of digits and words knows no word."""
+    first, other = (CAPTION, FIRST_SENTENCE) if key.source == "digit-words" else (FIRST_SENTENCE, CAPTION)
+    if state.newest(ViewParams.text) == other:
+        state.put(ViewParams.text, first)
+
+
+def awaits_source() -> bool:
+    """Whether a folder or a Hub id is asked for and nothing is typed yet."""
+    return state.newest(ViewParams.model) == "other" and not state.newest(ViewParams.source).strip()
+
+
+def norm_controls(key: cache.ModelKey | None) -> None:
+    """The placement of the norms, and a link to the page that shows both. key: of the model; None: there is none."""
+    norm = state.newest(ViewParams.norm)
+    if norm == "both":  # on the page that shows both
+        st.caption("Norm placement: this page shows both.")
+        return
+    if state.newest(ViewParams.model) == "scratch":
+        if norm == "trained":
+            state.put(ViewParams.norm, "post")
+        titles = dict(_NORMS)
+    elif key is None:
+        return
+    else:
+        original = model_store.model(dataclasses.replace(key, norm="trained")).config.norm_placement
+        if norm == original:
+            state.put(ViewParams.norm, "trained")
+        titles = {"trained": f"Original ({_NORMS[original].lower()})"}
+        titles |= {name: title for name, title in _NORMS.items() if name != original}
+    state.segmented(
+        ViewParams.norm, "Norm placement", titles, width="stretch", wrap=False,
+        help="Post-norm: x = norm(x + f(x)), as in the first Transformer and BERT. Pre-norm: x = x + f(norm(x)). "
+        "Moving the norms of a trained model changes its results; it is not retrained.",
+    )  # fmt: skip
+    links.link("pre_post", "Compare both", "compare")
+    if key is not None and (moved := model_store.model(key).moved_norms):
+        st.caption(plain(moved))
+
+
+def _untrained_controls() -> None:
+    own = UntrainedParams
+    with st.expander("Architecture", expanded=True):
+        left, right = st.columns(2)
+        state.bound(left.number_input, own.layers, "Layers", min_value=1, max_value=24)
+        state.bound(right.number_input, own.heads, "Heads", min_value=1, max_value=16)
+        state.bound(
+            left.number_input, own.width, "Width", min_value=LEAST_WIDTH, max_value=MOST_WIDTH,
+            help="d_model, a multiple of the number of heads",
+        )  # fmt: skip
+        state.bound(right.number_input, own.ffn, "FFN width", min_value=4, max_value=3072)
+        state.bound(st.selectbox, own.positions, "Positions", POSITION_KINDS)
+        state.bound(st.selectbox, own.activation, "Activation", list(_ACTIVATIONS), format_func=_ACTIVATIONS.get)
+        state.bound(st.toggle, own.gated, "Gated FFN")
+        state.bound(st.number_input, own.seed, "Seed", min_value=0, max_value=999_999)
+
+
+def head_controls(config: encoder.EncoderConfig | None, uses: Collection[str] = PARTS) -> None:
+    """Which layer and head. config: of the model, which sets their limits; None: no model, both wait for the next.
+
+    uses: the parts of the sidebar that the page shows.
+    """
+    shown = [(param, title) for param, title in _PLACE if param.name in uses]
+    if config is not None:
+        for param, _ in _PLACE:
+            state.limit(param, 0, _last(config, param), f"this model has {param.name}s")
+    if not shown:
+        return
+    for place, (param, title) in zip(st.columns(len(shown)), shown, strict=True):
+        if config is None:
+            value = max(0, state.get(param))
+            place.number_input(title, value=value, disabled=True, key=f"resting {param.name}")
+        else:
+            last = _last(config, param)
+            state.bound(
+                place.number_input, param, title, min_value=0, max_value=last, help=f"{title}s count from 0 to {last}."
+            )
+
+
+def _last(config: encoder.EncoderConfig, param: Param[int]) -> int:
+    return (config.n_layers if param is ViewParams.layer else config.n_heads) - 1
+
+
+def input_controls() -> None:
+    """What the model of the sidebar reads: a sentence, or an input of another kind."""
+    if chosen_input.turned():  # tokens, layers and heads of the other encoder
+        select(None, None)
+        open_head(0, 0)
+    kind = chosen_input.remembered()
+    if kind == "text":
+        with contextlib.suppress(EncoderError):
+            _fitting_sentence(model_key())
+        sentence_controls()
+        return
+    with contextlib.suppress(EncoderError):  # said where the model is loaded
+        sources.SOURCES[kind].controls(model_store.model(model_key()))
+
+
+def current_view(key: cache.ModelKey) -> View:
+    """The View of this run, after the sidebar is drawn."""
+    own = state.read(ViewParams)
+    text, pair = chosen_input.current(key)
+    return View(
+        model=key, text=text, pair=pair, layer=own.layer, head=own.head,
+        i=own.i, j=own.j, colours=own.colours,
+    )  # fmt: skip
+
+
+def with_selection_inside(view: View, n_tokens: int) -> View:
+    """The view without selected tokens that the text does not have; a note tells a link that asked for one."""
+    for param in (ViewParams.i, ViewParams.j):
+        value = state.get(param)
+        if isinstance(value, str):  # a slow browser sent the label of a token that an earlier sentence had
+            state.put(param, None)
+            view = dataclasses.replace(view, **{param.name: None})
+        elif value is not None and value >= n_tokens:
+            state.note(
+                f"{param.name}={value}: this {words_of(view.trace).input} has tokens 0 to {n_tokens - 1}. No such "
+                "token is selected."
+            )
+            state.put(param, None)
+            view = dataclasses.replace(view, **{param.name: None})
+    return view
+
+
+def select_from(event: PlotEvent, block: int = 1) -> None:
+    """Take a click on a map as the selection: a cell, a token of an axis, or "clear". For callbacks.
+
+    block: tokens that one cell covers; a cell of a pooled map is no single token.
+    """
+    on_click(
+        cell=lambda i, j: select(i, j) if block == 1 else None,
+        row=lambda i: select(i, state.get(ViewParams.j)),
+        column=lambda j: select(state.get(ViewParams.i), j),
+        clear=lambda: select(None, None),
+    )(event)

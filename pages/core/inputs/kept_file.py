@@ -1,0 +1,79 @@
+"""What was read from an uploaded file, kept in the session: Streamlit drops a file when its page is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from encoder.errors import EncoderError
+from encoder.inputs.rows import FORMATS
+from pages.core.widgets.lazy import expander
+from pages.core.words.markdown import plain
+
+V = TypeVar("V")
+#: Endings of the files that `encoder.rows` reads, and of those with columns.
+ENDINGS = [one.removeprefix(".") for one in FORMATS]
+TABLES = [one for one in ENDINGS if one != "txt"]
+#: Sentences about what was left out that a page lists.
+LISTED = 50
+
+
+def upload(label: str, key: str, of: str, endings: Sequence[str], most: int) -> UploadedFile | None:
+    """A widget for one file. of: the key of `read`, which forgets what it kept when the visitor changes the file.
+
+    Raises EncoderError for a file of more than `most` bytes: the browser's own check can be passed by.
+    """
+    given = st.file_uploader(
+        label, key=key, type=list(endings), max_upload_size=-(-most // 10**6),
+        on_change=lambda: st.session_state.pop(_name(of), None),
+    )  # fmt: skip
+    if given is not None and given.size > most:
+        raise EncoderError(f"{given.name[:80]} has {given.size:,} bytes, and at most {most:,} are read: split it.")
+    return given
+
+
+def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | None:
+    """`make(*files)`, once; None while a file is missing. The result stays when the visitor comes back to the page.
+
+    Errors of `make` are raised, in each run: nothing is kept then.
+    """
+    kept = st.session_state.get(_name(key))
+    given = [file for file in files if file is not None]
+    if len(given) == len(files):
+        ids = tuple(file.file_id for file in given)
+        if kept is None or kept[0] != ids:
+            kept = st.session_state[_name(key)] = (ids, given[0].name, make(*given))
+        return kept[2]  # type: ignore[no-any-return]
+    if kept is None or given:
+        return None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"Open: **{plain(kept[1])}**", width="content")
+        st.button(
+            "Close", key=f"{key}:close", icon=":material/close:", type="tertiary",
+            on_click=lambda: st.session_state.pop(_name(key), None),
+        )  # fmt: skip
+    return kept[2]  # type: ignore[no-any-return]
+
+
+def formats(*columns: str) -> str:
+    """Which files a widget takes, for its label: "CSV, TSV, JSONL or Parquet with the columns text and label"."""
+    return f"CSV, TSV, JSONL or Parquet with the column{'s' * (len(columns) > 1)} {' and '.join(columns)}"
+
+
+def say_left_out(problems: Sequence[str], total: int, used: str, key: str) -> None:
+    """How many rows of a file were left out, and the first of them by number. used: what happens to the others."""
+    if not total:
+        return
+    st.warning(f"Left out: {total:,}. The others are {used}.", icon=":material/rule:")
+    part = expander("What was left out", key)
+    if part is not None:
+        lines = [f"- {plain(problem)}" for problem in problems[:LISTED]]
+        more = total - len(lines)
+        part.markdown("\n".join(lines + ([f"- and {more:,} more"] if more else [])))
+
+
+def _name(key: str) -> str:
+    return f"_file:{key}"

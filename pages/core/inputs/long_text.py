@@ -1,0 +1,118 @@
+"""The part of the sidebar for a text longer than the model takes: cut, or shown window by window."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import streamlit as st
+
+import encoder
+from pages.core.stores import cache
+from pages.core.view.view import View, ViewParams
+from pages.core.words.markdown import plain
+from pages.state.url_state import state
+
+#: The most windows that hold one token, at the smallest stride.
+MOST_SEEN = 20
+
+
+def controls(key: cache.ModelKey, model: encoder.TextEncoder) -> cache.ModelKey:
+    """For a text longer than the model takes: cut it, or show one window of it. Returns the key with the window."""
+    text, pair = state.get(ViewParams.text), state.get(ViewParams.pair) or None
+    n_bytes = len(f"{text}{pair or ''}".encode("utf-8", "replace"))
+    if n_bytes + 8 <= model.config.max_tokens:  # every token covers a byte or more
+        return key
+    if len(cache.window_spans(key, text, pair)) == 1:
+        return key
+    chosen = state.segmented(
+        ViewParams.long,
+        "Text longer than the model takes",
+        {"cut": "Cut", "windows": "Sliding windows"},
+        width="stretch",
+        help="Cut: the model reads the beginning only. Sliding windows: it reads overlapping parts, each by itself. "
+        "For a pair, windows slide over the longer sentence and keep the other one.",
+    )
+    return key if chosen == "cut" else _window_controls(key, text, pair)
+
+
+def _window_controls(key: cache.ModelKey, text: str, pair: str | None) -> cache.ModelKey:
+    """Which sliding window is shown, and how many tokens lie between two windows."""
+    size = cache.window_spans(key, text, pair)[0].tokens[1]
+    least = -(-size // MOST_SEEN)
+    if state.newest(ViewParams.stride) is not None:
+        state.limit(ViewParams.stride, least, size, "windows of this text can follow one another by")
+        key = dataclasses.replace(key, stride=state.newest(ViewParams.stride))
+    spans = cache.window_spans(key, text, pair)
+    last = len(spans) - 1
+    # Streamlit takes a slider with another end for a new widget, which must be given its value.
+    st.session_state[state.key(ViewParams.window)] = state.limit(ViewParams.window, 0, last, "this text has windows")
+    window = state.bound(st.slider, ViewParams.window, "Window", min_value=0, max_value=last)
+    state.bound(
+        st.number_input, ViewParams.stride, "Tokens between windows", min_value=least, max_value=size, step=1,
+        value=None, placeholder=f"half a window: {max(1, size // 2)}",
+        help=f"A window holds {size:,} tokens of this text. A smaller number gives more overlap.",
+    )  # fmt: skip
+    span = spans[window]
+    slid = pair if pair is not None and span.slides == 1 else text
+    whose = "" if pair is None else f" of the {('first', 'second')[span.slides]} sentence"
+    st.caption(
+        f"Window {window} of 0 to {last}: tokens {span.tokens[0]:,} to {span.tokens[1] - 1:,} of "
+        f"{spans[-1].tokens[1]:,}{whose}. {plain(_ends(slid[slice(*span.characters)]))}"
+    )
+    return dataclasses.replace(key, window=window)
+
+
+def _ends(text: str, length: int = 24) -> str:
+    """The beginning and the end of a text, in quotes."""
+    text = " ".join(text.split())
+    if len(text) <= 2 * length + 5:
+        return f"“{text}”"
+    return f"“{text[:length].rsplit(' ', 1)[0]} … {text[-length:].split(' ', 1)[-1]}”"
+
+
+def note(view: View) -> None:
+    """Which part of a text that is longer than the model takes is shown."""
+    source, most = view.trace.source, view.loaded.config.max_tokens
+    assert source is not None
+    if view.model.window is None:
+        shown = (
+            f"the first {len(source):,}" if view.pair is None else f"{len(source):,}, the longer sentence is cut first"
+        )
+        st.warning(
+            f"This text has {source.n_full:,} tokens; {view.loaded.name} takes {most:,}. Shown: {shown}. To see the "
+            "rest, choose sliding windows in the sidebar.",
+            icon=":material/content_cut:",
+        )
+        return
+    spans = cache.window_spans(view.model, view.text, view.pair)
+    here = spans[min(view.model.window, len(spans) - 1)]
+    first, end = here.tokens
+    st.info(
+        f"{_slid_text(view, here, spans[-1].tokens[1])} Shown: window {view.model.window} of 0 to {len(spans) - 1}, "
+        f"tokens {first:,} to {end - 1:,}. The model reads each window by itself: no token attends outside it, and "
+        f"positions start at 0. {_overlap(spans)}",
+        icon=":material/view_carousel:",
+    )
+
+
+def _slid_text(view: View, here: cache.WindowSpan, n_slid: int) -> str:
+    """How long the text is that the windows slide over, and what they keep of a second one."""
+    source, most = view.trace.source, view.loaded.config.max_tokens
+    if view.pair is None:
+        return f"This text has {n_slid:,} tokens without special tokens; {view.loaded.name} takes {most:,}."
+    # Each window has special tokens of its own, so they are left out of the count.
+    n_kept = source.n_full - sum(source.special) - n_slid
+    sides = ("first", "second")
+    kept = "whole" if here.n_kept == n_kept else f"the first {here.n_kept:,} of its {n_kept:,} tokens"
+    return (
+        f"The {sides[here.slides]} sentence has {n_slid:,} tokens without special tokens; {view.loaded.name} takes "
+        f"{most:,} for both. Each window keeps the {sides[1 - here.slides]} sentence: {kept}."
+    )
+
+
+def _overlap(spans: Sequence[cache.WindowSpan]) -> str:
+    """How many tokens two windows share."""
+    first, second = (span.tokens for span in spans[:2])
+    shared = first[1] - second[0]
+    return f"Windows overlap by {shared:,} of {first[1]:,} tokens." if shared else "Windows do not overlap."

@@ -1,0 +1,79 @@
+"""A second input beside the sidebar's: a sentence that is typed, or one of the images or sounds that are here.
+
+Its value is what `View.text` is: a sentence, or the name of an image or a sound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from encoder.encoders.any import AnyEncoder
+from encoder.errors import EncoderError
+from pages.core.inputs import image_input, sound_input
+from pages.core.stores import sources
+from pages.core.view.view import View
+from pages.state.params import Param
+from pages.state.url_state import controlled, state
+
+#: Side of a picture, in pixels.
+PICTURE = 72
+
+
+def names(model: AnyEncoder) -> dict[str, str]:
+    """Name -> title of the images or sounds that can be chosen: the examples, and this session's own."""
+    if model.takes == "image":
+        own = () if image_input.takes_digits(model) else image_input.kept()
+        return image_input.examples(model) | {name: image_input.title(name) for name in own}
+    if model.takes == "sound":
+        return {name: sound_input.title(name) for name in (*sound_input.examples(), *sound_input.kept())}
+    return {}
+
+
+def current(view: View, param: Param[str]) -> str:
+    """The name of the second input: the chosen one, else an example that is not the sidebar's."""
+    chosen, known = state.newest(param), names(view.loaded)
+    if chosen in known:
+        return chosen
+    try:
+        if chosen:
+            sources.SOURCES[view.loaded.takes].find(view.loaded, chosen)
+            return chosen
+    except EncoderError:
+        pass  # of another model, or of another session
+    return next((name for name in known if name != view.text), view.text)
+
+
+def choose(view: View, param: Param[str], label: str, *, help: str = "") -> str:
+    """The widget of a second image or sound, and its name."""
+
+    def put(name: str) -> None:
+        state.put(param, name)
+
+    name = current(view, param)
+    return select(view, label, name, key=f"second:{param.name}", take=put, help=help)
+
+
+def select(
+    view: View, label: str, name: str, *, key: str, take: Callable[[str], None], help: str = "", width: int = 280
+) -> str:
+    """A list of all images or sounds, with `name` chosen; the sidebar's own is among them."""
+    known = names(view.loaded)
+    for one in (view.text, name):
+        known.setdefault(one, sources.SOURCES[view.loaded.takes].title(one))
+    controlled(
+        st.selectbox, label, list(known), key=f"{key}:{len(known)}", value=name, take=take, format_func=known.get,
+        width=width, help=help or None,
+    )  # fmt: skip
+    return name
+
+
+def picture(view: View, name: str, side: str) -> None:
+    """What the model sees of an image; a small one is enlarged without smoothing, so that its pixels show."""
+    if view.loaded.takes != "image":
+        return
+    pixels = image_input.shown(view.loaded, name)  # type: ignore[arg-type]
+    times = max(1, PICTURE // len(pixels))
+    alt = f"Image {side}: {image_input.title(name)}"
+    st.image(pixels.repeat(times, 0).repeat(times, 1), width=PICTURE, caption=side, alt=alt)

@@ -1,7 +1,0 @@
-"""Questions whose answer is computed: for lessons, and for a room."""
-
-from pages.core.questions import kinds, open_kinds  # noqa: F401 - register the kinds
-from pages.core.questions.quantities import QUANTITIES, Look, QuestionError
-from pages.core.questions.question import KINDS, Grade, Question, Truth, read_answer, read_question
-
-__all__ = ["KINDS", "QUANTITIES", "Grade", "Look", "Question", "QuestionError", "Truth", "read_answer", "read_question"]

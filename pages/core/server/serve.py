@@ -1,0 +1,163 @@
+"""Serves this app by Streamlit's `st.App`: `python serve.py run app.py --server.port=...`, as encoder/cli/main.py does.
+
+Only public parts of Streamlit are used:
+
+- `st.navigation` outside a session says that the app has its own navigation. Otherwise Streamlit takes the folder
+  pages/ for its older kind of multipage app until the first visit, and a first visitor who opens a link to a page reads
+  "Page not found".
+- A process behind a front loads what every visit needs before it listens (warm.py).
+- Streamlit's own scripts are sent compressed (gzip_static.py).
+- The page that a browser loads first has the app's style (first_paint.py).
+- Components that refresh themselves have a channel of their own (channel.py), and members of a room hear of its changes
+  (rooms/events.py).
+- Foreign hosts and origins are refused, every answer has security headers (guard.py), and uploads are limited
+  (uploads.py).
+- The process leaves at once when the server has stopped. A forward pass in another thread asks for Python's lock when
+  it ends, and an interpreter that is being torn down aborts it (SIGABRT).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+import traceback
+import webbrowser
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+# Python puts this folder first in the path: the names of its modules must not hide others.
+sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
+
+if __name__ == "__main__":  # until the server listens to signals, nothing is lost
+    for _number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(_number, lambda *_: os._exit(0))
+
+# torch's idle threads sleep: busy waiting would slow down other sessions.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import streamlit as st  # noqa: E402
+from starlette.middleware import Middleware  # noqa: E402
+from starlette.types import ASGIApp  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
+#: Options that an operator may also give by Streamlit's variables, as STREAMLIT_SERVER_BASE_URL_PATH.
+FROM_ENVIRONMENT = {
+    f"STREAMLIT_{variable}": option
+    for variable, option in {
+        "BROWSER_SERVER_ADDRESS": "browser.serverAddress",
+        "BROWSER_SERVER_PORT": "browser.serverPort",
+        "LOGGER_LEVEL": "logger.level",
+        "SERVER_BASE_URL_PATH": "server.baseUrlPath",
+        "SERVER_DISCONNECTED_SESSION_TTL": "server.disconnectedSessionTTL",
+        "SERVER_ENABLE_STATIC_SERVING": "server.enableStaticServing",
+        "SERVER_FILE_WATCHER_TYPE": "server.fileWatcherType",
+        "SERVER_HEADLESS": "server.headless",
+        "SERVER_MAX_MESSAGE_SIZE": "server.maxMessageSize",
+        "SERVER_MAX_UPLOAD_SIZE": "server.maxUploadSize",
+        "SERVER_RUN_ON_SAVE": "server.runOnSave",
+        "SERVER_WEBSOCKET_PING_INTERVAL": "server.websocketPingInterval",
+    }.items()
+}
+
+
+def options(flags: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
+    """Streamlit's options: those of the operator's environment, then the flags `--section.name=value`."""
+    given = [(name, environment[variable]) for variable, name in FROM_ENVIRONMENT.items() if variable in environment]
+    given += [(name.removeprefix("--"), value) for name, _, value in (flag.partition("=") for flag in flags)]
+    return {name: _value(text) for name, text in given}
+
+
+def _value(text: str) -> Any:
+    """true, false and numbers as such; anything else is a text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, (bool, int, float)) else text
+
+
+def own_middleware(app: ASGIApp) -> ASGIApp:
+    """What surrounds Streamlit's server: the guard, then what needs no session. Called when the options are read."""
+    from pages.core.frame import first_paint, mobile_bar
+    from pages.core.server.channel import Channel
+    from pages.core.server.guard import Guard, Policy, inline_scripts
+    from pages.core.server.gzip_static import GzipStatic
+    from pages.core.server.uploads import Uploads, kept_by_streamlit
+    from pages.core.teaching.rooms import current_store
+    from pages.core.teaching.rooms.events import RoomEvents
+
+    base_url = st.get_option("server.baseUrlPath") or ""
+    folder = Path(st.__file__).parent / "static"
+    policy = Policy.of(os.environ, st.get_option("server.address"))
+    scripts = [first_paint.SCRIPT, mobile_bar.SCRIPT]
+    if (folder / "index.html").is_file():
+        # Every script inside a page, as it is there: the browser runs no other.
+        scripts += inline_scripts((folder / "index.html").read_text(encoding="utf-8"))
+        app = first_paint.FirstPaint(app, folder)
+    app = Uploads(app, kept_by_streamlit, base_url)
+    app = RoomEvents(app, current_store, base_url)
+    app = Channel(app, base_url)
+    app = GzipStatic(app, folder, base_url)
+    return Guard(app, policy, scripts, base_url)
+
+
+@contextlib.asynccontextmanager
+async def _open_browser(_: object) -> AsyncIterator[None]:
+    """Open a browser window when the server starts, if the machine has a display. The socket listens already."""
+    if not st.get_option("server.headless"):
+        address = st.get_option("server.address") or "localhost"
+        host = {"0.0.0.0": "localhost", "::": "localhost"}.get(address, f"[{address}]" if ":" in address else address)
+        path = (st.get_option("server.baseUrlPath") or "").strip("/")
+        url = f"http://{host}:{st.get_option('server.port')}/{path}"
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+    yield
+
+
+def _leave(code: object) -> NoReturn:
+    """End the process with this exit code, without a wait for its threads."""
+    from pages.core.corpora import atlas_folders
+
+    atlas_folders.remove_all()
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serve until a signal. arguments: "run", the script of the app, options of Streamlit."""
+    from pages.core.corpora import atlas_folders
+    from pages.core.server import warm
+    from pages.core.work import log
+
+    _, script, *flags = arguments
+    log.begin()
+    with contextlib.suppress(Exception):  # no page is no navigation, which does not matter here
+        st.navigation([])
+    atlas_folders.sweep()
+    warm.begin(os.environ)
+    # The server listens to signals itself, and sends them on when it has stopped.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: _leave(0))
+    sys.argv[:] = [script]  # Streamlit finds .streamlit/config.toml beside it
+    app = st.App(Path(script).resolve(), middleware=[Middleware(own_middleware)], lifespan=_open_browser)
+    app.run(config=options(flags, os.environ) | (log.BARE if log.is_json() else {}))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    try:
+        main(sys.argv[1:])
+    except SystemExit as end:
+        _leave(end.code)
+    except BaseException:
+        traceback.print_exc()
+        _leave(1)
+    _leave(0)

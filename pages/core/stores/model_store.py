@@ -1,0 +1,146 @@
+"""Models that all sessions share, each loaded once. A key names a checkpoint, one of its encoders, and its norms."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import threading
+import time
+from collections.abc import Callable, Hashable
+from functools import cache
+
+import encoder
+from encoder.encoders.any import AnyEncoder
+from encoder.encoders.joint import JointEncoder
+from encoder.encoders.text import TextEncoder
+from encoder.inputs.layout import InputKind
+from encoder.inputs.tokenizer import Tokenizer
+from encoder.model.device import DTYPES, pick_device
+from pages.core.access import limits
+from pages.core.stores import estimates, model_access, sources
+from pages.core.stores.byte_cache import ByteCache
+from pages.core.stores.model_key import ModelKey
+from pages.core.stores.sizes import model_bytes
+from pages.core.stores.trained import TRAINED, kept_model
+from pages.core.words.markdown import screen_name
+from pages.core.work import log
+
+Checkpoint = AnyEncoder | JointEncoder
+
+#: Bytes of the models that stay loaded for all sessions, each norm placement counted.
+MODEL_BYTES = 2_000_000_000
+_MODELS = ByteCache(MODEL_BYTES, lambda key, _: _evicted(key))
+#: Called with the key of a model that has to make room.
+_ON_EVICT: list[Callable[[Hashable], None]] = []
+#: Held while a model is read or built: its memory is there once before anybody else's.
+_BUILDING = threading.Lock()
+
+
+def on_evict(forget: Callable[[Hashable], None]) -> None:
+    """Have `forget` called with the key of each model that has to make room."""
+    _ON_EVICT.append(forget)
+
+
+def _evicted(key: Hashable) -> None:
+    for forget in _ON_EVICT:
+        forget(key)
+
+
+def _checkpoint(key: ModelKey) -> Checkpoint:
+    """What is loaded for a key, once for all sessions: an encoder, or the pair of a model of images and text."""
+    return _MODELS.get(key.of_checkpoint, lambda: _loaded(key.of_checkpoint), model_bytes)
+
+
+def _encoder(key: ModelKey) -> AnyEncoder:
+    """The encoder of a key: one of a pair, by default that of texts, and with its norms moved where the key says so."""
+    found = _checkpoint(key)
+    if isinstance(found, JointEncoder):
+        found = found.image if key.tower == "image" else found.text
+    return found if key.norm == "trained" else found.with_norm_placement(key.norm)
+
+
+def _loaded(key: ModelKey) -> Checkpoint:
+    began = time.monotonic()
+    if key.scratch is not None:
+        estimates.of_model(key.scratch, DTYPES[key.dtype].itemsize)
+        device, tokenizer = pick_device(key.device), _tokenizer()
+        with _BUILDING:
+            made = encoder.build(key.scratch, tokenizer, seed=key.seed, device=device, dtype=key.dtype)
+    elif key.source.startswith(TRAINED):
+        made = kept_model(key.source.removeprefix(TRAINED), key.device, key.dtype)
+    else:
+        with _BUILDING:
+            made = _of_source(key)
+    made = _bounded(made)
+    log.event("model loaded", model=made.name, megabytes=model_bytes(made) // 10**6, seconds=time.monotonic() - began)
+    # Garbage is collected all the time; frozen objects are not searched again.
+    gc.collect()
+    gc.freeze()
+    return made
+
+
+def _bounded(made: Checkpoint) -> Checkpoint:
+    """The model, which splits no longer text than a visitor may give: also one that no trace is made of."""
+    if isinstance(made, JointEncoder):
+        return dataclasses.replace(made, text=_bounded(made.text))
+    if not isinstance(made, TextEncoder):
+        return made
+    return dataclasses.replace(made, tokenizer=made.tokenizer.bounded(limits.TEXT.value))
+
+
+def _of_source(key: ModelKey) -> Checkpoint:
+    try:
+        found = encoder.load(key.source, device=key.device, dtype=key.dtype, trial=True)
+    except encoder.LoadError as error:
+        raise encoder.LoadError(model_access.without_root(str(error))) from error
+    if isinstance(found, JointEncoder):
+        return dataclasses.replace(found, name=screen_name(found.name))
+    if found.takes != "text" and found.takes not in sources.SOURCES:
+        raise encoder.LoadError(
+            f"{found.name} takes {found.takes}, which these pages cannot show: choose another model."
+        )
+    return dataclasses.replace(found, name=screen_name(found.name))
+
+
+def model(key: ModelKey) -> AnyEncoder:
+    """The model of a key, loaded once for all sessions. Raises EncoderError with a text for the screen."""
+    key = key.of_model
+    if key == key.of_checkpoint:
+        return _encoder(key)
+    return _MODELS.get(key, lambda: _encoder(key), model_bytes)
+
+
+def joint(key: ModelKey) -> JointEncoder | None:
+    """The pair of encoders of a model of images and text; None for another model. Raises EncoderError as `model`."""
+    found = _checkpoint(key)
+    return found if isinstance(found, JointEncoder) else None
+
+
+def taking(key: ModelKey, kind: InputKind) -> ModelKey:
+    """The key of a pair's encoder that takes this kind of input; of another model, the key itself."""
+    return dataclasses.replace(key, tower=kind) if joint(key) is not None else key
+
+
+def is_loaded(key: ModelKey) -> bool:
+    """Whether the model of a key is there, so that nobody has to wait for it."""
+    return _MODELS.known(key.of_model) is not None
+
+
+def kinds(key: ModelKey) -> tuple[InputKind, ...]:
+    """What the encoders of a key's model take, as far as it is known before it is loaded."""
+    return sources.kinds_of(key.source, _MODELS.known(key.of_checkpoint))
+
+
+def takes(key: ModelKey) -> InputKind:
+    """What the model of a key takes, as far as it is known before it is loaded."""
+    return key.tower or kinds(key)[0]  # type: ignore[return-value]
+
+
+@cache
+def _tokenizer() -> Tokenizer:
+    return model(ModelKey()).tokenizer
+
+
+def scratch_vocabulary() -> int:
+    """Rows of an untrained encoder's token table: it uses MiniLM's tokenizer."""
+    return _tokenizer().vocab_size

@@ -1,0 +1,124 @@
+"""Which lesson is open, the answers given in this session, and the way from step to step."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.core.teaching.lessons import library
+from pages.core.teaching.lessons.lesson import Lesson, Step
+from pages.core.teaching.lessons.params import Params
+from pages.core.teaching.rooms.params import RoomParams
+from pages.core.view.view import ViewParams
+from pages.state import left_out, links
+from pages.state.url_state import state
+
+_ANSWERS, _LOOKS = "_lesson_answers", "_lesson_looks"
+#: Values that a step leaves as the reader set them.
+KEPT = (
+    Params.lesson, Params.number, RoomParams.code, ViewParams.colours, ViewParams.device, ViewParams.dtype,
+    ViewParams.present,
+)  # fmt: skip
+
+
+#: A link with no other values than these shows the view of its step.
+OF_STEP = frozenset(param.name for param in KEPT if param is not RoomParams.code)
+
+
+@dataclass(frozen=True)
+class Open:
+    """The open lesson and step. number: from 1."""
+
+    lesson: Lesson
+    number: int
+
+    @property
+    def step(self) -> Step:
+        """The open step."""
+        return self.lesson.steps[self.number - 1]
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The name of this step among the answers of the session."""
+        return self.lesson.name, self.number
+
+
+def current() -> Open | None:
+    """The open lesson, or None. A step beyond the end is the last one."""
+    name = state.get(Params.lesson)
+    lesson = library.find(name) if name else None
+    if lesson is None:
+        return None
+    return Open(lesson, min(max(state.get(Params.number), 1), len(lesson.steps)))
+
+
+def open_step(lesson: Lesson, number: int) -> None:
+    """Open a step with its view. For callbacks."""
+    state.put(Params.lesson, lesson.name)
+    state.put(Params.number, number)
+    show_view(lesson.steps[number - 1])
+
+
+def show_view(step: Step) -> None:
+    """Open the view of a step: its page with its values, and defaults for all others. For callbacks."""
+    if not step.view:
+        return
+    links.open_later(step.view["page"])
+    for param in state.params.values():
+        if param not in KEPT:
+            state.put(param, param.parse(step.view[param.name]) if param.name in step.view else param.default)
+
+
+def show_linked_view(page: str) -> None:
+    """Show the view of a step whose link has no other values. After the first address is read; page: the open one."""
+    _, asked = left_out.asked()
+    opened = current() if asked <= OF_STEP else None
+    if opened is None or not opened.step.view:
+        return
+    show_view(opened.step)
+    left_out.remember_asked(opened.step.view)  # as if the link had these values
+    if opened.step.view["page"] == page:
+        links.opened_later()
+    else:
+        st.rerun()
+
+
+def leave() -> None:
+    """Close the lesson; the view stays. For callbacks."""
+    state.put(Params.lesson, "")
+    state.put(Params.number, 1)
+
+
+def answer(opened: Open) -> Any | None:
+    """The answer that this session gave at a step, or None."""
+    text = st.session_state.get(_ANSWERS, {}).get(opened.key)
+    return None if text is None else json.loads(text)
+
+
+def give_answer(opened: Open, value: Any) -> None:
+    """Keep an answer, as JSON. For callbacks."""
+    st.session_state.setdefault(_ANSWERS, {})[opened.key] = json.dumps(value)
+
+
+def take_back(opened: Open) -> None:
+    """Forget an answer. For callbacks."""
+    st.session_state.get(_ANSWERS, {}).pop(opened.key, None)
+
+
+def look(opened: Open) -> None:
+    """Show the picture before the answer. For callbacks."""
+    st.session_state.setdefault(_LOOKS, set()).add(opened.key)
+
+
+def looks(opened: Open) -> bool:
+    """Whether the reader asked for the picture before the answer."""
+    return opened.key in st.session_state.get(_LOOKS, set())
+
+
+def answered(lesson: Lesson) -> int:
+    """How many of a lesson's questions this session answered."""
+    answers = st.session_state.get(_ANSWERS, {})
+    return sum((lesson.name, number) in answers for number in range(1, len(lesson.steps) + 1))

@@ -1,0 +1,286 @@
+"""The numbers that a question can ask for, each computed from the model at that moment.
+
+A lesson names one as a mapping with its arguments: `{weight: {query: it, key: animal}}`. One function here is one
+quantity.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from encoder import causal
+from encoder.errors import EncoderError
+from encoder.explain import cost as costs
+from encoder.measure import heads, norm_weighted, norms, stream, tokens
+from encoder.measure.definitions import HEAD_MEASURES
+from encoder.trace.trace import Trace
+from pages.core.stores.cache import TracedText
+
+
+class QuestionError(EncoderError):
+    """A fault in a question or an answer: what is wrong, and what to write instead."""
+
+
+@dataclass(frozen=True)
+class Look(TracedText):
+    """What a question is about: a text in a model, and a head of it."""
+
+    layer: int = 0
+    head: int = 0
+
+    def token(self, name: str | int) -> int:
+        """The position of a token: its number, or its text; the first of several. Raises QuestionError."""
+        labels = list(self.trace.labels)
+        if isinstance(name, int):
+            if 0 <= name < len(labels):
+                return name
+            raise QuestionError(f"No token {name} in this text: choose 0 to {len(labels) - 1}.")
+        folded = [label.casefold() for label in labels]
+        if name.casefold() in folded:
+            return folded.index(name.casefold())
+        raise QuestionError(f"No token “{name}” in this text. Its tokens: {', '.join(labels)}.")
+
+    def at(self, layer: int | None, head: int | None = None) -> Look:
+        """The same text at another layer and head. Raises QuestionError outside of the model."""
+        config = self.loaded.config
+        new = dataclasses.replace(
+            self, layer=self.layer if layer is None else layer, head=self.head if head is None else head
+        )
+        if not (0 <= new.layer < config.n_layers and 0 <= new.head < config.n_heads):
+            raise QuestionError(
+                f"No head L{new.layer} H{new.head}: this model has layers 0 to {config.n_layers - 1} and heads 0 to "
+                f"{config.n_heads - 1}."
+            )
+        return new
+
+    def about(self, text: str | None) -> Look:
+        """The same place with another text, or with its own."""
+        return self if text is None else dataclasses.replace(self, text=text, pair=None)
+
+    def row(self, query: str | int) -> np.ndarray:
+        """Attention of a query over all tokens, [T] in float64."""
+        i = self.token(query)
+        return self.trace.attention(self.layer, self.head, queries=slice(i, i + 1))[0].double().cpu().numpy()
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number with a name. formula: LaTeX, or "" where the name says all; unit: "share", "nats", "" ...;
+
+    per_head: whether it depends on layer and head.
+    """
+
+    name: str
+    function: Callable[..., float]
+    formula: str
+    unit: str
+    per_head: bool
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A quantity with its arguments."""
+
+    quantity: Quantity
+    arguments: Mapping[str, Any]
+
+    def value(self, look: Look) -> float:
+        """The number. Raises QuestionError if the arguments do not fit the text or the model."""
+        arguments = dict(self.arguments)
+        look = look.about(arguments.pop("text", None)).at(arguments.pop("layer", None), arguments.pop("head", None))
+        try:
+            return float(self.quantity.function(look, **arguments))
+        except (TypeError, IndexError) as error:
+            raise QuestionError(f"{self.quantity.name} got wrong arguments: {error}.") from error
+
+
+QUANTITIES: dict[str, Quantity] = {}
+
+
+def _quantity(
+    formula: str = "", unit: str = "", *, per_head: bool = False
+) -> Callable[[Callable[..., float]], Callable[..., float]]:
+    def register(function: Callable[..., float]) -> Callable[..., float]:
+        name = function.__name__.strip("_")
+        QUANTITIES[name] = Quantity(name, function, formula, unit, per_head)
+        return function
+
+    return register
+
+
+def read_quantity(written: object) -> Asked:
+    """The quantity that a lesson names, `{name: arguments}` or a name alone. Raises QuestionError."""
+    if isinstance(written, str):
+        written = {written: {}}
+    if not isinstance(written, Mapping) or len(written) != 1:
+        raise QuestionError(f"A quantity is one name with its arguments, not {written!r}.")
+    ((name, arguments),) = written.items()
+    if name not in QUANTITIES:
+        raise QuestionError(f"No quantity “{name}”: choose {', '.join(QUANTITIES)}.")
+    arguments = {} if arguments is None else arguments
+    if not isinstance(arguments, Mapping) or not all(isinstance(key, str) for key in arguments):
+        raise QuestionError(f"The arguments of {name} are names with values, not {arguments!r}.")
+    return Asked(QUANTITIES[name], dict(arguments))
+
+
+@_quantity(r"A_{ij} = \mathrm{softmax}_j\big(q_i \cdot k_j / \sqrt{d_k}\big)", "share", per_head=True)
+def _weight(look: Look, query: str | int, key: str | int) -> float:
+    return float(look.row(query)[look.token(key)])
+
+
+@_quantity(r"q_i \cdot k_j / \sqrt{d_k}", per_head=True)
+def _score(look: Look, query: str | int, key: str | int) -> float:
+    i, j = look.token(query), look.token(key)
+    return float(look.trace.scores(look.layer, look.head, slice(i, i + 1), slice(j, j + 1))[0, 0])
+
+
+@_quantity(r"-\sum_j A_{ij} \ln A_{ij}", "nats", per_head=True)
+def _row_entropy(look: Look, query: str | int) -> float:
+    row = look.row(query)
+    return -float(np.sum(row * np.log(row, out=np.zeros_like(row), where=row > 0)))
+
+
+@_quantity(r"\sum_{j\ \mathrm{special}} A_{ij}", "share", per_head=True)
+def _on_special_tokens(look: Look, query: str | int) -> float:
+    return float(look.row(query)[np.array(tokens.is_special(look.trace))].sum())
+
+
+@_quantity(r"\sum_{j > i} A_{ij}", "share", per_head=True)
+def _on_later_tokens(look: Look, query: str | int) -> float:
+    return float(look.row(query)[look.token(query) + 1 :].sum())
+
+
+@_quantity(r"\mathrm{softmax}_{j \le i}\big(q_i \cdot k_j / \sqrt{d_k}\big)", "share", per_head=True)
+def _causal_weight(look: Look, query: str | int, key: str | int) -> float:
+    i, j = look.token(query), look.token(key)
+    scores = look.trace.scores(look.layer, look.head, slice(i, i + 1), slice(0, i + 1))[0]
+    return 0.0 if j > i else _softmax(look, scores.tolist(), j)
+
+
+@_quantity(r"\sum_{j\ \mathrm{padding}} A_{ij}", "share", per_head=True)
+def _on_padding(look: Look, query: str | int, length: int) -> float:
+    padded = dataclasses.replace(look, model=dataclasses.replace(look.model, pad=length, padding=True))
+    return float(padded.row(query)[look.trace.n_tokens :].sum())
+
+
+@_quantity(r"A_{ij} \lVert f(x_j) \rVert \,/ \sum_j A_{ij} \lVert f(x_j) \rVert", "share", per_head=True)
+def _norm_weighted(look: Look, query: str | int, key: str | int) -> float:
+    i = look.token(query)
+    shares = norm_weighted.norm_weighted_shares(look.trace, look.layer, look.head, slice(i, i + 1))
+    return float(shares[0, look.token(key)])
+
+
+@_quantity(per_head=True)
+def _head_measure(look: Look, name: str) -> float:
+    known = [measure.name for measure in HEAD_MEASURES]
+    if name not in known:
+        raise QuestionError(f"No head measure “{name}”: choose {', '.join(known)}.")
+    found = look.derived(("question", "head measures"), heads.head_measures)
+    return float(found[name][look.layer, look.head])
+
+
+@_quantity(r"1 - \cos(s, s_{\mathrm{without\ the\ head}})", per_head=True)
+def _missed(look: Look) -> float:
+    effects = look.derived(
+        ("question", "effects"), lambda trace: causal.ablate_each_head(look.loaded, trace).cpu().numpy()
+    )
+    return -float(effects[look.layer, look.head])
+
+
+@_quantity()
+def _n_tokens(look: Look) -> float:
+    return look.trace.n_tokens
+
+
+@_quantity(r"\frac{e_a \cdot e_b}{|e_a|\,|e_b|}")
+def _sentence_cosine(look: Look, other: str) -> float:
+    one, two = look.loaded.embed([look.text, other]).double().cpu().numpy()
+    return _cosine(one, two)
+
+
+@_quantity(r"\frac{x \cdot y}{|x|\,|y|}")
+def _token_cosine(look: Look, token: str | int, other: str, other_token: str | int) -> float:
+    second = look.about(other)
+    x = _stream_after(look.trace, look.layer)[look.token(token)]
+    y = _stream_after(second.trace, look.layer)[second.token(other_token)]
+    return _cosine(x, y)
+
+
+@_quantity(r"|f(x)| / |x|,\ \text{mean over tokens}")
+def _update(look: Look, sublayer: str) -> float:
+    found = look.derived(("question", "stream"), stream.measure)
+    updates = {"attention": found.attention_update, "ffn": found.ffn_update}
+    if sublayer not in updates:
+        raise QuestionError(f"A layer has two sublayers, attention and ffn, not {sublayer!r}.")
+    return float(updates[sublayer][look.layer])
+
+
+@_quantity(r"e^{s_j} / \sum_k e^{s_k}", "share")
+def _softmax(look: Look, scores: Sequence[float], at: int) -> float:
+    powers = np.exp(np.asarray(scores, dtype=np.float64) - max(scores))
+    return float(powers[at] / powers.sum())
+
+
+@_quantity(r"|x_{\mathrm{out}}| / |x_{\mathrm{in}}|,\ \text{mean over tokens}")
+def _stream_growth(look: Look) -> float:
+    return look.derived(("question", "stream"), stream.measure).growth
+
+
+@_quantity(r"\sigma(x),\ \text{over the components of one token}")
+def _norm_std(look: Look, token: str | int, norm: str, side: str) -> float:
+    return _norm_statistic(look, token, norm, side, 1)
+
+
+@_quantity(r"\mu(x),\ \text{over the components of one token}")
+def _norm_mean(look: Look, token: str | int, norm: str, side: str) -> float:
+    return _norm_statistic(look, token, norm, side, 0)
+
+
+def _norm_statistic(look: Look, token: str | int, norm: str, side: str, which: int) -> float:
+    """which: 0 the mean, 1 the standard deviation; side: before or after the norm."""
+    found = look.derived(("question", "norms"), norms.statistics)
+    if norm not in found.names or side not in ("before", "after"):
+        raise QuestionError(f"norm is one of {', '.join(found.names)}; side is before or after.")
+    return float(getattr(found, side)[which][found.names.index(norm), look.token(token)])
+
+
+@_quantity(r"\text{FLOPs of one layer}")
+def _layer_flops(look: Look, n: int, part: str = "all") -> float:
+    parts = {one.key: one.flops for one in costs.layer_parts(look.loaded.config, n)}
+    if part != "all" and part not in parts:
+        raise QuestionError(f"No part “{part}” of a layer: choose all, {', '.join(parts)}.")
+    return sum(parts.values()) if part == "all" else parts[part]
+
+
+@_quantity()
+def _token_id(look: Look, token: str | int) -> float:
+    source = look.trace.source
+    assert source is not None
+    return source.ids[look.token(token)]
+
+
+@_quantity()
+def _n_parameters(look: Look) -> float:
+    return look.loaded.n_parameters
+
+
+@_quantity()
+def _config(look: Look, field: str) -> float:
+    value = getattr(look.loaded.config, field, None)
+    if not isinstance(value, int):
+        raise QuestionError(f"No number “{field}” in this model's configuration.")
+    return value
+
+
+def _cosine(x: np.ndarray, y: np.ndarray) -> float:
+    return float(x @ y / (np.linalg.norm(x) * np.linalg.norm(y)))
+
+
+def _stream_after(trace: Trace, layer: int) -> np.ndarray:
+    """[T, D] float64: the residual stream after a layer."""
+    return trace.values[f"layers.{layer}.after_ffn"].double().cpu().numpy()

@@ -1,0 +1,125 @@
+"""What every question has: its words, the truth that is computed, and the grade of an answer.
+
+An answer travels as JSON, from a lesson's page and from a room's members alike.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from typing import Any, ClassVar, TypeVar
+
+from pages.core.access import limits
+from pages.core.teaching.questions.quantities import Look, QuestionError
+
+#: Letters of a question's texts, and bytes of an answer.
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What the model computes. value: what a right answer says; numbers: label -> number; formula: LaTeX, or ""."""
+
+    value: Any
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    formula: str = ""
+
+
+@dataclass(frozen=True)
+class Grade:
+    """score: 0 to 1; right: whether the answer counts as right; numbers: what the grade was computed from."""
+
+    score: float
+    right: bool
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Question(ABC):
+    """A question of one kind.
+
+    ask: its words; why: what is true, and why; hint: shown on request; look: whether the picture is shown before the
+    answer. Otherwise a reader predicts first.
+    """
+
+    kind: ClassVar[str]
+
+    ask: str
+    why: str = ""
+    hint: str = ""
+    look: bool = False
+
+    def definition(self) -> dict[str, Any]:
+        """What `read_question` reads again: JSON."""
+        return {"kind": self.kind, **asdict(self)}
+
+    @abstractmethod
+    def truth(self, look: Look) -> Truth:
+        """Compute what is true now. Raises EncoderError if the question does not fit the text or the model."""
+
+    @abstractmethod
+    def read(self, answer: Any, look: Look) -> Any:
+        """An answer in its own type. Raises QuestionError with what to enter instead."""
+
+    @abstractmethod
+    def grade(self, answer: Any, look: Look) -> Grade:
+        """Grade an answer that `read` returned."""
+
+
+KINDS: dict[str, type[Question]] = {}
+
+Kind = TypeVar("Kind", bound=type[Question])
+
+
+def kind(name: str) -> Callable[[Kind], Kind]:
+    """Register a kind of question under the name that lessons use."""
+
+    def register(made: Kind) -> Kind:
+        made.kind = name
+        KINDS[name] = made
+        return made
+
+    return register
+
+
+def read_question(definition: object) -> Question:
+    """The question that a lesson or a room defines. Raises QuestionError that names the wrong field."""
+    if not isinstance(definition, Mapping):
+        raise QuestionError("A question is a list of names and values, such as “kind: token”.")
+    values = dict(definition)
+    name = values.pop("kind", None)
+    if name not in KINDS:
+        raise QuestionError(f"No kind of question “{name}”: choose {', '.join(KINDS)}.")
+    made = KINDS[name]
+    known = {one.name: one for one in fields(made)}
+    if unknown := [str(one) for one in values if one not in known]:
+        raise QuestionError(f"A {name} question has no {', '.join(unknown)}. It has {', '.join(known)}.")
+    needed = [one.name for one in known.values() if one.default is MISSING and one.default_factory is MISSING]
+    if missing := [one for one in needed if one not in values]:
+        raise QuestionError(f"A {name} question also needs {', '.join(missing)}.")
+    for one in ("ask", "why", "hint"):
+        text = values.get(one, "")
+        if not isinstance(text, str) or len(text) > limits.QUESTION_TEXT.value:
+            raise QuestionError(f"{one} is a text of at most {limits.QUESTION_TEXT.value} letters.")
+    if not isinstance(values.get("look", False), bool):
+        raise QuestionError("look is true or false.")
+    return made(**values)
+
+
+def read_answer(question: Question, text: str, look: Look) -> Any:
+    """An answer that arrived as JSON. Raises QuestionError."""
+    if len(text.encode()) > limits.ANSWER.value:
+        raise QuestionError(f"An answer has at most {limits.ANSWER.value:,} bytes. Shorten it.")
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise QuestionError("This answer cannot be read. Enter it again.") from error
+    return question.read(value, look)
+
+
+def a_number(value: Any, what: str) -> float:
+    """A finite number. Raises QuestionError."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
+        raise QuestionError(f"Enter {what} as a number, for example 0.25.")
+    return float(value)

@@ -1,0 +1,211 @@
+"""Following: the teacher's view becomes everybody's. A view is what a link holds: a page and its values, as texts.
+
+`before` runs before the page is chosen, `after` when the page has been drawn. The teacher's own change is published
+after the run that drew it; a run that applied somebody else's view publishes nothing, so two tabs of a teacher agree.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+
+import streamlit as st
+
+from pages.core.teaching.lessons.params import Params as LessonParams
+from pages.core.teaching.rooms import session
+from pages.core.teaching.rooms.order import ORDER
+from pages.core.teaching.rooms.room import Room, ask, end_question
+from pages.core.teaching.rooms.session import DESK
+from pages.state import left_out, links
+from pages.state.url_state import state
+
+#: Values that each person keeps: the room, the look, and where the model runs. By name: importing their declarations
+#: would load the engine before the first paint.
+OWN = frozenset({"room", "colours", "device", "dtype", "present"})
+#: The view that this session applied or published last; what its last run showed; whether a run applies a view; where
+#: the last run was; whether news caused this run.
+_SEEN, _SHOWN, _APPLIES, _PAGE, _NEWS = "_room_seen", "_room_shown", "_room_applies", "_room_page", "_room_news"
+#: The page that an applied view left, and when; seconds for which the browser may still ask for it.
+_LEFT, STALE = "_room_left", 3.0
+#: When a view was applied last; seconds in which a browser may not have drawn it.
+_APPLIED, UNSEEN = "_room_applied", 10.0
+#: This run's place in the order of the class.
+_PLACE = "_room_place"
+
+
+def shown(page: str) -> dict[str, str]:
+    """The view of this session: the page and all values that differ from their defaults."""
+    view, newest = {"page": page}, state.newest_of_all()
+    for name, param in state.params.items():
+        value = newest.get(name, param.default)
+        if name not in OWN and value is not None and value != param.default:
+            view[name] = param.format(value)
+    return view
+
+
+def apply(view: Mapping[str, str], page: str | None, *, again: bool = False) -> None:
+    """Take a view, before the page is chosen or in a callback.
+
+    page: where this session is; None: it stays there. again: the browser may not have what this session applied before.
+    """
+    newest = state.newest_of_all()
+    for name, param in state.params.items():
+        if name in OWN:
+            continue
+        try:
+            value = param.parse(view[name]) if name in view else param.default
+        except ValueError:  # of another version of the app
+            value = param.default
+        if newest.get(name) != value or (again and name in (*view, "text")):
+            state.put(param, value)
+    left_out.remember_asked({*view, "layer"})  # head and token are chosen: the app chooses no others
+    st.session_state[_SEEN] = dict(view)
+    st.session_state[_APPLIES] = True
+    if not again:
+        st.session_state[_APPLIED] = time.monotonic()
+    if page is not None and view["page"] != page:
+        links.open_later(view["page"])
+        st.session_state[_LEFT] = page, time.monotonic()
+
+
+def before(page: str) -> None:
+    """Read the room; a follower takes the teacher's view. page: the open one."""
+    own = session.read()
+    now = session.room()
+    if own is None or now is None or not state.has_begun():
+        return
+    if own.teaches:
+        came_from_desk = st.session_state.get(_PAGE) == DESK and page != DESK
+        if came_from_desk:  # the teacher chose this page: the class comes here
+            st.session_state[_SEEN] = dict(now.view)
+        elif page != DESK and now.view and now.view != st.session_state.get(_SEEN):
+            apply(now.view, page)
+        elif page != DESK and _may_be_unseen(now):
+            apply(now.view, page, again=True)
+        return
+    if not now.view:
+        return
+    if now.recalled != own.recalled:
+        session.follow(True)
+        apply(now.view, page)
+        return
+    if not own.follows:
+        _tell_place(page)
+        return
+    if now.view != st.session_state.get(_SEEN) or _is_stale(page):
+        if st.session_state.get(_NEWS) and _PLACE not in st.session_state:
+            st.session_state[_PLACE] = ORDER.enter()
+        apply(now.view, page)
+    elif _may_be_unseen(now):
+        apply(now.view, page, again=True)
+
+
+def _may_be_unseen(now: Room) -> bool:
+    """Whether news cause this run soon after a view was applied: a slow browser may not have drawn its widgets yet.
+
+    It then draws them from this run alone, which must give them their values once more.
+    """
+    soon = time.monotonic() - st.session_state.get(_APPLIED, -UNSEEN) < UNSEEN
+    return soon and bool(st.session_state.get(_NEWS)) and now.view == st.session_state.get(_SEEN)
+
+
+def _is_stale(page: str) -> bool:
+    """Whether this run shows the page that the last view has just left: the browser asked for it before it knew."""
+    left, when = st.session_state.get(_LEFT, ("", 0.0))
+    return page == left and time.monotonic() - when < STALE
+
+
+def note_own_way(page: str) -> None:
+    """A follower leaves the class by a change of her own. Call when the values of this run are read.
+
+    Before that, the contents of the browser's widgets may be older than the view that this session applied.
+    """
+    own, now = session.seat(), session.room()
+    is_news = st.session_state.pop(_NEWS, False)
+    if own is None or now is None or own.teaches or not own.follows or not now.view:
+        return
+    if is_news or st.session_state.get(_APPLIES) or shown(page) == st.session_state.get(_SHOWN):
+        return
+    if now.frozen:
+        st.session_state.pop(_SEEN, None)
+        st.rerun()
+    session.follow(False, page)
+
+
+def hear_news() -> None:
+    """The browser heard that the room changed; nobody clicked anything. For callbacks."""
+    st.session_state[_NEWS] = True
+
+
+def _tell_place(page: str) -> None:
+    if st.session_state.get(_PAGE) != page:
+        session.follow(False, page)
+
+
+def after(page: str) -> None:
+    """Publish what the teacher changed, when the page has been drawn."""
+    if (place := st.session_state.pop(_PLACE, None)) is not None:
+        ORDER.leave(place)
+    own, now = session.seat(), session.room()
+    if own is None or now is None:
+        return
+    here = shown(page)
+    applied, last = st.session_state.pop(_APPLIES, False), st.session_state.get(_SHOWN)
+    st.session_state[_SHOWN], st.session_state[_PAGE] = here, page
+    if own.teaches and page != DESK and not applied and last is not None and here != last:
+        publish(here)
+        if (new := session.room()) is not None and new.question != now.question:
+            st.rerun()  # another step's question is drawn above the page
+
+
+def publish(view: Mapping[str, str]) -> None:
+    """Show a view to the class. Another step of a lesson asks its question; a step without one ends the last."""
+
+    def edit(found: Room) -> Room:
+        new = dataclasses.replace(found, view=dict(view))
+        if _step(view) == _step(found.view):
+            return new
+        return _with_question(end_question(new))
+
+    now = session.room()
+    if now is not None and dict(now.view) != dict(view) and not session.teach(edit):
+        st.session_state[_SHOWN] = {}  # the next run tries again
+        return
+    st.session_state[_SEEN] = dict(view)
+
+
+def _step(view: Mapping[str, str]) -> tuple[str, str]:
+    return view.get(LessonParams.lesson.name, ""), view.get(LessonParams.number.name, "1")
+
+
+def _with_question(room: Room) -> Room:
+    from pages.core.teaching.lessons import library  # not before the first paint: questions need the engine
+
+    name, number = _step(room.view)
+    lesson = library.find(name) if name else None
+    if lesson is None or not 1 <= int(number) <= len(lesson.steps):
+        return room
+    step = lesson.steps[int(number) - 1]
+    if step.question is None:
+        return room
+    return ask(room, step.question.definition(), step.view, hides=not step.question.look)
+
+
+def return_to_class() -> None:
+    """Follow again. For callbacks."""
+    session.follow(True)
+    st.session_state.pop(_SEEN, None)
+
+
+def look_around() -> None:
+    """Stop following, without a change of the view. For callbacks."""
+    session.follow(False, st.session_state.get(_PAGE, ""))
+
+
+def to_class_page() -> None:
+    """Open the page that the class sees, from the desk. For callbacks."""
+    now = session.room()
+    if now is not None and now.view:
+        apply(now.view, DESK)
+        st.session_state[_PAGE] = now.view["page"]

@@ -1,0 +1,167 @@
+"""What a room is: small frozen values that every store keeps in the same form."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pages.core.access import limits
+
+#: Codes avoid characters that a projector makes look alike: 0 and O, 1, I and L, 2 and Z, 5 and S, 8 and B, U and V.
+ALPHABET = "34679ACDEFGHJKMNPQRTUWXY"
+CODE_LENGTH = 6
+#: A room ends by itself: seconds after it was opened.
+LIFETIME = 12 * 3600.0
+#: A member counts as present for this many seconds after the last sign.
+PRESENT = 30.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question that a room answers now.
+
+    id: unique in the room; definition: kind, text and options, as a lesson file has them; view: what it is about;
+    hides: whether the page is hidden until the result is shown, so that everybody predicts; revealed: whether members
+    see the result.
+    """
+
+    id: str
+    definition: Mapping[str, Any]
+    view: Mapping[str, str] = field(default_factory=dict)
+    hides: bool = False
+    revealed: bool = False
+
+
+@dataclass(frozen=True)
+class Room:
+    """What everybody in a room shares. Each change by the teacher gives it the next version.
+
+    key_hash: SHA-256 of the teacher's key; opened: seconds since 1970; view: page and values, as in a link; frozen:
+    nobody may leave the teacher's view; hidden: controls that members do not see; spotlight: whether the selection
+    pulses; points: whether what the teacher's pointer rests on pulses; recalled: how often the teacher called everybody
+    back; named: whether members give a nickname; timer: when it ends, in seconds since 1970, 0 for none; past: the
+    questions before, the newest last; asked: how many so far.
+    """
+
+    code: str
+    key_hash: str
+    opened: float
+    version: int = 1
+    view: Mapping[str, str] = field(default_factory=dict)
+    frozen: bool = False
+    hidden: tuple[str, ...] = ()
+    spotlight: bool = False
+    points: bool = True
+    recalled: int = 0
+    named: bool = False
+    timer: float = 0.0
+    question: Asked | None = None
+    past: tuple[Asked, ...] = ()
+    asked: int = 0
+
+    @property
+    def ends(self) -> float:
+        """When the room closes by itself, in seconds since 1970."""
+        return self.opened + LIFETIME
+
+    def is_taught_with(self, key: str) -> bool:
+        """Whether `key` is the teacher's; takes the same time for every wrong key."""
+        return hmac.compare_digest(self.key_hash, hashed(key))
+
+    def to_json(self) -> str:
+        """The room as JSON."""
+        return json.dumps(dataclasses.asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Room:
+        """The room that `to_json` wrote."""
+        values = json.loads(text)
+        question, past = values.pop("question"), tuple(Asked(**one) for one in values.pop("past"))
+        values["hidden"] = tuple(values["hidden"])
+        return cls(**values, question=Asked(**question) if question else None, past=past)
+
+
+@dataclass(frozen=True)
+class Member:
+    """Somebody who joined. id: a secret of this member's browser; page: where they are.
+
+    seen: when the browser last gave a sign, in seconds since 1970; the store sets it.
+    """
+
+    id: str
+    nickname: str = ""
+    follows: bool = True
+    page: str = ""
+    seen: float = 0.0
+
+    def is_present(self, now: float) -> bool:
+        """Whether the member's browser gave a sign lately."""
+        return now - self.seen <= PRESENT
+
+    def to_json(self) -> str:
+        """The member as JSON, without `seen`."""
+        values = dataclasses.asdict(self)
+        del values["seen"]
+        return json.dumps(values, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str | bytes, seen: float) -> Member:
+        """The member that `to_json` wrote."""
+        return cls(**json.loads(text), seen=seen)
+
+
+def new_code() -> str:
+    """A code that nobody can guess: one of 24^6, about 191 million."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))
+
+
+def new_secret() -> str:
+    """A key for a teacher, or an id for a member: 128 bits."""
+    return secrets.token_urlsafe(16)
+
+
+def hashed(key: str) -> str:
+    """SHA-256 of a key, in hexadecimal digits. A key is random, so it needs no salt."""
+    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def read_code(typed: str) -> str:
+    """A code as somebody types it, in its own form: capitals, without spaces and hyphens; "" if it is no code."""
+    code = "".join(char for char in typed.upper() if char not in " -\t")
+    return code if len(code) == CODE_LENGTH and set(code) <= set(ALPHABET) else ""
+
+
+def ask(
+    room: Room, definition: Mapping[str, Any], view: Mapping[str, str] | None = None, *, hides: bool = False
+) -> Room:
+    """The room with a new question. view: what it is about, by default the room's."""
+    room, number = end_question(room), room.asked + 1
+    asked = Asked(question_id(room, number), definition, room.view if view is None else view, hides)
+    return dataclasses.replace(room, asked=number, question=asked)
+
+
+def end_question(room: Room) -> Room:
+    """The room without an open question; the export still knows it. Long texts of views are forgotten first."""
+    if room.question is None:
+        return room
+    past = (*room.past, room.question)
+    while len(past) > 1 and len(json.dumps([dataclasses.asdict(one) for one in past])) > limits.ROOM_PAST.value:
+        past = past[1:]
+    return dataclasses.replace(room, question=None, past=past)
+
+
+def question_id(room: Room, number: int) -> str:
+    """The id of a room's question; they count from 1."""
+    return f"{room.code}-{number}"
+
+
+def new_room(key: str, *, view: Mapping[str, str], named: bool = False) -> Room:
+    """A room of this moment with a new code."""
+    return Room(code=new_code(), key_hash=hashed(key), opened=time.time(), view=dict(view), named=named)

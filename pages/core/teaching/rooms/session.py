@@ -1,0 +1,303 @@
+"""This session's seat in a room: as a student, or as the teacher with the room's key.
+
+A seat is kept by the session; the browser keeps what a new session needs to take it again (room_strip.js): a student's
+secret id for the tab (and the last one in a cookie), a teacher's key for the browser.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.core.access import limits
+from pages.core.teaching.rooms import current_store, events
+from pages.core.teaching.rooms.params import RoomParams
+from pages.core.teaching.rooms.room import Member, Room, new_room, new_secret, read_code
+from pages.core.teaching.rooms.store import RoomError, RoomGone, RoomStore, StoreUnavailable, gone
+from pages.state import links
+from pages.state.url_state import state
+
+#: The page where a room is opened and joined; for a teacher, the desk.
+DESK = "classroom"
+_SEAT, _ROOM, _SAID, _GREETED, _STALE = "_room_seat", "_room_read", "_room_said", "_room_greeted", "_room_stale"
+#: A student's code and id, as room_kept.js writes them.
+COOKIE = "encoderscope_seat"
+_ID = re.compile(r"[\w-]{16,64}")
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A place in a room. member: the secret id of a student; key: the teacher's, "" for a student.
+
+    follows: whether the student sees the teacher's view; recalled: calls back that the student has heard.
+    """
+
+    code: str
+    member: str
+    key: str = ""
+    nickname: str = ""
+    follows: bool = True
+    recalled: int = 0
+
+    @property
+    def teaches(self) -> bool:
+        """Whether this is the teacher."""
+        return bool(self.key)
+
+
+def store() -> RoomStore:
+    """The store of rooms. Raises RoomError where the operator switched them off."""
+    found = current_store()
+    if found is None:
+        raise RoomError("This server has no rooms: its operator switched them off with --rooms off.")
+    return found
+
+
+def seat() -> Seat | None:
+    """This session's seat, or None."""
+    return st.session_state.get(_SEAT)
+
+
+def room() -> Room | None:
+    """The seat's room as this run has read it; None without a seat, or before the store has answered once."""
+    return st.session_state.get(_ROOM) if seat() else None
+
+
+def in_class() -> bool:
+    """Whether this session shows what the class sees: the teacher, or a student who follows."""
+    own = seat()
+    return own is not None and (own.teaches or own.follows)
+
+
+def is_student() -> bool:
+    """Whether this session has a student's seat."""
+    own = seat()
+    return own is not None and not own.teaches
+
+
+def said() -> str:
+    """What happened to the room, as a sentence, once; "" if all is well."""
+    return str(st.session_state.pop(_SAID, ""))
+
+
+def is_stale() -> bool:
+    """Whether the store did not answer in this run."""
+    return bool(st.session_state.get(_STALE))
+
+
+def say(sentence: str) -> None:
+    """Keep a sentence for the strip and the page Classroom."""
+    st.session_state[_SAID] = sentence
+
+
+def read() -> Seat | None:
+    """Read the room, once at the beginning of each run; returns the seat. A room that is closed ends the seat."""
+    own = seat()
+    if own is None:
+        return None
+    st.session_state[_STALE] = False
+    try:
+        found = store().find(own.code)
+    except StoreUnavailable as error:
+        st.session_state[_STALE] = True
+        say(str(error))
+        return own
+    except RoomError as error:
+        leave(str(error))
+        return None
+    if found is None:
+        leave(f"Room {own.code} is closed. What you see stays as it is.")
+        return None
+    st.session_state[_ROOM] = found
+    return own
+
+
+def find(typed: str) -> Room:
+    """The room of a code as somebody types it. Raises RoomError, soon also for too many unknown codes."""
+    address, code = _address(), read_code(typed)
+    if not events.MISSED.allows(address, code):
+        raise RoomError("Too many unknown codes came from this network. Wait a minute, then try again.")
+    if not code:
+        raise RoomError("A code has six letters and digits, such as ACD 347. Look at the teacher's screen.")
+    found = store().find(code)
+    if found is None:
+        events.MISSED.note(address)
+        raise gone(code)
+    events.MISSED.found(address, code)
+    return found
+
+
+def _address() -> str:
+    """Where this visitor comes from."""
+    return st.context.ip_address or ""
+
+
+def open_room(*, named: bool) -> None:
+    """Open a room with this session as its teacher. Raises RoomError, also for a second one."""
+    own, address, key = seat(), _address(), new_secret()
+    if own is not None and own.teaches:
+        raise RoomError(f"You teach room {own.code}: close it before you open another one.")
+    if not events.OPENED.allows(address):
+        raise RoomError(
+            "Many rooms were opened from this network in the last hour. Wait some minutes, or use one of them."
+        )
+    for _ in range(5):
+        made = new_room(key, view={}, named=named)
+        if store().open(made):
+            events.OPENED.note(address)
+            events.MISSED.found(address, made.code)
+            _sit(Seat(made.code, "", key), made)
+            return
+    raise RoomError("No free code was found. Try again.")
+
+
+def take_key(code: str, key: str) -> None:
+    """Teach a room again with its key. Raises RoomError for a wrong one."""
+    found = find(code)
+    if not found.is_taught_with(key):
+        raise RoomError(f"This is not the teacher's key of room {found.code}.")
+    _sit(Seat(found.code, "", key), found)
+
+
+def join(typed: str, nickname: str = "", member: str = "") -> None:
+    """Take a student's seat. member: the id that the browser kept, if any. Raises RoomError."""
+    found = find(typed)
+    nickname = " ".join(nickname.split())[: limits.NICKNAME.value]
+    if found.named and not nickname:
+        raise RoomError("The teacher asks for a nickname: choose one.")
+    own = Seat(found.code, member or new_secret(), nickname=nickname if found.named else "", recalled=found.recalled)
+    store().join(found.code, Member(own.member, own.nickname))
+    _sit(own, found)
+
+
+def _sit(own: Seat, found: Room) -> None:
+    st.session_state[_SEAT], st.session_state[_ROOM] = own, found
+    if state.has_begun():
+        state.put(RoomParams.code, own.code)
+
+
+def leave(why: str = "") -> None:
+    """Give the seat up. why: a sentence for the page."""
+    st.session_state.pop(_SEAT, None)
+    st.session_state.pop(_ROOM, None)
+    if state.has_begun():
+        state.put(RoomParams.code, "")
+    say(why)
+
+
+def follow(follows: bool, page: str = "") -> None:
+    """Note whether this student follows, and where she is otherwise."""
+    own = seat()
+    if own is None or own.teaches:
+        return
+    now = room()
+    st.session_state[_SEAT] = dataclasses.replace(
+        own, follows=follows, recalled=now.recalled if now and follows else own.recalled
+    )
+    try:
+        store().join(own.code, Member(own.member, own.nickname, follows, "" if follows else page))
+    except RoomError as error:
+        say(str(error))
+
+
+def teach(edit: Callable[[Room], Room]) -> bool:
+    """Change the room as its teacher, and nobody else; whether it is changed. Errors become a sentence."""
+    own = seat()
+    if own is None or not own.teaches:
+        return False
+
+    def checked(found: Room) -> Room:
+        if not found.is_taught_with(own.key):
+            raise RoomError("Only the teacher changes a room.")
+        return edit(found)
+
+    try:
+        st.session_state[_ROOM] = store().change(own.code, checked)
+    except RoomGone as error:
+        leave(str(error))
+    except RoomError as error:
+        say(str(error))
+    else:
+        return True
+    return False
+
+
+def close() -> None:
+    """Close the room for everybody, as its teacher."""
+    own, now = seat(), room()
+    if own is None or now is None or not now.is_taught_with(own.key):
+        return
+    try:
+        store().close(own.code)
+    except RoomError as error:
+        say(str(error))
+        return
+    leave(f"Room {own.code} is closed. Its answers are deleted.")
+
+
+def answer(question: str, value: str) -> bool:
+    """Give or change this student's answer, as JSON; whether it is kept. Errors become a sentence."""
+    own = seat()
+    if own is None or own.teaches:
+        return False
+    try:
+        store().answer(own.code, question, own.member, value)
+    except RoomError as error:
+        say(str(error))
+        return False
+    return True
+
+
+# --- a new session of a browser that was here before ------------------------------------------------------------------
+
+
+def awaits_greeting() -> bool:
+    """Whether the link names a room, and the browser has not yet said what it kept of it."""
+    code = state.get(RoomParams.code)
+    return bool(code) and seat() is None and st.session_state.get(_GREETED) != code
+
+
+def take_kept_seat(page: str) -> bool:
+    """Take the seat in the browser's cookie, as after a reload. page: the open one.
+
+    An invitation opens the page Classroom: there a second student of the same browser gets a seat of her own.
+    """
+    if page == DESK or not awaits_greeting():
+        return False
+    code, _, member = str(st.context.cookies.get(COOKIE, "")).partition(".")
+    if code != state.get(RoomParams.code) or not _ID.fullmatch(member):
+        return False
+    try:
+        if member not in store().members(code):
+            return False
+    except RoomError:
+        return False
+    greet({"member": member})
+    return True
+
+
+def greet(kept: Mapping[str, Any]) -> None:
+    """Take the seat that a browser had, or one of a room without nicknames. kept: `member` and `key`, or neither."""
+    code = state.get(RoomParams.code)
+    st.session_state[_GREETED] = code
+    key, member = str(kept.get("key") or ""), str(kept.get("member") or "")
+    member = member if _ID.fullmatch(member) else ""
+    try:
+        found = find(code)
+        if key and found.is_taught_with(key):
+            take_key(code, key)
+            return
+        known = store().members(found.code).get(member)
+        if known is None and found.named:
+            links.open_later(DESK)  # a nickname is needed
+            return
+        join(code, known.nickname if known else "", member)
+    except RoomError as error:
+        state.put(RoomParams.code, "")
+        say(str(error))
+        links.open_later(DESK)

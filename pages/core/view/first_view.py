@@ -1,0 +1,100 @@
+"""The head and the token that the app opens with, while neither a link nor a person has chosen one.
+
+They are computed on the visitor's own sentence (`measure.telling`), again for each new one, and stay out of the
+address: the same sentence gives the same choice. From the first choice of a person on, nothing here changes a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from encoder.measure import telling
+from encoder.measure.telling import Choice
+from pages.core.stores import cache, model_store
+from pages.core.view.view import View, ViewParams
+from pages.core.words import token_names
+from pages.state import left_out
+from pages.state.params import Param
+from pages.state.url_state import state
+
+_MADE, _OWN = "_first_view", "_head_or_token_chosen"
+HEAD: tuple[Param[Any], ...] = (ViewParams.layer, ViewParams.head)
+TOKENS: tuple[Param[Any], ...] = (ViewParams.i, ViewParams.j, ViewParams.more_queries, ViewParams.more_keys)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A choice: for which model, text and pair; None where no word tells anything; the values that it set."""
+
+    origin: tuple[cache.ModelKey, str, str | None]
+    choice: Choice | None
+    values: Mapping[str, Any]
+
+
+def choose(key: cache.ModelKey) -> None:
+    """Choose head and token for the sentence, if nobody has. Call before the widgets of layer and head are drawn.
+
+    Raises EncoderError if the model cannot run.
+    """
+    reads, asked = left_out.asked()
+    seen, own = st.session_state.get(_OWN, (0, False))
+    made = st.session_state.get(_MADE)
+    origin = (key, state.get(ViewParams.text), state.get(ViewParams.pair) or None)
+    if seen != reads:  # a link was opened, or another page has set values before
+        own = any(param.name in asked for param in HEAD + TOKENS) or not _is(HEAD + TOKENS, made)
+    elif not own and made is not None:
+        own = not _is(HEAD + TOKENS if made.origin == origin else HEAD, made)
+    if own and made is not None and made.origin != origin and not {param.name for param in HEAD + TOKENS} & asked:
+        # A page that shows another model puts no place there, and the place from before back when you leave it.
+        own = not (_is(HEAD + TOKENS, None) or _is(HEAD + TOKENS, _made(origin)))
+    st.session_state[_OWN] = reads, own
+    if own:
+        st.session_state.pop(_MADE, None)
+        left_out.leave_out({}, HEAD + TOKENS)
+        return
+    made = _made(origin)
+    for param in HEAD + TOKENS:
+        if state.newest(param) != made.values[param.name]:
+            state.put(param, made.values[param.name])
+    st.session_state[_MADE] = made
+    left_out.leave_out(made.values, ())
+
+
+def keep() -> None:
+    """Keep head and tokens from now on: somebody chooses them, even if the choice is the same."""
+    st.session_state[_OWN] = left_out.asked()[0], True
+
+
+def _is(params: Iterable[Param[Any]], made: _Made | None) -> bool:
+    """Whether these have the values of a choice; None: their defaults."""
+    return all(state.newest(param) == (param.default if made is None else made.values[param.name]) for param in params)
+
+
+def _made(origin: tuple[cache.ModelKey, str, str | None]) -> _Made:
+    """The choice for a model and a text, computed once."""
+    key, text, pair = origin
+    config = model_store.model(key).config
+    choice = cache.derived(key, text, pair, "most telling", telling.most_telling)
+    values = {param.name: param.default for param in HEAD + TOKENS}
+    if choice is not None:
+        values |= {"layer": choice.layer, "head": choice.head, "i": choice.query}
+    values["layer"] = min(values["layer"], config.n_layers - 1)
+    values["head"] = min(values["head"], config.n_heads - 1)
+    return _Made(origin, choice, values)
+
+
+def sentence(view: View) -> str:
+    """What was chosen and why; "" where a link or a person chose."""
+    made = st.session_state.get(_MADE)
+    if made is None or made.choice is None or made.origin != (view.model, view.text, view.pair):
+        return ""
+    choice = made.choice
+    word = token_names.quoted(view.trace.labels, choice.query)
+    where = f"Chosen for you: L{choice.layer} H{choice.head}, where {word} attends most tellingly"
+    if choice.is_pronoun:
+        return f"{where} to an earlier word. A pattern is no proof of coreference."
+    return f"{where}. A pattern is no proof of what the head does."

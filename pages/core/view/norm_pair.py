@@ -1,0 +1,111 @@
+"""The two encoders that “Pre-norm vs post-norm” compares, and a sentence in both."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import streamlit as st
+
+import encoder
+from encoder.load import BUNDLED
+from encoder.measure import stream
+from encoder.model.config import NORM_PLACEMENTS as PLACEMENTS
+from pages.core.stores import cache, model_store
+from pages.core.view import small_maps
+from pages.core.view.view import View
+
+TWINS = {"twin-pre": "pre", "twin-post": "post"}
+#: Bundled pairs, trained alike: the names of both end in their placement.
+PAIRS = tuple(name for name in BUNDLED if name.rpartition("-")[2] in PLACEMENTS)
+_PARTNERS = "_trained_partners"
+
+
+@dataclass(frozen=True)
+class NormPair:
+    """A pre-norm and a post-norm encoder: placement -> its key.
+
+    kind: "twins", the bundled ones; "scratch", untrained with the same random weights; "trained", two runs of the page
+    “Train a small encoder”; "rewired", one model, and its weights with the norms moved.
+    """
+
+    keys: dict[str, cache.ModelKey]
+    kind: Literal["twins", "scratch", "trained", "rewired"]
+
+
+def pair_of(view: View) -> NormPair:
+    """The two encoders for the model of the sidebar. Raises EncoderError if one cannot be loaded."""
+    key = dataclasses.replace(view.model, norm="trained")
+    if key.scratch is not None:
+        # final_norm=None: pre-norm gets a final LayerNorm, since post-norm ends in one, too.
+        configs = {p: key.scratch.replace(norm_placement=p, final_norm=None) for p in PLACEMENTS}
+        return NormPair({p: dataclasses.replace(key, scratch=configs[p]) for p in PLACEMENTS}, "scratch")
+    if key.source in PAIRS:
+        stem = key.source.rpartition("-")[0]
+        return NormPair({p: dataclasses.replace(key, source=f"{stem}-{p}") for p in PLACEMENTS}, "twins")
+    placement = model_store.model(key).config.norm_placement
+    other = next(p for p in PLACEMENTS if p != placement)
+    partner = st.session_state.get(_PARTNERS, {}).get(key.source)
+    if partner:
+        return NormPair({placement: key, other: dataclasses.replace(key, source=partner)}, "trained")
+    return NormPair({placement: key, other: dataclasses.replace(key, norm=other)}, "rewired")
+
+
+def remember_partners(one: str, other: str) -> None:
+    """Two models of this session that differ in their norm placement alone: sources of ModelKeys."""
+    st.session_state.setdefault(_PARTNERS, {}).update({one: other, other: one})
+
+
+@dataclass(frozen=True)
+class PairTraces:
+    """A text in both encoders. Shapes: L layers, H heads, S cells of a small map."""
+
+    pair: NormPair
+    text: str
+    second: str | None
+
+    def of(self, placement: str) -> cache.TracedText:
+        """The text in one of them."""
+        return cache.TracedText(self.pair.keys[placement], self.text, self.second)
+
+    def trace(self, placement: str) -> encoder.Trace:
+        """The text's trace in one of them."""
+        return self.of(placement).trace
+
+    def name(self, placement: str) -> str:
+        """The name of one model."""
+        return self.of(placement).loaded.name
+
+    def of_one(self, placement: str, what: object, make: Callable[[encoder.Trace], Any]) -> Any:
+        """A value that one trace gives, cached."""
+        return self.of(placement).derived(("prepost", what), make)
+
+    def of_both(self, what: object, make: Callable[[encoder.Trace, encoder.Trace], Any]) -> Any:
+        """A value that both traces give, pre-norm's first, cached."""
+        keys = tuple(self.pair.keys[p] for p in PLACEMENTS)
+        name = ("prepost", keys, self.text, self.second, what)
+        return cache.computed(name, lambda: make(self.trace("pre"), self.trace("post")))
+
+    def small_maps(self, placement: str) -> np.ndarray:
+        """uint8 [L, H, S, S]: the small map of every head."""
+        text = self.of(placement)
+        return small_maps.by_layer(text.trace, lambda layer: small_maps.of_layer(text, layer), "Drawing the small maps")
+
+    def entropy(self, placement: str) -> np.ndarray:
+        """[L, H] in nats."""
+
+        def one(layer: int) -> np.ndarray:
+            return self.of_one(placement, ("entropy", layer), lambda trace: stream.layer_entropy(trace, layer))
+
+        return small_maps.by_layer(self.trace(placement), one, "Measuring the entropy")
+
+    def head_differences(self) -> np.ndarray:
+        """[L, H]: the share of its attention that each head places elsewhere."""
+
+        def one(layer: int) -> np.ndarray:
+            return self.of_both(("apart", layer), lambda pre, post: stream.head_differences(pre, post, layer))
+
+        return small_maps.by_layer(self.trace("pre"), one, "Comparing the heads")

@@ -1,0 +1,206 @@
+"""The View: text, model and place that a page shows, read from the session and the address alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import streamlit as st
+
+import encoder
+from encoder.errors import ConfigError
+from encoder.load import BUNDLED
+from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
+from encoder.model.device import DEVICES, DTYPES
+from pages.core.stores import cache, model_access, model_store, sources, trained
+from pages.state.params import Param, ZoomWindow, choice, flag, string, token_positions, whole_number, zoom_window
+from pages.state.url_state import state
+
+FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
+
+#: Title, which says what to look for -> sentence.
+EXAMPLES = {
+    "What does “it” refer to?": FIRST_SENTENCE,
+    "One word, two meanings": "She sat on the bank of the river and thought about her money in the bank.",
+    "A word that comes back": "The cat sat on the mat because the mat was warm.",
+    "Agreement across a distance": "The keys to the old wooden cabinet are on the table.",
+    "A garden path": "The old man the boat.",
+    "Words in pieces": "Tokenizers split unbelievably uncommon words like antidisestablishmentarianism.",
+    "If … then, twice": "If it rains, we stay; if it shines, we go.",
+}
+
+SOURCES = {name: one.label for name, one in BUNDLED.items()} | {
+    "scratch": "Untrained (random weights)",
+    "trained": "My trained models",
+    "other": "Folder or Hub id",
+}
+COLOURS = ("viridis", "cividis", "magma", "greys")
+
+#: Where the colours of a map end.
+RANGES = {"words": "Words", "fixed": "0 to 1", "head": "Fit to map"}
+
+#: More tokens selected at once than this make a link that nobody reads, and a sum that says nothing.
+MOST_SELECTED = 64
+
+
+#: Where the session keeps what the open page takes.
+PAGE_TAKES = "_page_takes"
+
+
+@state.register
+@dataclass(frozen=True)
+class ViewParams:
+    """What every page shows: the text, the model, the place in it."""
+
+    text: Param[str] = string(FIRST_SENTENCE)
+    pair: Param[str] = string()
+    model: Param[str] = choice("minilm", SOURCES)
+    # The encoder of a model of images and text, on pages that can show both.
+    tower: Param[str] = choice("text", ("text", "image"))
+    source: Param[str] = string()
+    run: Param[str] = string(public="the id of a run on the server")
+    layer: Param[int] = whole_number(0)
+    head: Param[int] = whole_number(2)
+    norm: Param[str] = choice("trained", ("trained", *NORM_PLACEMENTS, "both"), shown="Original")
+    i: Param[int | None] = whole_number(None)
+    j: Param[int | None] = whole_number(None)
+    # Tokens selected beside i and j, whose attention is summed.
+    more_queries: Param[list[int]] = token_positions(MOST_SELECTED, url="hold")
+    more_keys: Param[list[int]] = token_positions(MOST_SELECTED, url="hold_keys")
+    # A text longer than the model takes: cut, or shown window by window.
+    long: Param[str] = choice("cut", ("cut", "windows"))
+    window: Param[int] = whole_number(0)
+    # Tokens from one window to the next; None: half of what a window holds.
+    stride: Param[int | None] = whole_number(None, 1)
+    # The length that the text is padded to; whether the rows and columns of padding are shown.
+    pad: Param[int | None] = whole_number(None, 1)
+    padding: Param[bool] = flag()
+    colours: Param[str] = choice("viridis", COLOURS)
+    device: Param[str] = choice("auto", DEVICES)
+    dtype: Param[str] = choice("float32", DTYPES)
+    # Presentation mode: the page alone, in large type.
+    present: Param[bool] = flag()
+
+
+@state.register
+@dataclass(frozen=True)
+class UntrainedParams:
+    """The architecture of an encoder with random weights."""
+
+    layers: Param[int] = whole_number(2, 1, 24)
+    heads: Param[int] = whole_number(4, 1, 16)
+    width: Param[int] = whole_number(64, 4, 768)
+    ffn: Param[int] = whole_number(256, 4, 3072)
+    positions: Param[str] = choice("sinusoidal", POSITION_KINDS)
+    activation: Param[str] = choice("gelu", ACTIVATIONS)
+    gated: Param[bool] = flag()
+    seed: Param[int] = whole_number(0)
+
+
+@state.register
+@dataclass(frozen=True)
+class MapParams:
+    """How the maps of several pages are drawn."""
+
+    special: Param[str] = choice("show", ("show", "zero", "renormalise"))
+    scale: Param[str] = choice("linear", ("linear", "log"))
+    range: Param[str] = choice("words", RANGES)
+    # The part of the large map that is shown; None: all of it.
+    zoom: Param[ZoomWindow | None] = zoom_window()
+
+
+#: Widths of an untrained encoder.
+LEAST_WIDTH, MOST_WIDTH = 4, 768
+#: The most tokens that an untrained encoder takes.
+LONGEST_SCRATCH = 8_192
+
+
+@dataclass(frozen=True)
+class View(cache.TracedText):
+    """model, text, pair: what runs; layer, head: the open head; i, j: the selected query and key token."""
+
+    layer: int
+    head: int
+    i: int | None
+    j: int | None
+    colours: str
+
+
+def padded(view: View) -> View:
+    """The view with the padding that the reader asks for, if the text and the model allow it."""
+    if state.newest(ViewParams.pad) is None or not view.loaded.can_pad:
+        return view
+    length = state.limit(ViewParams.pad, 1, view.loaded.config.max_tokens, f"{view.loaded.name} takes batches of")
+    if length <= view.trace.n_tokens:
+        return view
+    model = dataclasses.replace(view.model, pad=length, padding=state.newest(ViewParams.padding))
+    return dataclasses.replace(view, model=model)
+
+
+def scratch_config() -> encoder.EncoderConfig:
+    """The untrained architecture that the sidebar describes. Raises ConfigError if the numbers do not fit."""
+    own, norm = state.read(UntrainedParams), state.get(ViewParams.norm)
+    check_width(own.width, own.heads, own.positions)
+    return encoder.EncoderConfig(
+        vocab_size=model_store.scratch_vocabulary(),
+        d_model=own.width,
+        n_layers=own.layers,
+        n_heads=own.heads,
+        d_ffn=own.ffn,
+        max_positions=LONGEST_SCRATCH,
+        norm_placement=norm if norm in NORM_PLACEMENTS else "post",
+        position=own.positions,
+        activation=own.activation,
+        gated=own.gated,
+    )
+
+
+def check_width(width: int, heads: int, positions: str, bounds: tuple[int, int] = (LEAST_WIDTH, MOST_WIDTH)) -> None:
+    """Refuse a width that EncoderConfig would refuse, in the words of the controls. bounds: widths on offer.
+
+    Raises ConfigError with the nearest widths that fit.
+    """
+    steps = {"rotary": 2 * heads, "sinusoidal": math.lcm(2, heads)}
+    step = steps.get(positions, heads)
+    if width % step == 0:
+        return
+    if width % heads:
+        why = f"Width {width} cannot be split among {heads} heads."
+    elif positions == "rotary":
+        why = f"Rotary positions rotate pairs of numbers, and the width of each head, {width // heads}, is odd."
+    else:
+        why = f"Sinusoidal positions are pairs of sine and cosine, and Width {width} is odd."
+    multiples = (width // step * step, (width // step + 1) * step)
+    fitting = " or ".join(str(one) for one in multiples if bounds[0] <= one <= bounds[1])
+    raise ConfigError(f"{why} Choose Width {fitting}, or other Heads or Positions.")
+
+
+def model_key() -> cache.ModelKey:
+    """The key of the model that the sidebar names. Raises EncoderError if it names none."""
+    model, norm = state.newest(ViewParams.model), state.newest(ViewParams.norm)
+    place = {"device": state.newest(ViewParams.device), "dtype": state.newest(ViewParams.dtype)}
+    if model == "scratch":
+        return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=state.get(UntrainedParams.seed), **place)
+    # "both" belongs to the page that shows both placements; other parts of it show the original model.
+    norm = "trained" if norm == "both" else norm
+    if model == "trained":
+        source = trained.TRAINED + state.newest(ViewParams.run)
+    else:
+        source = model if model in BUNDLED else model_access.allowed_source(state.newest(ViewParams.source))
+    key = cache.ModelKey(source=source, norm=norm, **place)
+    if not is_pair(key):
+        return key
+    tower = sources.fitting(model_store.kinds(key), page_takes(), state.newest(ViewParams.tower))
+    return dataclasses.replace(key, tower=tower)
+
+
+def is_pair(key: cache.ModelKey) -> bool:
+    """Whether a model has an encoder of images and one of text, as far as it is known before it is loaded."""
+    return len(model_store.kinds(key)) > 1
+
+
+def page_takes() -> Collection[str]:
+    """The kinds of input that the open page can show; `frame.run` sets them."""
+    return st.session_state.get(PAGE_TAKES, ("text",))

@@ -1,0 +1,108 @@
+"""The answer to a click on a map: one line beside the map with the weight, its rank, and the row's largest weights.
+
+`area` holds the line and the maps. The line keeps its room, so that nothing moves, and it stays in the window while a
+map of the area does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from encoder.edits import SetWeight
+from encoder.figures.numbers import three_digits
+from encoder.measure import ranking
+from encoder.measure.ranking import Weights
+from pages.core.inputs import chosen_input, edited
+from pages.core.view.view import ViewParams
+from pages.core.widgets.lazy import popover
+from pages.core.words import token_names
+from pages.state import links
+from pages.state.url_state import state
+
+#: Largest weights of a row that are named.
+NAMED = 3
+#: The place of a weight.
+CELL = (ViewParams.layer, ViewParams.head, ViewParams.i, ViewParams.j)
+HINT = "Select a cell to read its weight, or a token’s name to read its row or column."
+
+
+def area() -> DeltaGenerator:
+    """A container for the line and its maps. One on a page."""
+    return st.container(key="answer-area")
+
+
+def draw(
+    first: str = HINT,
+    second: str = "",
+    *,
+    cell: Mapping[str, Any] | None = None,
+    clear: Callable[[], object] | None = None,
+) -> None:
+    """Draw the line, in the area and before the maps.
+
+    first: the selected cell or row in one sentence of Markdown; second: the row's largest weights; cell: the values of
+    the page “Forward pass” for this weight, which can also be edited, None where there is no single weight; clear:
+    undoes the selection, None where nothing is selected.
+    """
+    with st.container(key="answer"):
+        with st.container(key="answer-words", horizontal=True, vertical_alignment="center"):
+            st.markdown(first, width="content")
+            if cell is not None:
+                if chosen_input.kind() == "text":  # the page “Forward pass” takes no other input
+                    links.button(
+                        "forward_pass", "How this weight is made", "calculate", "open-softmax",
+                        {"step": "softmax", **cell}, type="tertiary", width="content",
+                    )  # fmt: skip
+                _edit(cell)
+            if clear is not None:
+                with st.container(key="answer-clear", width="content"):
+                    st.button(
+                        "Clear selection", key="clear-selection", icon=":material/close:", type="tertiary",
+                        help="Clear selection", on_click=clear,
+                    )  # fmt: skip
+        if second:
+            st.caption(second)
+
+
+def _edit(cell: Mapping[str, Any]) -> None:
+    """A menu that cuts the weight or sets it: an edit of the recipe, which every page marks."""
+    place = [cell.get(param.name, state.get(param)) for param in CELL]
+    if None in place:
+        return
+    part = popover("Cut or set", "answer-edit", icon=":material/content_cut:", type="tertiary")
+    if part is None:
+        return
+    with part:
+        value = st.slider(
+            "Weight, 0 to 1", 0.0, 1.0, 0.0, 0.05, key="answer-edit:value",
+            help="0 cuts the weight. The other weights of the row share the rest as before, so the row sums to 1.",
+        )  # fmt: skip
+        st.button(
+            "Cut this weight" if value == 0 else f"Set it to {value:g}", type="primary", key="answer-edit:go",
+            on_click=edited.add, args=(SetWeight(*place, value=value),),
+        )  # fmt: skip
+
+
+def weight(weights: Weights, place: int) -> str:
+    """One weight of a row with its rank: "**0.114** (2nd of 12)". weights [C]."""
+    rank, count = ranking.rank(weights, place)
+    return f"**{three_digits(float(weights[place]))}** ({ordinal(rank)} of {count:,})"
+
+
+def largest(weights: Weights, labels: Sequence[str], places: Sequence[int] | None = None) -> str:
+    """The largest weights of a row: "river 0.114, the (4) 0.08". weights [C]; places: positions of the tokens."""
+    named = []
+    for at, value in ranking.strongest(weights, NAMED):
+        position = token_names.which(labels, at, None if places is None else places[at])
+        named.append(f"{token_names.word(labels[at])}{position} {three_digits(value)}")
+    return ", ".join(named)
+
+
+def ordinal(number: int) -> str:
+    """ "1st", "2nd", "11th"."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"

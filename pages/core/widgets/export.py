@@ -1,0 +1,224 @@
+"""Export and share: the link, the numbers, a standalone report and the Python lines of a page.
+
+A page declares an `Export` where its numbers are made, and draws it at its end. Nothing is computed before a click.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from encoder import edits
+from encoder.edits import Edit
+from encoder.export import python_code, report
+from encoder.export.document import Section, document
+from encoder.load import BUNDLED
+from pages.components.copy_link import copy_link
+from pages.core.access import limits
+from pages.core.stores import cache, sources, trained
+from pages.core.stores.model_access import models_root
+from pages.core.teaching.rooms.params import RoomParams
+from pages.core.view.view import View, state
+from pages.core.widgets.lazy import expander
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+#: What the Python lines load if they cannot name the model.
+SAVED = "the-folder-that-you-saved-it-to"
+
+
+#: Key of the panel.
+KEY = "take"
+
+
+@dataclass(frozen=True)
+class Export:
+    """What a page exports; `draw` is called once, at its end.
+
+    view: the page's view; None for a `program`.
+    title: heading of the report and name of the files, such as "L2 H3 of all-MiniLM-L6-v2".
+    frame: returns the numbers as a table; called only for a download.
+    figures: heading -> figure of the report, those that the page drew or a function that returns this mapping.
+    sections: returns the parts of the report, if they are more than figures and the table.
+    lines: Python that gives the numbers from `model` and `trace`; the lines that make these two are added.
+    program: a whole Python program for numbers that do not come from the view's model and text.
+    settings: name -> value of the page's options, for the report.
+    """
+
+    view: View | None
+    title: str
+    frame: Callable[[], pd.DataFrame]
+    figures: Mapping[str, go.Figure] | Callable[[], Mapping[str, go.Figure]] = field(default_factory=dict)
+    sections: Callable[[], Sequence[Section]] | None = None
+    lines: str = ""
+    program: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    def draw(self) -> None:
+        """Draw "Export and share", closed at first: link, pictures, CSV, Parquet, HTML report, Python lines."""
+        # Not a popover: at the end of a page it would open outside the screen when a map above it grows.
+        part = expander("Export and share", KEY, icon=":material/download:")
+        if part is None:
+            return
+        code = self.program or python_lines(self.view, self.lines)
+        text = "" if self.program else report.typed(self.view.trace)
+        name = file_name(self.title)
+        link = server_link()
+
+        def parquet() -> bytes:
+            about = {"title": self.title, "text": text, **self._facts(), "python": code}
+            return report.as_parquet(self.frame(), about)
+
+        def page() -> bytes:
+            about = {"text": text, "facts": self._facts(), "code": code, "link": link, "footer": report.footer()}
+            return document(self.title, self._parts(), **about).encode()
+
+        with part:
+            left, right = st.columns([6, 5], gap="large")
+        with left:
+            st.markdown("**Link** to this view")
+            copy_link(query(), typed(), key=f"{KEY}:link", note=_note())
+            st.markdown("**Numbers** of this page, and a **report** that opens without a network")
+            with st.container(horizontal=True):
+                _button("CSV", lambda: report.as_csv(self.frame()), f"{name}.csv", "text/csv")
+                _button("Parquet", parquet, f"{name}.parquet", "application/vnd.apache.parquet")
+                _button("HTML report", page, f"{name}.html", "text/html")
+            st.caption("**PNG and SVG**: point at a picture and use the buttons at its upper right.")
+        with right:
+            st.markdown("**Python** that gives the same numbers in a notebook")
+            st.code(code, language="python", wrap_lines=True)
+
+    def _facts(self) -> dict[str, str]:
+        if self.program:
+            return {name: str(value) for name, value in self.settings.items()}
+        return report.facts(self.view.loaded, self.view.trace, **self.settings)
+
+    def _parts(self) -> Sequence[Section]:
+        if self.sections is not None:
+            return self.sections()
+        drawn = self.figures() if callable(self.figures) else self.figures
+        parts = [Section(heading, figure=figure) for heading, figure in drawn.items()]
+        return [*parts, Section("Numbers", table=self.frame())]
+
+
+def _button(label: str, data: Callable[[], bytes], file: str, mime: str) -> None:
+    key = f"{KEY}:{file.rsplit('.')[-1]}"
+    st.download_button(label, data, file, mime, key=key, on_click="ignore", icon=":material/download:")
+
+
+def query() -> dict[str, str]:
+    """The values in the link of this run: those that differ from their defaults."""
+    said = {}
+    for name, param in state.params.items():
+        value = state.get(param)
+        if param is RoomParams.code or value is None or value == param.default:
+            continue
+        if not state.too_long_for_url(param):
+            said[name] = param.format(value)
+    return said
+
+
+def typed() -> list[str]:
+    """The names of the values that hold the user's own words, files or folders: a link without the text has none."""
+    return [name for name, param in state.params.items() if param.typed]
+
+
+def _note() -> str:
+    if not any(state.too_long_for_url(param) for param in state.params.values()):
+        return ""
+    return f"The text is too long for a link ({limits.LINK_TEXT.value:,} characters), so the link has none."
+
+
+def server_link() -> str:
+    """The link as the server knows it, for a file; empty if the server knows no address."""
+    address = st.context.url
+    if not address:
+        return ""
+    values = query()
+    return address.split("?")[0] + (f"?{urlencode(values)}" if values else "")
+
+
+def python_lines(view: View, lines: str = "") -> str:
+    """The Python that makes the model and the trace of a view, then `lines`."""
+    model, remark = origin(view.model)
+    if view.loaded.takes != "text":
+        code = sources.SOURCES[view.loaded.takes].code(view.loaded, view.text)
+        before = edits_lines(view, view.trace.edits) if view.trace.edits else ""
+        return remark + python_code.lines_of_input(model, *code, lines, before)
+    place = (view.model.window, view.trace, view.model.stride)
+    return remark + python_code.python_lines(model, view.text, view.pair, lines, *place)
+
+
+def given(view: View, text: str) -> str:
+    """The Python expression of an input of this view's kind, by its text or name."""
+    if view.loaded.takes == "text":
+        return repr(text)
+    return sources.SOURCES[view.loaded.takes].code(view.loaded, text)[1]
+
+
+def again(view: View) -> str:
+    """The beginning of a Python call that runs the view's input once more: edits follow."""
+    if view.loaded.takes == "text":
+        return "model.trace_tokens(trace.source"
+    return f"model.trace({given(view, view.text)}"
+
+
+def edits_lines(view: View, active: Sequence[Edit]) -> str:
+    """Python that makes the name `edits`. Images and sounds that edits take values from are run by it."""
+    parsed = f"encoder.edits.parse({edits.format(active)!r})"
+    others = edits.sources(active)
+    if view.loaded.takes == "text" or not others:
+        return f"edits = {parsed}"
+    known = ", ".join(f"{name!r}: {given(view, name)}" for name in others)
+    return (
+        f"from encoder.any_encoder import with_inputs\nothers = {{{known}}}\n"
+        f"edits = with_inputs(model, {parsed}, others.get)"
+    )
+
+
+def origin(key: cache.ModelKey, source: str = "source") -> tuple[cache.ModelKey, str]:
+    """The key by which a notebook makes a model, and a comment if the reader must supply its folder.
+
+    source: name of the value that holds the typed folder. On a shared server a visitor sees this name, never the path.
+    """
+    if key.source.startswith(trained.TRAINED):
+        return dataclasses.replace(key, source=SAVED), "# A model that you trained here: save it on its page first.\n"
+    if key.scratch is None and models_root() is not None and key.source not in BUNDLED:
+        typed = str(state.get(state.params[source])).strip() or SAVED
+        return dataclasses.replace(key, source=typed), "# A server folder: give the path of your copy.\n"
+    return key, ""
+
+
+def changes(settings: Any) -> dict[str, object]:
+    """The fields of a dataclass that differ from their defaults: name -> value."""
+    usual = type(settings)()
+    values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    return {name: value for name, value in values.items() if value != getattr(usual, name)}
+
+
+def arguments(settings: Any) -> str:
+    """The arguments of a dataclass in Python: those that differ from their defaults."""
+    return ", ".join(f"{name}={value!r}" for name, value in changes(settings).items())
+
+
+def file_name(title: str) -> str:
+    """A title as a file name: letters, digits, points and hyphens."""
+    return re.sub(r"[^\w.]+", "-", title).strip("-.")[:80] or "encoderscope"
+
+
+def title(view: View, what: str) -> str:
+    """The heading of a report: its content and the model's name."""
+    return f"{what} of {view.loaded.name}"
+
+
+def place(view: View) -> dict[str, object]:
+    """Layer and head, for the settings of a report."""
+    return {"Layer": view.layer, "Head": view.head}

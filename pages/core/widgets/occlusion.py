@@ -1,0 +1,206 @@
+"""What an outcome loses when parts of an image or a sound are covered: shared by the pages of both kinds.
+
+The page draws `controls` and `curves`, and what it adds itself: a map over the image, or bars over time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from encoder import ImageEncoder, causal
+from encoder.causal import Outcome, occlusion
+from encoder.causal.occlusion import Cover
+from encoder.figures.deletion import covering_curves
+from encoder.figures.numbers import signed
+from encoder.trace.trace import Trace
+from pages.components import plot
+from pages.core.inputs.input_words import words_of
+from pages.core.stores import sources
+from pages.core.view.view import View
+from pages.core.widgets import effects, outcomes
+from pages.core.widgets.export import given
+from pages.core.words.formulas import number
+from pages.state.params import Param, choice
+from pages.state.url_state import state
+
+COVERS = {"": "Usual", "black": "Black", "grey": "Grey", "mean": "Mean colour"}
+#: The longest input, in tokens, whose parts are covered.
+LONGEST = 1_600
+
+
+@state.register
+@dataclass(frozen=True)
+class CoverParams:
+    """cover: what covers a patch; "": black for images of ink, else grey."""
+
+    cover: Param[str] = choice("", COVERS, shown="usual")
+
+
+@dataclass(frozen=True)
+class Covering:
+    """What is covered, and what is measured. given: what `model.trace` takes; part: "patch" or "window"."""
+
+    view: View
+    given: Any
+    outcome: Outcome
+    cover: Cover
+    part: str
+
+    @property
+    def n_parts(self) -> int:
+        """Parts that are covered."""
+        return occlusion.n_parts(self.view.loaded, self.given)
+
+    @property
+    def name(self) -> tuple[object, ...]:
+        """What the effects depend on."""
+        return (self.view.model, self.view.text, self.outcome, self.cover)
+
+    @property
+    def measured(self) -> str:
+        """The outcome in a sentence."""
+        if isinstance(self.outcome, causal.ClassProbability):
+            scale = {"log_odds": "log-odds", "probability": "probability"}[self.outcome.scale]
+            return f"{scale} of “{self.outcome.label}”"
+        return f"cosine to the {words_of(self.view.trace).vector}"
+
+    def alone(self) -> np.ndarray | None:
+        """[P]: the fall of the outcome when each part alone is covered; None while it waits for a click."""
+        view = self.view
+        found = effects.measured(
+            "covering",
+            ("covering", *self.name),
+            lambda: occlusion.iter_occlude_each(view.loaded, self.given, view.trace, self.outcome, self.cover),
+            self._picture,
+            runs=self.n_parts,
+            n_tokens=view.trace.n_tokens,
+            longest=LONGEST,
+            label=f"Cover each {self.part}",
+            doing=f"Covering each {self.part}",
+        )
+        return None if found is None else -found
+
+    def python_lines(self) -> str:
+        """Python that gives the fall for each part, below the lines that make `model` and `trace`."""
+        return (
+            f"\nfrom encoder import causal\noutcome = causal.{self.outcome!r}\n"
+            f"given = {given(self.view, self.view.text)}\n"
+            f"*_, alone = causal.occlusion.iter_occlude_each(model, given, trace, outcome, {self.cover!r})\n"
+            "falls = -alone.values"
+        )
+
+    def _picture(self, values: np.ndarray) -> Any:
+        """The falls so far, in the order of the parts."""
+        return covering_curves(range(len(values)), {}, -np.atleast_2d(values), f"{self.part}s", self.measured)
+
+    def curves(self, key: str, orders: dict[str, tuple[int, ...]], seeds: tuple[int, ...]) -> np.ndarray | None:
+        """[orders + seeds, steps]: the fall with more and more parts covered; None while it waits for a click."""
+        view, n_steps = self.view, len(occlusion.counts(self.n_parts))
+        found = effects.measured(
+            key,
+            (key, *self.name, tuple(orders.items()), seeds),
+            lambda: occlusion.iter_deletion_curves(
+                view.loaded, self.given, view.trace, orders, self.outcome, self.cover, seeds
+            ),
+            lambda values: covering_curves(occlusion.counts(self.n_parts), {}, -values, f"{self.part}s", self.measured),
+            runs=n_steps * (len(orders) + len(seeds)),
+            n_tokens=view.trace.n_tokens,
+            longest=LONGEST,
+            label="Draw the curves",
+            doing=f"Covering more and more {self.part}s",
+        )
+        return None if found is None else -found
+
+
+def controls(view: View) -> Covering:
+    """The widgets of the class and of the cover; a model without classes is measured by its vector."""
+    found = sources.SOURCES[view.loaded.takes].find(view.loaded, view.text)
+    of_image = isinstance(view.loaded, ImageEncoder)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        outcome: Outcome = causal.SentenceVector()
+        if view.loaded.classifier is not None:
+            outcome = outcomes.choose_class(view)
+        if of_image:
+            usual = _usual(view)
+            names = {**COVERS, "": f"{COVERS[usual]} (usual)"}
+            state.bound(
+                st.selectbox, CoverParams.cover, "Covered with", [one for one in COVERS if one != usual],
+                format_func=names.get, width=180,
+                help="What replaces a patch changes the numbers: compare. Grey is the checkpoint’s mean colour, as in "
+                "Zeiler and Fergus (2014). In images of ink, black is no ink.",
+            )  # fmt: skip
+    return Covering(view, found, outcome, cover_of(view), "patch" if of_image else "window")
+
+
+def _usual(view: View) -> Cover:
+    """Black for images of ink, whose background is black; otherwise grey."""
+    of_ink = isinstance(view.loaded, ImageEncoder) and view.loaded.patches.channels == 1
+    return "black" if of_ink else "grey"
+
+
+def cover_of(view: View) -> Cover:
+    """What covers a patch."""
+    return state.newest(CoverParams.cover) or _usual(view)
+
+
+def draw_curves(found: Covering, alone: np.ndarray, weights: dict[str, np.ndarray]) -> None:
+    """The curves of several orders beside random ones, and what they say. weights: name of an order -> [P]."""
+    orders = {name: occlusion.largest_first(values) for name, values in weights.items()}
+    fixed = {"largest fall alone first": occlusion.largest_first(alone)}
+    gradient = _gradient(found)
+    if gradient is not None:
+        fixed["largest gradient first"] = occlusion.largest_first(gradient)
+    # Two parts, so that another head computes its own curves alone.
+    some = found.curves("covering-fixed", fixed, occlusion.SEEDS)
+    if some is None:
+        return
+    own = found.curves("covering-own", orders, ())
+    if own is None:
+        return
+    steps = occlusion.counts(found.n_parts)
+    drawn = {**dict(zip(orders, own, strict=True)), **dict(zip(fixed, some, strict=False))}
+    random = some[len(fixed) :]
+    fall = f"fall of the {found.measured}"
+    plot(
+        covering_curves(steps, drawn, random, f"{found.part}s" if found.part == "window" else "patches", fall),
+        key="covering-curves",
+        alt=f"The {fall} over the number of covered parts, in {len(drawn)} orders and at random.",
+        height=360,
+    )
+    areas = {name: float(occlusion.area(values, steps)) for name, values in drawn.items()}
+    chance = occlusion.area(random, steps)
+    said = "; ".join(f"{name}: **{number(area)}**" for name, area in areas.items())
+    st.markdown(
+        f"Mean fall along each curve: {said}; random: {number(float(chance.mean()))} ({number(float(chance.min()))} to "
+        f"{number(float(chance.max()))}). An order that finds what the model uses has a larger mean fall than random."
+    )
+
+
+def _gradient(found: Covering) -> np.ndarray | None:
+    """[P]: gradient times change of each patch; None for sounds, whose features have no gradient here."""
+    model = found.view.loaded
+    if not isinstance(model, ImageEncoder):
+        return None
+
+    def make(trace: Trace) -> np.ndarray:
+        return occlusion.gradient_by_part(model, found.given, trace, found.outcome, found.cover)
+
+    gradient: np.ndarray = found.view.derived(("gradient by part", found.outcome, found.cover), make)
+    return gradient
+
+
+def agreement(alone: np.ndarray, weights: np.ndarray, name: str) -> str:
+    """How well weights [P] predict the fall of each part alone."""
+    if len(alone) < causal.tokens.FEWEST:
+        return ""
+    rank = causal.rank_correlation(weights, alone)
+    if rank.value != rank.value:  # NaN: all values of a side are equal
+        return ""
+    return (
+        f"Rank correlation of {name} with the fall: **{signed(rank.value, 2)}** (95 % interval "
+        f"{signed(rank.low, 2)} to {signed(rank.high, 2)})."
+    )

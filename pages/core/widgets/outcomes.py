@@ -1,0 +1,126 @@
+"""The outcome that edited runs are compared by: its widgets, the same values on every page that measures effects."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from encoder import causal, classify, figures
+from encoder.causal import Outcome
+from pages.core.inputs.input_words import words_of
+from pages.core.view.view import View
+from pages.state.params import Param, choice, string, whole_number
+from pages.state.url_state import controlled, state
+
+OUTCOMES = {
+    "sentence": "Sentence vector",  # of another input: see `titles`
+    "similarity": "Similarity to a second sentence",
+    "token": "Output vector of one token",
+    "word": "Masked word",
+    "class": "Class of a classification head",
+}
+UNITS = {
+    "sentence": "Cosine to the vector of the unedited run",
+    "similarity": "Cosine to the vector of the second sentence",
+    "token": "Cosine to the unedited output vector",
+}
+SCALES = {"log_odds": "Log-odds", "probability": "Probability"}
+
+
+@state.register
+@dataclass(frozen=True)
+class OutcomeParams:
+    """outcome: its kind; the other fields: what that kind needs."""
+
+    outcome: Param[str] = choice("sentence", OUTCOMES)
+    similar_to: Param[str] = string("The dog was too tired to cross the road.", url="outcome_text")
+    token: Param[int | None] = whole_number(None, url="outcome_token")
+    word: Param[str] = string(url="outcome_word")
+    minus: Param[str] = string(url="outcome_minus")
+    label: Param[str] = string(url="outcome_class", public="a class of the model")
+    scale: Param[str] = choice("log_odds", ("log_odds", "probability"), url="outcome_scale")
+
+
+def titles(view: View) -> dict[str, str]:
+    """The kinds of outcome that this input can have, with their names. Words need a text."""
+    if view.loaded.takes == "text":
+        return OUTCOMES
+    names = {"sentence": f"{words_of(view.trace).vector.capitalize()}", "token": OUTCOMES["token"]}
+    head = view.loaded.classifier
+    return names if head is None or not head.config.reads_output else {"class": OUTCOMES["class"], **names}
+
+
+def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
+    """Draw the controls, with these kinds on offer. Whether the outcome fits shows when it is measured."""
+    own, named = OutcomeParams, titles(view)
+    kinds = [kind for kind in named if kind in kinds]
+    if state.newest(own.outcome) not in kinds:
+        state.put(own.outcome, kinds[0])
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        kind = state.bound(st.selectbox, own.outcome, "Outcome", kinds, format_func=named.get, width=280)
+        if kind == "similarity":
+            return causal.Similarity(state.bound(st.text_input, own.similar_to, "Second sentence"))
+        if kind == "token":
+            return causal.TokenVector(_token(view))
+        if kind == "class":
+            return choose_class(view)
+        if kind == "word":
+            likeliest = view.derived("likeliest word", partial(causal.likeliest_word, view.loaded))
+            word = state.bound(
+                st.text_input, own.word, "Word at the first mask", placeholder=likeliest, width=180,
+                help="Empty: the most probable word in the unedited run.",
+            )  # fmt: skip
+            minus = state.bound(st.text_input, own.minus, "Minus (optional)", placeholder="she", width=180)
+            scale = state.segmented(
+                own.scale, "Scale", SCALES,
+                help="Log-odds: log(p / (1 − p)). With a second word: the difference of both log probabilities.",
+            )  # fmt: skip
+            return causal.MaskedWord(word.strip() or likeliest, minus.strip() or None, scale)  # type: ignore[arg-type]
+    return causal.SentenceVector()
+
+
+def unit(outcome: Outcome) -> str:
+    """The name of the outcome's number."""
+    if isinstance(outcome, causal.ClassProbability):
+        return f"{SCALES[outcome.scale]} of the class “{outcome.label}”"
+    if not isinstance(outcome, causal.MaskedWord):
+        return UNITS[outcome.code]
+    if outcome.minus is None:
+        return f"{SCALES[outcome.scale]} of “{outcome.word}”"
+    what = "Log probability" if outcome.scale == "log_odds" else "Probability"
+    return f"{what} of “{outcome.word}” minus “{outcome.minus}”"
+
+
+def _token(view: View) -> int:
+    """The widget of a token, and its position."""
+    labels = view.trace.labels
+    place = state.get(OutcomeParams.token)
+    place = min(1 if place is None else place, view.trace.n_tokens - 1)
+    controlled(
+        st.selectbox, "Token", range(len(labels)), key="outcome:token", value=place, width=200,
+        take=partial(state.put, OutcomeParams.token),
+        format_func=lambda one: f"{one} · {figures.isolated(labels[one])}",
+    )  # fmt: skip
+    return place
+
+
+def choose_class(view: View) -> Outcome:
+    """Draw the controls of one class of the checkpoint's head, by default the predicted; or of a token's."""
+    head, own = view.loaded.classifier, OutcomeParams
+    if head is None:  # measuring it says what to do
+        return causal.ClassProbability("")
+    labels, of_token = head.config.labels, head.config.kind == "token"
+    place = _token(view) if of_token else None
+    best = classify.tags(view.loaded, view.trace)[place].label if of_token else (
+        classify.predict(view.loaded, view.trace).best
+    )  # fmt: skip
+    if state.newest(own.label) not in labels:
+        state.put(own.label, "")
+    label = state.bound(
+        st.selectbox, own.label, "Class", ("", *labels), width=200, format_func=lambda one: one or f"Predicted: {best}"
+    )
+    scale = state.segmented(own.scale, "Scale", SCALES)
+    return causal.ClassProbability(label or best, place, scale)  # type: ignore[arg-type]

@@ -1,0 +1,84 @@
+"""The prediction of a classification head: classes of the text with their probabilities, or entities drawn in it."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from encoder import classify
+from encoder.encoders.text import TextEncoder
+from encoder.errors import EncoderError
+from encoder.figures.colours import SERIES
+from encoder.trace.trace import Trace
+from pages.core.view.view import View
+from pages.core.widgets import opened_head
+from pages.core.words.formulas import number
+from pages.core.words.markdown import plain, say_error
+
+#: Classes that are listed, the most probable first.
+SHOWN = 5
+
+
+def draw(view: View, edited: Trace | None = None) -> None:
+    """The prediction for the view's text; with an edited run, before and after. Nothing for a model without a head."""
+    model = opened_head.model_of(view)
+    if model.classifier is None:
+        return
+    try:
+        if model.classifier.config.kind == "sequence":
+            _classes(model, view.trace, edited)
+        else:
+            _entities(model, view.trace, "Before the edits" if edited is not None else "")
+            if edited is not None:
+                _entities(model, edited, "After the edits")
+    except EncoderError as error:
+        say_error(error, st.info, icon=":material/info:")
+
+
+def _classes(model: TextEncoder, trace: Trace, edited: Trace | None) -> None:
+    before = classify.predict(model, trace)
+    after = None if edited is None else classify.predict(model, edited)
+    shown = after or before
+    order = sorted(range(len(before.labels)), key=lambda place: -before.logits[place])[:SHOWN]
+    share = model.classifier is not None and model.classifier.config.scale != "none"
+
+    def value(one: float) -> str:
+        return f"{one:.1%}" if share else number(one)
+
+    head = "| Class | probability |" if share else "| Class | score |"
+    rows = [head.replace("|", "| ", 1), "|:--|--:|"]
+    if after is not None:
+        rows = ["| Class | before | after |", "|:--|--:|--:|"]
+    for place in order:
+        name = plain(before.labels[place])
+        cells = [f"**{name}**" if before.labels[place] == shown.best else name, value(before.probabilities[place])]
+        rows.append("| " + " | ".join(cells + ([] if after is None else [value(after.probabilities[place])])) + " |")
+    st.markdown("\n".join(rows))
+    more = len(before.labels) - len(order)
+    if more > 0:
+        st.caption(f"And {more:,} more classes.")
+
+
+def _entities(model: TextEncoder, trace: Trace, caption: str) -> None:
+    """Each text with its entities underlined, in one colour for each label."""
+    found = classify.entities(model, trace)
+    source = trace.source
+    assert source is not None
+    labels = sorted({one.label for one in found})
+    for side, text in enumerate((source.text, source.pair)):
+        if text is None:
+            continue
+        parts, last = [], 0
+        for one in (entity for entity in found if entity.side == side):
+            shade = SERIES[labels.index(one.label) % len(SERIES)]
+            parts.append(html.escape(text[last : one.start]))
+            parts.append(
+                f'<mark style="border-color: {shade}">{html.escape(text[one.start : one.end])}'
+                f"<small>{html.escape(one.label)} {one.probability:.0%}</small></mark>"
+            )
+            last = one.end
+        parts.append(html.escape(text[last:]))
+        st.html(f'<p class="enc-entities" dir="auto">{"".join(parts)}</p>')
+    said = "" if found else "No entity: every word is tagged O."
+    st.caption(" ".join(filter(None, (caption, said))) or "Underlined: words with a tag, and its probability.")

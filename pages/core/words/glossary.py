@@ -1,0 +1,88 @@
+"""Links from words to the glossary, and its text in Markdown. `glossary_terms.py` has the terms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+import streamlit as st
+
+from pages.core.words.glossary_terms import GROUPS, TERMS, Term
+from pages.state import links
+
+#: More links than this in an opening would hide what it says.
+MOST_LINKS = 3
+
+
+#: Names, formulas, code, links and coloured words are left as they are.
+_PROTECTED = re.compile(r"(\*\*.+?\*\*|`[^`]*`|\$[^$]*\$|!?\[[^\]]*\]\([^)]*\)|:\w+\[[^\]]*\])", re.DOTALL)
+_BY_WORD = {word.lower(): term for term in TERMS for word in (term.name, *term.words)}
+#: Longer words first: “attention sink” is one term. "[MASK]" is no use of “mask”.
+_WORDS = re.compile(
+    r"(?<![\w\[-])(" + "|".join(re.escape(word) for word in sorted(_BY_WORD, key=len, reverse=True)) + r")(?![\w\]-])",
+    re.IGNORECASE,
+)
+
+
+def linked(text: str, most: int = MOST_LINKS) -> str:
+    """Markdown in which the first use of each term, of the first `most` terms, links to its definition.
+
+    The definition is the link's title, so a pointer over the word shows it. Without a glossary page, `text` itself.
+    """
+    return _linked(text, most) if links.exists("glossary") else text
+
+
+@lru_cache(1_000)
+def _linked(text: str, most: int) -> str:
+    seen: set[str] = set()
+    parts = _PROTECTED.split(text)
+    parts[::2] = [_WORDS.sub(_linker(seen, most), part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def opening(text: str) -> None:
+    """Draw a page's opening lines, with links from its terms to the glossary."""
+    st.markdown(linked(text))
+
+
+def brief_opening(text: str) -> None:
+    """The same in small type, where the page's maps need the room."""
+    st.caption(linked(text))
+
+
+def _linker(seen: set[str], most: int) -> Callable[[re.Match[str]], str]:
+    def link(found: re.Match[str]) -> str:
+        term = _BY_WORD[found.group().lower()]
+        if term.key in seen or len(seen) == most:
+            return found.group()
+        seen.add(term.key)
+        return f'[{found.group()}](glossary?term={term.key} "{term.definition}")'
+
+    return link
+
+
+def entry(term: Term) -> str:
+    """A term in Markdown: its name, definition, formula or number, and source."""
+    more = re.sub(r"\]\(#([\w-]+)\)", r"](glossary?term=\1)", term.more)
+    return f"**{_escaped(term.name)}**  \n{_text(term, more)}"
+
+
+def document(titles: Mapping[str, str]) -> str:
+    """The whole glossary as a Markdown file. titles: folder of a page -> its title."""
+    lines = ["# Glossary", "", "The page Glossary shows the same text. `python -m docs.glossary` writes this file."]
+    for group, terms in GROUPS.items():
+        lines += ["", f"## {group}"]
+        for term in terms:
+            lines += ["", f"### {_escaped(term.name)}", "", f"{_text(term, term.more)}  ", f"Page: {titles[term.page]}"]
+    return "\n".join(lines) + "\n"
+
+
+def _text(term: Term, more: str) -> str:
+    source = f"Source: {term.source}." if term.source else ""
+    return "  \n".join(filter(None, (_escaped(term.definition), more, source)))
+
+
+def _escaped(text: str) -> str:
+    """Plain text inside Markdown."""
+    return re.sub(r"([_\[\]<>*#])", r"\\\1", text)

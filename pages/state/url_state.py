@@ -1,0 +1,409 @@
+"""The values of all pages in the session and in the URL, so that any view can be sent as a link.
+
+Streamlit's own `bind="query-params"` drops an invalid value silently, forgets a page's values when the visitor leaves
+it, and supports widgets only. Here a Param declares each value once. The URL is read before the first widget and
+written after the last. An invalid value gets a note and its default, and a page's values outlast the visit to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.core.access import limits
+from pages.state import left_out
+from pages.state.params import Param, declared
+
+P, T = TypeVar("P"), TypeVar("T")
+
+#: In the address, beside a view at "/": the front page's own. Older links have a view of Attention heads there.
+FRONT = "start"
+#: Values that an address of any page may have.
+OF_ANY_PAGE = frozenset({"present", "room"})
+
+#: What comes before the name of a text that is too long for the address: "kept_text" is its digest. The session keeps
+#: the newest of these texts, for Back; after a reload the browser's tab has them (pages/components/kept_text.py).
+KEPT = "kept_"
+#: Such texts that a session keeps; older contents of a widget that are remembered.
+MOST_KEPT, MOST_OLDER = 8, 8
+
+_VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
+#: Whether a run is between `begin` and `end`; whether a callback changed a value since the last run.
+_RUNNING, _TOUCHED = "_view_running", "_view_touched"
+#: Values set from code that the browser has not confirmed yet.
+_UNCONFIRMED = "_view_unconfirmed"
+#: Name -> digest of texts that only the browser may have; whether it did not have one of them.
+_MISSING, _LOST = "_view_missing", "_view_lost"
+#: Name of a value -> the page whose widget drew it last.
+_DRAWN_ON = "_view_drawn_on"
+_TEXTS = "_view_kept_texts"
+_PREFIX = "view:"  # of a widget's key; then comes the name
+
+
+class _Run(threading.local):
+    """What a run asks for hundreds of times: Streamlit takes 10 us to find a value of the session.
+
+    values: of the session; contents: of the widgets. Both by name; None outside of `begin` and `end`, as in callbacks.
+    drawn: names of the values whose widgets this run has drawn. sent: of those whose widgets the browser has drawn.
+    """
+
+    values: dict[str, Any] | None = None
+    contents: dict[str, Any] | None = None
+    drawn: frozenset[str] | set[str] = frozenset()
+    sent: set[str] | None = None
+
+
+@cache
+def _declared(owner: type) -> dict[str, Param[Any]]:
+    return declared(owner)
+
+
+def touch() -> None:
+    """Record that an event on the page caused this run, not the address. For callbacks of components."""
+    st.session_state[_TOUCHED] = True
+
+
+@dataclass
+class _Unconfirmed:
+    """Older contents of a widget that the browser may still send; whether a run since the change reached its end."""
+
+    old: list[Any]
+    drawn: bool = False
+
+
+class Unconfirmed:
+    """Values of a session set from code that the browser has not confirmed yet, by name.
+
+    Stale browser events must not undo a newer click. With each event the browser sends the contents of all its
+    widgets. If a second event arrives before the run after the first has drawn them, it still sends the old contents,
+    which would undo the first one's choice. So older contents of a value that was set from code are remembered until a
+    run has shown the browser the new value.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, _Unconfirmed] = {}
+
+    def remember(self, name: str, content: Any) -> None:
+        """A value is set from code. content: what its widget held before."""
+        older = self._of[name].old[1 - MOST_OLDER :] if name in self._of else []
+        self._of[name] = _Unconfirmed([*older, content])
+
+    def stale(self, contents: Mapping[str, Any], values: Mapping[str, Any], *, touched: bool) -> list[str]:
+        """Names of the values whose widgets hold old contents. Both by name; touched: a callback caused this run."""
+        found = []
+        for name, entry in list(self._of.items()):
+            content = contents.get(name, values[name])
+            if content != values[name] and content in entry.old and (touched or not entry.drawn):
+                found.append(name)
+            elif entry.drawn or content != values[name]:
+                del self._of[name]
+        return found
+
+    def drawn(self) -> None:
+        """A run has reached its end."""
+        for entry in self._of.values():
+            entry.drawn = True
+
+
+class UrlState:
+    """The registered Params and their values in this session and in the URL."""
+
+    def __init__(self) -> None:
+        self.params: dict[str, Param[Any]] = {}
+        self._owners: dict[str, str] = {}
+        self._run = _Run()
+
+    def register(self, owner: type[P]) -> type[P]:
+        """Register the Params of a dataclass: a decorator. Raises ValueError if another class uses a name already."""
+        origin = f"{owner.__module__}.{owner.__qualname__}"  # a module that is loaded again registers the same again
+        for param in declared(owner).values():
+            if self._owners.setdefault(param.name, origin) != origin:
+                raise ValueError(f"{origin}: {self._owners[param.name]} has a {param.name!r} already; choose another")
+            self.params[param.name] = param
+        return owner
+
+    def read(self, owner: type[P]) -> P:
+        """The newest values of this session as an object of a registered dataclass."""
+        return owner(**{name: self.newest(param) for name, param in _declared(owner).items()})
+
+    def begin(self) -> None:
+        """Read the URL, before any widget is drawn: on the first run, and after Back or Forward."""
+        values = st.session_state.setdefault(_VALUES, {})
+        written = st.session_state.setdefault(_WRITTEN, {})
+        st.session_state[_NOTES] = []
+        if st.session_state.pop(_LOST, False):
+            self.note(
+                "The text of this link is too long for an address, so only the tab where it was typed has it. "
+                "Paste the text into the field."
+            )
+        first_run = not values
+        contents, query = _contents(), st.query_params.to_dict()
+        self._run.values, self._run.contents, self._run.drawn, self._run.sent = values, contents, set(), _sent()
+        touched = st.session_state.get(_TOUCHED, False)
+        for name in self._unconfirmed().stale(contents, values, touched=touched):
+            st.session_state[_key(name)] = contents[name] = values[name]
+        # After a click or a keystroke the browser may still show the address before the last change.
+        read_url = first_run or not self._interacted(values, contents)
+        # An address without values comes with a change of pages, too, and then means nothing.
+        if first_run or (read_url and query):
+            left_out.remember_asked(query)
+        st.session_state[_RUNNING] = True
+        for name, param in self.params.items():
+            if name not in values:
+                values[name] = param.default
+            if not read_url:
+                continue
+            raw, kept = query.get(name), query.get(KEPT + name)
+            if raw is not None and raw != written.get(name):
+                self._adopt(param, raw)
+            elif raw is None and kept is not None:
+                self._adopt_kept(param, kept)
+            elif raw is None and (name in written or KEPT + name in written) and query:
+                self.put(param, param.default)  # Back led to a link without this value
+        known = {*self.params, "embed", "embed_options", FRONT}
+        for name in sorted(set(query) - known) if first_run else ():
+            self.note(f"Unknown value in the link: {name!r}. It is ignored.")
+
+    def _interacted(self, values: dict[str, Any], contents: dict[str, Any]) -> bool:
+        """Whether a widget or a callback caused this run, not the address."""
+        by_callback = st.session_state.pop(_TOUCHED, False)
+        return by_callback or any(contents.get(name, value) != value for name, value in values.items())
+
+    def _adopt(self, param: Param, raw: str) -> None:
+        try:
+            self.put(param, param.parse(raw))
+        except ValueError as error:
+            usual = "" if param.default is None else param.format(param.default)
+            shown = param.shown or usual or "none"
+            self.note(f"The link asks for {param.name}={raw[:60]!r}: {error}. Shown: {shown}.")
+
+    def _adopt_kept(self, param: Param, digest: str) -> None:
+        """Take a text that the address names by its digest from the session; otherwise the browser is asked."""
+        text = _kept_text(digest)
+        if text is None:
+            st.session_state.setdefault(_MISSING, {})[param.name] = digest
+        elif param.format(self.get(param)) != text:
+            self._adopt(param, text)
+
+    @staticmethod
+    def _unconfirmed() -> Unconfirmed:
+        return st.session_state.setdefault(_UNCONFIRMED, Unconfirmed())
+
+    def missing(self) -> dict[str, str]:
+        """Name -> digest of texts in the address that the session does not have."""
+        return dict(st.session_state.get(_MISSING, {}))
+
+    def found(self, texts: Mapping[str, str | None]) -> None:
+        """Take missing texts that the browser has kept: digest -> text, None where it has none. For callbacks."""
+        for name, digest in st.session_state.pop(_MISSING, {}).items():
+            text = texts.get(digest)
+            if text is not None and _digest(text) == digest and name in self.params:
+                self._adopt(self.params[name], text)
+            else:
+                st.session_state[_LOST] = True
+        touch()
+
+    def kept(self) -> dict[str, str]:
+        """Digest -> text of the values of this run that are too long for the address."""
+        found = [(self.params[name], value) for name, value in self.newest_of_all().items() if name in self.params]
+        texts = [param.format(value) for param, value in found if not isinstance(value, (bool, int, float, type(None)))]
+        return {_digest(text): text for text in texts if _too_long(text)}
+
+    def has_begun(self) -> bool:
+        """Whether this session has read an address already."""
+        return bool(st.session_state.get(_VALUES))
+
+    def end(self, *, front: bool = False) -> None:
+        """Write the values that differ from their defaults into the URL, after the page has run.
+
+        front: whether the page opens at "/"; a view in its address gets FRONT beside it.
+        """
+        values = st.session_state[_VALUES]
+        wanted = {
+            name: param.format(values[name])
+            for name, param in self.params.items()
+            if values[name] != param.default and values[name] is not None
+        }
+        wanted = left_out.applied(wanted, values, self.params)
+        for name in [name for name, text in wanted.items() if _too_long(text)]:
+            wanted[KEPT + name] = _keep(wanted.pop(name))
+        wanted |= {KEPT + name: digest for name, digest in self.missing().items()}
+        if front and set(wanted) - OF_ANY_PAGE:
+            wanted = {FRONT: "1", **wanted}
+        if wanted != st.query_params.to_dict():
+            st.query_params.from_dict(wanted)
+        st.session_state[_WRITTEN] = wanted
+        st.session_state[_RUNNING] = False
+        # Streamlit keeps a value that was set before its widget was ever drawn, and would give it to the widget again
+        # when the page is visited for the second time.
+        for name in (self._run.contents or {}).keys() - self._run.drawn:
+            st.session_state.pop(_key(name), None)
+        self._run.values = self._run.contents = None
+        self._unconfirmed().drawn()
+
+    def get(self, param: Param[T]) -> T:
+        """Value of a Param in this session."""
+        return self._values()[param.name]
+
+    def _values(self) -> dict[str, Any]:
+        values = self._run.values
+        return st.session_state[_VALUES] if values is None else values
+
+    def newest(self, param: Param[Any]) -> Any:
+        """Value of a Param whose widget is drawn later in this run: the widget's content is newer."""
+        name, contents = param.name, self._run.contents
+        if contents is None:
+            return st.session_state.get(_key(name), self._values()[name])
+        return contents[name] if name in contents else self._values()[name]
+
+    def put(self, param: Param[Any], value: Any) -> None:
+        """Set a value from code: before its widget is drawn in this run, or in a callback."""
+        name = param.name
+        self._unconfirmed().remember(name, st.session_state.get(_key(name), value))
+        self._values()[name] = value
+        st.session_state[_key(name)] = value
+        if self._run.contents is not None:
+            self._run.contents[name] = value
+        if not st.session_state.get(_RUNNING):
+            st.session_state[_TOUCHED] = True
+
+    def newest_of_all(self) -> dict[str, Any]:
+        """The newest value of each Param, by name."""
+        contents = self._run.contents
+        return self._values() | (_contents() if contents is None else contents)
+
+    def put_named(self, **values: Any) -> None:
+        """Set values of another page by their names in the address, before that page opens."""
+        for name, value in values.items():
+            self.put(self.params[name], value)
+
+    def key(self, param: Param[Any]) -> str:
+        """Key of the widget that shows a Param."""
+        return _key(param.name)
+
+    def bound(self, widget: Callable[..., Any], param: Param[Any], *args: Any, **kwargs: Any) -> Any:
+        """Draw `widget` for a Param and return its value, which outlasts the page, unlike a bare widget's."""
+        name, key = param.name, self.key(param)
+        context = get_script_run_ctx()
+        page = getattr(context, "page_script_hash", None)
+        drawn_on = st.session_state.setdefault(_DRAWN_ON, {})
+        if key not in st.session_state:
+            st.session_state[key] = self.get(param)
+        elif drawn_on.get(name) != page or (self._run.sent is not None and name not in self._run.sent):
+            # Streamlit takes a widget on another page for a new one, despite its key, and must be given the value,
+            # again if a run begins before a slow browser has drawn it: it would be empty.
+            st.session_state[key] = st.session_state[key]
+        drawn_on[name] = page
+        value = widget(*args, key=key, **kwargs)
+        self._values()[name] = value
+        if self._run.contents is not None:
+            self._run.contents[name] = value
+            self._run.drawn |= {name}
+        return value
+
+    def segmented(self, param: Param[T], label: str, options: Mapping[T, str] | Iterable[T], **more: Any) -> T:
+        """Draw a segmented control with one choice for a Param and return its value. options: value -> title."""
+        titles = options.get if isinstance(options, Mapping) else str
+        more = {"required": True, "format_func": titles} | more
+        return self.bound(st.segmented_control, param, label, list(options), **more)
+
+    def limit(self, param: Param[Any], low: int, high: int, what: str) -> int:
+        """Clamp a whole number to `low` ... `high`, with a note if it was outside. Call before its widget is drawn."""
+        value = self.newest(param)
+        if not low <= value <= high:
+            nearest = min(max(value, low), high)
+            if value != param.default:
+                self.note(f"{param.name}={value}: {what} {low} to {high}. Shown: {nearest}.")
+            self.put(param, nearest)
+            return nearest
+        return value
+
+    def note(self, sentence: str) -> None:
+        """Add a note about the link, shown once at the top of the page in this run."""
+        if sentence not in self.notes():
+            st.session_state.setdefault(_NOTES, []).append(sentence)
+
+    def notes(self) -> tuple[str, ...]:
+        """The notes of this run."""
+        return tuple(st.session_state.get(_NOTES, ()))
+
+    def too_long_for_url(self, param: Param[Any]) -> bool:
+        """Whether a value is too long for the link, which then leaves it out."""
+        return _too_long(param.format(self.get(param)))
+
+
+def _too_long(text: str) -> bool:
+    """Whether a text is too long for the address."""
+    # A character takes 12 signs of the address at most.
+    most = limits.LINK_TEXT.value
+    return 12 * len(text) > most and len(quote(text)) > most
+
+
+def _digest(text: str) -> str:
+    """The name of a text in the address."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def _keep(text: str) -> str:
+    """Keep a text in the session, with the newest others; returns its digest."""
+    texts = st.session_state.setdefault(_TEXTS, {})
+    name = _digest(text)
+    texts[name] = texts.pop(name, text)
+    for old in list(texts)[:-MOST_KEPT]:
+        del texts[old]
+    return name
+
+
+def _kept_text(name: str) -> str | None:
+    """The text of a digest, None where the session does not have it."""
+    return st.session_state.get(_TEXTS, {}).get(name)
+
+
+def _key(name: str) -> str:
+    return _PREFIX + name
+
+
+def _contents() -> dict[str, Any]:
+    """The contents of all widgets that show Params, by name."""
+    values = st.session_state.to_dict()
+    return {key.removeprefix(_PREFIX): content for key, content in values.items() if key.startswith(_PREFIX)}
+
+
+def _sent() -> set[str] | None:
+    """Names of the values whose widgets' contents the browser sent with its request; None if Streamlit hides them."""
+    try:
+        widgets = [one.id for one in get_script_run_ctx().session_state.get_widget_states()]  # type: ignore[union-attr]
+    except AttributeError:
+        return None
+    if widgets and not any(one.startswith("$$ID-") for one in widgets):
+        return None
+    return {one.partition(f"-{_PREFIX}")[2] for one in widgets}
+
+
+def controlled(
+    widget: Callable[..., Any],
+    label: str,
+    *args: Any,
+    key: str,
+    value: Any,
+    take: Callable[[Any], None],
+    **options: Any,
+) -> Any:
+    """Draw a widget that shows `value`; a new choice goes to `take` before the next run.
+
+    For values that several widgets show, or that a widget shows in another unit.
+    """
+    st.session_state[key] = value
+    return widget(label, *args, key=key, on_change=lambda: take(st.session_state[key]), **options)
+
+
+#: The state of the app, in which core and pages register their values.
+state = UrlState()
