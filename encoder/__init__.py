@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -58,11 +59,17 @@ _MODULE_OF = {
     "Trace": "trace.trace",
     "open_sound": "inputs.sound_files",
 }
+#: A module's name before 0.2 -> its name now; the old one goes with 0.3.
+_MOVED = {"digits": "inputs.digits"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULE_OF:
         value = getattr(importlib.import_module(f"encoder.{_MODULE_OF[name]}"), name)
+    elif name in _MOVED:
+        message = f"encoder.{name} is now encoder.{_MOVED[name]}; the old name goes with version 0.3"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return importlib.import_module(f"encoder.{_MOVED[name]}")
     elif not name.startswith("_") and importlib.util.find_spec(f"encoder.{name}") is not None:
         value = importlib.import_module(f"encoder.{name}")
     else:

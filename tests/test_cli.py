@@ -16,8 +16,8 @@ from PIL import Image
 
 from encoder.cli import main, ports
 from encoder.inputs import sound_files, spoken_digits
+from encoder.inputs.digits import decode, examples
 from encoder.load import BUNDLED
-from recipes.digits import decode, examples
 from tests.conftest import ROOT, Server, free_port
 
 

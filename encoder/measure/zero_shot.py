@@ -13,9 +13,8 @@ from torch import Tensor
 
 from encoder.encoders.joint import JointEncoder
 from encoder.errors import EncoderError
-from encoder.inputs.captions import UNSEEN_PAIRS, WORDS, filled
+from encoder.inputs.captions import WORDS, filled
 from encoder.inputs.digits import SIDE, dataset
-from recipes.digit_words.strokes import STROKES, limits, strokes
 
 
 @dataclass(frozen=True)
@@ -61,26 +60,6 @@ def held_out_vectors(model: JointEncoder) -> Tensor:
     return model.embed_images(list(_data()[2]), batch_size=64)
 
 
-def accuracy_of_strokes(model: JointEncoder, *, unseen: bool) -> tuple[float, int]:
-    """How often "a thick three" or "a thin three" is chosen rightly for held-out images that are thick or thin.
-
-    unseen: for the pairs of stroke and digit that no training caption names, or for the others. Returns the share and
-    the number of images.
-    """
-    images, labels, held_out, truth = _data()
-    thickness = strokes(held_out, truth, limits(images, labels))
-    vectors = held_out_vectors(model)
-    texts = [f"a {stroke} {word}" for word in WORDS for stroke in STROKES[1:]]
-    fits = (vectors @ model.embed_texts(texts).T).view(-1, 10, 2)  # [N, digit, thick or thin]
-    said = fits[torch.arange(len(truth)), truth].argmax(dim=-1) + 1
-    asked = [
-        stroke > 0 and ((STROKES[stroke], digit) in UNSEEN_PAIRS) == unseen
-        for stroke, digit in zip(thickness.tolist(), truth.tolist(), strict=True)
-    ]
-    right = (said.cpu() == thickness)[torch.tensor(asked)]
-    return float(right.float().mean()), len(right)
-
-
 @cache
 def _data() -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return dataset()
+    return dataset()  # the data set of scikit-learn is read from a file at each call

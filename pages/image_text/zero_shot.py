@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder import figures
-from encoder.inputs.captions import PLAIN_TEMPLATES, WORDS
+from encoder.inputs.captions import PLAIN_TEMPLATES, TEMPLATES, UNSEEN_TEMPLATES, WORDS, filled
+from encoder.inputs.digits import encode
 from encoder.measure import pair_scores
 from encoder.measure.zero_shot import ZeroShot, held_out_vectors, of_held_out
 from encoder.trace.trace import Trace
@@ -18,8 +19,6 @@ from pages.image_text import captions
 from pages.image_text.pair import Pair
 from pages.image_text.params import CELLS, Params
 from pages.state.url_state import state
-from recipes.digit_words import TEMPLATES, UNSEEN_TEMPLATES, filled
-from recipes.digits import encode
 
 ROW, AROUND = 28, 130
 PHOTO_LABELS = ("temple", "flower", "cat", "dog", "car", "person")

@@ -1,9 +1,5 @@
-"""The bundled pair of encoders of digits and captions, "digit-words", and how it was made: `make digits`.
+"""How "digit-words" was trained, the bundled pair of encoders of digits and captions: `make digits`.
 
-`captions` has the captions and their words, `strokes` how thick a digit is, `training` the contrastive loss and the
-training, `finish` writes encoder/data/digit-words. `python -m recipes.digit_words` trains it again.
+`strokes` says how thick a digit is, `training` has the contrastive loss, `finish` writes encoder/data/digit-words.
+The captions and their words are in encoder/inputs/captions.py.
 """
-
-from encoder.inputs.captions import TEMPLATES, UNSEEN_TEMPLATES, filled
-
-__all__ = ["TEMPLATES", "UNSEEN_TEMPLATES", "filled"]

@@ -1,4 +1,4 @@
-"""How thick a digit is drawn: its ink, beside that of the training images of the same digit.
+"""How thick a digit is drawn: its ink, compared with the training images of the same digit; captions that name it.
 
 Shapes: N images of 8 x 8 pixels from 0 to 1.
 """
@@ -8,7 +8,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from encoder.inputs.captions import Stroke
+from encoder.encoders.joint import JointEncoder
+from encoder.inputs.captions import UNSEEN_PAIRS, WORDS, Stroke
+from encoder.inputs.digits import dataset
+from encoder.measure.zero_shot import held_out_vectors
 
 #: Number of a stroke in tensors; 0: neither.
 STROKES: tuple[Stroke | None, ...] = (None, "thick", "thin")
@@ -26,3 +29,23 @@ def strokes(images: Tensor, labels: Tensor, between: Tensor) -> Tensor:
     ink = images.sum(dim=(1, 2))
     low, high = between[labels].unbind(-1)
     return (ink >= high).long() + 2 * (ink <= low).long()
+
+
+def accuracy_of_strokes(model: JointEncoder, *, unseen: bool) -> tuple[float, int]:
+    """How often "a thick three" or "a thin three" is chosen rightly for held-out images that are thick or thin.
+
+    unseen: for the pairs of stroke and digit that no training caption names, or for the others. Returns the share and
+    the number of images.
+    """
+    images, labels, held_out, truth = dataset()
+    thickness = strokes(held_out, truth, limits(images, labels))
+    vectors = held_out_vectors(model)
+    texts = [f"a {stroke} {word}" for word in WORDS for stroke in STROKES[1:]]
+    fits = (vectors @ model.embed_texts(texts).T).view(-1, 10, 2)  # [N, digit, thick or thin]
+    said = fits[torch.arange(len(truth)), truth].argmax(dim=-1) + 1
+    asked = [
+        stroke > 0 and ((STROKES[stroke], digit) in UNSEEN_PAIRS) == unseen
+        for stroke, digit in zip(thickness.tolist(), truth.tolist(), strict=True)
+    ]
+    right = (said.cpu() == thickness)[torch.tensor(asked)]
+    return float(right.float().mean()), len(right)

@@ -1,4 +1,4 @@
-"""Spoken digits: the recordings of Debian's espeak-ng, the training of "spoken-digits", and the held-out recordings.
+"""How "spoken-digits" was trained, on digits that Debian's espeak-ng says: `python -m recipes.spoken`, `make digits`.
 
-`python -m recipes.spoken` trains the bundled model again; `recordings.held_out` are the examples on the screen.
+The held-out recordings, which the app plays, are in encoder/inputs/spoken_digits.py.
 """

@@ -15,11 +15,12 @@ from encoder.encoders.audio import AudioEncoder
 from encoder.inputs import spoken_digits
 from encoder.inputs.log_mel import Array, KaldiMel
 from encoder.inputs.sound import Sound
+from encoder.inputs.spoken_digits import RATE, WORDS
 from encoder.load import load
 from encoder.load.checkpoint import name_on_disk
 from encoder.load.families.ast import AST
 from recipes.spoken.training import SpokenRecipe, accuracy
-from recipes.spoken.voices import ACCENTS, HELD_OUT_VOICES, RATE, TRAINING_VOICES, WORDS, Utterance
+from recipes.spoken.voices import ACCENTS, HELD_OUT_VOICES, TRAINING_VOICES, Utterance
 
 
 def write(model: AudioEncoder, folder: Path) -> AudioEncoder:

@@ -14,12 +14,13 @@ from torch import Tensor
 
 from encoder.encoders.audio import AudioEncoder
 from encoder.inputs.log_mel import Array, KaldiMel
+from encoder.inputs.spoken_digits import WORDS
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder
 from encoder.model.sound_shapes import SpectrogramPatches
 from encoder.train.classifier_run import fit
-from recipes.spoken.voices import WORDS, recorded
+from recipes.spoken.voices import recorded
 
 NAME = "spoken-digits"
 

@@ -18,9 +18,8 @@ from encoder.errors import EncoderError
 from encoder.inputs.log_mel import Array
 from encoder.inputs.sound import Sound
 from encoder.inputs.sound_files import open_sound
+from encoder.inputs.spoken_digits import RATE, WORDS
 
-WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-RATE = 16_000
 ACCENTS = (
     "en-us", "en-gb", "en-gb-scotland", "en-gb-x-gbclan", "en-gb-x-rp", "en-gb-x-gbcwmd", "en-029", "en-us-nyc",
 )  # fmt: skip

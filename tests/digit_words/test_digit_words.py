@@ -10,14 +10,14 @@ import encoder
 from encoder.encoders.joint import JointEncoder
 from encoder.errors import EncoderError
 from encoder.inputs import captions
-from encoder.inputs.digits import dataset
+from encoder.inputs.captions import UNSEEN_TEMPLATES
+from encoder.inputs.digits import dataset, decode, examples
 from encoder.measure import pair_scores, patches
-from encoder.measure.zero_shot import accuracy_of_strokes, held_out_vectors, of_held_out
-from recipes.digit_words import UNSEEN_TEMPLATES
+from encoder.measure.zero_shot import held_out_vectors, of_held_out
 from recipes.digit_words.__main__ import main
 from recipes.digit_words.finish import accuracies
+from recipes.digit_words.strokes import accuracy_of_strokes
 from recipes.digit_words.training import Pair, PairRecipe, train
-from recipes.digits import decode, examples
 from tests.conftest import ROOT
 
 DATA = ROOT / "encoder/data"

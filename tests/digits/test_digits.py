@@ -10,8 +10,7 @@ from PIL import Image, ImageDraw
 import encoder
 from encoder.encoders.image import ImageEncoder
 from encoder.errors import EncoderError
-from encoder.inputs.digits import dataset
-from recipes.digits import as_digit, decode, encode, examples
+from encoder.inputs.digits import as_digit, dataset, decode, encode, examples
 from recipes.digits.__main__ import main
 from recipes.digits.finish import accuracy_of
 from recipes.digits.training import DigitRecipe, moved, predictions

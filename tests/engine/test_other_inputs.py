@@ -26,7 +26,7 @@ from encoder.causal import (
 from encoder.causal.variants import run_variants
 from encoder.edits import AblateHead, MaskKeys, Noise, Replace, Scale, UniformAttention, Zero
 from encoder.inputs import spoken_digits
-from recipes.digits import decode, examples
+from encoder.inputs.digits import decode, examples
 
 MODELS = ["digits-pre", "digits-post", "spoken-digits"]
 

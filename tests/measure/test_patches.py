@@ -11,10 +11,10 @@ import torch
 import encoder
 from encoder.edits import Scale
 from encoder.errors import EncoderError
+from encoder.inputs.digits import decode, examples
 from encoder.measure import head_types, patches
 from encoder.measure.heads import head_measures
 from encoder.trace.trace import Trace
-from recipes.digits import decode, examples
 
 
 @pytest.fixture(scope="module")

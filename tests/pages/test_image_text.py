@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder.inputs.captions import WORDS
+from encoder.inputs.digits import decode, examples
 from pages.core.access import visitors
 from pages.core.inputs import image_input
 from pages.core.stores import sources
@@ -17,7 +18,6 @@ from pages.core.stores.model_key import ModelKey
 from pages.core.stores.model_store import joint, model, takes
 from pages.image_text.captions import LONGEST, MOST
 from pages.image_text.params import TEN_DIGITS
-from recipes.digits import decode, examples
 from tests.load.joints import model_of, write
 from tests.pages.apps import assert_well, noted, sentences, visit, words, written
 

@@ -12,11 +12,11 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 import encoder
+from encoder.inputs.digits import decode, encode, examples
 from encoder.inputs.image_files import MOST_BYTES
 from pages.components.draw_digit import bitmap_of
 from pages.components.patch_map import _event
 from pages.core.access import visitors
-from recipes.digits import decode, encode, examples
 from tests.conftest import ROOT
 from tests.load.reference import image_model_of, vit_of, write
 from tests.pages.apps import assert_well, sentences, visit, words, written

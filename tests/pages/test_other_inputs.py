@@ -10,9 +10,9 @@ from encoder import causal, classify
 from encoder.edits import AblateHead, Replace
 from encoder.figures.numbers import signed, three_digits
 from encoder.inputs import spoken_digits
+from encoder.inputs.digits import decode, examples
 from pages.core.inputs.edited import Step, format_recipe
 from pages.core.words.formulas import number
-from recipes.digits import decode, examples
 from tests.pages.apps import assert_well, press, sentences, visit, words, written
 
 

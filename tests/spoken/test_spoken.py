@@ -16,10 +16,11 @@ from encoder.errors import EncoderError
 from encoder.inputs import spoken_digits
 from encoder.inputs.log_mel import KaldiMel
 from encoder.inputs.sound import MOST_SECONDS, Sound
+from encoder.inputs.spoken_digits import WORDS
 from recipes.spoken import voices
 from recipes.spoken.finish import choose, write
 from recipes.spoken.training import SpokenRecipe, accuracy, features, hidden, moved, train
-from recipes.spoken.voices import HELD_OUT_VOICES, TRAINING_VOICES, WORDS, Utterance
+from recipes.spoken.voices import HELD_OUT_VOICES, TRAINING_VOICES, Utterance
 
 
 @pytest.fixture(scope="module")

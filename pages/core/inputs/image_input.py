@@ -16,13 +16,12 @@ import streamlit as st
 
 import encoder
 from encoder.errors import EncoderError
-from encoder.inputs import image_files
+from encoder.inputs import digits, image_files
 from pages.components.draw_digit import draw_digit
 from pages.core.stores import sources
 from pages.core.words.markdown import plain, say_error
 from pages.state.params import Param, choice, string
 from pages.state.url_state import state
-from recipes import digits
 
 WAYS = {"example": "Example", "draw": "Draw a digit", "file": "Image file", "camera": "Camera"}
 #: Two photographs of scikit-learn, for models of any image: name -> what you see.
