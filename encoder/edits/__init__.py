@@ -1,14 +1,14 @@
 """Changes to a forward pass: of any value, of attention, of positions. They travel in the recording's context.
 
 `model.trace(text, edits=[AblateHead(1, 3)])` runs an edited pass. A new kind of edit is one class: a frozen dataclass
-over `Edit`, listed in its file's tuple.
+over `Edit` with its hook points, its check, its value and its words, listed in its file's tuple.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from encoder.edits.base import HEAD_POINTS, Edit, Run, Runner, Site, width
+from encoder.edits.base import HEAD_POINTS, Edit, Names, Run, Runner, Site, width
 from encoder.edits.link import MOST_EDITS, format, parse
 from encoder.edits.other_runs import Mean, Replace, sources
 from encoder.edits.positions import DropPositions, PermutePositions
@@ -38,8 +38,8 @@ from encoder.model.config import EncoderConfig
 
 __all__ = [
     "HEAD_POINTS", "MAX_SCORE", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",
-    "DropPositions", "Edit", "MaskKeys", "Mean", "Noise", "PermutePositions", "Replace", "Run", "Runner", "Scale",
-    "SetScore", "SetValue", "SetWeight", "Site", "Temperature", "UniformAttention", "ValueEdit", "Zero", "ablates",
+    "DropPositions", "Edit", "MaskKeys", "Mean", "Names", "Noise", "PermutePositions", "Replace", "Run", "Runner",
+    "Scale", "SetScore", "SetValue", "SetWeight", "Site", "Temperature", "UniformAttention", "ValueEdit", "Zero", "ablates",
     "check_edits", "format", "parse", "sources", "width",
 ]  # fmt: skip
 

@@ -51,6 +51,14 @@ Runner = Callable[[str, tuple[str, ...]], Run]
 
 
 @dataclass(frozen=True)
+class Names:
+    """How a description of an edit names a token by its position, and quotes a typed text."""
+
+    token: Callable[[int], str] = "token {}".format
+    text: Callable[[str], str] = "“{}”".format
+
+
+@dataclass(frozen=True)
 class Site:
     """The part of a hook point's value that an edit gets: these heads, and these tokens (of attention: queries).
 
@@ -125,6 +133,23 @@ class Edit:
             for one in value if isinstance(value, tuple) else (value,):
                 if one is not None and one >= count:
                     self._refuse(name.removesuffix("s"), one, count)
+
+    def describe(self, names: Names) -> str:
+        """The edit in a few words, such as "L1 H3 off"."""
+        return self._what(names) + self._where()
+
+    def _what(self, names: Names) -> str:
+        """What changes, without its layer and heads."""
+        return self._name
+
+    def _where(self) -> str:
+        """ " in L1 H3", " in L1", " in H3 of every layer", or nothing for every layer and head."""
+        layer, head = getattr(self, "layer", None), getattr(self, "head", None)
+        heads = getattr(self, "heads", None) if head is None else (head,)
+        some = "" if heads is None else " ".join(f"H{one}" for one in heads)
+        if layer is None:
+            return f" in {some} of every layer" if some else ""
+        return f" in L{layer} {some}".rstrip()
 
     @property
     def _name(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from encoder.edits.base import Edit, Run, Runner, Site
+from encoder.edits.base import Edit, Names, Run, Runner, Site
 from encoder.edits.values import ValueEdit
 from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
@@ -33,6 +33,9 @@ class Replace(ValueEdit):
 
     source: str | Run
     code: ClassVar[str] = "replace"
+
+    def _what(self, names: Names) -> str:
+        return f"{self._point} of {names.text(str(self.source))}"
 
     def resolve(self, run: Runner) -> Self:
         if not isinstance(self.source, str):
@@ -86,6 +89,10 @@ class Mean(ValueEdit):
         object.__setattr__(self, "sources", tuple(self.sources))
         if not 1 <= len(self.sources) <= MOST_TEXTS:
             raise EncoderError(f"A mean over {len(self.sources)} texts: give 1 to {MOST_TEXTS}.")
+
+    def _what(self, names: Names) -> str:
+        one = len(self.sources) == 1
+        return f"mean of {self._point} over {names.text(str(self.sources[0])) if one else f'{len(self.sources)} texts'}"
 
     def resolve(self, run: Runner) -> Self:
         runs = (_values_of(one, self, run) if isinstance(one, str) else one for one in self.sources)

@@ -12,7 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from encoder.edits.base import Edit, Site
+from encoder.edits.base import Edit, Names, Site
 from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
 
@@ -35,6 +35,9 @@ class DropPositions(PositionEdit):
 
     code: ClassVar[str] = "nopositions"
 
+    def _what(self, names: Names) -> str:
+        return "no positions"
+
     def apply(self, value: Tensor, site: Site) -> Tensor:
         return torch.zeros_like(value)
 
@@ -47,6 +50,9 @@ class PermutePositions(PositionEdit):
     seed: int = 0
     code: ClassVar[str] = "permute"
     drawn: ClassVar[bool] = True
+
+    def _what(self, names: Names) -> str:
+        return "positions in another order" if self.order else f"positions shuffled, seed {self.seed}"
 
     def check(self, config: EncoderConfig, n_tokens: int) -> None:
         super().check(config, n_tokens)

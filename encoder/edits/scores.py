@@ -14,7 +14,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from encoder.edits.base import MAX_NUMBER, Edit, Site
+from encoder.edits.base import MAX_NUMBER, Edit, Names, Site
 
 
 class AttentionEdit(Edit):
@@ -33,6 +33,11 @@ class AttentionEdit(Edit):
         )
         changed = self._changed(value, site)
         return changed.expand_as(value).clone() if chosen is None else torch.where(chosen, changed, value)
+
+    def describe(self, names: Names) -> str:
+        query, key = getattr(self, "query", None), getattr(self, "key", None)
+        only = "" if query is None or key is not None else f" for {names.token(query)}"
+        return self._what(names) + only + self._where()
 
     def _keys(self) -> tuple[int, ...] | None:
         """The keys whose scores change; None: all of them."""
@@ -56,6 +61,9 @@ class MaskKeys(AttentionEdit):
     query: int | None = None
     code: ClassVar[str] = "mask"
 
+    def _what(self, names: Names) -> str:
+        return f"{', '.join(names.token(key) for key in self.keys)} hidden"
+
     def _keys(self) -> tuple[int, ...]:
         return self.keys
 
@@ -76,6 +84,9 @@ class SetScore(AttentionEdit):
     key: int
     value: float
     code: ClassVar[str] = "score"
+
+    def _what(self, names: Names) -> str:
+        return f"score {names.token(self.query)} to {names.token(self.key)} = {self.value:g}"
 
     def _keys(self) -> tuple[int, ...]:
         return (self.key,)
@@ -102,6 +113,9 @@ class SetWeight(AttentionEdit):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._number(self.value, 0.0, 1.0)
+
+    def _what(self, names: Names) -> str:
+        return f"weight {names.token(self.query)} to {names.token(self.key)} = {self.value:g}"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         others = value.clone()
@@ -131,6 +145,9 @@ class Temperature(AttentionEdit):
         super().__post_init__()
         self._number(self.value, 1e-3, 1e6)
 
+    def _what(self, names: Names) -> str:
+        return f"temperature {self.value:g}"
+
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         limits = torch.finfo(value.dtype)
         return torch.where(value > limits.min, (value / self.value).clamp(limits.min, limits.max), value)
@@ -145,6 +162,9 @@ class UniformAttention(AttentionEdit):
     query: int | None = None
     code: ClassVar[str] = "uniform"
 
+    def _what(self, names: Names) -> str:
+        return "uniform attention"
+
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         return torch.where(value > torch.finfo(value.dtype).min, torch.zeros_like(value), value)
 
@@ -156,6 +176,9 @@ class CausalMask(AttentionEdit):
     layer: int | None = None
     head: int | None = None
     code: ClassVar[str] = "causal"
+
+    def _what(self, names: Names) -> str:
+        return "causal mask"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         queries = torch.tensor(list(site.tokens), device=value.device)

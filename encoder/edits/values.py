@@ -16,10 +16,25 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from encoder.edits.base import HEAD_POINTS, MAX_NUMBER, Edit, Site, check_point, width
+from encoder.edits.base import HEAD_POINTS, MAX_NUMBER, Edit, Names, Site, check_point, width
 from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
 from encoder.model.hooks import LAYER_POINTS
+
+#: Hook points in words; any other has its own name.
+POINTS = {
+    "z": "z (what a head passes on)",
+    "attention_out": "attention's output",
+    "ffn_out": "the FFN's output",
+    "after_attention": "the residual stream after attention",
+    "after_ffn": "the residual stream after the layer",
+    "embedding": "the embeddings",
+    "q": "queries",
+    "k": "keys",
+    "v": "values",
+    "pattern": "attention",
+    "ffn.hidden": "FFN neurons",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +71,20 @@ class ValueEdit(_Placed):
         if self.layer is not None and self.point not in LAYER_POINTS:
             raise EncoderError(f"{self.point} lies outside the layers: leave layer out.")
 
+    def describe(self, names: Names) -> str:
+        words = self._what(names) + self._where()
+        if self.positions is not None:
+            words += " at " + ", ".join(map(names.token, self.positions))
+        if self.components is not None:
+            kind = "neuron" if self.point == "ffn.hidden" else "component"
+            count = len(self.components)
+            words += f", {kind} {self.components[0]}" if count == 1 else f", {count} {kind}s"
+        return words
+
+    @property
+    def _point(self) -> str:
+        return POINTS.get(self.point, self.point)
+
     def at(self, point: str, layer: int | None) -> bool:
         return point == self.point and self.layer in (None, layer)
 
@@ -89,6 +118,9 @@ class Zero(ValueEdit):
 
     code: ClassVar[str] = "zero"
 
+    def _what(self, names: Names) -> str:
+        return f"{self._point} left out"
+
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         return value.new_zeros(())
 
@@ -103,6 +135,9 @@ class AblateHead(Edit):
     layer: int
     head: int
     code: ClassVar[str] = "ablate"
+
+    def describe(self, names: Names) -> str:
+        return f"L{self.layer} H{self.head} off"
 
     def at(self, point: str, layer: int | None) -> bool:
         return point == "z" and layer == self.layer
@@ -119,6 +154,9 @@ class Scale(ValueEdit):
     value: float
     code: ClassVar[str] = "scale"
 
+    def _what(self, names: Names) -> str:
+        return f"{self._point} × {self.value:g}"
+
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         return value * self.value
 
@@ -129,6 +167,9 @@ class SetValue(ValueEdit):
 
     value: float
     code: ClassVar[str] = "set"
+
+    def _what(self, names: Names) -> str:
+        return f"{self._point} = {self.value:g}"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         return value.new_full((), self.value)
@@ -147,6 +188,9 @@ class Add(ValueEdit):
         if isinstance(self.vector, str) or not hasattr(self.vector, "__iter__"):
             raise EncoderError(f"Add has vector={self.vector!r}: give a tuple of numbers.")
         object.__setattr__(self, "vector", tuple(self._number(float(number)) for number in self.vector))
+
+    def _what(self, names: Names) -> str:
+        return f"vector added to {self._point}"
 
     def check(self, config: EncoderConfig, n_tokens: int) -> None:
         super().check(config, n_tokens)
@@ -174,6 +218,9 @@ class Noise(ValueEdit):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._number(self.value, 0.0, MAX_NUMBER)
+
+    def _what(self, names: Names) -> str:
+        return f"noise {self.value:g} on {self._point}, seed {self.seed}"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         layer = 0 if site.layer is None else site.layer + 1

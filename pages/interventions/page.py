@@ -13,7 +13,7 @@ from encoder.figures.effects import effect_map
 from encoder.trace.trace import Trace
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs import edited
-from pages.core.inputs.edit_words import describe
+from pages.core.inputs.edited import describe
 from pages.core.inputs.input_words import words_of
 from pages.core.widgets import export, outcomes
 from pages.core.widgets.export import Export

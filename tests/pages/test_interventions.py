@@ -9,8 +9,7 @@ import encoder
 from encoder import causal
 from encoder.edits import AblateHead, MaskKeys, Scale, UniformAttention
 from encoder.figures.numbers import signed
-from pages.core.inputs.edit_words import describe
-from pages.core.inputs.edited import Step, format_recipe, parse_recipe
+from pages.core.inputs.edited import Step, describe, format_recipe, parse_recipe
 from pages.core.words.formulas import number
 from pages.interventions import recipe
 from tests.pages.apps import assert_well, press, sentences, visit, written

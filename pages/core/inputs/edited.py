@@ -7,6 +7,7 @@ where it can; the others show the run without edits and say so.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -14,10 +15,10 @@ import streamlit as st
 from encoder import edits
 from encoder.edits import MOST_EDITS, Edit
 from encoder.errors import EncoderError, OutOfMemory
-from pages.core.inputs import edit_words
 from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
-from pages.core.words.markdown import say_error
+from pages.core.words import token_names
+from pages.core.words.markdown import plain, say_error
 from pages.state import links
 from pages.state.params import Param
 from pages.state.url_state import state
@@ -107,12 +108,25 @@ def applied(view: View) -> View:
     return changed
 
 
+def describe(edit: Edit, labels: Sequence[str]) -> str:
+    """One edit in words, for Markdown: "L1 H3 off"."""
+
+    def token(place: int) -> str:
+        return token_names.quoted(labels, place) if place < len(labels) else f"token {place}"
+
+    return edit.describe(edits.Names(token, _quoted))
+
+
+def _quoted(text: str) -> str:
+    return f"“{plain(text if len(text) <= 30 else f'{text[:29]}…')}”"
+
+
 def mark(view: View) -> None:
     """What is edited, whether this view is the edited run, a link to the recipe, and a button that takes all back."""
     chosen = active(state.newest(EditParams.recipe))
     if not chosen:
         return
-    said = [edit_words.describe(edit, view.trace.labels) for edit in chosen[:NAMED]]
+    said = [describe(edit, view.trace.labels) for edit in chosen[:NAMED]]
     more = f", and {len(chosen) - NAMED} more" if len(chosen) > NAMED else ""
     where = "" if view.trace.edits else " This page shows the run without edits."
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="edited-mark"):
