@@ -15,6 +15,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from pages.core.frame.navigation import ICON, Room, bar, kept_pages, nothing
+from pages.core.server import first_paint
 from pages.core.teaching.rooms import follow
 from pages.state import links
 
@@ -127,6 +128,7 @@ def main() -> None:
     if (later := links.opened_later()) is not None:
         st.switch_page(f"pages/{later}/page.py")
     st.set_page_config(page_title=f"{room.name} · Encoderscope")
+    first_paint.draw()
     bar(SECTIONS, room.folder, ROOMS[0].folder, sidebar=bool(room.uses))
     main_area, in_room = st.container(), None
     try:

@@ -14,7 +14,8 @@ from torch import Tensor
 from encoder.encoders.any import AnyEncoder
 from encoder.errors import EncoderError
 from encoder.measure.tokens import sentences
-from encoder.model.classifier import Classifier, Kind, vectors_for
+from encoder.model.classifier import Classifier, Kind
+from encoder.trace.head_input import vectors_for
 from encoder.trace.trace import Trace
 
 #: Prefixes of tags: begin, inside, end or last, a single word. "O" is outside of every entity.

@@ -39,8 +39,8 @@ from encoder.model.config import EncoderConfig
 __all__ = [
     "HEAD_POINTS", "MAX_SCORE", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",
     "DropPositions", "Edit", "MaskKeys", "Mean", "Names", "Noise", "PermutePositions", "Replace", "Run", "Runner",
-    "Scale", "SetScore", "SetValue", "SetWeight", "Site", "Temperature", "UniformAttention", "ValueEdit", "Zero", "ablates",
-    "check_edits", "format", "parse", "sources", "width",
+    "Scale", "SetScore", "SetValue", "SetWeight", "Site", "Temperature", "UniformAttention", "ValueEdit", "Zero",
+    "ablates", "check_edits", "format", "parse", "sources", "width",
 ]  # fmt: skip
 
 

@@ -19,7 +19,8 @@ from encoder.inputs.layout import InputKind
 from encoder.inputs.log_mel import KALDI_HOP, Preparation, Samples, WhisperMel
 from encoder.inputs.sound import Sound
 from encoder.inputs.sound_layout import SoundLayout, SpectrogramGrid, TimeSteps
-from encoder.model.classifier import Classifier, class_probabilities
+from encoder.model.classifier import Classifier
+from encoder.trace.head_input import class_probabilities
 from encoder.trace.trace import Trace
 
 

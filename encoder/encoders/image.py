@@ -18,10 +18,11 @@ from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from encoder.inputs import image_files
 from encoder.inputs.layout import InputKind, PatchGrid
-from encoder.model.classifier import Classifier, class_probabilities
+from encoder.model.classifier import Classifier
 from encoder.model.config import Patches
 from encoder.model.device import explain_out_of_memory
 from encoder.model.vector_head import VectorHead
+from encoder.trace.head_input import class_probabilities
 from encoder.trace.trace import Trace
 
 Interpolation = Literal["bilinear", "bicubic", "nearest", "box"]

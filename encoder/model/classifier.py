@@ -11,11 +11,10 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from encoder.errors import ConfigError, EncoderError
+from encoder.errors import ConfigError
 from encoder.model.config import ACTIVATIONS, MAX_LAYERS, check_whole
 from encoder.model.layers import activate
 from encoder.model.pooling import POOLINGS, Pooling, pool
-from encoder.trace.trace import Trace
 
 Kind = Literal["sequence", "token"]
 #: What makes probabilities of the logits; "none": they are scores, as of a regression.
@@ -112,27 +111,3 @@ class Classifier(nn.Module):
             return logits[..., label]
         others = logits.index_fill(-1, torch.tensor([label], device=logits.device), -torch.inf)
         return logits[..., label] - others.logsumexp(dim=-1)
-
-
-# --- what a head reads of a trace -------------------------------------------------------------------------------------
-
-
-def vectors_for(head: Classifier, trace: Trace) -> Tensor:
-    """[T, D]: what this head reads: of one layer, before the final norm, or the weighted sum over all layers."""
-    last = trace.values.get("final_norm.input", trace.output) if head.config.before_norm else trace.output
-    if head.layer_weights is not None:
-        weights = head.layer_weights.softmax(dim=0)
-        if len(weights) != trace.config.n_layers + 1:
-            raise EncoderError(f"This head sums {len(weights)} layers: choose a head of this model.")
-        streams = [*trace.streams[:-1], last]
-        return torch.stack([w * x for w, x in zip(weights, streams, strict=True)]).sum(dim=0)
-    return last if head.config.layer is None else trace.before_layer(head.config.layer)
-
-
-@torch.no_grad()
-def class_probabilities(head: Classifier | None, trace: Trace, name: str) -> dict[str, float]:
-    """Label -> probability of an image or a sound, in the head's order. Raises EncoderError for a model without one."""
-    if head is None:
-        raise EncoderError(f"{name} has no classification head: choose a checkpoint that was saved with one.")
-    logits = head(vectors_for(head, trace)[None], trace.mask[None])
-    return dict(zip(head.config.labels, head.probabilities(logits)[0].tolist(), strict=True))

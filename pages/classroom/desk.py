@@ -11,6 +11,7 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from pages.classroom import asking, hidden, invite, question_box, results
+from pages.components.lazy import expander
 from pages.components.room_door import room_door
 from pages.components.room_refresh import room_refresh
 from pages.core.teaching.lessons import library
@@ -19,7 +20,6 @@ from pages.core.teaching.lessons.params import Params as LessonParams
 from pages.core.teaching.questions import read_question
 from pages.core.teaching.rooms import Asked, Member, Room, RoomError, follow, session
 from pages.core.teaching.rooms.session import Seat
-from pages.core.widgets.lazy import expander
 from pages.core.words.markdown import plain, say_error
 from pages.state import links
 

@@ -7,12 +7,12 @@ from encoder.explain.text import Token
 from encoder.figures.steps import padding_mask
 from encoder.measure.tokens import sentences
 from pages.components import plot
+from pages.components.lazy import expander
 from pages.core.frame import sidebar
 from pages.core.stores import cache
 from pages.core.view import selection
 from pages.core.view.selection import PlaceParams
 from pages.core.view.view import View, state
-from pages.core.widgets.lazy import expander
 from pages.core.words import formulas
 from pages.forward_pass.params import Params
 

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
+from pages.components.lazy import popover
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view import head_measures
-from pages.core.widgets.lazy import popover
 from pages.core.words.glossary import brief_opening
 from pages.head_types import by_type, selected, similarity, table
 from pages.head_types.heads import Heads, threshold_controls

@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.export import HeadView, report
+from pages.components.lazy import expander
 from pages.core.corpora import corpus_line
 from pages.core.frame.frame import current_view, heading
 from pages.core.widgets.answer import area
 from pages.core.widgets.export import Export, title
-from pages.core.widgets.lazy import expander
 from pages.core.words.glossary import brief_opening
 from pages.heads import answer, ask, grid, next_head, options, padding, pins, summary
 from pages.heads.head_maps import single

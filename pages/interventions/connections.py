@@ -13,11 +13,11 @@ from encoder.causal.effects import WINDOW
 from encoder.errors import EncoderError
 from encoder.figures.patching import knock_out_map
 from pages.components import on_click, plot
+from pages.components.lazy import expander
 from pages.core.inputs import edited
 from pages.core.view import token_rows
 from pages.core.view.view import View
 from pages.core.widgets.effects import measured
-from pages.core.widgets.lazy import expander
 from pages.core.words import token_names
 from pages.core.words.formulas import number
 from pages.core.words.markdown import say_error

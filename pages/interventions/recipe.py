@@ -10,11 +10,11 @@ import streamlit as st
 
 from encoder import edits, figures
 from encoder.edits import MOST_EDITS, Edit
+from pages.components.lazy import popover
 from pages.core.inputs import second_input
 from pages.core.inputs.edited import EditParams, Recipe, Step, describe, take_back
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.view.view import View
-from pages.core.widgets.lazy import popover
 from pages.state.url_state import controlled, state
 
 

@@ -6,11 +6,11 @@ import streamlit as st
 
 from encoder import probe
 from encoder.probe import Task
+from pages.components.lazy import popover
 from pages.core.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import cache
 from pages.core.view.view import View, ViewParams, state
-from pages.core.widgets.lazy import popover
 from pages.probes.params import BESIDE, TASKS, VIEWS, Params
 from pages.probes.work import Subject
 

@@ -8,11 +8,11 @@ from encoder import classify
 from encoder.errors import EncoderError
 from encoder.figures.probes import layer_names
 from encoder.probe import Task
+from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.view.view import View
 from pages.core.widgets import opened_head, prediction
 from pages.core.widgets.export import file_name
-from pages.core.widgets.lazy import expander
 from pages.core.words.markdown import plain, say_error
 from pages.probes import work
 from pages.probes.params import VIEWS

@@ -11,11 +11,11 @@ from encoder.figures.probes import ProbeCurve, layer_names, probe_curves
 from encoder.probe import MOST_TOKENS, Curve, Task
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
+from pages.components.lazy import expander
 from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
-from pages.core.widgets.lazy import expander
 from pages.core.words.formulas import number
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import plain, say_error

@@ -10,9 +10,9 @@ from encoder import search
 from encoder.errors import EncoderError
 from encoder.search import Collection
 from encoder.trace import gradual
+from pages.components.lazy import expander
 from pages.core.stores import cache, model_access, model_store
 from pages.core.view.view import View, ViewParams, state
-from pages.core.widgets.lazy import expander
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain, say_error
 from pages.core.work import long_work

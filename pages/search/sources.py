@@ -13,11 +13,11 @@ from encoder import probe, search
 from encoder.errors import EncoderError
 from encoder.search import Collection, Index, Limits
 from encoder.trace import gradual
+from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import cache
 from pages.core.view.view import View, state
-from pages.core.widgets.lazy import expander
 from pages.core.work import long_work
 from pages.core.work.turns import TURNS
 from pages.search.params import SOURCES, Params

@@ -3,8 +3,8 @@
 import streamlit as st
 
 import encoder
+from pages.components.lazy import popover
 from pages.core.view.view import View, ViewParams, state
-from pages.core.widgets.lazy import popover
 from pages.similarity.params import STEPS, Params
 
 REFERENCES = {"pad": "Padding tokens", "zero": "Zero vectors"}

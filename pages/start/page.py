@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.lazy import expander
 from pages.core.frame import frame, sidebar
 from pages.core.view.view import EXAMPLES, ViewParams
-from pages.core.widgets.lazy import expander
 from pages.core.words.glossary import opening
 from pages.start import picture, ways
 from pages.state import links

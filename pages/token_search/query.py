@@ -9,9 +9,9 @@ import streamlit as st
 from encoder import figures
 from encoder.corpus import Atlas, Behaves, TokenHit, token_vector
 from encoder.measure import telling
+from pages.components.lazy import popover
 from pages.core.corpora import atlases
 from pages.core.view.view import View, ViewParams
-from pages.core.widgets.lazy import popover
 from pages.core.work.turns import TURNS
 from pages.state.url_state import state
 from pages.token_search.params import TARGETS, Params

@@ -11,7 +11,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from pages.core.widgets.lazy import KEY
+from pages.components.lazy import KEY
 from pages.state.params import Param
 from pages.state.url_state import state
 from tests.conftest import ROOT

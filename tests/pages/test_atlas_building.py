@@ -12,9 +12,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from encoder.measure.heads import head_measures
+from pages.components.lazy import KEY
 from pages.core.access import limits
 from pages.core.corpora import atlas_folders
-from pages.core.widgets.lazy import KEY
 from tests.conftest import ROOT
 from tests.pages.apps import PATIENCE, assert_well, press, sentences, written
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pages.core.frame import first_paint
-from pages.core.frame.first_paint import FirstPaint
+from pages.core.server import first_paint
+from pages.core.server.first_paint import FirstPaint
 
 PAGE = '<html><head><script src="./static/js/index.1.js"></script></head><body><div id="root"></div></body></html>'
 SCRIPTS = {

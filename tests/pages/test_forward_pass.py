@@ -12,7 +12,7 @@ import encoder
 from encoder import explain
 from encoder.explain import STEPS
 from encoder.figures.numbers import three_digits
-from pages.core.widgets.lazy import KEY
+from pages.components.lazy import KEY
 from tests.pages.apps import assert_well, formulas, sentences, visit, words
 
 STEP_KEYS = [step.key for step in STEPS]

@@ -13,8 +13,8 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import head_types
 from encoder.measure.heads import head_measures
 from encoder.measure.telling import information_gain, most_telling
+from pages.components.lazy import KEY
 from pages.core.stores import cache
-from pages.core.widgets.lazy import KEY
 from tests.pages.apps import assert_well, registered, visit, words
 
 CAT = "The cat sat on the mat"

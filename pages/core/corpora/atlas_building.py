@@ -17,12 +17,12 @@ import streamlit as st
 from encoder import corpus
 from encoder.corpus import Atlas
 from encoder.errors import EncoderError, OutOfMemory
+from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.corpora import atlases
 from pages.core.corpora.atlas_folders import Folder
 from pages.core.inputs import kept_file
 from pages.core.view.view import View
-from pages.core.widgets.lazy import expander
 from pages.core.words.markdown import plain, say_error
 from pages.core.work import long_work
 

@@ -17,7 +17,7 @@ from streamlit.navigation.page import StreamlitPage
 from encoder.errors import EncoderError, OutOfMemory
 from pages.components import fade
 from pages.components.kept_text import kept_text
-from pages.core.frame import first_maps, first_paint, mobile_bar, placement_toggle, presentation, settings, sidebar
+from pages.core.frame import first_maps, mobile_bar, placement_toggle, presentation, settings, sidebar
 from pages.core.inputs import chosen_input, edited, long_text, other_input, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
@@ -73,7 +73,6 @@ def run(
     address belongs to another page; beside: draws what accompanies every page and gives the page its place; False: the
     page is not drawn now.
     """
-    first_paint.draw()
     st.session_state[_TITLE] = title
     st.session_state[PAGE_TAKES] = takes
     st.session_state.pop(_VIEW, None)

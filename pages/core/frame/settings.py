@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from encoder.model.device import DTYPES, available_devices, memory_in_use
+from pages.components.lazy import expander
 from pages.core.stores import cache, sizes
 from pages.core.view.view import COLOURS, View, ViewParams
-from pages.core.widgets.lazy import expander
 from pages.state.url_state import state
 
 _DEVICES = {"auto": "automatic", "cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (MPS)"}

@@ -10,7 +10,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from encoder.errors import EncoderError
 from encoder.inputs.rows import FORMATS
-from pages.core.widgets.lazy import expander
+from pages.components.lazy import expander
 from pages.core.words.markdown import plain
 
 V = TypeVar("V")

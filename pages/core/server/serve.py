@@ -84,7 +84,8 @@ def _value(text: str) -> Any:
 
 def own_middleware(app: ASGIApp) -> ASGIApp:
     """What surrounds Streamlit's server: the guard, then what needs no session. Called when the options are read."""
-    from pages.core.frame import first_paint, mobile_bar
+    from pages.core.frame import mobile_bar
+    from pages.core.server import first_paint
     from pages.core.server.channel import Channel
     from pages.core.server.guard import Guard, Policy, inline_scripts
     from pages.core.server.gzip_static import GzipStatic

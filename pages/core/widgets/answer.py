@@ -16,9 +16,9 @@ from encoder.edits import SetWeight
 from encoder.figures.numbers import three_digits
 from encoder.measure import ranking
 from encoder.measure.ranking import Weights
+from pages.components.lazy import popover
 from pages.core.inputs import chosen_input, edited
 from pages.core.view.view import ViewParams
-from pages.core.widgets.lazy import popover
 from pages.core.words import token_names
 from pages.state import links
 from pages.state.url_state import state

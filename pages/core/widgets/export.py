@@ -20,12 +20,12 @@ from encoder.export import python_code, report
 from encoder.export.document import Section, document
 from encoder.load import BUNDLED
 from pages.components.copy_link import copy_link
+from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.stores import cache, sources, trained
 from pages.core.stores.model_access import models_root
 from pages.core.teaching.rooms.params import RoomParams
 from pages.core.view.view import View, state
-from pages.core.widgets.lazy import expander
 
 if TYPE_CHECKING:
     import pandas as pd

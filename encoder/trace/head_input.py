@@ -1,0 +1,34 @@
+"""What a classification head reads of a trace, and what it then says of an image or a sound.
+
+Shapes: T tokens, D d_model.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from encoder.errors import EncoderError
+from encoder.model.classifier import Classifier
+from encoder.trace.trace import Trace
+
+
+def vectors_for(head: Classifier, trace: Trace) -> Tensor:
+    """[T, D]: what this head reads: of one layer, before the final norm, or the weighted sum over all layers."""
+    last = trace.values.get("final_norm.input", trace.output) if head.config.before_norm else trace.output
+    if head.layer_weights is not None:
+        weights = head.layer_weights.softmax(dim=0)
+        if len(weights) != trace.config.n_layers + 1:
+            raise EncoderError(f"This head sums {len(weights)} layers: choose a head of this model.")
+        streams = [*trace.streams[:-1], last]
+        return torch.stack([w * x for w, x in zip(weights, streams, strict=True)]).sum(dim=0)
+    return last if head.config.layer is None else trace.before_layer(head.config.layer)
+
+
+@torch.no_grad()
+def class_probabilities(head: Classifier | None, trace: Trace, name: str) -> dict[str, float]:
+    """Label -> probability of an image or a sound, in the head's order. Raises EncoderError for a model without one."""
+    if head is None:
+        raise EncoderError(f"{name} has no classification head: choose a checkpoint that was saved with one.")
+    logits = head(vectors_for(head, trace)[None], trace.mask[None])
+    return dict(zip(head.config.labels, head.probabilities(logits)[0].tolist(), strict=True))
