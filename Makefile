@@ -12,12 +12,13 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c const
 DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint rules types tools bench fuzz soak twins atlas digits plotly clean
+.PHONY: help run test lint rules types tools wheel bench fuzz soak twins atlas digits plotly clean
 
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
 	@echo "make test   install, with a Chromium if none is found, then lint and test"
 	@echo "make lint   check rules, formatting and types of the code, and the words of its sentences"
+	@echo "make wheel  install the wheel from the network, with the newest and the lowest versions, and open it"
 	@echo "make bench  the benchmark: a table and JSON; less of it with ARGS=\"--quick --only engine\""
 	@echo "make fuzz   hostile checkpoints, texts, addresses and messages for ten minutes; ARGS=\"--seed 1\""
 	@echo "make soak   thirty visitors for ten minutes, processes killed under them; ARGS=\"--minutes 60\""
@@ -77,6 +78,10 @@ test: $(VENV)/installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile --no-loadscope-reorder || status=1; \
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser -n $(WORKERS) --dist worksteal || status=1; \
 	exit $$status
+
+wheel: $(VENV)/installed-test
+	$(BIN)/python tests/ensure_chromium.py
+	$(BIN)/python -m pytest -m wheel tests/test_versions.py $(ARGS)
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python tests/ensure_chromium.py

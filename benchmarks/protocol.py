@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 #: The frontend forgets a cached message after this many runs without it.
 KEPT_RUNS = 3
@@ -48,6 +49,8 @@ class Template:
                 runs.append((len(widgets), frame))
                 for found in filter(None, (EVENTS.fullmatch(widget.id) for widget in widgets)):
                     components[found[1].rpartition("-")[2]] = found[1]
+                states = (widget.id for widget in widgets if widget.WhichOneof("value") == "json_value")
+                components |= {name.rpartition("-")[2]: name for name in states}
         if not runs:
             raise ValueError("the browser sent no request to run the script")
         return cls(max(runs, key=lambda run: run[0])[1], components)
@@ -58,7 +61,8 @@ class Template:
         state = message.rerun_script
         state.ClearField("cached_message_hashes")
         widgets = state.widget_states.widgets
-        kept = [widget for widget in widgets if not (widget.WhichOneof("value") or "").endswith("trigger_value")]
+        moments = ("trigger_value", "json_value")
+        kept = [widget for widget in widgets if not (widget.WhichOneof("value") or "").endswith(moments)]
         del state.widget_states.widgets[:]
         state.widget_states.widgets.extend(kept)
         return message
@@ -126,12 +130,12 @@ class Session:
     async def open_head(self, layer: int, head: int) -> Run:
         """A click on a head in the grid."""
         event = {"event": "open", "layer": layer, "head": head, "shift": False, "id": time.time_ns() // 1_000_000}
-        return await self._trigger("grid", {"event": "grid", "value": event})
+        return await self._tell("grid", "grid", event)
 
     async def select_cell(self, i: int, j: int) -> Run:
         """A click on a cell of the large map."""
         value = {"axis": "cell", "i": i, "j": j, "trace": 0, "shift": False, "id": time.time_ns() // 1_000_000}
-        return await self._trigger("map", {"event": "click", "value": value})
+        return await self._tell("map", "click", value)
 
     def heard(self, message: ForwardMsg) -> None:
         """A message of a run, for visitors that learn from the page."""
@@ -142,11 +146,20 @@ class Session:
                 kind = widget.WhichOneof("value")
                 setattr(widget, kind, type(getattr(widget, kind))(value))
 
+    async def _tell(self, key: str, name: str, event: dict[str, Any]) -> Run:
+        """An event in a component's state, as `View.send` of pages/components/shared.js puts it there."""
+        base = self._component(key)
+        self.widgets[base] = WidgetState(id=base, json_value=json.dumps({name: [event]}))
+        return await self._rerun(None)
+
     async def _trigger(self, key: str, payload: dict[str, Any]) -> Run:
-        base = self.template.components.get(key)
-        if base is None:
+        name = f"$$STREAMLIT_INTERNAL_KEY_{self._component(key)}__events"
+        return await self._rerun((name, json.dumps([payload])))
+
+    def _component(self, key: str) -> str:
+        if key not in self.template.components:
             raise LookupError(f"the browser sent no event of the component {key!r}")
-        return await self._rerun((f"$$STREAMLIT_INTERNAL_KEY_{base}__events", json.dumps([payload])))
+        return self.template.components[key]
 
     async def _rerun(self, trigger: tuple[str, str] | None) -> Run:
         message = self.template.request()

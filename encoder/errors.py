@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numbers
 import reprlib
-from typing import Any
 
 _BRIEF = reprlib.Repr()
 _BRIEF.maxlevel = 3
@@ -62,17 +60,3 @@ def is_out_of_memory(error: BaseException | None) -> bool:
         return True
     words = ("out of memory", "not enough memory", "allocate memory")
     return isinstance(error, RuntimeError) and any(part in str(error) for part in words)
-
-
-#: The largest size, and the most layers. No encoder comes near; larger ones overflow, or take for ever to build.
-MOST, MAX_LAYERS = 10_000_000, 1_024
-
-
-def check_whole(name: str, value: Any, low: int, high: int = MOST) -> None:
-    """Raise ConfigError unless `value` is a whole number from `low` to `high`."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise ConfigError(f"{name}={quoted(value)} is no whole number: choose {low} to {high:,}.")
-    if int(value) < low:
-        raise ConfigError(f"{name}={quoted(value)} is too small: choose {low} or more.")
-    if int(value) > high:
-        raise ConfigError(f"{name}={quoted(value)} is too large: choose {high:,} or less.")

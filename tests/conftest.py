@@ -52,7 +52,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return "mark.browser" not in collection_path.read_text(encoding="utf-8") or None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "wheel" not in config.option.markexpr:  # they take minutes and the network: only if they are asked for
+        items[:] = [item for item in items if not item.get_closest_marker("wheel")]
     cuda = [item for item in items if item.get_closest_marker("cuda")]
     if not cuda:
         return

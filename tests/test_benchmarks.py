@@ -185,8 +185,7 @@ def test_a_template_is_the_fullest_request_and_keeps_no_moment():
         if trigger:
             message.rerun_script.widget_states.widgets.add(id="empty")  # a choice of which nothing is chosen
             message.rerun_script.widget_states.widgets.add(id="button", trigger_value=True)
-            name = "$$STREAMLIT_INTERNAL_KEY_$$ID-0a1b-grid__events"
-            message.rerun_script.widget_states.widgets.add(id=name, json_trigger_value="[]")
+            message.rerun_script.widget_states.widgets.add(id="$$ID-0a1b-grid", json_value='{"grid": []}')
         return message.SerializeToString()
 
     template = Template.from_frames([request("one"), request("one", "two", trigger=True), request()])

@@ -361,7 +361,7 @@ def test_trace_writes_tables(tmp_path: Path, minilm: encoder.TextEncoder):
     ("arguments", "said"),
     [
         (["--view", "lines", "--overlay", "1.8", "--minimum-weight", "0.2"], ["L2 H3 + L1 H8", "are 0.2 or more"]),
-        (["--view", "lines", "--select", "2,3"], ["Only lines from", "sum of their weights"]),
+        (["--view", "lines", "--select", "2,3"], ["are strong, the others faint", "sum of their weights"]),
         (["--view", "text", "--select", "1"], ["stronger a token", "what the selected tokens attend to"]),
         (["--view", "text", "--direction", "from", "--special", "zero"], ["a token receives"]),
     ],

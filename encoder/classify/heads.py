@@ -9,8 +9,10 @@ from typing import Any
 import torch
 
 from encoder.encoders.text import TextEncoder
-from encoder.errors import ConfigError, EncoderError
+from encoder.errors import EncoderError
+from encoder.load.weights import fill
 from encoder.model.classifier import Classifier, ClassifierConfig
+from encoder.model.encoder import unfilled
 
 FORMAT = "encoderscope head 1"
 
@@ -39,15 +41,26 @@ def head_from_bytes(data: bytes) -> tuple[Classifier, str]:
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise EncoderError("This file is no head of Encoderscope: choose the file that the page Probes saved.")
     try:
-        config = _config(json.loads(about["head"]))
-        shape = tuple(weights["out.weight"].shape)
-        if len(shape) != 2 or shape[0] != len(config.labels):
-            raise ValueError(f"{len(config.labels)} labels for weights of shape {shape}")
-        head = Classifier(shape[1], config)
-        head.load_state_dict(weights)
-    except (ConfigError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        head = _filled(_config(json.loads(about["head"])), weights)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise EncoderError(f"This head does not fit together ({error}): save it again.") from None
     return head.eval(), str(about.get("model", ""))
+
+
+def _filled(config: ClassifierConfig, weights: dict[str, torch.Tensor]) -> Classifier:
+    """The head with these weights. No memory is taken before their names and shapes fit. Raises ValueError."""
+    shape = weights["dense.weight" if config.dense else "out.weight"].shape
+    if len(shape) != 2:
+        raise ValueError(f"a map of shape {tuple(shape)}")
+    with unfilled():
+        head = Classifier(shape[1], config)
+    wanted = {name: tuple(value.shape) for name, value in head.state_dict().items()}
+    found = {name: tuple(value.shape) for name, value in weights.items()}
+    if wanted != found:
+        name = min(name for name in wanted | found if wanted.get(name) != found.get(name))
+        raise ValueError(f"{name} has the shape {found.get(name)}, and its options make it {wanted.get(name)}")
+    fill(head, {name: value.float() for name, value in weights.items()})
+    return head
 
 
 def _config(fields: dict[str, Any]) -> ClassifierConfig:
@@ -56,7 +69,7 @@ def _config(fields: dict[str, Any]) -> ClassifierConfig:
 
 def with_head(model: TextEncoder, head: Classifier) -> TextEncoder:
     """The model with this head in place of its own. Raises EncoderError where the head does not fit."""
-    width = head.out.weight.shape[1]
+    width = (head.dense or head.out).weight.shape[1]
     if width != model.config.d_model:
         raise EncoderError(
             f"This head takes vectors of {width} numbers, and those of {model.name} have {model.config.d_model}: "

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from encoder.edits import Edit
 from encoder.encoders.named import NamedEncoder
-from encoder.errors import EncoderError
+from encoder.errors import ConfigError, EncoderError, quoted
 from encoder.inputs import image_files
 from encoder.inputs.layout import InputKind, PatchGrid
 from encoder.model.classifier import Classifier
@@ -25,6 +25,8 @@ from encoder.model.vector_head import VectorHead
 from encoder.trace.head_input import class_probabilities
 from encoder.trace.trace import Trace
 
+#: The largest mean or std of pixels, which are between 0 and 1; one over it is the smallest std.
+MOST = 1e6
 Interpolation = Literal["bilinear", "bicubic", "nearest", "box"]
 
 
@@ -34,12 +36,19 @@ class Preparation:
 
     resize: (height, width) to which the image is scaled, or the length of its shorter side, which keeps its shape;
     None: S x S. Then the S x S pixels in its middle are cut out, with zeros around a smaller image.
+    Raises ConfigError for a mean or std that makes pixels infinite, NaN or so large that a layer overflows.
     """
 
     mean: tuple[float, ...] = (0.5, 0.5, 0.5)
     std: tuple[float, ...] = (0.5, 0.5, 0.5)
     interpolation: Interpolation = "bilinear"
     resize: tuple[int, int] | int | None = None
+
+    def __post_init__(self) -> None:
+        if not all(abs(one) <= MOST for one in self.mean):
+            raise ConfigError(f"mean={quoted(self.mean)} is out of range: choose numbers up to {MOST:g}.")
+        if not all(1 / MOST <= one <= MOST for one in self.std):
+            raise ConfigError(f"std={quoted(self.std)} is out of range: choose numbers from {1 / MOST:g} to {MOST:g}.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

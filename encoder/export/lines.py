@@ -116,10 +116,11 @@ class Lines(HeadView):
             "token for its numbers."
         ]
         queries, keys = self._selected
+        others = "are strong, the others faint. The number beside a"
         if queries:
-            said.append(f"Only lines from {queries} are drawn. The number beside a key is the sum of their weights.")
+            said.append(f"Lines from {queries} {others} key is the sum of their weights.")
         if keys:
-            said.append(f"Only lines to {keys} are drawn. The number beside a query is the sum of its weights to them.")
+            said.append(f"Lines to {keys} {others} query is the sum of its weights to them.")
         return [" ".join([*said, self._strongest_line()]), *self.options.sentences()]
 
     def _strongest_line(self) -> str:

@@ -110,7 +110,7 @@ def attention_lines(
         labels: N names of heads, for the legend; their colours are the first N of `HEADS`.
         name: of a downloaded picture.
         threshold: the smallest weight of a line.
-        queries, keys: selected rows and columns; if there are any, only their lines are strong.
+        queries, keys: selected rows and columns; if there are any, the lines of others are faint.
         exact_bytes: more bytes of 32-bit weights travel as 16-bit numbers.
 
     Raises:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from encoder.encoders.image import Interpolation, Preparation
-from encoder.errors import LoadError, quoted
+from encoder.errors import ConfigError, LoadError, quoted
 from encoder.inputs.image_files import MOST_PIXELS
 from encoder.inputs.text_file import read_json
 from encoder.model.config import Patches
@@ -30,16 +31,20 @@ def read_preparation(folder: Path, patches: Patches, usual_fields: Mapping[str, 
     if "shortest_edge" in usual_size and isinstance(fields["size"], int):  # one number means a square elsewhere
         fields["size"] = {"shortest_edge": fields["size"]}
     resample = fields.get("resample", 2)
-    if not isinstance(resample, int) or resample not in RESAMPLING:
+    if type(resample) is not int or resample not in RESAMPLING:
         raise LoadError(f"{FILE} has an unknown resample={quoted(resample)}: choose 0, 2, 3 or 4 (nearest to box).")
-    if fields.get("do_rescale", True) is not True or abs(fields.get("rescale_factor", 1 / 255) * 255 - 1) > 1e-3:
+    factor = fields.get("rescale_factor", 1 / 255)
+    if fields.get("do_rescale", True) is not True or not is_number(factor) or abs(factor * 255 - 1) > 1e-3:
         raise LoadError(f"{FILE} does not scale pixels from 0..255 to 0..1: choose a checkpoint that does.")
     channels, usual, resize = patches.channels, Preparation(), resize_of(fields, patches.image_size)
     if fields.get("do_normalize", True) is not True:
         return Preparation((0.0,) * channels, (1.0,) * channels, RESAMPLING[resample], resize)
     mean, std = (numbers(fields, key, default, channels) for key, default in
                  (("image_mean", usual.mean), ("image_std", usual.std)))  # fmt: skip
-    return Preparation(mean, std, RESAMPLING[resample], resize)
+    try:
+        return Preparation(mean, std, RESAMPLING[resample], resize)
+    except ConfigError as error:
+        raise LoadError(f"{FILE} describes no preparation of images. {error}") from error
 
 
 def read_fields(folder: Path) -> dict[str, Any]:
@@ -83,10 +88,11 @@ def _side(fields: dict[str, Any], key: str, name: str, default: int) -> int:
 def numbers(fields: dict[str, Any], key: str, default: tuple[float, ...], channels: int) -> tuple[float, ...]:
     """One number for each channel. Raises LoadError for anything else."""
     value = fields.get(key, default[:1] * channels)
-    if (
-        not isinstance(value, list | tuple)
-        or len(value) != channels
-        or not all(isinstance(x, int | float) for x in value)
-    ):
+    if not isinstance(value, list | tuple) or len(value) != channels or not all(map(is_number, value)):
         raise LoadError(f"{FILE} has {key}={quoted(value)}: give one number for each of {channels} channels.")
     return tuple(float(x) for x in value)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value of JSON is a finite number; its `true` and NaN are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

@@ -26,8 +26,8 @@ def read_sound_preparation(folder: Path, config: EncoderConfig) -> Preparation:
         usual = KaldiMel()
         normalised = flag(fields, "do_normalize", True)
         mean, std = number(fields, "mean", usual.mean or 0.0), number(fields, "std", usual.std)
-        if not std > 0.0:
-            raise LoadError(f"{FILE} has std={std:g}: give a number above 0.")
+        if not std >= 1e-6:  # smaller ones make the spectrogram infinite
+            raise LoadError(f"{FILE} has std={std:g}: give a number from 1e-06 on.")
         return KaldiMel(rate, shape.n_mels, shape.n_frames, mean if normalised else None, std)
     front = config.convolutions
     assert front is not None, "a model of sound has patches or convolutions"

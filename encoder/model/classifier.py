@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
-from encoder.model.config import ACTIVATIONS, MAX_LAYERS, check_whole
+from encoder.model.checks import MAX_LAYERS, check_eps, check_flags, check_whole
+from encoder.model.config import ACTIVATIONS
 from encoder.model.layers import activate
 from encoder.model.pooling import POOLINGS, Pooling, pool
 
@@ -59,8 +60,10 @@ class ClassifierConfig:
                 raise ConfigError(f"{name}={value!r} is unknown: choose one of {', '.join(known)}.")
         if not self.labels:
             raise ConfigError("A classification head needs at least one label: name its classes.")
-        if self.layer is not None and self.layer < 0:
-            raise ConfigError(f"layer={self.layer} does not exist: choose 0 or more.")
+        check_flags(self, "dense", "dense_bias", "norm", "norm_bias", "out_bias", "before_norm")
+        check_eps("norm_eps", self.norm_eps)
+        if self.layer is not None:
+            check_whole("layer", self.layer, 0, MAX_LAYERS)
         check_whole("n_summed", self.n_summed, 0, MAX_LAYERS + 1)
         if self.dense_width is not None:
             check_whole("dense_width", self.dense_width, 1)

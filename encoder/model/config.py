@@ -10,7 +10,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from encoder.errors import MAX_LAYERS, MOST, ConfigError, check_whole
+from encoder.errors import ConfigError
+from encoder.model.checks import MAX_LAYERS, MOST, check_eps, check_whole
 from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
 
 __all__ = [
@@ -186,8 +187,7 @@ class EncoderConfig:
         for name in ("dropout", "attention_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ConfigError(f"{name}={getattr(self, name)} is out of range: choose 0 or more, and less than 1.")
-        if not 0.0 <= self.norm_eps <= LARGEST:  # a negative one can give the root of a negative number
-            raise ConfigError(f"norm_eps={self.norm_eps} is out of range: choose a finite number from 0 on.")
+        check_eps("norm_eps", self.norm_eps)
 
     def _check_choices(self) -> None:
         choices = {

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
+from encoder.model.checks import check_eps, check_flags
 from encoder.model.config import ACTIVATIONS, Activation, EncoderConfig
 from encoder.model.layers import activate
 
@@ -34,6 +35,8 @@ class MLMHeadConfig:
     def __post_init__(self) -> None:
         if self.activation not in ACTIVATIONS:
             raise ConfigError(f"activation={self.activation!r} is unknown: choose one of {', '.join(ACTIVATIONS)}.")
+        check_eps("norm_eps", self.norm_eps)
+        check_flags(self, "norm_bias", "dense_bias", "decoder_bias", "tied")
 
 
 class MLMHead(nn.Module):

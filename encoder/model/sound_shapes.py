@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from encoder.errors import ConfigError, check_whole
+from encoder.errors import ConfigError
+from encoder.model.checks import check_whole
 
 ConvolutionNorm = Literal["none", "group", "layer"]
 

@@ -57,7 +57,7 @@ def _door() -> None:
             "Open a room", key="classroom:open", type="primary", icon=":material/meeting_room:", on_click=_open,
             args=(named,),
         )  # fmt: skip
-        room_door(key="classroom:door", on_teach=_teach)
+        room_door(key="classroom:door", left=session.has_left(), on_teach=_teach)
     next_page("lessons", "Lessons, each with a script for a class")
 
 

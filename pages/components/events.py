@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal, NotRequired, TypedDict
 
 import streamlit as st
@@ -103,19 +104,34 @@ def heard(key: str) -> int:
 
 
 def tell(key: str, name: str, decode: Callable[[object], Any], on_event: Callable[[Any], None] | None) -> None:
-    """Calls `on_event` with the newest event of this name.
+    """Calls `on_event` with each event of this name that it has not had yet, in their order.
 
-    Streamlit calls back once for each event of a run, each time with the newest one; `id` shows that it is handled.
+    The browser sends the newest events again with each further one; `id` shows which are handled.
     """
-    url_state.touch()
-    value = state(key).get(name)
-    event = decode(value)
-    if on_event is None or event is None:
-        return
-    heard, number = f"{key}:heard", value.get("id")
-    if number is None or st.session_state.get(heard) != number:
-        st.session_state[heard] = number
-        on_event(event)
+    with whole():
+        url_state.touch()
+        sent = state(key).get(name)
+        for value in sent if isinstance(sent, list) else [sent]:
+            event = decode(value)
+            number = value.get("id") if isinstance(value, dict) else None
+            if on_event is None or event is None or (_is_index(number) and number <= heard(key)):
+                continue
+            if _is_index(number):
+                st.session_state[f"{key}:heard"] = number
+            on_event(event)
+
+
+@contextmanager
+def whole() -> Iterator[None]:
+    """Inside, a callback runs to its end, although the browser has sent another message.
+
+    Streamlit ends a callback for such a message, once, where it next reads the session's state: here, before the
+    callback changes anything. Its exception goes on after the callback, so that the other run follows.
+    """
+    try:
+        st.session_state.get("_")
+    finally:
+        yield
 
 
 def plot_click(value: object) -> PlotEvent | None:

@@ -107,9 +107,10 @@ def plot_window(key: str, zoom: Param[ZoomWindow | None] | None = None) -> ZoomW
 
 
 def _on_zoom(key: str, zoom: Param[ZoomWindow | None] | None) -> None:
-    url_state.touch()
-    if zoom is not None:
-        url_state.state.put(zoom, events.zoom_window(events.state(key).get("relayout")))
+    with events.whole():
+        url_state.touch()
+        if zoom is not None:
+            url_state.state.put(zoom, events.zoom_window(events.state(key).get("relayout")))
 
 
 def _message(

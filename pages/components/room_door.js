@@ -1,6 +1,6 @@
 // The teacher's link, whose key is in its fragment and is sent to no server; and the rooms whose key this browser has.
 import { make } from "../../encoder/export/drawing/drawing.js";
-import { kept } from "./room_kept.js";
+import { forgetSeat, kept } from "./room_kept.js";
 import { download, eventId, unpack } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
@@ -12,7 +12,8 @@ class RoomDoor {
 
   update(component) {
     this.component = component;
-    const { code, secret } = unpack(component.data).header;
+    const { code, secret, left } = unpack(component.data).header;
+    if (left) forgetSeat();
     this.root.replaceChildren(...(code ? this.link(code, secret) : this.rooms()));
   }
 

@@ -12,13 +12,19 @@ _render = assets.component("room_door")
 
 
 def room_door(
-    *, key: str, code: str = "", secret: str = "", on_teach: Callable[[str, str], None] | None = None
+    *,
+    key: str,
+    code: str = "",
+    secret: str = "",
+    left: bool = False,
+    on_teach: Callable[[str, str], None] | None = None,
 ) -> None:
     """Draws buttons for the teacher's link; without a room, one for each room that this browser has the key of.
 
     Args:
         key: the widget's key.
         code, secret: the open room and its key, "" without one.
+        left: the student left a room, so the browser forgets her seat.
         on_teach: gets (code, key) of a room that the teacher opens again, before the page runs.
     """
 
@@ -28,7 +34,7 @@ def room_door(
 
     _render(
         key=key,
-        data=wire.pack({"code": code, "secret": secret}, {}),
+        data=wire.pack({"code": code, "secret": secret, "left": left}, {}),
         on_teach_change=lambda: events.tell(key, "teach", _kept, teach),
     )
 

@@ -33,6 +33,11 @@ function remember(code, member) {
   document.cookie = `encoderscope_seat=${code}.${isOther ? "" : member}; path=/; max-age=43200; SameSite=Strict`;
 }
 
+// A student who left does not return when she opens the page Classroom again.
+export function forgetSeat() {
+  document.cookie = "encoderscope_seat=; path=/; max-age=0; SameSite=Strict";
+}
+
 function places() {
   const found = [];
   for (const name of ["localStorage", "sessionStorage"]) {

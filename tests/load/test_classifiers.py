@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
+import resource
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
 import encoder
 from encoder import EncoderError, classify
+from encoder.model.classifier import Classifier, ClassifierConfig
 from tests.load.reference import FAMILIES, inputs_of, sentence
 
 LABELS = ("no", "perhaps", "yes")
@@ -206,3 +210,58 @@ def test_the_outcome_is_the_class_of_the_edited_run(checkpoint: Callable):
     tag = classify.tags(tagger, trace)[1]
     outcome = causal.ClassProbability(tag.label, position=1)
     assert causal.outcomes_of(tagger, trace, [], outcome) == [pytest.approx(tag.probability, abs=1e-6)]
+
+
+OPTIONS = {"kind": "sequence", "labels": ["a", "b"]}
+MAP = {"out.weight": torch.zeros(2, 3), "out.bias": torch.zeros(2)}
+
+
+def head_file(weights: dict[str, torch.Tensor], **options: object) -> bytes:
+    from safetensors.torch import save
+
+    return save(weights, {"format": classify.heads.FORMAT, "head": json.dumps(OPTIONS | options)})
+
+
+def test_a_head_with_a_dense_map_of_another_width_is_read():
+    wide = Classifier(3, ClassifierConfig("sequence", ("a", "b"), dense=True, dense_width=5, norm=True))
+    again, _ = classify.head_from_bytes(classify.head_to_bytes(wide))
+    assert again.config == wide.config
+    assert all(torch.equal(one, wide.state_dict()[name]) for name, one in again.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"norm_eps": math.nan}, "norm_eps=nan"),
+        ({"norm_eps": "a"}, "norm_eps='a'"),
+        ({"layer": 10**9}, "layer=1000000000"),
+        ({"layer": 0.5}, r"layer=0\.5"),
+        ({"out_bias": "x"}, "out_bias='x'"),
+        ({"dense": 1}, "dense=1"),
+        ({"labels": ["a"]}, "out"),
+        ({"norm": True}, "norm"),
+        ({"n_summed": 7}, "layer_weights"),
+        ({"unknown": 1}, "unknown"),
+    ],
+)
+def test_a_head_file_with_options_that_do_not_fit(options: dict[str, object], message: str):
+    assert classify.head_from_bytes(head_file(MAP))[0].config.labels == ("a", "b")
+    with pytest.raises(EncoderError, match=rf"does not fit together .*{message}.*save it again"):
+        classify.head_from_bytes(head_file(MAP, **options))
+
+
+def test_a_small_head_file_takes_little_memory():
+    """Its options may name maps of gigabytes: nothing is built before the sizes are compared."""
+    width = 25_000
+    weights = {"out.weight": torch.zeros(2, width), "out.bias": torch.zeros(2)}
+    more = {"dense.weight": torch.zeros(1, width), "dense.bias": torch.zeros(1)}
+    large = head_file(weights | more, dense=True, dense_width=1_000_000)
+    square = head_file(weights | more, dense=True)
+    before, used = resource.getrlimit(resource.RLIMIT_AS), psutil.Process().memory_info().vms
+    resource.setrlimit(resource.RLIMIT_AS, (used + 300_000_000, before[1]))
+    try:
+        for file in (large, square):
+            with pytest.raises(EncoderError, match=r"dense\.bias has the shape \(1,\)"):
+                classify.head_from_bytes(file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)

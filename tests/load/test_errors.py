@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import re
 import shutil
@@ -349,6 +350,18 @@ def test_a_word_beyond_the_table_is_named_when_it_is_typed(checkpoint: Callable,
         ({"rescale_factor": 0.5}, r"pixels .*0\.\.255"),
         ({"image_mean": [0.5]}, r"image_mean=\[0\.5\].* 3 channels"),
         ({"image_std": "wide"}, "image_std='wide'"),
+        ({"image_std": [0.5, True, 0.5]}, r"image_std=\[0\.5, True, 0\.5\]"),
+        ({"image_std": [0, 0, 0]}, r"std=\(0\.0, 0\.0, 0\.0\).* from 1e-06 "),
+        ({"image_std": [0.5, 0.5, -0.5]}, "std="),
+        ({"image_std": [1e-300] * 3}, "std="),
+        ({"image_mean": [math.nan] * 3}, r"image_mean=\[nan"),
+        ({"image_mean": [0.5, 0.5, math.inf]}, r"image_mean=.*inf"),
+        ({"image_mean": [0, 0, 10**400]}, "image_mean="),
+        ({"image_mean": [0, 0, 1e30]}, "mean="),
+        ({"rescale_factor": "a"}, r"pixels .*0\.\.255"),
+        ({"rescale_factor": math.nan}, r"pixels .*0\.\.255"),
+        ({"rescale_factor": [1]}, r"pixels .*0\.\.255"),
+        ({"resample": False}, "resample=False"),
     ],
 )
 def test_a_preparation_of_images_that_is_not_known(fields: dict, message: str, checkpoint: Callable, tmp_path: Path):

@@ -144,6 +144,26 @@ def test_what_needs_an_evicted_model_goes_with_it(monkeypatch: pytest.MonkeyPatc
     assert model() is None
 
 
+def test_what_is_in_a_cycle_when_a_model_is_loaded_does_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Standing:
+        """Keeps itself alive until the garbage collector finds it, as a page's figure or a training run may."""
+
+        def __init__(self) -> None:
+            self.itself, self.numbers = self, np.zeros(1_000)
+
+    monkeypatch.setattr(model_store, "_MODELS", ByteCache(1, model_store._MODELS._on_evict))
+    shape = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ffn": 24, "position": "sinusoidal"}
+    config = encoder.EncoderConfig(vocab_size=model_store.scratch_vocabulary(), **shape)
+    alive = []
+    for seed in range(10, 14):
+        standing = Standing()
+        alive.append(weakref.ref(standing))
+        model_store.model(cache.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu"))
+    del standing
+    gc.collect()
+    assert [one() for one in alive] == [None] * 4
+
+
 def test_a_model_that_is_evicted_during_a_forward_pass_takes_the_trace_along(monkeypatch: pytest.MonkeyPatch) -> None:
     store = ByteCache(1_000_000_000)
     monkeypatch.setattr(cache, "_STORE", store)

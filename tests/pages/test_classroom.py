@@ -303,6 +303,39 @@ def test_a_reload_takes_the_same_seat(school: School, monkeypatch: pytest.Monkey
     assert "room" not in lost.values()
 
 
+def test_a_member_who_opens_the_page_classroom_is_in_her_room(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, code = school.teacher(named=True)
+    mia = school.student(code, "Mia").line["member"]
+    with monkeypatch.context() as kept:
+        kept.setattr(Context, "cookies", {session.COOKIE: f"{code}.{mia}"})
+        again = Person(school).run()
+        assert "as **Mia**" in words(again.app)
+        assert again.values()["room"] == code
+        assert len(school.store.members(code)) == 1
+        again.click("classroom:leave")
+        assert again.app.text_input(key="classroom:code") is not None, "who leaves does not return by herself"
+        assert "room" not in again.run().values()
+
+        invited = Person(school, room=code).tell(event="greet", kept={})
+        assert "Mia" not in words(invited.app), "an invitation gives a second student a seat of her own"
+        school.store.close(code)
+        assert Person(school).run().app.text_input(key="classroom:code") is not None
+    for cookie in ("", "ACD347", f"ACD347.{mia}", f"{code}.{'x' * 22}", f"<b>.{mia}"):
+        monkeypatch.setattr(Context, "cookies", {session.COOKIE: cookie})
+        assert Person(school).run().app.text_input(key="classroom:code") is not None
+
+
+def test_a_member_returns_when_the_store_is_back(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, code = school.teacher()
+    member = school.student(code).line["member"]
+    monkeypatch.setattr(Context, "cookies", {session.COOKIE: f"{code}.{member}"})
+    with monkeypatch.context() as away:
+        away.setattr(school.store, "members", lambda _: (_ for _ in ()).throw(StoreUnavailable("away")))
+        late = Person(school).run()
+        assert "room" not in late.values()
+    assert late.run().values()["room"] == code
+
+
 def test_a_student_is_no_teacher(school: School) -> None:
     teacher, code = school.teacher()
     teacher.open("heads")

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import types
+
+import pytest
+
 import encoder
 from encoder import search
+from encoder.errors import EncoderError
+from pages.core.access import limits
+from pages.core.inputs import kept_file
 from pages.core.stores import cache
 from pages.search import sources
 from tests.pages.apps import assert_well, press, sentences, visit, written
@@ -37,6 +44,23 @@ def test_broken_lines_are_named_and_the_rest_is_searched():
     assert not app.exception
 
 
+def test_an_uploaded_file_has_the_servers_limit_whatever_the_browser_lets_through(monkeypatch: pytest.MonkeyPatch):
+    given = types.SimpleNamespace(name="texts.csv", size=10_000_001)
+    monkeypatch.setattr(kept_file.st, "file_uploader", lambda label, **options: given)
+    with pytest.raises(EncoderError, match="10,000,001 bytes, and at most 10,000,000 are read"):
+        kept_file.upload("Texts", "a", "b", kept_file.ENDINGS, limits.SEARCH_FILE.usual)
+    given.size -= 1
+    assert kept_file.upload("Texts", "a", "b", kept_file.ENDINGS, limits.SEARCH_FILE.usual) is given
+
+
+@pytest.mark.parametrize("name", ["texts.csv", "texts.tsv", "texts.jsonl"])
+def test_a_file_of_any_format_is_searched(name: str):
+    lines = {".csv": "id;text\n1;one\n2;two", ".tsv": "id\ttext\n1\tone\n2\ttwo", ".jsonl": '"one"\n{"text": "two"}'}
+    given = sources._read(lines[name[5:]].encode("utf-16"), name)
+    assert given.texts == ("one", "two")
+    assert not given.n_left_out
+
+
 def test_many_texts_wait_for_a_click_and_stay_in_the_session():
     app = visit("search")
     app.text_area(key="search:lines").set_value("\n".join(f"secret {n}" for n in range(120))).run()
@@ -50,8 +74,6 @@ def test_many_texts_wait_for_a_click_and_stay_in_the_session():
 
 def test_a_collection_of_another_model_is_refused(minilm: encoder.TextEncoder):
     import dataclasses
-
-    import pytest
 
     from pages.core.view.view import View
 

@@ -21,11 +21,14 @@ from pages.core.teaching.rooms.events import RoomEvents, Tries
 
 
 class Flaky(MemoryStore):
-    """A store that can be away."""
+    """A store that can be away, or fail in a way that nobody foresaw."""
 
     away = False
+    broken: Exception | None = None
 
     def pulse(self, code: str) -> Pulse:
+        if self.broken:
+            raise self.broken
         if self.away:
             raise StoreUnavailable("away")
         return super().pulse(code)
@@ -157,6 +160,22 @@ def test_a_store_that_was_away_is_heard_again(connect: Callable[[str], Stream], 
     student.wait(lambda lines: 'data: {"away":true}' in lines)
     store.away = False
     student.wait(lambda lines: lines.count(data(version=1)) == 2)
+
+
+def test_an_unexpected_error_of_the_store_does_not_end_the_news(
+    connect: Callable[[str], Stream], store: Flaky, room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
+    student = connect(room.code)
+    student.wait(lambda lines: data(version=1) in lines)
+    store.broken = KeyError("a field that another version wrote")
+    student.wait(lambda lines: 'data: {"away":true}' in lines)
+    time.sleep(5 * events_module.POLL)
+    store.broken = None
+    store.change(room.code, lambda one: replace(one, view={"page": "qkv"}))
+    student.wait(lambda lines: data(version=2) in lines)
+    said = [one for one in caplog.records if room.code in one.getMessage()]
+    assert len(said) == 1, "one line for all tries"
+    assert said[0].exc_info
 
 
 def test_unknown_codes_are_refused_and_soon_not_looked_up(

@@ -75,6 +75,37 @@ def test_two_tabs_of_a_teacher_lose_no_change(store: RoomStore, room: Room) -> N
     assert after.version == 41
 
 
+def test_a_slow_edit_of_one_room_holds_up_no_other_one(store: RoomStore, room: Room) -> None:
+    other, reads, ends = new_room("key", view=VIEW), threading.Event(), threading.Event()
+    assert store.open(other)
+
+    def slow(one: Room) -> Room:  # as one that reads a lesson from the disk
+        reads.set()
+        assert ends.wait(20)
+        return dataclasses.replace(one, frozen=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        changing = pool.submit(store.change, room.code, slow)
+        assert reads.wait(20)
+        try:
+            assert pool.submit(store.pulse, other.code).result(timeout=5).version == 1
+            assert pool.submit(store.pulse, room.code).result(timeout=5).version == 1
+        finally:
+            ends.set()
+        assert changing.result(timeout=20).frozen
+
+
+def test_a_room_that_is_closed_during_an_edit_stays_closed(store: RoomStore, room: Room) -> None:
+    def edit(one: Room) -> Room:
+        if store.find(one.code) is not None:
+            store.close(one.code)
+        return one
+
+    with pytest.raises(RoomGone):
+        store.change(room.code, edit)
+    assert store.find(room.code) is None
+
+
 def test_a_closed_room_is_gone(store: RoomStore, room: Room) -> None:
     store.join(room.code, Member("a"))
     question = store.change(room.code, lambda one: ask(one, {"kind": "number"})).question

@@ -129,6 +129,19 @@ class Walker(Person):
         await self.does(f"the page {page}", lambda: self.visitor.go(page))
 
 
+class Builder(Person):
+    """Untrained encoders, each with other weights: the server builds a model each time, and another has to go."""
+
+    page, values = "heads", {"model": "scratch", "width": "256", "layers": "4"}
+
+    async def act(self) -> None:
+        """Another seed, in a link that is opened."""
+        values = self.visitor.values | {"seed": str(self.chance.randrange(10**6))}
+        await self.visitor.socket.close()
+        self.visitor.query = urlencode(values)
+        self.soak.note("an untrained encoder", await self.visitor.returns(), self.visitor.silence)
+
+
 class Trainer(Person):
     """Training, watched through its channel; the address finds the runs again."""
 
@@ -255,8 +268,8 @@ async def say(visitor: Visitor, what: dict[str, Any]) -> Run:
 
 
 #: One of each kind first; then the mixture of a class.
-FIRST = (Teacher, Student, Trainer, Uploader, LongReader, Walker, Reader)
-THEN = (Reader, Reader, Student, Reader, Walker, Reader, Student, Reader, LongReader, Reader, Trainer)
+FIRST = (Teacher, Student, Trainer, Uploader, LongReader, Walker, Builder, Reader)
+THEN = (Reader, Reader, Student, Reader, Walker, Reader, Student, Builder, LongReader, Reader, Trainer)
 
 
 def people(soak: Soak) -> list[Person]:

@@ -107,6 +107,7 @@ def test_nothing_is_lost_when_a_process_ends(served: Served) -> None:
     assert soak.kills
     assert soak.memory
     assert len(soak.waits["opens a page"]) == len(FIRST)
+    assert soak.waits["an untrained encoder"]
     assert len(soak.members) == 1
 
 

@@ -85,6 +85,10 @@ export const stored = (window.__encoderscopeStored ??= new Map());
 let lastEvent = 0;
 export const eventId = () => (lastEvent = Math.max(lastEvent + 1, Date.now()));
 
+// Milliseconds for which an event is sent again with the next ones, and how many are.
+const RESENT = 5000;
+const MOST_RESENT = 4;
+
 // Calls at most once a frame.
 export function everyFrame(action) {
   let frame = 0;
@@ -198,13 +202,16 @@ export class Drawing {
 
   // Whether this is a page of its own, where nobody answers an event.
   get isAlone() {
-    return !this.component.setTriggerValue;
+    return !this.component.setStateValue;
   }
 
-  // Sends an event to the host and returns its number.
-  send(trigger, value) {
+  // Sends an event to the host and returns its number. Streamlit forgets a trigger if another message follows before its
+  // run begins. It sends the state with every message, so the state has the newest events; Python takes each once.
+  send(name, value) {
     const id = eventId();
-    this.component.setTriggerValue?.(trigger, { ...value, id });
+    const earlier = (this.events?.[name] ?? []).filter((event) => event.id > id - RESENT);
+    this.events = { ...this.events, [name]: [...earlier, { ...value, id }].slice(-MOST_RESENT) };
+    this.component.setStateValue?.(name, this.events[name]);
     return id;
   }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import time
 from collections import Counter, OrderedDict
@@ -32,6 +33,8 @@ STREAMS = 2 * limits.MEMBERS.usual
 #: What a teacher's long hover may name, and its bytes; seconds for which it is shown.
 SPOT_PLACE, SPOT_NUMBERS = re.compile(r"st-key-[\w:-]{1,80}"), ("trace", "i", "j", "side", "token", "unit")
 SPOT_BYTES, SPOT_SECONDS = 600, 8.0
+#: The news while the store does not answer.
+AWAY = '{"away":true}'
 #: Addresses and codes that are remembered.
 MOST_KNOWN = 10_000
 
@@ -93,6 +96,7 @@ class _Watch:
 
     async def _run(self) -> None:
         signed, counted, desk_counts = -SIGN, None, dict[str, int]()
+        fails = False
         while self.is_open:
             try:
                 pulse = await asyncio.to_thread(self.store.pulse, self.code)
@@ -105,11 +109,17 @@ class _Watch:
                     desk_counts, counted = await asyncio.to_thread(self._count, pulse), pulse
                 spot = _live(pulse.spot)
                 self._say(_with(spot, {"version": pulse.version}), _with(spot, desk_counts))
+                fails = False
             except RoomGone:
                 self.is_open = False
                 self._wake()
             except StoreUnavailable:
-                self._say('{"away":true}', '{"away":true}')
+                self._say(AWAY, AWAY)
+            except Exception:  # whatever it is: without this watch, the room's browsers would wait for news for ever
+                if not fails:
+                    logging.getLogger("encoderscope").exception("Room %s cannot be read; it is tried again", self.code)
+                fails = True
+                self._say(AWAY, AWAY)
             await asyncio.sleep(POLL)
 
     def _count(self, pulse: Pulse) -> dict[str, int]:

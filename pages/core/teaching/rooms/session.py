@@ -25,6 +25,8 @@ from pages.state.url_state import state
 #: The page where a room is opened and joined; for a teacher, the desk.
 DESK = "classroom"
 _SEAT, _ROOM, _SAID, _GREETED, _STALE = "_room_seat", "_room_read", "_room_said", "_room_greeted", "_room_stale"
+#: Whether this session has asked for the seat of the cookie, or has left its room: then it does not return by itself.
+_RETURNED, _LEFT = "_room_returned", "_room_left_by_hand"
 #: A student's code and id, as room_kept.js writes them.
 COOKIE = "encoderscope_seat"
 _ID = re.compile(r"[\w-]{16,64}")
@@ -185,9 +187,15 @@ def leave(why: str = "") -> None:
     """Give the seat up. why: a sentence for the page."""
     st.session_state.pop(_SEAT, None)
     st.session_state.pop(_ROOM, None)
+    st.session_state[_RETURNED] = st.session_state[_LEFT] = True
     if state.has_begun():
         state.put(RoomParams.code, "")
     say(why)
+
+
+def has_left() -> bool:
+    """Whether this session gave its last seat up, so that the browser forgets it."""
+    return seat() is None and bool(st.session_state.get(_LEFT))
 
 
 def follow(follows: bool, page: str = "") -> None:
@@ -265,20 +273,27 @@ def awaits_greeting() -> bool:
 def take_kept_seat(page: str) -> bool:
     """Take the seat in the browser's cookie, as after a reload. page: the open one.
 
-    An invitation opens the page Classroom: there a second student of the same browser gets a seat of her own.
+    The page Classroom without a room in its address returns to that of the cookie, once. With one it is an invitation:
+    there a second student of the same browser gets a seat of her own.
     """
-    if page == DESK or not awaits_greeting():
+    typed = state.get(RoomParams.code)
+    if page == DESK and (typed or seat() is not None or st.session_state.get(_RETURNED)):
+        return False
+    if page != DESK and not awaits_greeting():
         return False
     code, _, member = str(st.context.cookies.get(COOKIE, "")).partition(".")
-    if code != state.get(RoomParams.code) or not _ID.fullmatch(member):
+    if code != (typed or code) or not read_code(code) or not _ID.fullmatch(member):
         return False
     try:
-        if member not in store().members(code):
-            return False
-    except RoomError:
+        if (known := store().members(code).get(member)) is not None:
+            join(code, known.nickname, member)
+            st.session_state[_GREETED] = code
+    except StoreUnavailable:  # the next run asks again
         return False
-    greet({"member": member})
-    return True
+    except RoomError:  # the room is closed, or full
+        known = None
+    st.session_state[_RETURNED] = True
+    return known is not None
 
 
 def greet(kept: Mapping[str, Any]) -> None:

@@ -126,10 +126,15 @@ class MemoryStore:
 
     def change(self, code: str, edit: Callable[[Room], Room]) -> Room:
         """See RoomStore."""
-        with self._lock:
-            kept = self._kept(code)
-            kept.room = changed(kept.room, edit)
-            return kept.room
+        while True:
+            with self._lock:
+                before = self._kept(code).room
+            new = changed(before, edit)  # without the lock of all rooms: an edit may read a lesson from the disk
+            with self._lock:
+                kept = self._kept(code)
+                if kept.room is before:  # else another tab of the teacher was faster
+                    kept.room = new
+                    return new
 
     def point(self, code: str, spot: str) -> None:
         """See RoomStore."""
