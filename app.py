@@ -14,7 +14,7 @@ from functools import partial
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages.core.frame.navigation import ICON, Room, bar, kept_pages, nothing
+from pages.core.frame.navigation import ICON, Page, bar, kept_pages, nothing
 from pages.core.server import first_paint
 from pages.core.teaching.rooms import follow
 from pages.state import links
@@ -26,66 +26,66 @@ NO_HEAD, TEXT = ("text", "model"), ("text",)
 #: Section -> its pages, two in each column of the bar: long names share one. The first page of all opens at "/".
 SECTIONS = {
     "": [
-        Room("start", "See what a transformer encoder does with your sentence", "home", "Begin here", "Start", uses=()),
+        Page("start", "See what a transformer encoder does with your sentence", "home", "Begin here", "Start", uses=()),
     ],
     "Attention": [
-        Room("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, maps=True,
+        Page("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, maps=True,
              edits=True),
-        Room("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights",
+        Page("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights",
              former="beyond"),
-        Room("head_types", "Head types", "travel_explore", "What each head does, by its pattern", edits=True,
+        Page("head_types", "Head types", "travel_explore", "What each head does, by its pattern", edits=True,
              former="find"),
-        Room("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None),
-        Room("head_atlas", "Head atlas", "public", "All heads over thousands of sentences", takes=TEXT,
+        Page("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None),
+        Page("head_atlas", "Head atlas", "public", "All heads over thousands of sentences", takes=TEXT,
              why="It measures heads over sentences."),
-        Room("compare", "Compare", "difference", "Two heads, two inputs or two models"),
-        Room("image_attention", "Image attention", "image", "What each patch of an image attends to", "Images",
+        Page("compare", "Compare", "difference", "Two heads, two inputs or two models"),
+        Page("image_attention", "Image attention", "image", "What each patch of an image attends to", "Images",
              takes=("image",), edits=True),
-        Room("image_text", "Image and text", "image_search", "Which caption fits an image", "Captions",
+        Page("image_text", "Image and text", "image_search", "Which caption fits an image", "Captions",
              takes=("pair",), uses=NO_HEAD, why="It compares images with captions."),
-        Room("sound_attention", "Sound attention", "graphic_eq", "What each part of a sound attends to", "Sounds",
+        Page("sound_attention", "Sound attention", "graphic_eq", "What each part of a sound attends to", "Sounds",
              takes=("sound",), edits=True),
     ],
     "Inside the layer": [
-        Room("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight", "Q, K, V"),
-        Room("positions", "Positions", "straighten", "How a model knows the order of its tokens"),
-        Room("layernorm", "LayerNorm", "equalizer", "What each LayerNorm does to each token", uses=NO_HEAD,
+        Page("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight", "Q, K, V"),
+        Page("positions", "Positions", "straighten", "How a model knows the order of its tokens"),
+        Page("layernorm", "LayerNorm", "equalizer", "What each LayerNorm does to each token", uses=NO_HEAD,
              edits=True, former="norms"),
-        Room("feed_forward", "Feed-forward", "hub", "The neurons of each layer", uses=("text", "model", "layer")),
-        Room("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", "Masked words",
+        Page("feed_forward", "Feed-forward", "hub", "The neurons of each layer", uses=("text", "model", "layer")),
+        Page("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", "Masked words",
              uses=NO_HEAD, edits=None, former="predict", takes=TEXT, why="It predicts a word."),
-        Room("patching", "Patching", "swap_horiz", "Which vector carries a difference", uses=NO_HEAD),
+        Page("patching", "Patching", "swap_horiz", "Which vector carries a difference", uses=NO_HEAD),
     ],
     "Pre- vs post-norm": [
-        Room("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", "Pre- vs post-norm",
+        Page("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", "Pre- vs post-norm",
              former="prepost"),
-        Room("gradients", "Gradients at initialisation", "show_chart", "Gradient norms by depth", "Gradients", uses=()),
-        Room("training", "Train a small encoder", "model_training", "Training runs in seconds", "Training",
+        Page("gradients", "Gradients at initialisation", "show_chart", "Gradient norms by depth", "Gradients", uses=()),
+        Page("training", "Train a small encoder", "model_training", "Training runs in seconds", "Training",
              uses=()),
     ],
     "Use": [
-        Room("similarity", "Sentence similarity", "join_inner", "Why two sentences are alike", "Similarity",
+        Page("similarity", "Sentence similarity", "join_inner", "Why two sentences are alike", "Similarity",
              uses=NO_HEAD, takes=TEXT, why="It compares two sentences."),
-        Room("search", "Search", "search", "Your own texts, by meaning", uses=NO_HEAD, takes=TEXT,
+        Page("search", "Search", "search", "Your own texts, by meaning", uses=NO_HEAD, takes=TEXT,
              why="It searches texts."),
-        Room("token_search", "Token search", "manage_search", "Where a corpus uses a word like you do", takes=TEXT,
+        Page("token_search", "Token search", "manage_search", "Where a corpus uses a word like you do", takes=TEXT,
              why="It compares tokens of a text with those of a corpus."),
-        Room("probes", "Probes", "network_node", "Which layer knows a label", uses=NO_HEAD, takes=TEXT,
+        Page("probes", "Probes", "network_node", "Which layer knows a label", uses=NO_HEAD, takes=TEXT,
              why="Its labels belong to words and sentences."),
     ],
     "Learn": [
-        Room("lessons", "Lessons", "school", "Ten lessons: predict, compute, see why", uses=()),
-        Room("classroom", "Classroom", "groups", "A room that follows the teacher", uses=()),
-        Room("architecture", "Architecture", "account_tree", "The encoder as a diagram", former="anatomy"),
-        Room("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", "Forward pass",
+        Page("lessons", "Lessons", "school", "Ten lessons: predict, compute, see why", uses=()),
+        Page("classroom", "Classroom", "groups", "A room that follows the teacher", uses=()),
+        Page("architecture", "Architecture", "account_tree", "The encoder as a diagram", former="anatomy"),
+        Page("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", "Forward pass",
              former="steps", takes=TEXT, why="Its first steps make tokens of a sentence."),
-        Room("by_hand", "By hand: “The cat sat”", "edit_note", "One small layer, every number editable", "By hand",
+        Page("by_hand", "By hand: “The cat sat”", "edit_note", "One small layer, every number editable", "By hand",
              uses=(), former="worked_example"),
-        Room("glossary", "Glossary", "menu_book", "The words of these pages, defined", uses=()),
+        Page("glossary", "Glossary", "menu_book", "The words of these pages, defined", uses=()),
     ],
 }  # fmt: skip
-ROOMS = [room for rooms in SECTIONS.values() for room in rooms]
-FORMER = {room.former: room for room in ROOMS if room.former}
+ENTRIES = [entry for entries in SECTIONS.values() for entry in entries]
+FORMER = {entry.former: entry for entry in ENTRIES if entry.former}
 
 
 def pages() -> dict[str, list[StreamlitPage]]:
@@ -93,19 +93,19 @@ def pages() -> dict[str, list[StreamlitPage]]:
     found = {
         section: [
             st.Page(
-                room.script,
-                title=room.name,
-                icon=f":material/{room.icon}:",
-                url_path=room.folder,
-                default=room is ROOMS[0],
-                help=room.help,
+                entry.script,
+                title=entry.name,
+                icon=f":material/{entry.icon}:",
+                url_path=entry.folder,
+                default=entry is ENTRIES[0],
+                help=entry.help,
             )
-            for room in rooms
+            for entry in entries
         ]
-        for section, rooms in SECTIONS.items()
+        for section, entries in SECTIONS.items()
     }
     found[""] += [
-        st.Page(nothing, title=room.title, url_path=name, visibility="hidden") for name, room in FORMER.items()
+        st.Page(nothing, title=entry.title, url_path=name, visibility="hidden") for name, entry in FORMER.items()
     ]
     return found
 
@@ -123,13 +123,13 @@ def main() -> None:
     page = st.navigation(kept_pages(pages), position="sidebar", expanded=True)
     if page.url_path in FORMER:
         st.switch_page(FORMER[page.url_path].script, query_params=st.query_params.to_dict())
-    room = next((room for room in ROOMS if room.folder == page.url_path), ROOMS[0])
-    follow.before(room.folder)
+    entry = next((entry for entry in ENTRIES if entry.folder == page.url_path), ENTRIES[0])
+    follow.before(entry.folder)
     if (later := links.opened_later()) is not None:
         st.switch_page(f"pages/{later}/page.py")
-    st.set_page_config(page_title=f"{room.name} · Encoderscope")
+    st.set_page_config(page_title=f"{entry.name} · Encoderscope")
     first_paint.draw()
-    bar(SECTIONS, room.folder, ROOMS[0].folder, sidebar=bool(room.uses))
+    bar(SECTIONS, entry.folder, ENTRIES[0].folder, sidebar=bool(entry.uses))
     main_area, in_room = st.container(), None
     try:
         # The spinner starts a thread, so it is left out where nothing is waited for.
@@ -141,18 +141,14 @@ def main() -> None:
         from pages.classroom.in_room import InRoom
         from pages.lessons.beside import beside
 
-        links.TITLES.update({room.folder: room.name for room in ROOMS})
-        in_room = InRoom(room.folder, main_area)
-        if room is ROOMS[0] and frame.is_former_front():
-            st.switch_page(ROOMS[1].script, query_params=st.query_params.to_dict())
-        front = room is ROOMS[0]
-        frame.run(
-            page, main_area, title=room.title, uses=room.uses, pads=room.pads, maps=room.maps, edits=room.edits,
-            takes=room.takes, why=room.why, front=front,
-            beside=partial(in_room.beside, beside),
-        )  # fmt: skip
+        links.TITLES.update({entry.folder: entry.name for entry in ENTRIES})
+        in_room = InRoom(entry.folder, main_area)
+        if entry is ENTRIES[0] and frame.is_former_home():
+            st.switch_page(ENTRIES[1].script, query_params=st.query_params.to_dict())
+        home = entry is ENTRIES[0]
+        frame.run(page, main_area, entry, home=home, beside=partial(in_room.beside, beside))
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence
-        _say(error, room.folder)
+        _say(error, entry.folder)
     if in_room is not None:
         in_room.after()
 

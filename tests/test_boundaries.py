@@ -335,8 +335,8 @@ def test_load_is_the_function_whatever_was_imported_before():
 def test_every_page_is_in_the_registry_and_back():
     """Deleting a page means deleting its folder and its line in app.py: links to it vanish by themselves."""
     folders = {path.parent.name for path in ROOT.glob("pages/*/page.py")}
-    rooms = [node for node in ast.walk(tree(Path("app.py"))) if isinstance(node, ast.Call)]
-    named = {node.args[0].value for node in rooms if getattr(node.func, "id", "") == "Room"}
+    calls = [node for node in ast.walk(tree(Path("app.py"))) if isinstance(node, ast.Call)]
+    named = {node.args[0].value for node in calls if getattr(node.func, "id", "") == "Page"}
     assert named == folders
     for path in ROOMS:
         assert not re.search(r"page_link\(|switch_page\(\s*\"pages/(?!heads/)", (ROOT / path).read_text()), path

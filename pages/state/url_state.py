@@ -24,8 +24,8 @@ from pages.state.params import Param, declared
 
 P, T = TypeVar("P"), TypeVar("T")
 
-#: In the address, beside a view at "/": the front page's own. Older links have a view of Attention heads there.
-FRONT = "start"
+#: In the address, beside a view at "/": the home page's own. Older links have a view of Attention heads there.
+HOME = "start"
 #: Values that an address of any page may have.
 OF_ANY_PAGE = frozenset({"present", "room"})
 
@@ -168,7 +168,7 @@ class UrlState:
                 self._adopt_kept(param, kept)
             elif raw is None and (name in written or KEPT + name in written) and query:
                 self.put(param, param.default)  # Back led to a link without this value
-        known = {*self.params, "embed", "embed_options", FRONT}
+        known = {*self.params, "embed", "embed_options", HOME}
         for name in sorted(set(query) - known) if first_run else ():
             self.note(f"Unknown value in the link: {name!r}. It is ignored.")
 
@@ -221,10 +221,10 @@ class UrlState:
         """Whether this session has read an address already."""
         return bool(st.session_state.get(_VALUES))
 
-    def end(self, *, front: bool = False) -> None:
+    def end(self, *, home: bool = False) -> None:
         """Write the values that differ from their defaults into the URL, after the page has run.
 
-        front: whether the page opens at "/"; a view in its address gets FRONT beside it.
+        home: whether the page opens at "/"; a view in its address gets HOME beside it.
         """
         values = st.session_state[_VALUES]
         wanted = {
@@ -236,8 +236,8 @@ class UrlState:
         for name in [name for name, text in wanted.items() if _too_long(text)]:
             wanted[KEPT + name] = _keep(wanted.pop(name))
         wanted |= {KEPT + name: digest for name, digest in self.missing().items()}
-        if front and set(wanted) - OF_ANY_PAGE:
-            wanted = {FRONT: "1", **wanted}
+        if home and set(wanted) - OF_ANY_PAGE:
+            wanted = {HOME: "1", **wanted}
         if wanted != st.query_params.to_dict():
             st.query_params.from_dict(wanted)
         st.session_state[_WRITTEN] = wanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from encoder.errors import EncoderError, OutOfMemory
 from pages.components import fade
 from pages.components.kept_text import kept_text
 from pages.core.frame import first_maps, mobile_bar, placement_toggle, presentation, settings, sidebar
+from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, other_input, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
@@ -25,7 +26,7 @@ from pages.core.view import first_view
 from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
 from pages.core.words.markdown import say_error
 from pages.core.work import foreground
-from pages.state.url_state import FRONT, OF_ANY_PAGE, state
+from pages.state.url_state import HOME, OF_ANY_PAGE, state
 
 _VIEW, _TITLE = "_current_view", "_current_title"
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
@@ -43,38 +44,29 @@ def import_params() -> None:
         importlib.import_module(f"pages.{path.parent.name}.params")
 
 
-def is_former_front() -> bool:
+def is_former_home() -> bool:
     """Whether the address is an old link to “Attention heads”, which opened at "/": a first visit with a view."""
     asked = set(st.query_params) & (set(state.params) - OF_ANY_PAGE)
-    return not state.has_begun() and bool(asked) and FRONT not in st.query_params
+    return not state.has_begun() and bool(asked) and HOME not in st.query_params
 
 
 @foreground.drawing()
 def run(
     page: StreamlitPage,
     area: DeltaGenerator,
+    entry: Page,
     *,
-    title: str,
-    uses: Collection[str] = sidebar.PARTS,
-    pads: bool = False,
-    maps: bool = False,
-    edits: bool | None = False,
-    takes: Collection[str] = ("text", "image", "sound"),
-    why: str = "",
-    front: bool = False,
+    home: bool = False,
     beside: Callable[[], AbstractContextManager[bool]] = lambda: contextlib.nullcontext(True),
 ) -> None:
     """Draw the sidebar, load the model, run the page, write the view into the address.
 
-    uses: the parts of the sidebar that the page needs (`sidebar.PARTS`); without any, it has no sidebar and loads a
-    model only if it asks for the view. pads: whether the page shows a text with padding; maps: whether it shows
-    small maps of all heads; edits: whether it shows the edited run, None: it draws the edits itself; takes, why: the
-    inputs that the page can show, and why no others; front: whether it opens at "/", where a view without FRONT in the
-    address belongs to another page; beside: draws what accompanies every page and gives the page its place; False: the
-    page is not drawn now.
+    entry: what the page declared in app.py; without parts of the sidebar, it has none and loads a model only if it asks
+    for the view. home: whether it opens at "/", where a view without HOME in the address belongs to another page;
+    beside: draws what accompanies every page and gives the page its place; False: the page is not drawn now.
     """
-    st.session_state[_TITLE] = title
-    st.session_state[PAGE_TAKES] = takes
+    st.session_state[_TITLE] = entry.title
+    st.session_state[PAGE_TAKES] = entry.takes
     st.session_state.pop(_VIEW, None)
     is_first_run = not state.has_begun()
     state.begin()
@@ -93,8 +85,8 @@ def run(
                 return
         with beside() as is_shown:
             draw = page.run if is_shown else _nothing
-            if uses:
-                _with_sidebar(draw, area, go_on, uses, pads, maps, edits, takes, why)
+            if entry.uses:
+                _with_sidebar(draw, area, go_on, entry)
             else:
                 go_on()
                 with area:
@@ -103,7 +95,7 @@ def run(
                 draw()
     finally:
         # However the page ended, the address names the view and nothing typed is lost.
-        state.end(front=front)
+        state.end(home=home)
         cache.collect_garbage()
 
 
@@ -111,17 +103,7 @@ def _nothing() -> None:
     pass
 
 
-def _with_sidebar(
-    draw: Callable[[], None],
-    area: DeltaGenerator,
-    go_on: Callable[[], None],
-    uses: Collection[str],
-    pads: bool,
-    maps: bool,
-    edits: bool | None,
-    takes: Collection[str],
-    why: str,
-) -> None:
+def _with_sidebar(draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[[], None], entry: Page) -> None:
     with st.sidebar:
         place_of_input = st.container()
         place_of_windows = st.container()
@@ -129,30 +111,30 @@ def _with_sidebar(
         sidebar.tower_controls()
         with place_of_input:
             sidebar.input_controls()
-        places = Places(place_of_windows, st.container(), st.container(), st.container())
+        slots = SidebarSlots(place_of_windows, st.container(), st.container(), st.container())
         go_on()
     with area:
         mobile_bar.bar(*chosen_input.in_words())
-    view = _load(area, places, uses, pads, maps)
-    if view is not None and not other_input.fits(view, takes):
+    view = _load(area, slots, entry)
+    if view is not None and not other_input.fits(view, entry.takes):
         st.session_state[_VIEW] = view
         with area:
             heading()
-            other_input.say(view.loaded, takes, why)
+            other_input.say(view.loaded, entry.takes, entry.why)
     elif view is not None:
-        if edits:
+        if entry.edits:
             with area:
                 view = edited.applied(view)
         st.session_state[_VIEW] = view
         _notes(area, view)
-        if edits is not None:
+        if entry.edits is not None:
             with area:
                 edited.mark(view)
         if view.trace.finite:
             draw()
         else:
             _not_finite(area, view)
-    with places.settings:
+    with slots.settings:
         settings.controls(view)
 
 
@@ -174,8 +156,8 @@ def current_view() -> View:
 
 
 @dataclass(frozen=True)
-class Places:
-    """Places in the sidebar for what depends on the model."""
+class SidebarSlots:
+    """Containers in the sidebar for what depends on the model."""
 
     windows: DeltaGenerator
     norm: DeltaGenerator
@@ -183,7 +165,7 @@ class Places:
     settings: DeltaGenerator
 
 
-def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: bool, maps: bool) -> View | None:
+def _load(area: DeltaGenerator, slots: SidebarSlots, entry: Page) -> View | None:
     """Load the model and trace the text, with a spinner; None, and a box that says why, if there is no model."""
     model = None
     try:
@@ -201,19 +183,19 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         fade.remember(model.config.norm_placement)
         if model.takes == "text" and state.newest(ViewParams.long) == "cut":  # a window has tokens of its own
             with area, _spinner("Running the encoder …", quick=quick):
-                if maps and not quick:
+                if entry.maps and not quick:
                     first_maps.run(key)
                 first_view.choose(key)
-        with places.norm:
+        with slots.norm:
             sidebar.norm_controls(key)
-        with places.head:
-            sidebar.head_controls(model.config, uses)
+        with slots.head:
+            sidebar.head_controls(model.config, entry.uses)
         if model.takes == "text":
-            with places.windows:
+            with slots.windows:
                 key = long_text.controls(key, model)
         view = sidebar.current_view(key)
         with area, _spinner("Running the encoder …", quick=quick):
-            view = padded(view) if pads else view
+            view = padded(view) if entry.pads else view
             n_tokens = view.trace.n_tokens
         # A selected padding token stays selected while padding is hidden.
         return sidebar.with_selection_inside(view, view.model.pad or n_tokens)
@@ -221,10 +203,10 @@ def _load(area: DeltaGenerator, places: Places, uses: Collection[str], pads: boo
         if isinstance(error, OutOfMemory):
             cache.forget_traces()
         if model is None:
-            with places.norm:
+            with slots.norm:
                 sidebar.norm_controls(None)
-            with places.head:
-                sidebar.head_controls(None, uses)
+            with slots.head:
+                sidebar.head_controls(None, entry.uses)
         with area:
             heading()
             _link_notes()

@@ -22,8 +22,8 @@ ICON = "data:image/png;base64," + base64.b64encode((Path(__file__).parent / "ico
 
 
 @dataclass(frozen=True)
-class Room:
-    """One page: a folder of pages/ with a page.py and, if it has values in the address, a params.py.
+class Page:
+    """One page of the app: a folder of pages/ with a page.py and, if it has values in the address, a params.py.
 
     short: its name in the navigation, if it differs from the title; uses: the parts of the sidebar that it needs, of
     "text", "model", "layer" and "head" (none: the page has no sidebar); takes, why: the kinds of input that it can
@@ -68,10 +68,10 @@ def kept_pages(make: Callable[[], dict[str, list[StreamlitPage]]]) -> dict[str, 
 _PAGES: dict[str, list[StreamlitPage]] = {}
 
 
-def bar(sections: Mapping[str, Iterable[Room]], here: str, front: str, *, sidebar: bool) -> None:
-    """Draw the bar. here: the folder of the open page, and whether it has a sidebar; front: that of the page at "/"."""
+def bar(sections: Mapping[str, Iterable[Page]], here: str, home: str, *, sidebar: bool) -> None:
+    """Draw the bar. here: the folder of the open page, and whether it has a sidebar; home: that of the page at "/"."""
     if (here, sidebar) not in _BARS:
-        _BARS[here, sidebar] = _bar(sections, here, front, sidebar)
+        _BARS[here, sidebar] = _bar(sections, here, home, sidebar)
     with st.container(key="page-names"):
         st.html(_BARS[here, sidebar])
 
@@ -83,16 +83,16 @@ ALONE = """<style>@media (min-width: 1280px) {
 }</style>"""
 
 
-def _bar(sections: Mapping[str, Iterable[Room]], here: str, front: str, sidebar: bool) -> str:
+def _bar(sections: Mapping[str, Iterable[Page]], here: str, home: str, sidebar: bool) -> str:
     base = "".join(f"/{part}" for part in str(st.get_option("server.baseUrlPath") or "").split("/") if part)
     parts = []
-    for section, rooms in sections.items():
+    for section, entries in sections.items():
         links = []
-        for room in rooms:
-            address = f"{base}/" if room.folder == front else f"{base}/{room.folder}"
-            current = ' aria-current="page"' if room.folder == here else ""
-            tip = html.escape(room.help, quote=True)
-            links.append(f'<a href="{address}" title="{tip}"{current}>{html.escape(room.name)}</a>')
+        for entry in entries:
+            address = f"{base}/" if entry.folder == home else f"{base}/{entry.folder}"
+            current = ' aria-current="page"' if entry.folder == here else ""
+            tip = html.escape(entry.help, quote=True)
+            links.append(f'<a href="{address}" title="{tip}"{current}>{html.escape(entry.name)}</a>')
         label = f"<b>{html.escape(section)}</b>" if section else "<b></b>"
         parts.append(f"<div>{label}{''.join(links)}</div>")
     return f'<nav class="enc-pages" aria-label="Pages">{"".join(parts)}</nav>{"" if sidebar else ALONE}'
