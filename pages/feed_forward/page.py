@@ -7,7 +7,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder.errors import EncoderError, OutOfMemory
 from encoder.explain.neurons import NeuronMap
 from encoder.figures.feed_forward import neuron_heatmap
 from pages.core.frame.frame import current_view, heading
@@ -15,7 +14,7 @@ from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
 from pages.core.words.glossary import opening
-from pages.core.words.markdown import say_error
+from pages.core.words.markdown import errors_said
 from pages.feed_forward import activations, neuron, updates
 from pages.state.links import next_page
 
@@ -34,14 +33,10 @@ def main(view: View) -> None:
         found = activations.draw(selected)
     neuron.draw(selected)
     drawn = updates.sizes(view, selected.token)
-    try:
+    with errors_said(st.info, icon=":material/edit:"):
         lost = updates.left_out(view)
         if lost is not None:
             drawn["What is lost without attention, or without the FFN"] = lost[1]
-    except OutOfMemory:
-        raise
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/edit:")
     st.caption(
         "Limits: an activation’s size says little about its effect, which depends on the output vector and on later "
         "layers. A neuron can respond to several unrelated patterns."

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from encoder.errors import EncoderError, OutOfMemory
 from pages.core.corpora import atlas_building, atlases
 from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View
 from pages.core.widgets.export import Export
 from pages.core.words.glossary import brief_opening
-from pages.core.words.markdown import say_error
+from pages.core.words.markdown import errors_said
 from pages.head_atlas import card, compared
 from pages.head_atlas import map as map_of_heads
 from pages.head_atlas.opened import Opened
@@ -27,16 +26,12 @@ def main(view: View) -> None:
         "Look for heads whose number here is far from the mean: there, one sentence misleads.  \n"
         "A claim about a head needs a corpus. Other kinds of text can give other means."
     )
-    try:
+    with errors_said():
         with st.container(horizontal=True, vertical_alignment="bottom"):
             atlas = atlases.choose(view)
             state.bound(st.selectbox, Params.measure, "Measure", list(MEASURES), format_func=MEASURES.get)
         if atlas is not None:
             show(Opened.of(view, atlas, state.read(Params)))
-    except OutOfMemory:
-        raise
-    except EncoderError as error:
-        say_error(error)
     atlas_building.panel(view)
     next_page("head_types", "Head types, all heads in this sentence")
 

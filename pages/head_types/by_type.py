@@ -72,7 +72,7 @@ def _card(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:
         key=f"strip-{one.name}",
         alt=f"{one.title}: " + ", ".join(f"L{layer} H{head}" for layer, head in heads) + ".",
         colorscale=figures.thumbnails_lut(view.colours),
-        on_event=lambda event: event["event"] == "open" and sidebar.open_head(event["layer"], event["head"]),
+        on_event=sidebar.open_from,
     )
 
 

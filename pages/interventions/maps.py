@@ -10,7 +10,6 @@ from encoder.edits import Edit
 from encoder.measure import aggregate
 from encoder.trace.trace import Trace
 from pages.components import head_grid
-from pages.components.events import GridEvent
 from pages.core.frame import sidebar
 from pages.core.stores import cache
 from pages.core.view import small_maps
@@ -37,7 +36,7 @@ def draw(view: View, edited: Trace, active: tuple[Edit, ...]) -> None:
             head_grid(
                 maps, layers=before.shape[0], heads=before.shape[1], selected=(view.layer, view.head),
                 key=f"grid-{title.lower()}", alt=f"Attention maps of all heads {title.lower()} the edits.",
-                colorscale=figures.thumbnails_lut(view.colours), dim=dim, on_event=_open,
+                colorscale=figures.thumbnails_lut(view.colours), dim=dim, on_event=sidebar.open_from,
             )  # fmt: skip
     changed = int((~same).sum())
     faded = "; the others are faded" if 0 < changed < same.size else ""
@@ -45,8 +44,3 @@ def draw(view: View, edited: Trace, active: tuple[Edit, ...]) -> None:
         f"Attention changes in {changed} of {same.size} heads{faded}. "
         "A head that is switched off keeps its own attention: its result is discarded. Later layers can change."
     )
-
-
-def _open(event: GridEvent) -> None:
-    if event["event"] == "open":
-        sidebar.open_head(event["layer"], event["head"])

@@ -9,14 +9,13 @@ import streamlit as st
 
 from encoder import causal
 from encoder.causal import Where
-from encoder.errors import EncoderError, OutOfMemory
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, given, title
 from pages.core.words.glossary import opening
-from pages.core.words.markdown import say_error
+from pages.core.words.markdown import errors_said
 from pages.patching import map, pair, run
 from pages.patching.params import WHERE, Params
 from pages.state.links import next_page
@@ -34,14 +33,10 @@ def main(view: View) -> None:
     )
     if view.pair is not None:
         st.caption("This page leaves out the second sentence of the sidebar.")
-    try:
+    with errors_said(st.info, icon=":material/edit:"):
         both = pair.draw(view)
         if both is not None:
             show(view, both)
-    except OutOfMemory:
-        raise
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/edit:")
     st.caption(
         f"Limits: a share holds for these two {words.inputs} and this outcome; shares do not sum to 1. A replaced "
         "vector that restores the other outcome is sufficient for it here, which does not show that it is necessary "

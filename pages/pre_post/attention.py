@@ -16,7 +16,7 @@ from encoder.figures.difference import attention_difference
 from encoder.figures.numbers import signed
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
 from encoder.measure import align, stream
-from pages.components import GridEvent, head_grid, plot
+from pages.components import head_grid, plot
 from pages.core.frame import sidebar
 from pages.core.stores import cache
 from pages.core.view import map_window
@@ -100,16 +100,10 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
     name(placement)
     head_grid(
         traces.small_maps(placement), layers=config.n_layers, heads=config.n_heads, selected=(view.layer, view.head),
-        key=f"grid-{placement}", colorscale=figures.thumbnails_lut(view.colours), on_event=open_head,
+        key=f"grid-{placement}", colorscale=figures.thumbnails_lut(view.colours), on_event=sidebar.open_from,
         measure=moved, measure_label="attention placed elsewhere", measure_range=(0.0, 1.0),
         alt=f"Attention maps of all heads in {PLACEMENT_NAMES[placement]}, layers downwards, heads to the right.",
     )  # fmt: skip
-
-
-def open_head(event: GridEvent) -> None:
-    """Select the head that was clicked."""
-    if event["event"] == "open":
-        sidebar.open_head(event["layer"], event["head"])
 
 
 def one_head(view: View, traces: PairTraces, moved: float) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from encoder.errors import EncoderError, OutOfMemory
 from encoder.figures.probes import ProbeCurve, layer_names, probe_curves
 from encoder.probe import MOST_TOKENS, Curve, Task
 from pages.components import on_click, plot
@@ -18,7 +17,7 @@ from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
 from pages.core.words.formulas import number
 from pages.core.words.glossary import opening
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import errors_said, plain
 from pages.probes import controls, head, work
 from pages.probes.params import VIEWS, Params
 from pages.probes.work import Subject
@@ -35,7 +34,7 @@ def main(view: View) -> None:
         "A label that a probe can read is in the vectors. That does not show that the model uses it."
     )
     task = None
-    try:
+    with errors_said():
         task = controls.task()
         if task is None:
             st.info("Choose a file to begin.", icon=":material/upload_file:")
@@ -45,10 +44,6 @@ def main(view: View) -> None:
             found = work.curves(subjects, task, state.get(Params.views))
             if found is not None:
                 show(view, task, subjects, found)
-    except OutOfMemory:
-        raise
-    except EncoderError as error:
-        say_error(error)
     head.opened(view)
     next_page("search", "Search")
 

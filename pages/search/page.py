@@ -3,14 +3,13 @@
 import streamlit as st
 
 from encoder import search
-from encoder.errors import EncoderError, OutOfMemory
 from encoder.search import Collection
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs import kept_file
 from pages.core.view.view import View, ViewParams, state
 from pages.core.widgets.export import file_name
 from pages.core.words.formulas import number
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import errors_said, plain
 from pages.search import indexed, plane, reranked, sources
 from pages.search.params import Params
 from pages.state import links
@@ -28,7 +27,7 @@ def main(view: View) -> None:
         "Look for texts that share no word with the query: their vectors may be near all the same.  \n"
         "Many search engines rank texts like this. “Why alike?” shows which words a cosine comes from."
     )
-    try:
+    with errors_said():
         given = sources.choose()
         if given is None:
             st.info("Choose a file to begin.", icon=":material/upload_file:")
@@ -38,10 +37,6 @@ def main(view: View) -> None:
             found = sources.collection(view, given)
             if found is not None:
                 show(view, found)
-    except OutOfMemory:
-        raise
-    except EncoderError as error:
-        say_error(error)
     sources.say_limits()
     links.next_page("similarity", "Sentence similarity")
 

@@ -4,14 +4,13 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import similarity
-from encoder.errors import EncoderError, OutOfMemory
 from encoder.export import similarity as export
 from encoder.export.document import Section
 from encoder.export.tables import similarity_frame
 from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
-from pages.core.words.markdown import say_error
+from pages.core.words.markdown import errors_said
 from pages.similarity import attributed, controls, map, measures
 from pages.similarity.params import Params
 from pages.state.links import next_page
@@ -26,13 +25,9 @@ def main(view: View) -> None:
     )
     params = controls.draw(view)
     attributed.sentences(view, params)
-    try:
+    found = None
+    with errors_said():
         found = attributed.attribution(view, params)
-    except OutOfMemory:
-        raise
-    except EncoderError as error:
-        say_error(error)
-        found = None
     if found is not None:
         show(view, params, found)
     next_page("beyond_weights", "Beyond attention weights, another deletion test")
@@ -44,15 +39,11 @@ def show(view: View, params: Params, found: similarity.Attribution) -> None:
     map.draw(found, cells, params)
     st.header("What people use instead", anchor=False)
     agreement = None
-    try:
+    measured = None
+    with errors_said(st.info, icon=":material/info:"):
         measured = attributed.methods(view, attributed.asked(view, params), found)
         if measured is not None:
             agreement = measures.draw(measured)
-    except OutOfMemory:
-        raise
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/info:")
-        measured = None
     exported(view, found, measured, agreement).draw()
 
 

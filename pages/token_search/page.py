@@ -8,13 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from encoder.corpus import Atlas, TokenHit
-from encoder.errors import EncoderError, OutOfMemory
 from pages.core.corpora import atlas_building, atlases
 from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
 from pages.core.words.glossary import brief_opening
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import errors_said, plain
 from pages.state.links import next_page
 from pages.state.url_state import state
 from pages.token_search import found, query
@@ -28,14 +27,10 @@ def main(view: View) -> None:
         "Look for a word with two meanings, such as “bank”: do its neighbours have your meaning?  \n"
         "This shows what a vector in context has kept: the word, its meaning, or its place."
     )
-    try:
+    with errors_said():
         atlas = atlases.choose(view)
         if atlas is not None and _fits(view, atlas):
             show(view, atlas)
-    except OutOfMemory:
-        raise
-    except EncoderError as error:
-        say_error(error)
     atlas_building.panel(view)
     next_page("head_atlas", "Head atlas, all heads over the corpus")
 

@@ -16,14 +16,14 @@ import streamlit as st
 
 from encoder import corpus
 from encoder.corpus import Atlas
-from encoder.errors import EncoderError, OutOfMemory
+from encoder.errors import EncoderError
 from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.corpora import atlases
 from pages.core.corpora.atlas_folders import Folder
 from pages.core.inputs import kept_file
 from pages.core.view.view import View
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import errors_said, plain
 from pages.core.work import long_work
 
 SOURCES = {"lines": "Lines", "file": "A file", "wordnet": "WordNet’s sentences"}
@@ -35,13 +35,8 @@ def panel(view: View) -> None:
     part = expander("Build an atlas of your own texts", "atlas-build", icon=":material/construction:")
     if part is None:
         return
-    with part:
-        try:
-            _build(view)
-        except OutOfMemory:
-            raise
-        except EncoderError as error:
-            say_error(error)
+    with part, errors_said():
+        _build(view)
 
 
 def _build(view: View) -> None:

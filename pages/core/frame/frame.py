@@ -29,6 +29,11 @@ from pages.core.work import foreground
 from pages.state.url_state import HOME, OF_ANY_PAGE, state
 
 _VIEW, _TITLE = "_current_view", "_current_title"
+#: Modules of core that register values, and that the frame imports for nothing else.
+SHARED_VALUES = (
+    "inputs.image_input", "inputs.sound_input", "view.head_measures", "view.selection", "widgets.occlusion",
+    "widgets.outcomes",
+)  # fmt: skip
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
 CAUSAL = (
@@ -39,7 +44,9 @@ CAUSAL = (
 
 @functools.cache
 def import_params() -> None:
-    """Register the values of all pages: their params.py, once."""
+    """Register the values of all pages: their params.py, and the modules of core that declare shared ones; once."""
+    for name in SHARED_VALUES:
+        importlib.import_module(f"pages.core.{name}")
     for path in sorted(Path(__file__).parents[2].glob("*/params.py")):
         importlib.import_module(f"pages.{path.parent.name}.params")
 

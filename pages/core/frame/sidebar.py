@@ -11,7 +11,7 @@ import streamlit as st
 import encoder
 from encoder.errors import EncoderError
 from encoder.model.config import POSITION_KINDS
-from pages.components import PlotEvent, on_click
+from pages.components import GridEvent, PlotEvent, on_click
 from pages.core.frame import settings
 from pages.core.inputs import chosen_input
 from pages.core.inputs.input_words import words_of
@@ -273,6 +273,12 @@ def with_selection_inside(view: View, n_tokens: int) -> View:
             state.put(param, None)
             view = dataclasses.replace(view, **{param.name: None})
     return view
+
+
+def open_from(event: GridEvent) -> None:
+    """Open the head that was clicked in a grid of small maps. For callbacks."""
+    if event["event"] == "open":
+        open_head(event["layer"], event["head"])
 
 
 def select_from(event: PlotEvent, block: int = 1) -> None:

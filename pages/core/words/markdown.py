@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
 
 from encoder import figures
+from encoder.errors import EncoderError, OutOfMemory
 
 #: Every character that begins a mark, an entity or a directive of Streamlit's (":red[...]").
 MARKS = frozenset(r"\`*_{}[]()#+-.!|<>$:~^&=")
@@ -48,3 +50,17 @@ def say_error(
     if len(sentence) > LONGEST_ERROR:
         sentence = f"{sentence[: LONGEST_ERROR // 2]} … {sentence[-LONGEST_ERROR // 2 :]}"
     (show or st.error)(before + plain(sentence) + after, icon=icon)
+
+
+@contextmanager
+def errors_said(show: Callable[..., Any] | None = None, **options: Any) -> Iterator[None]:
+    """Say an EncoderError of the block as `say_error` does, and go on after the block.
+
+    Too little memory ends the page instead: its frame frees some and says so.
+    """
+    try:
+        yield
+    except OutOfMemory:
+        raise
+    except EncoderError as error:
+        say_error(error, show, **options)

@@ -1,6 +1,9 @@
 """Questions whose answer is computed: for lessons, and for a room."""
 
-from pages.core.teaching.questions import kinds, open_kinds  # noqa: F401 - register the kinds
+from pages.core.teaching.questions import (  # noqa: F401 - register the kinds
+    kinds,
+    open_kinds,
+)
 from pages.core.teaching.questions.quantities import QUANTITIES, Look, QuestionError
 from pages.core.teaching.questions.question import KINDS, Grade, Question, Truth, read_answer, read_question
 
