@@ -18,7 +18,7 @@ def begin(environment: Mapping[str, str]) -> None:
         return
     import sklearn.decomposition  # noqa: F401
 
-    from pages.core.frame import frame  # noqa: F401  # noqa: F401
+    from pages.core.frame import frame  # noqa: F401
     from pages.core.stores import cache
 
     cache.trace(cache.ModelKey(), "Warm")
