@@ -10,7 +10,6 @@ import torch
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.load.weights import fill
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.encoder import unfilled
 
@@ -59,8 +58,8 @@ def _filled(config: ClassifierConfig, weights: dict[str, torch.Tensor]) -> Class
     if wanted != found:
         name = min(name for name in wanted | found if wanted.get(name) != found.get(name))
         raise ValueError(f"{name} has the shape {found.get(name)}, and its options make it {wanted.get(name)}")
-    fill(head, {name: value.float() for name, value in weights.items()})
-    return head
+    head.load_state_dict({name: value.float() for name, value in weights.items()}, assign=True)
+    return head.requires_grad_(True)
 
 
 def _config(fields: dict[str, Any]) -> ClassifierConfig:

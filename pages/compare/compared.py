@@ -66,7 +66,7 @@ class Compared:
     def described(self, side: Side) -> str:
         """The head of a side, and what else differs from the other side: its sentence or its model."""
         if self.sides.what == "sentences":
-            return f"{side.head_name}: {side.input_name}"
+            return f"{side.head_name}: {side.title}"
         if self.sides.what == "models":
             return f"{side.head_name} of {side.model_name}"
         return side.head_name

@@ -63,7 +63,7 @@ def draw(compared: Compared, drawn: dict[str, go.Figure]) -> DeltaGenerator | No
             alt = f"Difference of both maps, {more.name} minus {less.name}, around 0."
         else:
             side = sides.first if name == "A" else sides.second
-            text = side.input_name if sides.what == "sentences" else compared.described(side)
+            text = side.title if sides.what == "sentences" else compared.described(side)
             difference.name_side(figure, name, text, colours[name])
             alt = f"Attention map of side {name}, {compared.described(side)}: queries downwards, keys to the right."
         with place:

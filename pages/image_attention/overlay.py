@@ -54,7 +54,7 @@ def draw_image(view: View) -> why.Measured | None:
             clear=None if view.i is None else lambda: sidebar.select(None, None),
         )
         patch_map(
-            image_input.shown(view.loaded, view.text),
+            image_input.IMAGES.shown(view.loaded, view.text),
             over,
             key="patch-map",
             alt=f"The image in {grid.rows} x {grid.columns} patches, coloured by what {labels[place]} attends to.",

@@ -70,7 +70,7 @@ def _overlay(view: View, covered: Covering, falls: np.ndarray) -> None:
             clear=None if view.i is None else lambda: sidebar.select(None, None),
         )
         patch_map(
-            image_input.shown(view.loaded, view.text),
+            image_input.IMAGES.shown(view.loaded, view.text),
             falls.reshape(grid.rows, grid.columns),
             key="patch-map",
             alt=f"The image in {grid.rows} x {grid.columns} patches, coloured by the fall when each is covered.",

@@ -87,7 +87,7 @@ class Pair:
     @property
     def examples(self) -> dict[str, str]:
         """Name -> title of the bundled images, without those that are hard to name, and the sidebar's."""
-        known = image_input.examples(self.model.image)
+        known = image_input.IMAGES.examples(self.model.image)
         found = {name: title for name, title in known.items() if not name.startswith("hard")}
         return found if self.view.text in found else found | {self.view.text: "this image"}
 
@@ -96,7 +96,7 @@ class Pair:
         model, names = self.model, tuple(self.examples)
         found: Vectors = cache.computed(
             ("example vectors", self.view.model, names),
-            lambda: model.embed_images([image_input.find(model.image, name) for name in names]),
+            lambda: model.embed_images([image_input.IMAGES.find(model.image, name) for name in names]),
         )
         return found
 

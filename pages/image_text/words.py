@@ -26,7 +26,7 @@ def draw(pair: Pair) -> None:
     token = _token(pair)
     selected = None if view.i is None else grid.place(view.i)
     patch_map(
-        image_input.shown(pair.model.image, view.text),
+        image_input.IMAGES.shown(pair.model.image, view.text),
         maps[token],
         key="word-map",
         alt=f"The image in {grid.rows} x {grid.columns} patches, coloured by their cosine with {trace.labels[token]}.",

@@ -42,7 +42,7 @@ def images_and_captions(pair: Pair) -> None:
     plot(
         figure, key="pair-map", height=AROUND + 100 + ROW * len(names),
         alt=f"{CELLS[cells]} of {len(names)} images, downwards, with {len(pair.texts)} captions, to the right.",
-        on_event=on_click(cell=lambda i, j: _open(names[i], j), row=lambda i: image_input.choose(names[i]),
+        on_event=on_click(cell=lambda i, j: _open(names[i], j), row=lambda i: image_input.IMAGES.choose(names[i]),
                           column=captions.select, clear=lambda: captions.select(None)),
     )  # fmt: skip
     by_row = "Each row sums to 1." if pair.model.compares == "softmax" else "Each cell is a probability of its own."
@@ -51,7 +51,7 @@ def images_and_captions(pair: Pair) -> None:
 
 
 def _open(name: str, caption: int) -> None:
-    image_input.choose(name)
+    image_input.IMAGES.choose(name)
     captions.select(caption)
 
 
@@ -124,5 +124,5 @@ def _held_out(pair: Pair, template: str) -> ZeroShot:
 def _open_held_out(found: ZeroShot, template: str, digit: int, said: int) -> None:
     image = found.first(digit, said)
     if image is not None:
-        image_input.choose(encode(image))
+        image_input.IMAGES.choose(encode(image))
         captions.open_text(filled(template, WORDS[said]))

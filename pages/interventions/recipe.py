@@ -11,9 +11,9 @@ import streamlit as st
 from encoder import edits, figures
 from encoder.edits import MOST_EDITS, Edit
 from pages.components.lazy import popover
-from pages.core.inputs import second_input
 from pages.core.inputs.edited import EditParams, Recipe, Step, describe, take_back
 from pages.core.inputs.input_words import InputWords, words_of
+from pages.core.stores import sources
 from pages.core.view.view import View
 from pages.state.url_state import controlled, state
 
@@ -167,7 +167,7 @@ def _other_input(view: View, words: InputWords) -> str:
     """The input that an edit takes values from: a text that is typed, or the name of another input."""
     if view.loaded.takes == "text":
         return st.text_input("Other text", key="add:text")
-    known = second_input.names(view.loaded)
+    known = sources.of(view.loaded).names(view.loaded)
     return st.selectbox(f"Other {words.input}", list(known), format_func=known.get, key=f"add:{words.input}")
 
 

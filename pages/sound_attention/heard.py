@@ -10,7 +10,6 @@ from encoder.inputs.sound_layout import SoundLayout, Span
 from encoder.measure import sounds
 from encoder.measure.sounds import OverTime
 from pages.core.frame import sidebar
-from pages.core.inputs import sound_input
 from pages.core.view.view import View, ViewParams
 from pages.state.url_state import state
 
@@ -40,7 +39,7 @@ class Heard:
 
 def heard_of(view: View) -> Heard:
     """The sound of the view, and what its query attends to in the open head."""
-    sound = sound_input.find(view.loaded, view.text)  # type: ignore[arg-type]
+    sound = view.given
     trace = view.trace
     layout = sounds.sound_layout(trace)
     query = sounds.loudest(sound, layout) if view.i is None else view.i

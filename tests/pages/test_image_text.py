@@ -183,8 +183,8 @@ def test_a_model_from_a_folder_and_a_photograph(family: str, tmp_path: Path, mon
     app = visit("image_text", model="other", source=str(folder), captions="w17 w5 w80\nw6\nw70 w71", closed=True)
     assert_well(app)
     pair = encoder.load(folder, device="cpu")
-    found = pair.probabilities([image_input._photo("flower")], ["w17 w5 w80", "w6", "w70 w71"])[0]
-    best = int(pair.similarities([image_input._photo("flower")], ["w17 w5 w80", "w6", "w70 w71"])[0].argmax())
+    found = pair.probabilities([image_input.photo("flower")], ["w17 w5 w80", "w6", "w70 w71"])[0]
+    best = int(pair.similarities([image_input.photo("flower")], ["w17 w5 w80", "w6", "w70 w71"])[0].argmax())
     assert f"**{float(found[best]):.3g}** (1st of 3)" in written(app)
     assert ("Sigmoid" if family == "siglip" else "Softmax") in written(app)
     assert not app.text_area(key="view:captions").value.startswith("a handwritten")

@@ -67,16 +67,16 @@ def test_a_lesson_that_does_not_exist_leaves_the_page_alone() -> None:
     [
         ("architecture", "06-feed-forward-and-residual-stream", "Architecture"),
         ("heads", "06-feed-forward-and-residual-stream", "Architecture"),  # the view is of another page than the link
-        ("forward_pass", "01-tokens", "Forward pass"),
+        ("forward_pass", "01-tokens", None),  # the page waits for an answer
     ],
 )
-def test_the_link_of_a_step_opens_its_view(page: str, lesson: str, title: str) -> None:
+def test_the_link_of_a_step_opens_its_view(page: str, lesson: str, title: str | None) -> None:
     app = visit(page, lesson=lesson, lesson_step="1")
     assert not app.exception
     view = library.find(lesson).steps[0].view
     assert app.query_params["text"] == view["text"]
     assert app.query_params["lesson"] == lesson
-    assert app.title[0].value.startswith(title)
+    assert [one.value for one in app.title] == ([] if title is None else [title])
 
 
 def test_a_link_of_a_step_with_a_view_of_its_own_keeps_it() -> None:

@@ -7,15 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 import encoder
-from encoder import Sound
+from encoder import EncoderError, Sound
+from encoder.edits import Replace
 from encoder.inputs import sound_files, spoken_digits
 from encoder.inputs.sound import MOST_BYTES
 from encoder.measure import sounds as measured
+from encoder.trace.capture import ON_REQUEST
 from pages.core.access import visitors
 from pages.core.inputs import sound_input
+from pages.core.stores import cache, model_store
 from tests.conftest import ROOT
 from tests.load.reference import write
 from tests.load.sounds import model_of, tone
@@ -114,10 +118,24 @@ def test_an_own_sound_stays_in_the_session():
     app = uploaded(visit("sound_attention", model="spoken-digits", closed=True), own)
     assert_well(app)
     (name,) = [found if isinstance(found, str) else found[0] for found in [app.query_params["sound"]]]
-    assert name.startswith(sound_input.OWN)
+    assert name.startswith(sound_input.SOUNDS.own)
     assert "3.30 s" in words(app) or any("3.30 s" in caption.value for caption in app.caption)
     elsewhere = visit("sound_attention", model="spoken-digits", sound=name, closed=True)
     assert "link" in sentences(elsewhere)
+
+
+def test_what_all_sessions_share_reads_no_session():
+    """A run of an own sound may be made again for whoever asks; only its session is told that the sound is there."""
+    app = uploaded(visit("sound_attention", model="spoken-digits", closed=True), sound_files.wav_bytes(tone(0.7)))
+    assert_well(app)
+    (name,) = [found if isinstance(found, str) else found[0] for found in [app.query_params["sound"]]]
+    key = cache.ModelKey(source="spoken-digits")
+    elsewhere = cache.trace(key, name, request=(sorted(ON_REQUEST)[0],))
+    assert torch.equal(elsewhere.output, cache.trace(key, name).output)
+    itself = cache.trace(key, name, edits=(Replace(point="pattern", layer=0, source=name),))
+    torch.testing.assert_close(itself.output, elsewhere.output)
+    with pytest.raises(EncoderError, match="not here"):
+        sound_input.SOUNDS.find(model_store.model(key), name)
 
 
 @pytest.mark.parametrize("content", [b"", b"no sound", bytes(MOST_BYTES + 1)], ids=len)

@@ -9,9 +9,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from encoder.encoders.any import AnyEncoder
 from encoder.errors import EncoderError
-from pages.core.inputs import image_input, sound_input
 from pages.core.stores import sources
 from pages.core.view.view import View
 from pages.state.params import Param
@@ -21,24 +19,14 @@ from pages.state.url_state import controlled, state
 PICTURE = 72
 
 
-def names(model: AnyEncoder) -> dict[str, str]:
-    """Name -> title of the images or sounds that can be chosen: the examples, and this session's own."""
-    if model.takes == "image":
-        own = () if image_input.takes_digits(model) else image_input.kept()
-        return image_input.examples(model) | {name: image_input.title(name) for name in own}
-    if model.takes == "sound":
-        return {name: sound_input.title(name) for name in (*sound_input.examples(), *sound_input.kept())}
-    return {}
-
-
 def current(view: View, param: Param[str]) -> str:
     """The name of the second input: the chosen one, else an example that is not the sidebar's."""
-    chosen, known = state.newest(param), names(view.loaded)
+    chosen, known = state.newest(param), sources.of(view.loaded).names(view.loaded)
     if chosen in known:
         return chosen
     try:
         if chosen:
-            sources.SOURCES[view.loaded.takes].find(view.loaded, chosen)
+            sources.of(view.loaded).find(view.loaded, chosen)
             return chosen
     except EncoderError:
         pass  # of another model, or of another session
@@ -59,9 +47,9 @@ def select(
     view: View, label: str, name: str, *, key: str, take: Callable[[str], None], help: str = "", width: int = 280
 ) -> str:
     """A list of all images or sounds, with `name` chosen; the sidebar's own is among them."""
-    known = names(view.loaded)
+    known = sources.of(view.loaded).names(view.loaded)
     for one in (view.text, name):
-        known.setdefault(one, sources.SOURCES[view.loaded.takes].title(one))
+        known.setdefault(one, sources.of(view.loaded).title(one))
     controlled(
         st.selectbox, label, list(known), key=f"{key}:{len(known)}", value=name, take=take, format_func=known.get,
         width=width, help=help or None,
@@ -71,9 +59,10 @@ def select(
 
 def picture(view: View, name: str, side: str) -> None:
     """What the model sees of an image; a small one is enlarged without smoothing, so that its pixels show."""
-    if view.loaded.takes != "image":
+    of_kind = sources.of(view.loaded)
+    pixels = of_kind.shown(view.loaded, name)
+    if pixels is None:
         return
-    pixels = image_input.shown(view.loaded, name)  # type: ignore[arg-type]
     times = max(1, PICTURE // len(pixels))
-    alt = f"Image {side}: {image_input.title(name)}"
+    alt = f"Image {side}: {of_kind.title(name)}"
     st.image(pixels.repeat(times, 0).repeat(times, 1), width=PICTURE, caption=side, alt=alt)

@@ -90,7 +90,7 @@ def trace(
     estimates.of_text(text, pair)
     loaded = model_store.model(key)
     if loaded.takes != "text":
-        given, n_tokens = sources.SOURCES[loaded.takes].find(loaded, text), loaded.config.max_tokens
+        given, n_tokens = sources.of(loaded).given(loaded, text), loaded.config.max_tokens
     else:
         given = _sentence(key, loaded, text, pair)
         n_tokens = max(len(given), key.pad or 0)
@@ -102,7 +102,7 @@ def trace(
         with one_thread() if work < SHORT_FLOPS else nullcontext():
             if loaded.takes != "text":
                 chosen = (*key.edits, *edits)
-                run = with_inputs(loaded, chosen, partial(sources.SOURCES[loaded.takes].find, loaded))
+                run = with_inputs(loaded, chosen, partial(sources.of(loaded).given, loaded))
                 found = loaded.trace(given, edits=run, request=request)
                 return dataclasses.replace(found, edits=chosen) if chosen else found
             return loaded.trace_tokens(
@@ -242,6 +242,16 @@ class TracedText:
     def loaded(self) -> AnyEncoder:
         """The model itself."""
         return model_store.model(self.model)
+
+    @property
+    def given(self) -> Any:
+        """What the model takes: the text itself, or the image or sound of this name. Raises EncoderError."""
+        return sources.of(self.loaded).find(self.loaded, self.text)
+
+    @property
+    def title(self) -> str:
+        """The text, or the name of the image or sound for people."""
+        return sources.of(self.loaded).title(self.text)
 
     def derived(self, name: Hashable, make: Callable[[Trace], Any]) -> Any:
         """A value made from the trace, computed once. name: names it and every option that changes it."""

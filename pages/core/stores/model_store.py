@@ -103,7 +103,7 @@ def _of_source(key: ModelKey) -> Checkpoint:
         raise encoder.LoadError(model_access.without_root(str(error))) from error
     if isinstance(found, JointEncoder):
         return dataclasses.replace(found, name=screen_name(found.name))
-    if found.takes != "text" and found.takes not in sources.SOURCES:
+    if found.takes not in sources.SOURCES:
         raise encoder.LoadError(
             f"{found.name} takes {found.takes}, which these pages cannot show: choose another model."
         )

@@ -1,14 +1,15 @@
-"""The input of a run, by what the model takes: a sentence, an image, a sound. One registered value for each kind.
+"""The input of a run, by what the model takes: a sentence, an image, a sound. One `Input` for each kind.
 
-Everywhere in the pages, the `text` of a view is its sentence or, for another kind, the input's name: what stands in the
-address. So caches, links and pages treat all inputs alike, and `cache.trace` asks here for what the name means.
+Everywhere in the pages, the `text` of a view is its sentence or, for another kind, the input's name: what the address
+has. So caches, links and pages treat all inputs alike, and ask here for what the name means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
 
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.named import NamedEncoder
@@ -16,24 +17,44 @@ from encoder.inputs.layout import InputKind
 from encoder.load import BUNDLED
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where inputs of one kind come from.
+class Input:
+    """Inputs of one kind, here sentences: a sentence is its own name. `FileInput` has images and sounds."""
 
-    controls: draws the part of the sidebar, with the model; current: the name of the chosen input for a model; find:
-    (model, name) -> what `model.trace` takes, raises EncoderError for a name without an input; title: the name for
-    people; code: (model, name) -> an import and the Python expression of the input.
-    """
+    kind: ClassVar[InputKind] = "text"
 
-    controls: Callable[[NamedEncoder], None]
-    current: Callable[[NamedEncoder], str]
-    find: Callable[[NamedEncoder, str], Any]
-    title: Callable[[str], str]
-    code: Callable[[NamedEncoder, str], tuple[str, str]]
+    def find(self, model: NamedEncoder, name: str) -> Any:
+        """What `model.trace` takes, for this session. Raises EncoderError for a name without an input."""
+        return name
+
+    def given(self, model: NamedEncoder, name: str) -> Any:
+        """The same for all sessions: what a name means never depends on who asks. Raises EncoderError."""
+        return name
+
+    def title(self, name: str) -> str:
+        """The name for people."""
+        return name
+
+    def names(self, model: NamedEncoder) -> dict[str, str]:
+        """Name -> title of the inputs that can be chosen; none where they are typed."""
+        return {}
+
+    def code(self, model: NamedEncoder, name: str) -> tuple[str, str]:
+        """An import, and the Python expression of the input."""
+        return "", repr(name)
+
+    def shown(self, model: NamedEncoder, name: str) -> np.ndarray | None:
+        """The input as a picture, uint8 [S, S, 3], where it is one."""
+        return None
 
 
-#: Kind of input -> its source; core/inputs/image_input.py registers images. Sentences are ViewParams.text and pair.
-SOURCES: dict[InputKind, Source] = {}
+#: Kind of input -> its inputs; core/inputs/image_input.py and core/inputs/sound_input.py add theirs.
+SOURCES: dict[InputKind, Input] = {"text": Input()}
+
+
+def of(model: NamedEncoder) -> Input:
+    """The inputs that a model takes."""
+    return SOURCES[model.takes]
+
 
 #: What models of a kind take, in a sentence. PAIR: both encoders of a model of images and text.
 PAIR = "pair"

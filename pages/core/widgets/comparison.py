@@ -47,12 +47,6 @@ class Side(cache.TracedText):
         seed = f", seed {self.model.seed}" if self.model.scratch is not None else ""
         return f"{self.loaded.name}{seed}{changed}"
 
-    @property
-    def input_name(self) -> str:
-        """The sentence, or the name of the image or sound for people."""
-        kind = self.loaded.takes
-        return self.text if kind == "text" else inputs.SOURCES[kind].title(self.text)
-
 
 @dataclass(frozen=True)
 class Sides:
@@ -113,7 +107,7 @@ def python_lines(sides: Sides, special: SpecialTokens) -> str:
             lines += [*remark.splitlines(), python_code.model_lines(key, model)]
         call = python_code.trace_call(model, second.text, second.pair)
         if second.loaded.takes != "text":
-            call = f"{model}.trace({inputs.SOURCES[second.loaded.takes].code(second.loaded, second.text)[1]})"
+            call = f"{model}.trace({inputs.of(second.loaded).code(second.loaded, second.text)[1]})"
         lines.append(f"other = {call}")
     options = "" if special == "show" else f', special="{special}"'
     lines += [

@@ -19,7 +19,6 @@ from encoder.figures.numbers import signed
 from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.core.inputs.input_words import words_of
-from pages.core.stores import sources
 from pages.core.view.view import View
 from pages.core.widgets import effects, outcomes
 from pages.core.widgets.export import given
@@ -118,7 +117,7 @@ class Covering:
 
 def controls(view: View) -> Covering:
     """The widgets of the class and of the cover; a model without classes is measured by its vector."""
-    found = sources.SOURCES[view.loaded.takes].find(view.loaded, view.text)
+    found = view.given
     of_image = isinstance(view.loaded, ImageEncoder)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         outcome: Outcome = causal.SentenceVector()
