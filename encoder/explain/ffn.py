@@ -14,7 +14,6 @@ from encoder.explain.latex import Formula, bracketed, calculation, long_sum, num
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import apply, array, bias, hidden_of, sublayer_input, weight
-from encoder.measure.sized import Sized
 from encoder.trace.trace import Trace
 
 #: GELU and SiLU are never exactly 0; a smaller activation counts as off. GELU is that small for x < -1.5.
@@ -69,7 +68,7 @@ class FeedForwardStep:
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenActivations(Sized):
+class HiddenActivations:
     """The hidden activations of all tokens, [T, F].
 
     exactly_zero: True for ReLU, where off means 0; off [T, F]; off_share: of all numbers; off_by_token [T]; never [F]:

@@ -19,7 +19,6 @@ from encoder.explain.arithmetic import Floats
 from encoder.explain.ffn import NEAR_ZERO
 from encoder.explain.place import Place
 from encoder.explain.source import array, hidden_of, sublayer_input
-from encoder.measure.sized import Sized
 from encoder.measure.stream import sublayer_updates
 from encoder.trace.trace import Trace
 
@@ -30,7 +29,7 @@ def most_active(hidden: Floats) -> NDArray[np.integer]:
 
 
 @dataclass(frozen=True, eq=False)
-class NeuronMap(Sized):
+class NeuronMap:
     """Activations of ordered neurons in blocks of columns. values [T, C]: of each block the activation of the largest
     size, with its sign; neurons [T, C]: whose it is; block: neurons in a column."""
 
@@ -52,7 +51,7 @@ def neuron_map(hidden: Floats, order: NDArray[np.integer], most: int) -> NeuronM
 
 
 @dataclass(frozen=True, eq=False)
-class LayerNeurons(Sized):
+class LayerNeurons:
     """One token in the FFN of each layer. strongest [L]: the neuron with the largest absolute activation; activation
     [L]: its activation; active [L]: share of neurons that are not off; selected [L]: activation of one neuron number.
     """
@@ -81,7 +80,7 @@ def through_layers(trace: Trace, token: int, neuron: int, threshold: float = NEA
 
 
 @dataclass(frozen=True, eq=False)
-class UpdateSizes(Sized):
+class UpdateSizes:
     """|f(x)| / |x| for each layer and token, [L, T] each: the norm of a sublayer's update over that of its residual
     stream."""
 

@@ -18,7 +18,6 @@ from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import array, norm_of, sublayer, value
 from encoder.explain.weighted_sum import output_projection
-from encoder.measure.sized import Sized
 from encoder.trace.trace import Trace
 
 Part = Literal["attention", "ffn"]
@@ -196,7 +195,7 @@ def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:
 
 
 @dataclass(frozen=True, eq=False)
-class NormMoments(Sized):
+class NormMoments:
     """`NormComparison` of one sentence without its vectors, small enough for the cache.
 
     moments: "input", "layer", "rms", "batch" -> (mean [T], standard deviation [T]) of every real token; apart: largest

@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
-from encoder.measure.sized import Sized
 from encoder.trace.trace import Trace
 
 P = ParamSpec("P")
@@ -314,7 +313,7 @@ class Recomputation:
         if config.relative_buckets:
             table = self.weight("relative_bias.weight")
             bias = arithmetic.relative_bias(table, config.relative_max_distance, rows, keys)[head]
-        scale = float(config.attention_scale or 1.0) if scaled else 1.0
+        scale = config.score_scale if scaled else 1.0
         causal = config.causal if causal is None else causal
         allowed = arithmetic.allowed(self.mask, rows, causal, config.window_of_layer(layer))
         return arithmetic.scores(q, k, scale, bias), allowed
@@ -358,7 +357,7 @@ class Recomputation:
 
 
 @dataclass(frozen=True, eq=False)
-class Chain(Sized):
+class Chain:
     """values: hook point -> its recomputed value, [T, D], in order; difference: the largest difference to the model's
     value over the real tokens. Rows of padding have no meaning, and rounding grows in them."""
 

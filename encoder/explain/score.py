@@ -159,7 +159,7 @@ def scaling_effect(trace: Trace, place: Place, rows: int = 512) -> ScalingEffect
 
 def scale_of(trace: Trace, variant: Variant) -> float:
     """The factor of the dot products, 1 without the scale."""
-    return float(trace.config.attention_scale or 1.0) if variant.scaled else 1.0
+    return trace.config.score_scale if variant.scaled else 1.0
 
 
 def _qk(trace: Trace, place: Place) -> tuple[Tensor, Tensor]:

@@ -41,7 +41,7 @@ def deletion_curves(
     return _curves(np.array(counts, dtype=np.int32), named, draws, (ATTENTION, NORM_WEIGHTED), "hidden tokens", change)
 
 
-def covering_curves(
+def occlusion_curves(
     counts: Sequence[int], curves: Mapping[str, object], random: object, parts: str, change: str
 ) -> go.Figure:
     """The change of an outcome over counts [n] of covered parts of an image or a sound.

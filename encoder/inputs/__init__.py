@@ -1,0 +1,1 @@
+"""What a model receives: texts and tokenizers, images, sounds, their files with limits, and the bundled examples."""

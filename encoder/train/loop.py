@@ -29,11 +29,11 @@ import torch.nn.functional as F
 
 from encoder.encoders.text import TextEncoder
 from encoder.model.device import use_one_thread
+from encoder.model.pauses import GIVE_WAY, NOBODY_WAITS
 from encoder.trace.capture import record
 from encoder.train.run_view import Frame, HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask
-from encoder.train.turns import GIVE_WAY, NOBODY_WAITS
 
 #: How many runs take a turn at the same time. One core is left to the server; more than four Python threads only wait
 #: for each other.

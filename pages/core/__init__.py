@@ -1,0 +1,1 @@
+"""What several pages use, in rooms that build on each other: ARCHITECTURE.md names them from the ground up."""

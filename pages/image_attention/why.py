@@ -18,8 +18,7 @@ from pages.core.frame import sidebar
 from pages.core.inputs import image_input
 from pages.core.view.view import View
 from pages.core.widgets import answer
-from pages.core.widgets import occlusion as covering
-from pages.core.widgets.occlusion import Covering
+from pages.core.widgets.occlusion import Occlusion, agreement, controls, draw_curves
 from pages.core.words.markdown import plain, say_error
 from pages.image_attention.params import Params
 from pages.state.url_state import state
@@ -29,14 +28,14 @@ from pages.state.url_state import state
 class Measured:
     """falls [P]: of the outcome, when each patch alone is covered; None while they wait for a click."""
 
-    covered: Covering
+    covered: Occlusion
     falls: np.ndarray | None
 
 
 def measure(view: View) -> Measured | None:
     """Draw the controls and measure; None, and a box that says why, where that does not work."""
     try:
-        covered = covering.controls(view)
+        covered = controls(view)
         return Measured(covered, covered.alone())
     except EncoderError as error:
         say_error(error, st.info, icon=":material/info:")
@@ -54,7 +53,7 @@ def draw_image(view: View) -> Measured | None:
     return found
 
 
-def _overlay(view: View, covered: Covering, falls: np.ndarray) -> None:
+def _overlay(view: View, covered: Occlusion, falls: np.ndarray) -> None:
     grid = patches.grid(view.trace)
     names = view.trace.labels[len(grid.before) :]
     best = [int(part) for part in np.argsort(-falls, kind="stable")[: answer.NAMED] if falls[part] > 0]
@@ -65,7 +64,7 @@ def _overlay(view: View, covered: Covering, falls: np.ndarray) -> None:
 
     with answer.area():
         answer.draw(
-            f"Covering one patch lowers the {plain(covered.measured)} most at: {largest}.",
+            f"Occlusion one patch lowers the {plain(covered.measured)} most at: {largest}.",
             "Teal: the outcome falls where the patch is covered. Orange: it rises.",
             clear=None if view.i is None else lambda: sidebar.select(None, None),
         )
@@ -106,9 +105,9 @@ def draw(view: View, found: Measured | None) -> Measured | None:
     of_head, of_rollout = view.derived(("weights by part", view.layer, view.head, place), weights)
     head = f"attention of {name} in L{view.layer} H{view.head}"
     agreed = {head: of_head, "its rollout": of_rollout}
-    st.markdown(" ".join(covering.agreement(found.falls, one, name) for name, one in agreed.items()))
+    st.markdown(" ".join(agreement(found.falls, one, name) for name, one in agreed.items()))
     try:
-        covering.draw_curves(
+        draw_curves(
             found.covered, found.falls, {"largest attention first": of_head, "largest rollout first": of_rollout}
         )
     except EncoderError as error:

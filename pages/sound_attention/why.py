@@ -13,7 +13,7 @@ from encoder.measure.rollout import LONGEST_WHOLE, rollout
 from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.core.view.view import View
-from pages.core.widgets import occlusion as covering
+from pages.core.widgets.occlusion import agreement, controls, draw_curves
 from pages.core.words.markdown import plain, say_error
 from pages.sound_attention.heard import Heard
 
@@ -38,7 +38,7 @@ def draw(view: View, heard: Heard) -> str:
 
 
 def _draw(view: View, heard: Heard) -> str:
-    covered = covering.controls(view)
+    covered = controls(view)
     falls = covered.alone()
     if falls is None:
         return ""
@@ -53,7 +53,7 @@ def _draw(view: View, heard: Heard) -> str:
     st.markdown(
         f"Largest fall of the {plain(covered.measured)}: **{three_digits(float(falls[best]))}**, without "
         f"{edges[best]:.2f}-{edges[best + 1]:.2f} s. "
-        + covering.agreement(falls, of_head, f"attention of {plain(heard.name)} in L{view.layer} H{view.head}")
+        + agreement(falls, of_head, f"attention of {plain(heard.name)} in L{view.layer} H{view.head}")
     )
     left, right = st.columns(2, gap="medium")
     with left:
@@ -70,7 +70,7 @@ def _draw(view: View, heard: Heard) -> str:
             ("rollout by part", heard.query), lambda trace: _of_rollout(trace, heard)
         )
     with right:
-        covering.draw_curves(covered, falls, orders)
+        draw_curves(covered, falls, orders)
     return covered.python_lines()
 
 

@@ -1,0 +1,1 @@
+"""The values in the address, and links from page to page."""

@@ -280,7 +280,6 @@ def test_the_reference_shares_no_code_with_the_model():
     allowed = {
         "reference": {
             "encoder.errors",
-            "encoder.measure.sized",
             "encoder.trace.trace",
         },  # the trace: ids, mask, weights
         "arithmetic": set(),

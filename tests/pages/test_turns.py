@@ -111,15 +111,15 @@ def test_a_long_computation_gives_way_while_another_page_is_drawn():
             assert time.monotonic() - began > alone
 
 
-# --- places ----------------------------------------------------------------------------------------------------------
+# --- slots ----------------------------------------------------------------------------------------------------------
 
 
-def pages_in(places: foreground.Places, count: int, end: threading.Event) -> tuple[list[int], list[threading.Thread]]:
+def pages_in(slots: foreground.Slots, count: int, end: threading.Event) -> tuple[list[int], list[threading.Thread]]:
     """Threads that ask for a place one after another; the numbers of those that have had one, in their order."""
     drawn: list[int] = []
 
     def draw(number: int) -> None:
-        with places.place():
+        with slots.slot():
             drawn.append(number)
             end.wait(20)
 
@@ -127,7 +127,7 @@ def pages_in(places: foreground.Places, count: int, end: threading.Event) -> tup
     for number in range(count):
         threads.append(threading.Thread(target=draw, args=(number,), daemon=True))
         threads[-1].start()
-        wait_for(lambda number=number: len(drawn) + len(places._queue) > number)
+        wait_for(lambda number=number: len(drawn) + len(slots._queue) > number)
     return drawn, threads
 
 
@@ -140,7 +140,7 @@ def wait_for(reached: Callable[[], bool]) -> None:
 
 def test_few_pages_are_drawn_at_once_and_in_their_order():
     end = threading.Event()
-    drawn, threads = pages_in(foreground.Places(at_once=2, counts=60), 6, end)
+    drawn, threads = pages_in(foreground.Slots(at_once=2, counts=60), 6, end)
     assert drawn == [0, 1]
     end.set()
     for thread in threads:
@@ -151,18 +151,18 @@ def test_few_pages_are_drawn_at_once_and_in_their_order():
 
 def test_nobody_waits_for_a_page_that_takes_long(monkeypatch: pytest.MonkeyPatch):
     end = threading.Event()
-    drawn, _ = pages_in(foreground.Places(at_once=1, counts=0.05), 3, end)
+    drawn, _ = pages_in(foreground.Slots(at_once=1, counts=0.05), 3, end)
     wait_for(lambda: len(drawn) == 3)
     end.set()
-    places = foreground.Places(at_once=1, counts=60)
-    monkeypatch.setattr(foreground, "PLACES", places)
-    with places.place(), Turns().turn(long=True):
-        drawn, _ = pages_in(places, 1, end)
+    slots = foreground.Slots(at_once=1, counts=60)
+    monkeypatch.setattr(foreground, "SLOTS", slots)
+    with slots.slot(), Turns().turn(long=True):
+        drawn, _ = pages_in(slots, 1, end)
         wait_for(lambda: drawn == [0])
 
 
 def test_a_visitor_who_asks_for_something_else_leaves_the_queue(monkeypatch: pytest.MonkeyPatch):
-    places = foreground.Places(at_once=1, counts=60)
+    slots = foreground.Slots(at_once=1, counts=60)
     asked, end = threading.Event(), threading.Event()
     first = threading.current_thread()
 
@@ -175,16 +175,16 @@ def test_a_visitor_who_asks_for_something_else_leaves_the_queue(monkeypatch: pyt
 
     monkeypatch.setattr(foreground, "leave_if_asked", leave)
     monkeypatch.setattr(threading, "excepthook", lambda args: None)
-    with places.place():
-        drawn, threads = pages_in(places, 2, end)
+    with slots.slot():
+        drawn, threads = pages_in(slots, 2, end)
         asked.set()
-        for waiting in list(places._queue):
+        for waiting in list(slots._queue):
             waiting.set()
         for thread in threads:
             thread.join(20)
     assert not drawn
-    assert not places._queue
-    with places.place():
+    assert not slots._queue
+    with slots.slot():
         pass
 
 

@@ -24,7 +24,7 @@ def wav2vec2_config(fields: Fields) -> EncoderConfig:
     fields.only("adapter_attn_dim", None, "it has an adapter in each layer; choose a model without one")
     fields.only("conv_pos_batch_norm", False, "its positions have a batch norm; choose a model without one")
     stable = fields.flag("do_stable_layer_norm", False)
-    convolutions = front(fields)
+    convolutions = sample_convolutions(fields)
     return EncoderConfig(
         vocab_size=0,
         d_model=fields.integer("hidden_size", 768),
@@ -46,7 +46,7 @@ def wav2vec2_config(fields: Fields) -> EncoderConfig:
     )
 
 
-def front(fields: Fields) -> Convolutions:
+def sample_convolutions(fields: Fields) -> Convolutions:
     """The convolutions of the samples."""
     activation = fields.activation("feat_extract_activation")
     if activation != fields.activation("hidden_act"):

@@ -1,0 +1,1 @@
+"""Atlases of corpora: opened, built for a session, removed."""

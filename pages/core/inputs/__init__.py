@@ -1,0 +1,1 @@
+"""The controls of an input: images, sounds, a second input, long texts, edits, files of texts."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from encoder import AudioEncoder
-from encoder.inputs import sound_files
-from encoder.inputs import spoken_digits as recordings
+from encoder.inputs import sound_files, spoken_digits
 from encoder.inputs.sound import MOST_BYTES, Sound
 from pages.core.inputs.file_input import FileInput
 from pages.core.stores import sources
@@ -38,13 +37,13 @@ class SoundInput(FileInput):
     most_bytes = MOST_BYTES
 
     def examples(self, model: AudioEncoder) -> Mapping[str, str]:
-        return {name: self.title(name) for name in recordings.examples()}
+        return {name: self.title(name) for name in spoken_digits.examples()}
 
     def first(self, model: AudioEncoder) -> str:
         return "seven"
 
     def bundled(self, model: AudioEncoder, name: str) -> Sound | None:
-        known = recordings.examples()
+        known = spoken_digits.examples()
         return known[name].sound if name in known else None
 
     def given(self, model: AudioEncoder, name: str) -> Sound:
@@ -55,8 +54,8 @@ class SoundInput(FileInput):
         return self.whole(model, name).loudest_part(model.seconds)
 
     def title(self, name: str) -> str:
-        if name in recordings.examples():
-            return f"“{name}”, said by {recordings.examples()[name].voice}"
+        if name in spoken_digits.examples():
+            return f"“{name}”, said by {spoken_digits.examples()[name].voice}"
         return super().title(name)
 
     def controls(self, model: AudioEncoder) -> None:
@@ -88,8 +87,8 @@ class SoundInput(FileInput):
         return self.keep(self.own + sound.digest[:32], f"{called} ({sound.seconds:.1f} s)", sound)
 
     def code(self, model: AudioEncoder, name: str) -> tuple[str, str]:
-        if name in recordings.examples():
-            imports, sound = "from encoder.spoken import recordings", f'recordings.examples()["{name}"].sound'
+        if name in spoken_digits.examples():
+            imports, sound = "from encoder.spoken import recordings", f'spoken_digits.examples()["{name}"].sound'
         else:
             imports, sound = "from encoder import sound_files", 'sound_files.open_sound("your-sound.wav")'
         is_whole = self.given(model, name) is self.whole(model, name)

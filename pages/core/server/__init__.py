@@ -1,0 +1,1 @@
+"""The process: the server and its middleware (hosts, uploads, compression, first paint, channel)."""

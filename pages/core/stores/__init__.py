@@ -1,0 +1,1 @@
+"""Models, traces and derived values, kept and shared by all sessions."""

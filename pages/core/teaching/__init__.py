@@ -1,0 +1,1 @@
+"""Lessons, questions whose answers are computed, and a class in a room."""

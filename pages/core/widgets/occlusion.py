@@ -14,7 +14,7 @@ import streamlit as st
 from encoder import ImageEncoder, causal
 from encoder.causal import Outcome, occlusion
 from encoder.causal.occlusion import Cover
-from encoder.figures.deletion import covering_curves
+from encoder.figures.deletion import occlusion_curves
 from encoder.figures.numbers import signed
 from encoder.trace.trace import Trace
 from pages.components import plot
@@ -40,7 +40,7 @@ class CoverParams:
 
 
 @dataclass(frozen=True)
-class Covering:
+class Occlusion:
     """What is covered, and what is measured. given: what `model.trace` takes; part: "patch" or "window"."""
 
     view: View
@@ -79,7 +79,7 @@ class Covering:
             n_tokens=view.trace.n_tokens,
             longest=LONGEST,
             label=f"Cover each {self.part}",
-            doing=f"Covering each {self.part}",
+            doing=f"Occlusion each {self.part}",
         )
         return None if found is None else -found
 
@@ -94,7 +94,7 @@ class Covering:
 
     def _picture(self, values: np.ndarray) -> Any:
         """The falls so far, in the order of the parts."""
-        return covering_curves(range(len(values)), {}, -np.atleast_2d(values), f"{self.part}s", self.measured)
+        return occlusion_curves(range(len(values)), {}, -np.atleast_2d(values), f"{self.part}s", self.measured)
 
     def curves(self, key: str, orders: dict[str, tuple[int, ...]], seeds: tuple[int, ...]) -> np.ndarray | None:
         """[orders + seeds, steps]: the fall with more and more parts covered; None while it waits for a click."""
@@ -105,17 +105,19 @@ class Covering:
             lambda: occlusion.iter_deletion_curves(
                 view.loaded, self.given, view.trace, orders, self.outcome, self.cover, seeds
             ),
-            lambda values: covering_curves(occlusion.counts(self.n_parts), {}, -values, f"{self.part}s", self.measured),
+            lambda values: occlusion_curves(
+                occlusion.counts(self.n_parts), {}, -values, f"{self.part}s", self.measured
+            ),
             runs=n_steps * (len(orders) + len(seeds)),
             n_tokens=view.trace.n_tokens,
             longest=LONGEST,
             label="Draw the curves",
-            doing=f"Covering more and more {self.part}s",
+            doing=f"Occlusion more and more {self.part}s",
         )
         return None if found is None else -found
 
 
-def controls(view: View) -> Covering:
+def controls(view: View) -> Occlusion:
     """The widgets of the class and of the cover; a model without classes is measured by its vector."""
     found = view.given
     of_image = isinstance(view.loaded, ImageEncoder)
@@ -132,7 +134,7 @@ def controls(view: View) -> Covering:
                 help="What replaces a patch changes the numbers: compare. Grey is the checkpoint’s mean colour, as in "
                 "Zeiler and Fergus (2014). In images of ink, black is no ink.",
             )  # fmt: skip
-    return Covering(view, found, outcome, cover_of(view), "patch" if of_image else "window")
+    return Occlusion(view, found, outcome, cover_of(view), "patch" if of_image else "window")
 
 
 def _usual(view: View) -> Cover:
@@ -146,7 +148,7 @@ def cover_of(view: View) -> Cover:
     return state.newest(CoverParams.cover) or _usual(view)
 
 
-def draw_curves(found: Covering, alone: np.ndarray, weights: dict[str, np.ndarray]) -> None:
+def draw_curves(found: Occlusion, alone: np.ndarray, weights: dict[str, np.ndarray]) -> None:
     """The curves of several orders beside random ones, and what they say. weights: name of an order -> [P]."""
     orders = {name: occlusion.largest_first(values) for name, values in weights.items()}
     fixed = {"largest fall alone first": occlusion.largest_first(alone)}
@@ -165,7 +167,7 @@ def draw_curves(found: Covering, alone: np.ndarray, weights: dict[str, np.ndarra
     random = some[len(fixed) :]
     fall = f"fall of the {found.measured}"
     plot(
-        covering_curves(steps, drawn, random, f"{found.part}s" if found.part == "window" else "patches", fall),
+        occlusion_curves(steps, drawn, random, f"{found.part}s" if found.part == "window" else "patches", fall),
         key="covering-curves",
         alt=f"The {fall} over the number of covered parts, in {len(drawn)} orders and at random.",
         height=360,
@@ -179,7 +181,7 @@ def draw_curves(found: Covering, alone: np.ndarray, weights: dict[str, np.ndarra
     )
 
 
-def _gradient(found: Covering) -> np.ndarray | None:
+def _gradient(found: Occlusion) -> np.ndarray | None:
     """[P]: gradient times change of each patch; None for sounds, whose features have no gradient here."""
     model = found.view.loaded
     if not isinstance(model, ImageEncoder):

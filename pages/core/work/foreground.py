@@ -1,8 +1,8 @@
 """Pages are drawn before anything in the background, and few at once: a training step waits while a page is drawn.
 
 Thirty threads that share one interpreter take a half more processor time than two, and nobody is served before nearly
-all are. So a page waits for its place, in the order in which pages are asked for. A page that computes for long gives
-its place back: nobody waits for it.
+all are. So a page waits for its slot, in the order in which pages are asked for. A page that computes for long frees
+its slot: nobody waits for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from encoder.train.turns import NOBODY_WAITS
+from encoder.model.pauses import NOBODY_WAITS
 
 #: Pages that are drawn at once: one computes while the other runs Python. With four, thirty pages took a fifth longer.
 AT_ONCE = 2
@@ -26,32 +26,32 @@ _lock = threading.Lock()
 _drawn = 0
 
 
-class Places:
-    """Places of pages that are drawn."""
+class Slots:
+    """Slots for pages that are drawn at once."""
 
     def __init__(self, at_once: int = AT_ONCE, counts: float = COUNTS) -> None:
         self._at_once, self._counts = at_once, counts
         self._lock = threading.Lock()
-        self._began: dict[threading.Event, float] = {}  # of the pages that have a place
+        self._began: dict[threading.Event, float] = {}  # of the pages that have a slot
         self._queue: deque[threading.Event] = deque()
         self._mine = threading.local()
 
     @contextmanager
-    def place(self) -> Iterator[None]:
+    def slot(self) -> Iterator[None]:
         """Inside, this thread draws a page. Raises Streamlit's exception if its visitor asks for another one first."""
-        mine, before = threading.Event(), getattr(self._mine, "place", None)
+        mine, before = threading.Event(), getattr(self._mine, "slot", None)
         self._wait(mine)
-        self._mine.place = mine
+        self._mine.slot = mine
         try:
             yield
         finally:
             self.leave()
-            self._mine.place = before
+            self._mine.slot = before
 
     def leave(self) -> None:
-        """Give the place of this thread back, if it has one: what follows takes long, or the page is drawn."""
+        """Free the slot of this thread, if it has one: what follows takes long, or the page is drawn."""
         with self._lock:
-            self._began.pop(getattr(self._mine, "place", None), None)  # type: ignore[arg-type]
+            self._began.pop(getattr(self._mine, "slot", None), None)  # type: ignore[arg-type]
             self._call_next()
 
     def _wait(self, mine: threading.Event) -> None:
@@ -69,7 +69,7 @@ class Places:
             raise
 
     def _taken(self, mine: threading.Event) -> float | None:
-        """Seconds until this page looks again for a place; None: it has taken one."""
+        """Seconds until this page looks again for a slot; None: it has taken one."""
         with self._lock:
             now = time.monotonic()
             counted = [began for began in self._began.values() if now - began < self._counts]
@@ -87,12 +87,12 @@ class Places:
             self._queue[0].set()
 
 
-#: The places of this process.
-PLACES = Places()
+#: The slots of this process.
+SLOTS = Slots()
 
 
 def n_drawn() -> int:
-    """Pages that are drawn now or wait for their place."""
+    """Pages that are drawn now or wait for their slot."""
     return _drawn
 
 
@@ -104,7 +104,7 @@ def drawing() -> Iterator[None]:
         _drawn += 1
         NOBODY_WAITS.clear()
     try:
-        with PLACES.place():
+        with SLOTS.slot():
             yield
     finally:
         with _lock:

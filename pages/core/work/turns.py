@@ -54,7 +54,7 @@ class Turns:
             return
         came = time.monotonic()
         if long:
-            foreground.PLACES.leave()
+            foreground.SLOTS.leave()
         self._begin(long)
         began = time.monotonic()
         self._mine.has = True
