@@ -57,7 +57,7 @@ class App:
 def rooms() -> dict[str, tuple[str, str]]:
     """Folder of each page -> its title and its help. The registry is read: app.py would draw a page when imported."""
     tree = ast.parse(find_app().read_text(encoding="utf-8"))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Room"]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Page"]
     given = ([ast.literal_eval(value) for value in call.args] for call in calls)
     return {folder: (title, what) for folder, title, _, what, *_ in given}
 

@@ -97,7 +97,7 @@ def test_the_metadata(wheel: Path):
     assert "License-Expression: MIT" in metadata
     assert "License-File: LICENSE" in metadata
     assert "Requires-Python: >=3.11" in metadata
-    assert "encoderscope = encoder.cli:main" in entry_points
+    assert "encoderscope = encoder.cli.main:main" in entry_points
 
 
 def test_the_command_runs_from_the_wheel(installed: Path):
@@ -109,7 +109,7 @@ def test_the_command_runs_from_the_wheel(installed: Path):
 
 
 def test_the_command_finds_the_wheels_app(installed: Path):
-    program = "import encoder.cli; print(encoder.cli.find_app())"
+    program = "from encoder.cli.app_location import find_app; print(find_app())"
     answer = run_installed(installed, sys.executable, "-c", program)
     assert answer.stdout.strip() == str(installed / APP / "app.py"), answer.stderr
 
