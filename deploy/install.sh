@@ -29,7 +29,7 @@ find "$packages" -type d -name tests -prune -exec rm -rf {} +
 # Scripts that browsers fetch once are written now: afterwards the file system may be read-only.
 "$target/bin/python" -P -c '
 from pathlib import Path
-from encoder.app_location import find_app
+from encoder.cli.app_location import find_app
 import sys; sys.path.insert(0, str(find_app().parent))
 from pages.components.assets import write_everything
 write_everything(find_app().parent / "static")'

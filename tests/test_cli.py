@@ -226,7 +226,7 @@ def test_a_signal_stops_the_server_quietly(number: signal.Signals, tmp_path: Pat
     """A terminal without any settings: no question is asked, and Ctrl-C leaves no traceback and no process behind."""
     (tmp_path / "app.py").write_text("import streamlit as st\nst.write('hello')\n")
     program = (
-        "import pathlib, sys; from encoder import cli; "
+        "import pathlib, sys; from encoder.cli import main as cli; "
         f"cli.find_app = lambda: pathlib.Path({str(tmp_path / 'app.py')!r}); sys.exit(cli.main())"
     )
     port = free_port()

@@ -1,7 +1,15 @@
-"""Documents that the project writes itself are up to date."""
+"""Documents that the project writes itself are up to date, and the names in all texts are those of the code."""
 
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import encoder
 from benchmarks.serving import rooms
 from docs import corpus, pictures
+from tests.conftest import ROOT
 
 
 def test_every_page_is_listed_with_a_picture() -> None:
@@ -11,3 +19,47 @@ def test_every_page_is_listed_with_a_picture() -> None:
 
 def test_the_figures_of_the_atlases_are_those_of_the_document() -> None:
     assert corpus.FILE.read_text(encoding="utf-8") == corpus.text()
+
+
+#: Files in which people and programs read names of modules: sources with their exported Python lines, documents, scripts.
+NAMING = [
+    path
+    for pattern in ("*.md", "*.toml", "Makefile", "docs/**/*.md", "docs/*.py", "deploy/*", "app.py", "benchmarks/*.py",
+                    "encoder/**/*.py", "pages/**/*.py", "pages/**/*.js", "encoder/**/*.js", "recipes/**/*.py")
+    for path in ROOT.glob(pattern)
+    if path.is_file() and path.name not in {"CHANGELOG.md", "package.json"} and path.suffix not in {".png", ".webp"}
+]  # fmt: skip
+
+
+def names_a_module(dotted: str) -> bool:
+    """Whether `encoder.a.b.c` begins with a module, whose attributes come after it."""
+    top, second, *_ = dotted.split(".")
+    return (ROOT / top / second).is_dir() or (ROOT / top / f"{second}.py").is_file() or hasattr(encoder, second)
+
+
+def test_every_module_that_is_named_in_a_text_exists():
+    """A file that moves takes the names in documents, docstrings, scripts and exported Python lines along."""
+    missing = []
+    for path in NAMING:
+        text = path.read_text(encoding="utf-8")
+        for module, name in re.findall(r"from (encoder(?:\.\w+)*) import (\w+)", text):
+            try:
+                found = importlib.import_module(module)
+                if not hasattr(found, name) and name not in Path(found.__file__ or "").read_text(encoding="utf-8"):
+                    importlib.import_module(f"{module}.{name}")
+            except ImportError:
+                missing.append((path.name, f"from {module} import {name}"))
+        named = re.findall(r"`(encoder\.\w+[\w.]*)`", text)
+        missing += [(path.name, name) for name in named if not names_a_module(name)]
+    assert not missing
+
+
+def test_every_file_that_is_named_in_a_text_exists():
+    missing = []
+    for path in NAMING:
+        found = re.findall(
+            r"(?<![\w/.-])((?:encoder|pages|recipes|tests|docs|benchmarks|deploy)/[\w/]+\.(?:py|js|css|md|mjs|sh))\b",
+            path.read_text(encoding="utf-8"),
+        )
+        missing += [(path.relative_to(ROOT).as_posix(), name) for name in found if not (ROOT / name).is_file()]
+    assert not missing

@@ -459,7 +459,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_trace_starts_no_server_and_loads_no_streamlit(tmp_path: Path):
     program = (
-        "import sys; from encoder.cli import main; code = main(sys.argv[1:]); "
+        "import sys; from encoder.cli.main import main; code = main(sys.argv[1:]); "
         "assert not {'streamlit', 'transformers'} & set(sys.modules); sys.exit(code)"
     )
     command = [sys.executable, "-c", program, "trace", "A cat", "--out", str(tmp_path / "x.html")]

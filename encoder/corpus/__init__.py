@@ -8,8 +8,8 @@
     atlas.array("previous"), atlas.array("previous", "se")    # [L, H] each
     atlas.examples(2, 5, "previous")
 
-`rows` says where texts come from, and `encoder.rows` reads them; `watcher` and `batch` measure texts of one length;
-`block` and `totals` add them up in any order; `staging` keeps a build that was ended; `tables` writes the atlas and
+`rows` says where texts come from, and `encoder.inputs.rows` reads them; `watcher` and `batch` measure texts of one
+length; `block` and `totals` add them up in any order; `staging` keeps a build that was ended; `tables` writes the atlas and
 `atlas` opens it; `token_search` finds tokens, `token_index` maps them; `on_ray` runs blocks on several machines.
 """
 

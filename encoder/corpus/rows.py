@@ -1,4 +1,4 @@
-"""Where the texts of a corpus come from: a file or table that `encoder.rows` reads, or the bundled sentences."""
+"""Where the texts of a corpus come from: a file or table that `encoder.inputs.rows` reads, or the bundled sentences."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ BEHAVIOUR = (*OFFSETS, "cls", "sep")
 
 
 class Watcher:
-    """A visitor of the hook points (`encoder.hooks.Visitor`) of a forward pass of B texts of one length.
+    """A visitor of the hook points (`encoder.model.hooks.Visitor`) of a forward pass of B texts of one length.
 
     After the pass, `measures`: name -> [L] of [B, H], sums over queries; `profile`: [L] of [B, H, O], sums of weights;
     `received`: [L] of [B, H, G], sums over queries; `norms`: name -> [B, T]; `kept`: layer number (0: the

@@ -33,7 +33,7 @@ POSITIONS_AT_ONCE = 64
 
 @dataclass(frozen=True, eq=False)
 class TraceWindow:
-    """The trace of a part of a long text. The other fields are those of encoder.text.TextWindow."""
+    """The trace of a part of a long text. The other fields are those of encoder.inputs.text.TextWindow."""
 
     trace: Trace
     tokens: tuple[int, int]

@@ -13,7 +13,7 @@ _THREE_DIGITS = Context(prec=3, rounding=ROUND_HALF_UP)
 def three_digits(value: float) -> str:
     """Three significant digits without trailing zeros: 0.184, −1230, 1.2e-7. A tie is rounded away from 0.
 
-    `threeDigits` in encoder/export/drawing.js gives the same text for every number.
+    `threeDigits` in encoder/export/drawing/drawing.js gives the same text for every number.
     """
     rounded = float(_THREE_DIGITS.create_decimal_from_float(float(value)))
     if not math.isfinite(rounded):

@@ -61,7 +61,7 @@ class MLMHead(nn.Module):
         self.bias = nn.Parameter(torch.zeros(config.vocab_size)) if head.decoder_bias else None
 
     def forward(self, output: Tensor, token_table: Tensor) -> Tensor:
-        """output [..., D], token_table [V, E] (`encoder.embedding.tokens.weight`) -> logits [..., V]."""
+        """output [..., D], token_table [V, E] (the weights of `embedding.tokens`) -> logits [..., V]."""
         x = self.norm(activate(self.dense(output), self.config.activation))  # [..., E]
         return nn.functional.linear(x, token_table if self.table is None else self.table, self.bias)  # [..., V]
 

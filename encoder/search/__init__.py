@@ -4,8 +4,8 @@
     collection = search.embed(model, texts)
     search.nearest(collection, model, "too expensive", k=5)    # [(place, cosine), ...], the nearest first
 
-`encoder.rows` reads the texts of a file, `collection` embeds, searches, saves and loads them, `rerank` orders hits by a
-cross-encoder, `index` is for large collections, and `neighbour_map` draws them by UMAP.
+`encoder.inputs.rows` reads the texts of a file, `collection` embeds, searches, saves and loads them, `rerank` orders
+hits by a cross-encoder, `index` is for large collections, and `neighbour_map` draws them by UMAP.
 """
 
 from encoder.inputs.rows import FORMATS, Limits, Reading, read_texts

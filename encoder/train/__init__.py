@@ -2,5 +2,5 @@
 
 `tasks` and `settings` describe a run, `loop` trains it while a page polls it, `run_view` is a run at one time,
 `progress` has what is new since then, `single_file` saves it, `task_inspection` reads its answers, `recorded` has
-finished runs; `gradients` measures what Xiong et al. 2020 bound; `curves` reads what `encoder.twins` recorded.
+finished runs; `gradients` measures what Xiong et al. 2020 bound; `curves` reads what `recipes/twins` recorded.
 """

@@ -79,8 +79,8 @@ def draw(view: View, found: Heads) -> Export:
         title(view, "Similarity of the heads"),
         frame,
         figures={"Heads as points: near points have similar attention": drawn.figure},
-        lines="from encoder.measure import similarity\n"
-        "plane = similarity.head_plane(similarity.head_similarity(trace))\nplane.xy",
+        lines="from encoder.measure import head_divergence\n"
+        "plane = head_divergence.head_plane(head_divergence.head_similarity(trace))\nplane.xy",
         settings=found.settings("map"),
     )
 

@@ -57,7 +57,7 @@ def exported(pair: Pair) -> Export:
         title(pair.view, "Captions"),
         lambda: tables.captions_frame(pair.texts, found),
         figures=lambda: {"Captions": figures.caption_bars(pair.texts, found.probabilities[0].numpy())},
-        lines="from encoder import pair_scores\n"
+        lines="from encoder.measure import pair_scores\n"
         f"{python_code.model_lines(whole, 'pair')}\n"
         f"texts = {list(pair.texts)!r}\n"
         "vectors = pair.image_vector(trace)[None], pair.embed_texts(texts)\n"

@@ -17,7 +17,7 @@ from encoder import EncoderError, corpus
 from tests.conftest import ROOT
 from tests.corpus.conftest import built, contents, sentences
 
-PROGRAM = "import sys; from encoder.cli import main; sys.exit(main())"
+PROGRAM = "import sys; from encoder.cli.main import main; sys.exit(main())"
 
 
 def workers_of(process: subprocess.Popen) -> list[psutil.Process]:

@@ -11,6 +11,7 @@ import torch
 
 import encoder
 from encoder import EncoderConfig, EncoderError, ImageEncoder, JointEncoder, LoadError
+from encoder.encoders.image import Preparation
 from encoder.model.config import Patches
 from encoder.model.encoder import Encoder
 from encoder.model.pooling import Dense, DenseConfig
@@ -39,7 +40,7 @@ def joint(kind: str = "clip", **fields) -> JointEncoder:
     )  # fmt: skip
     tower, head = Encoder(config), VectorHead(10, HEADS[kind])
     randomised(tower, 4), randomised(head, 5)
-    preparation = encoder.image_encoder.Preparation((0.5,), (0.5,))
+    preparation = Preparation((0.5,), (0.5,))
     image = ImageEncoder("tower", tower, preparation=preparation, vector_head=head)
     compares = "sigmoid" if kind == "siglip" else "softmax"
     return JointEncoder("a pair", text, image, **{"scale": 14.3, "bias": -0.5, "compares": compares, **fields})

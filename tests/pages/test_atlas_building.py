@@ -75,7 +75,7 @@ def test_the_files_go_with_the_folder() -> None:
 
 def test_a_killed_server_leaves_folders_to_the_next_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    program = "from pages.core import atlas_folders as a; f = a.Folder(9); print(f.path, flush=True); input()"
+    program = "from pages.core.corpora import atlas_folders as a; f = a.Folder(9); print(f.path, flush=True); input()"
     other = subprocess.Popen(
         [sys.executable, "-c", program], cwd=ROOT, env=os.environ | {"TMPDIR": str(tmp_path)}, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,

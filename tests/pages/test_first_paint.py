@@ -78,4 +78,4 @@ def test_anything_else_stays_as_it_is(folder: Path, content: str, kind: str):
 def test_a_style_sheet_of_a_page_is_in_it_and_one_of_a_component_is_not():
     style = first_paint.style()
     assert (first_paint.PAGES / "heads" / "page.css").read_text(encoding="utf-8") in style
-    assert (first_paint.PAGES / "components" / "lines.css").read_text(encoding="utf-8") not in style
+    assert (first_paint.PAGES / "components" / "curves.css").read_text(encoding="utf-8") not in style

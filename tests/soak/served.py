@@ -55,7 +55,7 @@ class Served:
 def serve(workers: int) -> Iterator[Served]:
     """The server until the end of the context. Raises FileNotFoundError without nginx or Redis."""
     port, worker = free_port(), free_port()
-    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from encoder.cli import main; sys.exit(main())"
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from encoder.cli.main import main; sys.exit(main())"
     with redis_server() as rooms, tempfile.TemporaryDirectory() as place:
         options = {"workers": workers, "host": "127.0.0.1", "port": port, "worker-port": worker, "rooms": rooms}
         words = [word for name, value in options.items() for word in (f"--{name}", str(value))]

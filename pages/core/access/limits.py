@@ -1,7 +1,7 @@
 """What one visitor may ask for, in one table: texts, files, atlases, rooms, lessons.
 
 A shared server bounds what a visitor takes so that nobody starves; on one's own machine a limit is often higher. Files
-of images and sounds have theirs in `encoder.pictures` and `encoder.sound`, since notebooks read them, too.
+of images and sounds have theirs in `encoder/inputs`, since notebooks read them, too.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pages.components.lazy import expander
 from pages.core.words.markdown import plain
 
 V = TypeVar("V")
-#: Endings of the files that `encoder.rows` reads, and of those with columns.
+#: Endings of the files that `encoder.inputs.rows` reads, and of those with columns.
 ENDINGS = [one.removeprefix(".") for one in FORMATS]
 TABLES = [one for one in ENDINGS if one != "txt"]
 #: Sentences about what was left out that a page lists.

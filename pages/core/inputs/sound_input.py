@@ -88,9 +88,9 @@ class SoundInput(FileInput):
 
     def code(self, model: AudioEncoder, name: str) -> tuple[str, str]:
         if name in spoken_digits.examples():
-            imports, sound = "from encoder.spoken import recordings", f'spoken_digits.examples()["{name}"].sound'
+            imports, sound = "from encoder.inputs import spoken_digits", f'spoken_digits.examples()["{name}"].sound'
         else:
-            imports, sound = "from encoder import sound_files", 'sound_files.open_sound("your-sound.wav")'
+            imports, sound = "from encoder.inputs import sound_files", 'sound_files.open_sound("your-sound.wav")'
         is_whole = self.given(model, name) is self.whole(model, name)
         return imports, sound if is_whole else f"{sound}.loudest_part(model.seconds)[1]"
 

@@ -179,7 +179,7 @@ def edits_lines(view: View, active: Sequence[Edit]) -> str:
         return f"edits = {parsed}"
     known = ", ".join(f"{name!r}: {given(view, name)}" for name in others)
     return (
-        f"from encoder.any_encoder import with_inputs\nothers = {{{known}}}\n"
+        f"from encoder.encoders.any import with_inputs\nothers = {{{known}}}\n"
         f"edits = with_inputs(model, {parsed}, others.get)"
     )
 
