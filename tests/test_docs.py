@@ -21,7 +21,7 @@ def test_the_figures_of_the_atlases_are_those_of_the_document() -> None:
     assert corpus.FILE.read_text(encoding="utf-8") == corpus.text()
 
 
-#: Files in which people and programs read names of modules: sources with their exported Python lines, documents, scripts.
+#: Where people and programs read names of modules: sources with their exported Python lines, documents, scripts.
 NAMING = [
     path
     for pattern in ("*.md", "*.toml", "Makefile", "docs/**/*.md", "docs/*.py", "deploy/*", "app.py", "benchmarks/*.py",

@@ -9,8 +9,8 @@
     atlas.examples(2, 5, "previous")
 
 `rows` says where texts come from, and `encoder.inputs.rows` reads them; `watcher` and `batch` measure texts of one
-length; `block` and `totals` add them up in any order; `staging` keeps a build that was ended; `tables` writes the atlas and
-`atlas` opens it; `token_search` finds tokens, `token_index` maps them; `on_ray` runs blocks on several machines.
+length; `block` and `totals` add them up in any order; `staging` keeps a build that was ended; `tables` writes the atlas
+and `atlas` opens it; `token_search` finds tokens, `token_index` maps them; `on_ray` runs blocks on several machines.
 """
 
 from encoder.corpus.atlas import Atlas, Difference, Example, bundled_atlases, difference, open_atlas, standing
