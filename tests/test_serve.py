@@ -14,6 +14,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from encoder.cli.main import streamlit_command
+from pages.core.server import serve
 from tests.conftest import ROOT, Server, free_port
 
 #: A page whose script computes for ever, as a long forward pass does.
@@ -69,7 +70,8 @@ async def open_a_page(port: int) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX knows them")
-def test_the_server_refuses_looks_nothing_up_and_ends_during_a_pass(tmp_path: Path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_server_refuses_looks_nothing_up_and_ends_during_a_pass(number: signal.Signals, tmp_path: Path):
     (tmp_path / "pages").mkdir()
     (tmp_path / "app.py").write_text(APP)
     port = free_port()
@@ -96,7 +98,7 @@ def test_the_server_refuses_looks_nothing_up_and_ends_during_a_pass(tmp_path: Pa
         assert socket(port, Origin=own, Host="rebind.test") == 403
         assert socket(port, Origin=own) == 101
         asyncio.run(open_a_page(port))
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         assert process.wait(timeout=60) == 0
         assert "OUTSIDE" not in server.log()
         assert "Traceback" not in server.log()
@@ -104,3 +106,13 @@ def test_the_server_refuses_looks_nothing_up_and_ends_during_a_pass(tmp_path: Pa
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+def test_options_come_from_flags_and_from_the_operators_environment():
+    given = serve.options(
+        ["--server.port=8600", "--server.headless=true", "--server.address=127.0.0.1"],
+        {"STREAMLIT_SERVER_BASE_URL_PATH": "lab", "STREAMLIT_SERVER_HEADLESS": "false", "OTHER": "1"},
+    )
+    assert given == {
+        "server.baseUrlPath": "lab", "server.headless": True, "server.port": 8600, "server.address": "127.0.0.1"
+    }  # fmt: skip

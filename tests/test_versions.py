@@ -1,6 +1,7 @@
 """The wheel as its users install it: with the newest of everything, and with the lowest versions that it names.
 
-Each test installs some 2 GB from the network into an environment of its own: `make wheel` runs them, `make test` not.
+Each test installs some 2 GB from the network, in an environment of its own: `make wheel` runs them, and `make test`
+does not.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from streamlit import file_util
 
-from pages.core.access import limits
+from encoder.cli.ports import is_loopback
+from pages.core.access import limits, visitors
 from pages.core.server.guard import FRAMES, HOSTS, METRICS, Guard, Policy, inline_scripts
 from pages.core.server.uploads import Uploads
 
@@ -191,3 +192,35 @@ def test_uploads_that_are_on_their_way_count(monkeypatch: pytest.MonkeyPatch):
     assert inner == [200, 413]
     assert ask(app, "/_stcore/upload_file/one/third", "PUT", body=b"x" * 10_000)[0] == 200  # the room is free again
     assert ask(app, "/", "GET", body=b"x" * 9_000)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("address", "shared", "local"),
+    [
+        ("localhost", "", True), ("127.0.0.1", "", True), ("127.0.0.2", "", True), ("::1", "", True),
+        ("app.localhost", "", True), ("127.0.0.2", "1", False), ("0.0.0.0", "", False), ("192.168.1.7", "", False),
+        (None, "", False),
+    ],
+)  # fmt: skip
+def test_guard_and_pages_agree_on_who_reaches_the_server(
+    address: str | None, shared: str, local: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENCODERSCOPE_SHARED", shared)
+    monkeypatch.setattr(visitors.st, "get_option", {"server.address": address}.get)
+    assert Policy.of({"ENCODERSCOPE_SHARED": shared}, address).local is local
+    assert visitors.for_one_person() is local
+    if address:
+        assert is_loopback(address) is (local or shared == "1")
+
+
+def test_streamlit_checks_no_origin_again() -> None:
+    seen: list[bytes] = []
+
+    async def behind(scope: Any, receive: Any, send: Any) -> None:
+        seen.extend(name for name, _ in scope["headers"])
+        await send({"type": "websocket.accept"})
+
+    policy = Policy.of({HOSTS: "school.example"}, "localhost")
+    answer, _ = ask(Guard(behind, policy), kind="websocket", host="localhost", origin="https://school.example")
+    assert answer == "websocket.accept"
+    assert seen == [b"host"]

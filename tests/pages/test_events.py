@@ -1,0 +1,65 @@
+"""An event that reached the server is heard once, whatever the browser sends next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.runtime.scriptrunner_utils.exceptions import StopException
+
+from pages.components import events
+
+
+class Session(dict[str, Any]):
+    """A session that Streamlit ends once, where it is read next."""
+
+    ends = False
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if self.ends:
+            self.ends = False
+            raise StopException
+        return super().get(key, default)
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Session:
+    kept = Session()
+    monkeypatch.setattr(events.st, "session_state", kept)
+    return kept
+
+
+def opened(*ids: int) -> dict[str, Any]:
+    return {"grid": [{"event": "open", "layer": number, "head": 0, "id": number} for number in ids]}
+
+
+def heard_now(session: Session) -> list[int]:
+    heard: list[int] = []
+    events.tell("grid", "grid", events.grid_event, lambda event: heard.append(event["layer"]))
+    return heard
+
+
+def test_events_that_are_sent_again_are_heard_once_and_in_their_order(session: Session) -> None:
+    session["grid"] = opened(1, 2)
+    assert heard_now(session) == [1, 2]
+    session["grid"] = opened(1, 2, 3)
+    assert heard_now(session) == [3]
+    assert heard_now(session) == []
+    session["grid"] = {"grid": {"event": "open", "layer": 7, "head": 0, "id": 7}}  # a trigger has one event
+    assert heard_now(session) == [7]
+    assert events.heard("grid") == 7
+
+
+def test_a_callback_that_streamlit_ends_hears_its_event_first(session: Session) -> None:
+    session["grid"] = opened(4)
+    session.ends = True
+    heard: list[int] = []
+    with pytest.raises(StopException):
+        events.tell("grid", "grid", events.grid_event, lambda event: heard.append(event["layer"]))
+    assert heard == [4]
+
+
+@pytest.mark.parametrize("value", [None, [], [None], "x", [{"event": "open", "layer": -1, "head": 0, "id": 9}], 3])
+def test_anything_else_is_no_event(session: Session, value: object) -> None:
+    session["grid"] = {"grid": value}
+    assert heard_now(session) == []
