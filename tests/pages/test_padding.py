@@ -38,7 +38,7 @@ def address(app: AppTest) -> dict[str, str]:
 def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], bytes]]:
     made: dict[str, Callable[[], bytes]] = {}
 
-    def note(label: str, data: Callable[[], bytes], file: str, mime: str, key: str) -> None:
+    def note(label: str, data: Callable[[], bytes], file: str, mime: str) -> None:
         made[file.rsplit(".", 1)[-1]] = data
 
     monkeypatch.setattr(export, "_button", note)
