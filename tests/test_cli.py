@@ -225,7 +225,6 @@ def test_no_input_and_a_full_disk(capsys, monkeypatch: pytest.MonkeyPatch):
 def test_a_signal_stops_the_server_quietly(number: signal.Signals, tmp_path: Path):
     """A terminal without any settings: no question is asked, and Ctrl-C leaves no traceback and no process behind."""
     (tmp_path / "app.py").write_text("import streamlit as st\nst.write('hello')\n")
-    (tmp_path / "pages").symlink_to(ROOT / "pages")  # the server is found next to the app
     program = (
         "import pathlib, sys; from encoder.cli import main as cli; "
         f"cli.find_app = lambda: pathlib.Path({str(tmp_path / 'app.py')!r}); sys.exit(cli.main())"

@@ -171,7 +171,8 @@ def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared:
     flags = [f"--{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in options.items()]
     # -P: import nothing from the current folder.
     serve = app.parent / "pages" / "core" / "server" / "serve.py"
-    return [sys.executable, "-P", str(serve), "run", str(app), *flags]
+    streamlit = [str(serve)] if serve.is_file() else ["-m", "streamlit"]  # the small apps of tests have no server
+    return [sys.executable, "-P", *streamlit, "run", str(app), *flags]
 
 
 def _existing_folder(folder: Path, option: str, content: str) -> str:
