@@ -197,6 +197,11 @@ def test_a_long_sentence_is_no_file(capsys):
     assert "three" in capsys.readouterr().out
 
 
+def test_a_command_for_texts_refuses_a_model_of_images(capsys):
+    assert main.main(["similarity", "a cat", "a dog", "--model", "digits-pre", "--device", "cpu"]) == 1
+    assert "takes no text: choose a text model with --model" in capsys.readouterr().err
+
+
 def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys):
     def pressed(_: object) -> int:
         raise KeyboardInterrupt

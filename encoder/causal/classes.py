@@ -13,7 +13,7 @@ from torch import Tensor
 
 from encoder.causal.outcomes import Measure, Outcome, WordScale
 from encoder.classify import class_place, classifier_of
-from encoder.encoders.any import AnyEncoder
+from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from encoder.trace.trace import Trace
 
@@ -30,7 +30,7 @@ class ClassProbability(Outcome):
     scale: WordScale = "probability"
     code: ClassVar[str] = "class"
 
-    def on(self, model: AnyEncoder, plain: Trace) -> Measure:
+    def on(self, model: NamedEncoder, plain: Trace) -> Measure:
         head = classifier_of(model, "sequence" if self.position is None else "token")
         place = class_place(head, self.label)
         if self.scale not in ("log_odds", "probability"):

@@ -21,8 +21,8 @@ from encoder.causal.outcomes import Outcome, as_outcome
 from encoder.causal.patching import Where, check_aligned, patch_edit, patch_request
 from encoder.causal.variants import Variant, run_variants
 from encoder.edits import AblateHead, MaskKeys, Zero
-from encoder.encoders.any import AnyEncoder
-from encoder.encoders.text import TextEncoder
+from encoder.encoders.named import NamedEncoder
+from encoder.encoders.text import of_text
 from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
 from encoder.trace.trace import Trace
@@ -43,18 +43,17 @@ class Progress:
     plain: float
 
 
-def plain_trace(model: AnyEncoder, text: Text, request: tuple[str, ...] = ()) -> Trace:
+def plain_trace(model: NamedEncoder, text: Text, request: tuple[str, ...] = ()) -> Trace:
     """The unedited trace of a text; a Trace is returned as it is, which is how to give an image or a sound."""
     if isinstance(text, Trace):
         return text
-    if not isinstance(model, TextEncoder):
-        raise EncoderError(f"{model.name} takes no text: give the trace of an input.")
+    model = of_text(model, "give the trace of an input.")
     return model.trace_tokens(model.tokenize(text) if isinstance(text, str) else text, request=request)
 
 
 @torch.no_grad()
 def word_changes(
-    model: AnyEncoder, plain: Trace, edited: Trace, position: int, ids: Sequence[int]
+    model: NamedEncoder, plain: Trace, edited: Trace, position: int, ids: Sequence[int]
 ) -> NDArray[np.floating]:
     """[n]: change of the log probability of these words at a position, edited minus unedited.
 
@@ -72,7 +71,7 @@ def word_changes(
 
 
 def iter_effects(
-    model: AnyEncoder, plain: Trace, variants: Sequence[Variant], outcome: Outcome | str, shape: tuple[int, ...]
+    model: NamedEncoder, plain: Trace, variants: Sequence[Variant], outcome: Outcome | str, shape: tuple[int, ...]
 ) -> Iterator[Progress]:
     """The effects of any variants on the input of `plain`, in a tensor of `shape`."""
     with torch.no_grad():
@@ -87,7 +86,7 @@ def iter_effects(
         yield Progress(values.view(shape).clone(), done, len(variants), float(before))
 
 
-def iter_each_head(model: AnyEncoder, text: Text, outcome: Outcome | str = "sentence") -> Iterator[Progress]:
+def iter_each_head(model: NamedEncoder, text: Text, outcome: Outcome | str = "sentence") -> Iterator[Progress]:
     """`ablate_each_head`, chunk by chunk."""
     plain = plain_trace(model, text)
     shape = (model.config.n_layers, model.config.n_heads)
@@ -95,12 +94,12 @@ def iter_each_head(model: AnyEncoder, text: Text, outcome: Outcome | str = "sent
     yield from iter_effects(model, plain, variants, outcome, shape)
 
 
-def ablate_each_head(model: AnyEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
+def ablate_each_head(model: NamedEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
     """[L, H]: the effect of each head being off alone. "sentence": cosine to the unedited sentence vector, minus 1."""
     return _last(iter_each_head(model, text, outcome))
 
 
-def leave_out_each_sublayer(model: AnyEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
+def leave_out_each_sublayer(model: NamedEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
     """[2, L]: the effect of a layer without its attention (row 0), and without its FFN (row 1), one layer at a time.
 
     What a sublayer adds to the residual stream is set to 0; in post-norm the norm after it still acts.
@@ -111,7 +110,7 @@ def leave_out_each_sublayer(model: AnyEncoder, text: Text, outcome: Outcome | st
 
 
 def iter_patch(
-    model: AnyEncoder,
+    model: NamedEncoder,
     clean: Text,
     corrupted: Text,
     outcome: Outcome | str = "sentence",
@@ -128,7 +127,7 @@ def iter_patch(
 
 
 def patch(
-    model: AnyEncoder,
+    model: NamedEncoder,
     clean: Text,
     corrupted: Text,
     outcome: Outcome | str = "sentence",
@@ -152,7 +151,7 @@ def knock_out_edits(n_layers: int, layer: int, query: int, key: int, window: int
 
 
 def iter_knock_out(
-    model: AnyEncoder,
+    model: NamedEncoder,
     text: Text,
     query: int,
     outcome: Outcome | str = "sentence",
@@ -171,7 +170,7 @@ def iter_knock_out(
 
 
 def knock_out(
-    model: AnyEncoder,
+    model: NamedEncoder,
     text: Text,
     query: int,
     outcome: Outcome | str = "sentence",

@@ -23,9 +23,9 @@ from torch import Tensor
 from encoder.causal.effects import Progress
 from encoder.causal.outcomes import Outcome, as_outcome
 from encoder.causal.variants import TOKENS_AT_ONCE
-from encoder.encoders.any import AnyEncoder
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
+from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from encoder.inputs.sound import Sound
 from encoder.measure import patches, sounds
@@ -49,7 +49,7 @@ def windows(sound: Sound) -> np.ndarray:
     return np.linspace(0.0, sound.seconds, count + 1)
 
 
-def n_parts(model: AnyEncoder, given: Any) -> int:
+def n_parts(model: NamedEncoder, given: Any) -> int:
     """P. Raises EncoderError for a text."""
     if isinstance(model, ImageEncoder):
         return model.layout.rows * model.layout.columns
@@ -71,7 +71,7 @@ def by_part(trace: Trace, weights: Tensor | np.ndarray, given: Any) -> np.ndarra
     return shares @ over.columns
 
 
-def covered(model: AnyEncoder, given: Any, which: np.ndarray, cover: Cover = "grey") -> Tensor:
+def covered(model: NamedEncoder, given: Any, which: np.ndarray, cover: Cover = "grey") -> Tensor:
     """Inputs of the model, n of them: bool which [n, P] says which parts are covered in each."""
     if cover not in COVERS:
         raise EncoderError(f"cover={cover!r} is unknown: choose one of {', '.join(COVERS)}.")
@@ -111,7 +111,7 @@ def _colour(model: ImageEncoder, pixels: Tensor, cover: Cover) -> Tensor:
 
 
 def iter_covered(
-    model: AnyEncoder,
+    model: NamedEncoder,
     given: Any,
     plain: Trace,
     which: np.ndarray,
@@ -139,7 +139,7 @@ def iter_covered(
 
 
 def iter_occlude_each(
-    model: AnyEncoder, given: Any, plain: Trace, outcome: Outcome | str = "sentence", cover: Cover = "grey"
+    model: NamedEncoder, given: Any, plain: Trace, outcome: Outcome | str = "sentence", cover: Cover = "grey"
 ) -> Iterator[Progress]:
     """[P]: the effect of covering each part alone, batch by batch. Below 0: the outcome falls."""
     yield from iter_covered(model, given, plain, np.eye(n_parts(model, given), dtype=bool), outcome, cover)
@@ -156,7 +156,7 @@ def largest_first(weights: np.ndarray) -> tuple[int, ...]:
 
 
 def iter_deletion_curves(
-    model: AnyEncoder,
+    model: NamedEncoder,
     given: Any,
     plain: Trace,
     orders: Mapping[str, Sequence[int]],

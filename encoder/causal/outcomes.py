@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from encoder.encoders.any import AnyEncoder, vectors
-from encoder.encoders.text import TextEncoder
+from encoder.encoders.named import NamedEncoder
+from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError
 from encoder.trace.trace import Trace
 
@@ -26,6 +26,8 @@ Measure = Callable[[Tensor], Tensor]
 WordScale = Literal["log_odds", "probability"]
 #: Rows of logits at a time: a row is as long as the vocabulary.
 ROWS_AT_ONCE = 64
+#: What to do where an outcome needs a model of text.
+ANOTHER = "choose another outcome."
 #: Predicted tokens among which the likeliest word is searched.
 TRIED = 20
 
@@ -36,20 +38,20 @@ class Outcome:
 
     code: ClassVar[str] = ""
 
-    def on(self, model: AnyEncoder, plain: Trace) -> Measure:
+    def on(self, model: NamedEncoder, plain: Trace) -> Measure:
         """plain: the unedited run. Raises EncoderError where the outcome does not fit."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class SentenceVector(Outcome):
-    """Cosine of the vector of the input (`any_encoder.vectors`) to the unedited one: 1 without edits."""
+    """Cosine of the vector of the input (`NamedEncoder.vectors`) to the unedited one: 1 without edits."""
 
     code: ClassVar[str] = "sentence"
 
-    def on(self, model: AnyEncoder, plain: Trace) -> Measure:
-        before = vectors(model, plain.output.unsqueeze(0))
-        return lambda outputs: cosine_similarity(vectors(model, outputs), before, dim=-1)
+    def on(self, model: NamedEncoder, plain: Trace) -> Measure:
+        before = model.vectors(plain.output.unsqueeze(0))
+        return lambda outputs: cosine_similarity(model.vectors(outputs), before, dim=-1)
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,12 @@ class Similarity(Outcome):
     text: str | Trace
     code: ClassVar[str] = "similarity"
 
-    def on(self, model: AnyEncoder, plain: Trace) -> Measure:
+    def on(self, model: NamedEncoder, plain: Trace) -> Measure:
         if isinstance(self.text, Trace):
-            second = vectors(model, self.text.output.unsqueeze(0))
+            second = model.vectors(self.text.output.unsqueeze(0))
         else:
-            second = _takes_text(model).embed(self.text).float()
-        return lambda outputs: cosine_similarity(vectors(model, outputs), second, dim=-1)
+            second = of_text(model, ANOTHER).embed(self.text).float()
+        return lambda outputs: cosine_similarity(model.vectors(outputs), second, dim=-1)
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class TokenVector(Outcome):
     position: int
     code: ClassVar[str] = "token"
 
-    def on(self, model: AnyEncoder, plain: Trace) -> Measure:
+    def on(self, model: NamedEncoder, plain: Trace) -> Measure:
         plain.check_token(self.position)
         before = plain.output[self.position].float()
         return lambda outputs: cosine_similarity(outputs[:, self.position].float(), before, dim=-1)
@@ -93,8 +95,8 @@ class MaskedWord(Outcome):
     scale: WordScale = "log_odds"
     code: ClassVar[str] = "word"
 
-    def on(self, model: AnyEncoder, plain: Trace) -> Measure:
-        model = _takes_text(model)
+    def on(self, model: NamedEncoder, plain: Trace) -> Measure:
+        model = of_text(model, ANOTHER)
         assert plain.source is not None
         head, ids = model.mlm_head, plain.source.ids
         if head is None:
@@ -136,18 +138,11 @@ def as_outcome(outcome: Outcome | str) -> Outcome:
     raise EncoderError(f"{outcome!r} is no outcome: give 'sentence', or one of {others}.")
 
 
-def outcomes_of(model: AnyEncoder, plain: Trace, edited: Sequence[Trace], outcome: Outcome | str) -> list[float]:
+def outcomes_of(model: NamedEncoder, plain: Trace, edited: Sequence[Trace], outcome: Outcome | str) -> list[float]:
     """The outcome of the unedited run, then of each edited run of the same input."""
     with torch.no_grad():
         measure = as_outcome(outcome).on(model, plain)
         return [float(measure(trace.output.unsqueeze(0))[0]) for trace in (plain, *edited)]
-
-
-def _takes_text(model: AnyEncoder) -> TextEncoder:
-    """The model, where it takes text."""
-    if not isinstance(model, TextEncoder):
-        raise EncoderError(f"{model.name} takes no text, and this outcome needs one: choose another outcome.")
-    return model
 
 
 def _one_token(model: TextEncoder, word: str) -> int:

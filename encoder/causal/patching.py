@@ -12,7 +12,7 @@ import torch
 
 from encoder.causal.outcomes import Outcome, outcomes_of
 from encoder.edits import Edit, Replace, Run
-from encoder.encoders.any import AnyEncoder
+from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from encoder.trace.trace import Trace
 
@@ -60,7 +60,7 @@ def differing(plain: Trace, source: Trace) -> np.ndarray:
     return found
 
 
-def both_outcomes(model: AnyEncoder, source: Trace, plain: Trace, outcome: Outcome | str) -> tuple[float, float]:
+def both_outcomes(model: NamedEncoder, source: Trace, plain: Trace, outcome: Outcome | str) -> tuple[float, float]:
     """The outcome of `plain`, and its value where every vector is that of `source`. Raises EncoderError as `patch`."""
     check_aligned(source, plain)
     before, after = outcomes_of(model, plain, [source], outcome)

@@ -16,7 +16,7 @@ import numpy as np
 from encoder.causal.effects import iter_effects
 from encoder.causal.outcomes import Outcome
 from encoder.edits import MaskKeys
-from encoder.encoders.any import AnyEncoder
+from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from encoder.measure import norm_weighted, tokens
 from encoder.measure.ranking import RankCorrelation, rank_correlation
@@ -44,7 +44,7 @@ class TokenEffects:
     correlations: dict[str, RankCorrelation]
 
 
-def token_effects(model: AnyEncoder, plain: Trace, outcome: Outcome | str = "sentence") -> TokenEffects:
+def token_effects(model: NamedEncoder, plain: Trace, outcome: Outcome | str = "sentence") -> TokenEffects:
     """The effect of hiding each token of the text, beside three measures of attention.
 
     Raises EncoderError for fewer than FEWEST tokens without special ones, and for more than LONGEST in all.

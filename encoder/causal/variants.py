@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from encoder.edits import Edit, Site, check_edits
-from encoder.encoders.any import AnyEncoder
+from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from encoder.model import attend
 from encoder.model.attend import AttentionContext
@@ -34,7 +34,7 @@ TOKENS_AT_ONCE = 4096
 
 
 def run_variants(
-    model: AnyEncoder, plain: Trace, variants: Sequence[Variant], tokens_at_once: int = TOKENS_AT_ONCE
+    model: NamedEncoder, plain: Trace, variants: Sequence[Variant], tokens_at_once: int = TOKENS_AT_ONCE
 ) -> Iterator[tuple[list[int], Tensor]]:
     """Runs of the input of `plain`, one for each variant: (indices of variants, outputs [n, T, D]), chunk by chunk.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from encoder.encoders.any import AnyEncoder
+from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from encoder.measure.tokens import sentences
 from encoder.model.classifier import Classifier, Kind
@@ -67,7 +67,7 @@ class Entity:
     probability: float
 
 
-def classifier_of(model: AnyEncoder, kind: Kind | None = None) -> Classifier:
+def classifier_of(model: NamedEncoder, kind: Kind | None = None) -> Classifier:
     """The model's head. Raises EncoderError if it has none, or one of another kind."""
     head = model.classifier
     if head is None:
@@ -89,13 +89,13 @@ def class_place(head: Classifier, label: str) -> int:
 
 
 @torch.no_grad()
-def _logits(model: AnyEncoder, trace: Trace, kind: Kind) -> tuple[Classifier, Tensor]:
+def _logits(model: NamedEncoder, trace: Trace, kind: Kind) -> tuple[Classifier, Tensor]:
     head = classifier_of(model, kind)
     vectors = vectors_for(head, trace).unsqueeze(0)
     return head, head(vectors, trace.mask.unsqueeze(0))[0]
 
 
-def predict(model: AnyEncoder, trace: Trace) -> Prediction:
+def predict(model: NamedEncoder, trace: Trace) -> Prediction:
     """The classes of a traced input. Raises EncoderError for a model without a head for whole inputs."""
     head, logits = _logits(model, trace, "sequence")
     return Prediction(head.config.labels, tuple(logits.float().tolist()), tuple(head.probabilities(logits).tolist()))
@@ -109,7 +109,7 @@ def vectors_before(trace: Trace, layer: int | None) -> Tensor:
     return trace.output if layer is None else trace.before_layer(layer)
 
 
-def probability(model: AnyEncoder, trace: Trace, label: str, position: int | None = None) -> float:
+def probability(model: NamedEncoder, trace: Trace, label: str, position: int | None = None) -> float:
     """The probability of one class, of the text or of a token; a regression's score.
 
     Raises EncoderError for a class or a token that does not exist, and for a head of another kind.
@@ -121,7 +121,7 @@ def probability(model: AnyEncoder, trace: Trace, label: str, position: int | Non
     return float(head.probabilities(logits)[class_place(head, label)])
 
 
-def tags(model: AnyEncoder, trace: Trace) -> tuple[TokenTag, ...]:
+def tags(model: NamedEncoder, trace: Trace) -> tuple[TokenTag, ...]:
     """The most probable label of every real token. Raises EncoderError for a model without a head for tokens."""
     head, logits = _logits(model, trace, "token")
     best, places = head.probabilities(logits[: trace.n_real]).max(dim=-1)
@@ -132,7 +132,7 @@ def tags(model: AnyEncoder, trace: Trace) -> tuple[TokenTag, ...]:
     )
 
 
-def entities(model: AnyEncoder, trace: Trace) -> tuple[Entity, ...]:
+def entities(model: NamedEncoder, trace: Trace) -> tuple[Entity, ...]:
     """The labelled words of a text, in its order. The label of a word is that of its first token.
 
     Tags with prefixes (B- I- E- S-, or B- I- L- U-) join words to one entity; a label without prefix is a word's own.

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-    from encoder.encoders.audio import AudioEncoder
-    from encoder.encoders.image import ImageEncoder
     from encoder.encoders.named import NamedEncoder
     from encoder.encoders.text import TextEncoder
     from encoder.export import HeadView
@@ -53,25 +51,19 @@ def trace_sentence(options: argparse.Namespace) -> int:
     return 0
 
 
-def _run(options: argparse.Namespace) -> tuple[Trace, TextEncoder | ImageEncoder | AudioEncoder]:
+def _run(options: argparse.Namespace) -> tuple[Trace, NamedEncoder]:
     """The trace of the sentence or, for a model of images or of sound, of the file, and the model or its tower."""
-    from encoder import AudioEncoder, JointEncoder, TextEncoder, load, open_sound
-    from encoder.inputs import image_files
+    from encoder import load
+    from encoder.encoders.signal import SignalEncoder
+    from encoder.encoders.text import of_text
 
-    model = load(options.model, device=options.device)
-    if isinstance(model, JointEncoder):  # a file is an image, anything else a text
-        model = model.image if _is_file(options.sentence) else model.text
-    if not isinstance(model, TextEncoder):
-        if options.pair is not None or options.pad_to is not None:
-            raise CommandError(f"{model.name} takes {model.takes}, not text: leave --pair and --pad-to out.")
-        model = model if options.norm == "trained" else model.with_norm_placement(options.norm)
-        file = Path(options.sentence)
-        if isinstance(model, AudioEncoder):
-            return model.trace(open_sound(file)), model
-        return model.trace(image_files.open_picture(file)), model
-    text_model = checked_text_model(model)
+    towers = list(load(options.model, device=options.device).towers.values())
+    model: NamedEncoder = towers[-1] if _is_file(options.sentence) else towers[0]  # of a pair, images are the last
     if options.norm != "trained":
-        text_model = text_model.with_norm_placement(options.norm)
+        model = model.with_norm_placement(options.norm)
+    if isinstance(model, SignalEncoder) and options.pair is None and options.pad_to is None:
+        return model.trace(model.open(Path(options.sentence))), model
+    text_model = of_text(model, "leave --pair and --pad-to out.")
     text = options.sentence
     if text == "-":
         if sys.stdin is None:
@@ -111,20 +103,12 @@ def _view_of(trace: Trace, given: argparse.Namespace) -> HeadView:
 
 
 def load_text_model(options: argparse.Namespace) -> TextEncoder:
-    """The model that `--model` and `--device` name, or its tower of texts. Raises CommandError for one without."""
-    from encoder import JointEncoder, load
+    """The model that `--model` and `--device` name, or its tower of texts. Raises EncoderError for one without."""
+    from encoder import load
+    from encoder.encoders.text import of_text
 
-    model = load(options.model, device=options.device)
-    return model.text if isinstance(model, JointEncoder) else checked_text_model(model)
-
-
-def checked_text_model(model: NamedEncoder) -> TextEncoder:
-    """The model itself. Raises CommandError for one that takes no text."""
-    from encoder import TextEncoder
-
-    if not isinstance(model, TextEncoder):
-        raise CommandError(f"{model.name} takes {model.takes}, not text: choose a text model with --model.")
-    return model
+    first = next(iter(load(options.model, device=options.device).towers.values()))
+    return of_text(first, "choose a text model with --model.")
 
 
 def check_output(path: Path, formats: Mapping[str, str]) -> None:

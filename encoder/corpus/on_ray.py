@@ -185,7 +185,7 @@ class _Worker:
         import torch
 
         torch.set_num_threads(threads)
-        loaded = load(model, device=device)
+        loaded = next(iter(load(model, device=device).towers.values()))  # of a pair, the encoder of texts
         if not isinstance(loaded, TextEncoder) or model_about(loaded)["sha256"] != sha256:
             raise EncoderError(f"A worker has other weights under the name {model}: install the same model everywhere.")
         self._model, self._plan, self._blocks = loaded, plan, blocks

@@ -7,36 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from encoder.edits import Edit
-from encoder.encoders.named import NamedEncoder
+from encoder.encoders.signal import SignalEncoder
 from encoder.errors import SoundError
 from encoder.inputs.layout import InputKind
 from encoder.inputs.log_mel import KALDI_HOP, Preparation, Samples, WhisperMel
 from encoder.inputs.sound import Sound
+from encoder.inputs.sound_files import open_sound
 from encoder.inputs.sound_layout import SoundLayout, SpectrogramGrid, TimeSteps
-from encoder.model.classifier import Classifier
-from encoder.trace.head_input import class_probabilities
 from encoder.trace.trace import Trace
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AudioEncoder(NamedEncoder):
-    """An encoder of sound, ready to trace it. preparation: what `prepare` does; classifier: where there is one."""
+class AudioEncoder(SignalEncoder):
+    """An encoder of sound, ready to trace it. preparation: what `prepare` does."""
 
     preparation: Preparation
-    classifier: Classifier | None = None
     takes: ClassVar[InputKind] = "sound"
-    mlm_head: ClassVar[None] = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.classifier is not None:
-            self.classifier.eval()
 
     def _inputs(self) -> str:
         return f"sound of up to {self.seconds:.4g} s at {self.rate:,} Hz"
@@ -55,6 +48,10 @@ class AudioEncoder(NamedEncoder):
     def takes_any_length(self) -> bool:
         """Whether a short sound gives few tokens. Else silence is added to it, and T is always the same."""
         return isinstance(self.preparation, Samples)
+
+    def open(self, file: bytes | str | Path) -> Sound:
+        """A sound file, or its content -> the sound (`encoder.open_sound`). Raises SoundError."""
+        return open_sound(file)
 
     def prepare(self, sound: Sound) -> Tensor:
         """A sound -> the model's input: a log-mel spectrogram (AST [S, M], Whisper [M, S]), or the samples [N].
@@ -99,8 +96,4 @@ class AudioEncoder(NamedEncoder):
         if not isinstance(sound, Sound):
             raise SoundError(f"{self.name} takes a Sound, not {type(sound).__name__}: use encoder.open_sound(file).")
         inputs = self.prepare(sound).unsqueeze(0).to(device=self.device, dtype=self.encoder.dtype)
-        return self._traces_of_parts(inputs, edits, request, self.layout_of(sound))[0]
-
-    def probabilities(self, trace: Trace) -> dict[str, float]:
-        """Label -> probability, in the head's order. Raises EncoderError for a checkpoint without such a head."""
-        return class_probabilities(self.classifier, trace, self.name)
+        return self._traces(inputs, self.layout_of(sound), edits, request)[0]

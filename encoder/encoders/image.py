@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from encoder.edits import Edit
-from encoder.encoders.named import NamedEncoder
+from encoder.encoders.signal import SignalEncoder
 from encoder.errors import ConfigError, EncoderError, quoted
 from encoder.inputs import image_files
 from encoder.inputs.layout import InputKind, PatchGrid
-from encoder.model.classifier import Classifier
 from encoder.model.config import Patches
 from encoder.model.device import explain_out_of_memory
 from encoder.model.vector_head import VectorHead
-from encoder.trace.head_input import class_probabilities
 from encoder.trace.trace import Trace
 
 #: The largest mean or std of pixels, which are between 0 and 1; one over it is the smallest std.
@@ -52,27 +51,24 @@ class Preparation:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ImageEncoder(NamedEncoder):
+class ImageEncoder(SignalEncoder):
     """An encoder of images, ready to trace them.
 
-    preparation: what `prepare` does; classifier: names the image; vector_head: makes one vector of it, which
-    JointEncoder compares with those of texts. Without one, the vector is [CLS], or the mean where there is no [CLS].
+    preparation: what `prepare` does; vector_head: makes one vector of an image, which JointEncoder compares with those
+    of texts. Without one, the vector is [CLS], or the mean where there is no [CLS].
     """
 
     preparation: Preparation = Preparation()
-    classifier: Classifier | None = None
     vector_head: VectorHead | None = None
     takes: ClassVar[InputKind] = "image"
-    mlm_head: ClassVar[None] = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for head in (self.classifier, self.vector_head):
-            if head is not None:
-                head.eval()
 
     def _inputs(self) -> str:
         return f"images of {self.side} x {self.side} pixels in {len(self.tokens):,} tokens"
+
+    @property
+    def heads(self) -> dict[str, nn.Module]:
+        """As of every encoder, with `vector_head`."""
+        return super().heads | ({} if self.vector_head is None else {"vector_head": self.vector_head})
 
     @property
     def patches(self) -> Patches:
@@ -97,6 +93,10 @@ class ImageEncoder(NamedEncoder):
     def tokens(self) -> tuple[str, ...]:
         """The T tokens of every image: "[CLS]", then "r3 c5" for each patch, counted from 0 at the top left."""
         return self.layout.tokens
+
+    def open(self, file: bytes | str | Path) -> Any:
+        """An image file, or its content -> a Pillow image. Raises ImageError."""
+        return image_files.open_picture(file)
 
     def prepare(self, image: Any) -> Tensor:
         """A Pillow image, array or tensor of any size (`pictures.as_pixels`) -> pixels [C, S, S] for `trace_image`.
@@ -177,7 +177,7 @@ class ImageEncoder(NamedEncoder):
                 f"{self.name} takes a batch of images of shape {shape}, not {tuple(pixels.shape)}: call prepare()."
             )
         pixels = pixels.to(device=self.device, dtype=self.encoder.dtype)
-        return self._traces_of_parts(pixels, edits, request)
+        return self._traces(pixels, self.layout, edits, request)
 
     # --- one vector of an image ---------------------------------------------------------------------------------------
 
@@ -193,6 +193,10 @@ class ImageEncoder(NamedEncoder):
             return found
         return output[:, 0] if self.patches.cls else output.mean(dim=1)
 
+    def vectors(self, outputs: Tensor) -> Tensor:
+        """As of every encoder: by the classification head's pooling, else by `pool`."""
+        return self.pool(outputs).float() if self.classifier is None else super().vectors(outputs)
+
     def vector_of(self, trace: Trace) -> Tensor:
         """A trace -> [E]."""
         return self.pool(trace.output.unsqueeze(0))[0]
@@ -206,7 +210,3 @@ class ImageEncoder(NamedEncoder):
                 output = self.encoder(pixels.to(device=self.device, dtype=self.encoder.dtype))
                 vectors.append(self.pool(output))
         return torch.cat(vectors)
-
-    def probabilities(self, trace: Trace) -> dict[str, float]:
-        """Label -> probability, in the head's order. Raises EncoderError for a checkpoint without such a head."""
-        return class_probabilities(self.classifier, trace, self.name)

@@ -126,7 +126,7 @@ class JointEncoder:
         alone = trace.output.unsqueeze(1)  # [T, 1, D]
         if trace.kind == "image":
             return _unit(self.image.pool(alone))
-        return _unit(self.text.pool(alone, torch.ones(len(alone), 1, dtype=torch.bool, device=alone.device)))
+        return _unit(self.text.vectors(alone))
 
     # --- comparison ---------------------------------------------------------------------------------------------------
 

@@ -1,27 +1,29 @@
-"""NamedEncoder: an Encoder with a name and notes, which runs recorded passes: what text and image encoders share.
+"""NamedEncoder: an Encoder with a name and notes, which runs recorded passes: what encoders of all inputs share.
 
-Shapes: B batch, T tokens.
+Shapes: B batch, n inputs, T tokens, D d_model, D' width of a vector.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from encoder.edits import Edit, Run, check_edits
 from encoder.errors import EncoderError
 from encoder.inputs.layout import InputKind, Layout
+from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig, NormPlacement
 from encoder.model.device import explain_out_of_memory
 from encoder.model.encoder import Encoder
+from encoder.model.mlm import MLMHead
 from encoder.model.overview import Receiver, receiving
-from encoder.trace.capture import record
+from encoder.trace.capture import ON_REQUEST, record
 from encoder.trace.trace import Trace
 
 
@@ -30,18 +32,20 @@ class NamedEncoder:
     """An encoder with a name. It stays in eval mode.
 
     name: for people; notes: sentences about how it was loaded; trained_placement: where its norms were in training,
-    None: where they are.
+    None: where they are; classifier: the classification head, where the checkpoint has one.
     """
 
     name: str
     encoder: Encoder
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     trained_placement: NormPlacement | None = field(default=None, kw_only=True)
+    classifier: Classifier | None = field(default=None, kw_only=True)
     #: What `trace` takes. A subclass that takes no text has a `layout`, too.
     takes: ClassVar[InputKind] = "text"
 
     def __post_init__(self) -> None:
-        self.encoder.eval()
+        for module in (self.encoder, *self.heads.values()):
+            module.eval()
 
     def __repr__(self) -> str:
         config = self.config
@@ -69,6 +73,21 @@ class NamedEncoder:
     def n_parameters(self) -> int:
         """Number of the encoder's weights. Shared ones count once; a masked-word head does not count."""
         return sum(parameter.numel() for parameter in self.encoder.parameters())
+
+    @property
+    def heads(self) -> dict[str, nn.Module]:
+        """What follows the encoder, by the name of its field; of a field with several, "dense.0"."""
+        return {} if self.classifier is None else {"classifier": self.classifier}
+
+    @property
+    def mlm_head(self) -> MLMHead | None:
+        """The masked-word head, which only a TextEncoder may have."""
+        return None
+
+    @property
+    def towers(self) -> Mapping[InputKind, NamedEncoder]:
+        """What an encoder takes -> the encoder: here one. A JointEncoder has two, that of texts first."""
+        return {self.takes: self}
 
     @property
     def can_pad(self) -> bool:
@@ -110,12 +129,31 @@ class NamedEncoder:
 
     rewired = with_norm_placement  # the name up to 0.1; it goes in the release after the next
 
+    def trace(self, given: Any, /, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
+        """Run one input and return its Trace."""
+        raise NotImplementedError
+
+    def vectors(self, outputs: Tensor) -> Tensor:
+        """Outputs [n, T, D] of whole inputs -> the vector of each input, [n, D'] in float32."""
+        raise NotImplementedError
+
+    def with_inputs(self, edits: Sequence[Edit], find: Callable[[str], Any]) -> list[Edit]:
+        """The edits with the inputs run that they take values from. find: their names -> what `trace` takes.
+
+        A TextEncoder runs such texts itself.
+        """
+        return [edit.resolve(lambda name, points: self._run(find(name), points)) for edit in edits]
+
+    def _run(self, given: Any, points: tuple[str, ...]) -> Trace:
+        """Run an input that an edit takes values from, and record these hook points."""
+        return self.trace(given, request=tuple(point for point in points if point in ON_REQUEST))
+
     def _resolved(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
         """The edits with the texts run that they take values from."""
         return tuple(edit.resolve(self._run_source) if isinstance(edit, Edit) else edit for edit in edits)
 
     def _run_source(self, text: str, points: tuple[str, ...]) -> Run:
-        """Run a text that an edit takes values from, and record these hook points."""
+        """`_run`, for a text."""
         raise EncoderError(f"{self.name} takes no text: give a Trace as the source of an edit.")
 
     def _recorded(
@@ -146,29 +184,6 @@ class NamedEncoder:
         ):
             self.encoder(inputs, mask, segments)
         return [_values_of(recorder.values, index) for index in range(len(inputs))]
-
-    def _traces_of_parts(
-        self, inputs: Tensor, edits: Sequence[Edit], request: Sequence[str], layout: Layout | None = None
-    ) -> list[Trace]:
-        """Run a batch of inputs that are no text, [B, ...]: one Trace each. layout: of their tokens."""
-        layout = layout or self.layout
-        assert layout is not None, "a text has tokens of its own"
-        tokens, applied = layout.tokens, self._resolved(edits)
-        recorded = self._recorded(inputs, n_tokens=len(tokens), edits=applied, request=request)
-        return [
-            Trace(
-                encoder=self.encoder,
-                tokens=tokens,
-                labels=tokens,
-                ids=(-1,) * len(tokens),
-                mask=torch.ones(len(tokens), dtype=torch.bool, device=self.device),
-                values=values,
-                layout=layout,
-                edits=tuple(edits),
-                applied=applied,
-            )
-            for values in recorded
-        ]
 
 
 def _values_of(values: Mapping[str, Tensor], index: int) -> Mapping[str, Tensor]:

@@ -10,21 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from encoder.edits import Edit
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, TextError
 from encoder.inputs.text import TextWindow, Tokenized
 from encoder.inputs.tokenizer import Tokenizer
-from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig
 from encoder.model.device import explain_out_of_memory, pick_dtype
 from encoder.model.encoder import Encoder
 from encoder.model.mlm import MaskedPrediction, MLMHead
 from encoder.model.overview import Receiver
 from encoder.model.pooling import Dense, Pooling, pool
-from encoder.trace.capture import ON_REQUEST
 from encoder.trace.trace import Trace
 
 #: Masked positions that are predicted at a time: a row of logits is as long as the vocabulary.
@@ -46,8 +44,8 @@ class TextEncoder(NamedEncoder):
     """A tokenizer with its encoder, ready to trace text.
 
     pooling, dense, normalise: the steps in which `embed` makes one vector of a text, as the checkpoint says;
-    max_embed_tokens: where `embed` cuts a text (`trace` cuts at config.max_tokens); mlm_head, classifier: the
-    masked-word head and the classification head, where the checkpoint has one.
+    max_embed_tokens: where `embed` cuts a text (`trace` cuts at config.max_tokens); mlm_head: the masked-word head,
+    where the checkpoint has one.
     """
 
     tokenizer: Tokenizer
@@ -56,15 +54,17 @@ class TextEncoder(NamedEncoder):
     normalise: bool = False
     max_embed_tokens: int | None = None
     mlm_head: MLMHead | None = None
-    classifier: Classifier | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for head in (self.mlm_head, self.classifier):
-            if head is not None:
-                head.eval()
         if self.classifier is not None and not self.classifier.config.reads_output:
             raise EncoderError("A classification head of texts reads one layer: choose another head.")
+
+    @property
+    def heads(self) -> dict[str, nn.Module]:
+        """As of every encoder, with `mlm_head` and `dense`."""
+        found = super().heads | {f"dense.{index}": dense for index, dense in enumerate(self.dense)}
+        return found | ({} if self.mlm_head is None else {"mlm_head": self.mlm_head})
 
     # --- tokens -------------------------------------------------------------------------------------------------------
 
@@ -173,8 +173,7 @@ class TextEncoder(NamedEncoder):
             raise TextError(f"The vocabulary of {self.name} has no padding token: leave pad_to out.")
 
     def _run_source(self, text: str, points: tuple[str, ...]) -> Trace:
-        on_request = tuple(point for point in points if point in ON_REQUEST)
-        return self.trace(text, request=on_request)
+        return self._run(text, points)
 
     def _trace(
         self,
@@ -237,6 +236,10 @@ class TextEncoder(NamedEncoder):
         """A trace -> the vector that `embed` gives for its text, edits included."""
         return self.pool(trace.output.unsqueeze(0), trace.mask.unsqueeze(0))[0]
 
+    def vectors(self, outputs: Tensor) -> Tensor:
+        """Outputs [n, T, D] without padding -> [n, D'] in float32, by `pool`."""
+        return self.pool(outputs, torch.ones(outputs.shape[:2], dtype=torch.bool, device=outputs.device)).float()
+
     def pool(self, output: Tensor, mask: Tensor) -> Tensor:
         """output [N, T, D], mask [N, T] -> [N, D] (or the width of the last dense map), as the checkpoint says."""
         pooled = pool(output, mask, self.pooling)
@@ -297,6 +300,13 @@ def build(
     with torch.inference_mode(False):  # weights from inference mode could never be trained or differentiated
         made = Encoder(config, seed=seed).to(device=device, dtype=pick_dtype(dtype))
     return TextEncoder(name=name, encoder=made, tokenizer=tokenizer)
+
+
+def of_text(model: NamedEncoder, remedy: str) -> TextEncoder:
+    """The model itself. Raises EncoderError for one that takes no text. remedy: what else to do, the error's end."""
+    if not isinstance(model, TextEncoder):
+        raise EncoderError(f"{model.name} takes no text: {remedy}")
+    return model
 
 
 def _known(sentence: Tokenized, config: EncoderConfig, name: str) -> Tokenized:

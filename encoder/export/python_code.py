@@ -97,7 +97,7 @@ def lines_of_input(origin: Origin, imports: str, given: str, result: str, edits:
     lines that make the name `edits`.
     """
     edited = ", edits=edits" if edits else ""
-    lines = ["import encoder", imports, model_lines(origin)]
+    lines = ["import encoder", *filter(None, [imports]), model_lines(origin)]
     lines += [*([edits] if edits else []), f"trace = model.trace({given}{edited})"]
     return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
 

@@ -58,7 +58,7 @@ def load_folder(
     if family.sounds:
         preparation = read_sound_preparation(steps.folder, read.encoder.config)
         notes = (*read.notes, *notes_on_positions(read.encoder))
-        return AudioEncoder(name, read.encoder, preparation, read.classifier, notes=notes)
+        return AudioEncoder(name, read.encoder, preparation, classifier=read.classifier, notes=notes)
     tokenizer = read_tokenizer(steps.folder, fields["model_type"])
     return TextEncoder(
         name=name,

@@ -26,6 +26,7 @@ from encoder.load.weights import SINGLE, prefixed
 
 MODEL_TYPE = "encoderscope"
 FORMAT = 1
+#: Before the names of the weights of a head: its name in `NamedEncoder.heads`.
 HEAD = "mlm_head."
 CLASSIFIER = "classifier."
 VECTOR_HEAD = "vector_head."
@@ -145,15 +146,9 @@ def _head_fields(head: Any) -> dict[str, Any] | None:
 
 
 def _state(model: TextEncoder | ImageEncoder) -> dict[str, Tensor]:
-    heads: dict[str, Any] = {CLASSIFIER: model.classifier}
-    if isinstance(model, ImageEncoder):
-        heads[VECTOR_HEAD] = model.vector_head
-    else:
-        heads[HEAD] = model.mlm_head
-        heads |= {DENSE.format(index): dense for index, dense in enumerate(model.dense)}
     state = dict(model.encoder.state_dict())
-    for prefix, head in heads.items():
-        state |= {} if head is None else prefixed(prefix, head)
+    for name, head in model.heads.items():
+        state |= prefixed(f"{name}.", head)
     return state
 
 

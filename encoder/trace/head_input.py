@@ -1,4 +1,4 @@
-"""What a classification head reads of a trace, and what it then says of an image or a sound.
+"""What a classification head reads of a trace.
 
 Shapes: T tokens, D d_model.
 """
@@ -23,12 +23,3 @@ def vectors_for(head: Classifier, trace: Trace) -> Tensor:
         streams = [*trace.streams[:-1], last]
         return torch.stack([w * x for w, x in zip(weights, streams, strict=True)]).sum(dim=0)
     return last if head.config.layer is None else trace.before_layer(head.config.layer)
-
-
-@torch.no_grad()
-def class_probabilities(head: Classifier | None, trace: Trace, name: str) -> dict[str, float]:
-    """Label -> probability of an image or a sound, in the head's order. Raises EncoderError for a model without one."""
-    if head is None:
-        raise EncoderError(f"{name} has no classification head: choose a checkpoint that was saved with one.")
-    logits = head(vectors_for(head, trace)[None], trace.mask[None])
-    return dict(zip(head.config.labels, head.probabilities(logits)[0].tolist(), strict=True))

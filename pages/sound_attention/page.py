@@ -7,7 +7,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder import AudioEncoder
 from encoder.figures.sound import time_map
 from encoder.measure import sounds
 from pages.core.frame.frame import current_view, heading
@@ -21,7 +20,6 @@ from pages.state.links import next_page
 
 
 def main(view: View) -> None:
-    assert isinstance(view.loaded, AudioEncoder)
     heading()
     opening(
         f"You see a sound, and what one part of it attends to in **L{view.layer} H{view.head}**.  \n"

@@ -92,7 +92,7 @@ def untrained(recipe: SpokenRecipe, mean: float, std: float) -> AudioEncoder:
         torch.manual_seed(recipe.seed)
         classifier = Classifier(recipe.d_model, head)
     encoder = Encoder(recipe.config, seed=recipe.seed)
-    return AudioEncoder(NAME, encoder, preparation(recipe, mean, std), classifier)
+    return AudioEncoder(NAME, encoder, preparation(recipe, mean, std), classifier=classifier)
 
 
 def train(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import torch
 
 import encoder
 from encoder import EncoderError, corpus
@@ -64,6 +65,17 @@ def test_workers_and_the_build_are_killed_and_the_files_are_the_same(tmp_path: P
     model = encoder.load("twin-post", device="cpu")
     whole = built(model, corpus.Source(str(path)), tmp_path / "whole", settings=corpus.Settings(block_texts=16))
     assert contents(out) == contents(whole.folder)
+
+
+def test_a_worker_opens_the_encoder_of_texts_of_a_pair():
+    from encoder.corpus import on_ray
+
+    pair = encoder.load("digit-words", device="cpu")
+    options = {"device": "cpu", "threads": torch.get_num_threads(), "plan": None, "blocks": None}
+    for tower in pair.towers.values():
+        sha256 = corpus.model_about(tower)["sha256"] if tower.takes == "text" else "of images"
+        with contextlib.nullcontext() if tower.takes == "text" else pytest.raises(EncoderError, match="other weights"):
+            on_ray._Worker("digit-words", sha256=sha256, **options)
 
 
 @pytest.mark.parametrize("options", [{"workers": 0}, {"threads": 0}], ids=str)

@@ -161,6 +161,16 @@ def test_the_gradient_is_a_first_guess_of_small_changes():
         assert change == pytest.approx(-1e-3 * float(found[part]), abs=max(2e-5, 2e-3 * abs(float(found[part]))))
 
 
+def test_what_needs_a_text_says_so():
+    model, given, _ = model_and_inputs("digits-pre")
+    plain = model.trace(given)
+    with pytest.raises(EncoderError, match=f"{model.name} takes no text: give the trace"):
+        ablate_each_head(model, "a text")
+    for outcome in (Similarity("a text"), MaskedWord("word")):
+        with pytest.raises(EncoderError, match="takes no text: choose another outcome"):
+            outcome.on(model, plain)
+
+
 def test_a_text_has_no_parts():
     minilm = encoder.load("minilm", device="cpu")
     with pytest.raises(EncoderError, match="deletion"):

@@ -13,7 +13,6 @@ import streamlit as st
 
 from encoder import corpus
 from encoder.corpus import Atlas, Tokens
-from encoder.encoders.text import TextEncoder
 from encoder.errors import AtlasError, EncoderError
 from encoder.load import BUNDLED, inside
 from encoder.measure.heads import HeadMeasures, head_measures
@@ -108,7 +107,7 @@ def _open(folder: Path) -> Atlas:
 
 def belongs(view: View, atlas: Atlas) -> bool:
     """Whether the sidebar's model made the atlas: its weights, tokenizer and architecture are the same."""
-    if not isinstance(view.loaded, TextEncoder):
+    if view.loaded.takes != "text":
         return False
     config, about = view.loaded.config, atlas.manifest["model"]
     shape = (config.n_layers, config.n_heads, config.d_model, config.norm_placement)

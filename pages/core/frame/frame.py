@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
+from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, OutOfMemory
 from pages.components import fade
 from pages.components.kept_text import kept_text
@@ -226,7 +227,7 @@ def _spinner(text: str, *, quick: bool) -> AbstractContextManager[None]:
     return contextlib.nullcontext() if quick else st.spinner(text, show_time=False)
 
 
-def _is_quick(model: model_store.AnyEncoder) -> bool:
+def _is_quick(model: NamedEncoder) -> bool:
     """Whether the pass ends before a spinner would be drawn: a token of a text covers a byte or more."""
     if model.takes != "text":
         return estimates.flops(model.config, model.config.max_tokens) < QUICK_FLOPS

@@ -118,7 +118,7 @@ class ImageInput(FileInput):
             return "from encoder.inputs import digits", f'digits.decode("{digits.examples().get(name, name)}")'
         if name in PHOTOS:
             return "from sklearn.datasets import load_sample_image", f'load_sample_image("{name}.jpg")'
-        return "from encoder.inputs import image_files", 'image_files.open_picture("your-image.png")'
+        return "", 'model.open("your-image.png")'
 
     def shown(self, model: ImageEncoder, name: str) -> np.ndarray:
         """What the model sees of an image: uint8 [S, S, 3]."""

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import streamlit as st
 
+from encoder.encoders.named import NamedEncoder
 from encoder.load import first_bundled
 from pages.core.stores import model_store, sources
 from pages.core.view.view import SOURCES, View, ViewParams
@@ -22,7 +23,7 @@ def fits(view: View, takes: Collection[str]) -> bool:
     return view.loaded.takes in takes or (sources.PAIR in takes and model_store.joint(view.model) is not None)
 
 
-def say(model: model_store.AnyEncoder, takes: Collection[str], why: str) -> None:
+def say(model: NamedEncoder, takes: Collection[str], why: str) -> None:
     """The reason, and a button that chooses a model that fits. takes: what the page can show."""
     wanted = next(kind for kind in takes if kind in FIRST)
     needed, given = sources.NOUNS[wanted], sources.NOUNS[model.takes]

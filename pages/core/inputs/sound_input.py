@@ -90,7 +90,7 @@ class SoundInput(FileInput):
         if name in spoken_digits.examples():
             imports, sound = "from encoder.inputs import spoken_digits", f'spoken_digits.examples()["{name}"].sound'
         else:
-            imports, sound = "from encoder.inputs import sound_files", 'sound_files.open_sound("your-sound.wav")'
+            imports, sound = "", 'model.open("your-sound.wav")'
         is_whole = self.given(model, name) is self.whole(model, name)
         return imports, sound if is_whole else f"{sound}.loudest_part(model.seconds)[1]"
 

@@ -20,7 +20,7 @@ import numpy as np
 
 import encoder
 from encoder.edits import Edit
-from encoder.encoders.any import AnyEncoder, with_inputs
+from encoder.encoders.named import NamedEncoder
 from encoder.inputs.text import TextWindow, Tokenized
 from encoder.model.device import one_thread
 from encoder.model.overview import Receiver
@@ -102,7 +102,7 @@ def trace(
         with one_thread() if work < SHORT_FLOPS else nullcontext():
             if loaded.takes != "text":
                 chosen = (*key.edits, *edits)
-                run = with_inputs(loaded, chosen, partial(sources.of(loaded).given, loaded))
+                run = loaded.with_inputs(chosen, partial(sources.of(loaded).given, loaded))
                 found = loaded.trace(given, edits=run, request=request)
                 return dataclasses.replace(found, edits=chosen) if chosen else found
             return loaded.trace_tokens(
@@ -239,7 +239,7 @@ class TracedText:
         return trace(self.model, self.text, self.pair)
 
     @property
-    def loaded(self) -> AnyEncoder:
+    def loaded(self) -> NamedEncoder:
         """The model itself."""
         return model_store.model(self.model)
 

@@ -10,9 +10,8 @@ from collections.abc import Callable, Hashable
 from functools import cache
 
 import encoder
-from encoder.encoders.any import AnyEncoder
 from encoder.encoders.joint import JointEncoder
-from encoder.encoders.text import TextEncoder
+from encoder.encoders.named import NamedEncoder
 from encoder.inputs.layout import InputKind
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.device import DTYPES, pick_device
@@ -25,7 +24,7 @@ from pages.core.stores.trained import TRAINED, kept_model
 from pages.core.words.markdown import screen_name
 from pages.core.work import log
 
-Checkpoint = AnyEncoder | JointEncoder
+Checkpoint = NamedEncoder | JointEncoder
 
 #: Bytes of the models that stay loaded for all sessions, each norm placement counted.
 MODEL_BYTES = 2_000_000_000
@@ -51,11 +50,10 @@ def _checkpoint(key: ModelKey) -> Checkpoint:
     return _MODELS.get(key.of_checkpoint, lambda: _loaded(key.of_checkpoint), model_bytes)
 
 
-def _encoder(key: ModelKey) -> AnyEncoder:
+def _encoder(key: ModelKey) -> NamedEncoder:
     """The encoder of a key: one of a pair, by default that of texts, and with its norms moved where the key says so."""
-    found = _checkpoint(key)
-    if isinstance(found, JointEncoder):
-        found = found.image if key.tower == "image" else found.text
+    towers = _checkpoint(key).towers
+    found = towers.get(key.tower) or next(iter(towers.values()))
     return found if key.norm == "trained" else found.with_norm_placement(key.norm)
 
 
@@ -89,11 +87,10 @@ def _freeze_imports() -> None:
 
 def _bounded(made: Checkpoint) -> Checkpoint:
     """The model, which splits no longer text than a visitor may give: also one that no trace is made of."""
-    if isinstance(made, JointEncoder):
-        return dataclasses.replace(made, text=_bounded(made.text))
-    if not isinstance(made, TextEncoder):
+    if (tower := made.towers.get("text")) is None:
         return made
-    return dataclasses.replace(made, tokenizer=made.tokenizer.bounded(limits.TEXT.value))
+    text = dataclasses.replace(tower, tokenizer=tower.tokenizer.bounded(limits.TEXT.value))
+    return text if tower is made else dataclasses.replace(made, text=text)
 
 
 def _of_source(key: ModelKey) -> Checkpoint:
@@ -101,16 +98,13 @@ def _of_source(key: ModelKey) -> Checkpoint:
         found = encoder.load(key.source, device=key.device, dtype=key.dtype, trial=True)
     except encoder.LoadError as error:
         raise encoder.LoadError(model_access.without_root(str(error))) from error
-    if isinstance(found, JointEncoder):
-        return dataclasses.replace(found, name=screen_name(found.name))
-    if found.takes not in sources.SOURCES:
-        raise encoder.LoadError(
-            f"{found.name} takes {found.takes}, which these pages cannot show: choose another model."
-        )
+    for kind in found.towers:
+        if kind not in sources.SOURCES:
+            raise encoder.LoadError(f"{found.name} takes {kind}, which these pages cannot show: choose another model.")
     return dataclasses.replace(found, name=screen_name(found.name))
 
 
-def model(key: ModelKey) -> AnyEncoder:
+def model(key: ModelKey) -> NamedEncoder:
     """The model of a key, loaded once for all sessions. Raises EncoderError with a text for the screen."""
     key = key.of_model
     if key == key.of_checkpoint:

@@ -39,9 +39,8 @@ _STORAGES: WeakKeyDictionary[Encoder, frozenset[int]] = WeakKeyDictionary()
 
 def model_bytes(model: NamedEncoder | JointEncoder) -> int:
     """Bytes of a model's weights; two placements that share weights both count them."""
-    if isinstance(model, JointEncoder):
-        return model_bytes(model.text) + model_bytes(model.image)
-    return sum(parameter.numel() * parameter.element_size() for parameter in model.encoder.parameters())
+    weights = chain.from_iterable(tower.encoder.parameters() for tower in model.towers.values())
+    return sum(weight.numel() * weight.element_size() for weight in weights)
 
 
 def value_bytes(value: Any) -> int:

@@ -68,10 +68,8 @@ def kinds_of(source: str, loaded: Loaded | None) -> tuple[InputKind, ...]:
 
     Of a loaded one, else of a bundled name; any other is taken for one encoder of text until it is loaded.
     """
-    if isinstance(loaded, JointEncoder):
-        return loaded.text.takes, loaded.image.takes
     if loaded is not None:
-        return (loaded.takes,)
+        return tuple(loaded.towers)
     return BUNDLED[source].kinds if source in BUNDLED else ("text",)
 
 

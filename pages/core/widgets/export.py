@@ -150,7 +150,7 @@ def python_lines(view: View, lines: str = "") -> str:
     """The Python that makes the model and the trace of a view, then `lines`."""
     model, remark = origin(view.model)
     if view.loaded.takes != "text":
-        code = sources.SOURCES[view.loaded.takes].code(view.loaded, view.text)
+        code = sources.of(view.loaded).code(view.loaded, view.text)
         before = edits_lines(view, view.trace.edits) if view.trace.edits else ""
         return remark + python_code.lines_of_input(model, *code, lines, before)
     place = (view.model.window, view.trace, view.model.stride)
@@ -159,9 +159,7 @@ def python_lines(view: View, lines: str = "") -> str:
 
 def given(view: View, text: str) -> str:
     """The Python expression of an input of this view's kind, by its text or name."""
-    if view.loaded.takes == "text":
-        return repr(text)
-    return sources.SOURCES[view.loaded.takes].code(view.loaded, text)[1]
+    return sources.of(view.loaded).code(view.loaded, text)[1]
 
 
 def again(view: View) -> str:
@@ -178,10 +176,7 @@ def edits_lines(view: View, active: Sequence[Edit]) -> str:
     if view.loaded.takes == "text" or not others:
         return f"edits = {parsed}"
     known = ", ".join(f"{name!r}: {given(view, name)}" for name in others)
-    return (
-        f"from encoder.encoders.any import with_inputs\nothers = {{{known}}}\n"
-        f"edits = with_inputs(model, {parsed}, others.get)"
-    )
+    return f"others = {{{known}}}\nedits = model.with_inputs({parsed}, others.get)"
 
 
 def origin(key: cache.ModelKey, source: str = "source") -> tuple[cache.ModelKey, str]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from encoder import ImageEncoder, causal
+from encoder import causal
 from encoder.causal import Outcome, occlusion
 from encoder.causal.occlusion import Cover
 from encoder.figures.deletion import occlusion_curves
@@ -120,7 +120,7 @@ class Occlusion:
 def controls(view: View) -> Occlusion:
     """The widgets of the class and of the cover; a model without classes is measured by its vector."""
     found = view.given
-    of_image = isinstance(view.loaded, ImageEncoder)
+    of_image = view.loaded.takes == "image"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         outcome: Outcome = causal.SentenceVector()
         if view.loaded.classifier is not None:
@@ -139,7 +139,7 @@ def controls(view: View) -> Occlusion:
 
 def _usual(view: View) -> Cover:
     """Black for images of ink, whose background is black; otherwise grey."""
-    of_ink = isinstance(view.loaded, ImageEncoder) and view.loaded.patches.channels == 1
+    of_ink = view.loaded.takes == "image" and view.loaded.patches.channels == 1
     return "black" if of_ink else "grey"
 
 
@@ -184,7 +184,7 @@ def draw_curves(found: Occlusion, alone: np.ndarray, weights: dict[str, np.ndarr
 def _gradient(found: Occlusion) -> np.ndarray | None:
     """[P]: gradient times change of each patch; None for sounds, whose features have no gradient here."""
     model = found.view.loaded
-    if not isinstance(model, ImageEncoder):
+    if model.takes != "image":
         return None
 
     def make(trace: Trace) -> np.ndarray:
