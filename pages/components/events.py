@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NotRequired, TypedDict
 
 import streamlit as st
 
+from pages.core.server.whole_callbacks import whole
 from pages.state import url_state
 from pages.state.params import ZoomWindow
 
@@ -119,19 +119,6 @@ def tell(key: str, name: str, decode: Callable[[object], Any], on_event: Callabl
             if _is_index(number):
                 st.session_state[f"{key}:heard"] = number
             on_event(event)
-
-
-@contextmanager
-def whole() -> Iterator[None]:
-    """Inside, a callback runs to its end, although the browser has sent another message.
-
-    Streamlit ends a callback for such a message, once, where it next reads the session's state: here, before the
-    callback changes anything. Its exception goes on after the callback, so that the other run follows.
-    """
-    try:
-        st.session_state.get("_")
-    finally:
-        yield
 
 
 def plot_click(value: object) -> PlotEvent | None:

@@ -14,6 +14,7 @@ import plotly.io as pio
 
 from encoder.export import wire
 from encoder.export.plotly_js import check_kinds
+from pages.core.server.whole_callbacks import whole
 from pages.state import url_state
 from pages.state.params import Param
 
@@ -107,7 +108,7 @@ def plot_window(key: str, zoom: Param[ZoomWindow | None] | None = None) -> ZoomW
 
 
 def _on_zoom(key: str, zoom: Param[ZoomWindow | None] | None) -> None:
-    with events.whole():
+    with whole():
         url_state.touch()
         if zoom is not None:
             url_state.state.put(zoom, events.zoom_window(events.state(key).get("relayout")))

@@ -221,10 +221,11 @@ class UrlState:
         """Whether this session has read an address already."""
         return bool(st.session_state.get(_VALUES))
 
-    def end(self, *, home: bool = False) -> None:
+    def end(self, *, home: bool = False, is_whole: bool = True) -> None:
         """Write the values that differ from their defaults into the URL, after the page has run.
 
-        home: whether the page opens at "/"; a view in its address gets HOME beside it.
+        home: whether the page opens at "/"; a view in its address gets HOME beside it. is_whole: False for a run that
+        ended early, as for a newer message: the browser may not have what it did not draw.
         """
         values = st.session_state[_VALUES]
         wanted = {
@@ -244,10 +245,11 @@ class UrlState:
         st.session_state[_RUNNING] = False
         # Streamlit keeps a value that was set before its widget was ever drawn, and would give it to the widget again
         # when the page is visited for the second time.
-        for name in (self._run.contents or {}).keys() - self._run.drawn:
+        for name in (self._run.contents or {}).keys() - self._run.drawn if is_whole else ():
             st.session_state.pop(_key(name), None)
         self._run.values = self._run.contents = None
-        self._unconfirmed().drawn()
+        if is_whole:
+            self._unconfirmed().drawn()
 
     def get(self, param: Param[T]) -> T:
         """Value of a Param in this session."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 
 from pages.components import events
+from pages.core.server.whole_callbacks import Waiting, whole
 
 
 class Session(dict[str, Any]):
@@ -25,7 +28,7 @@ class Session(dict[str, Any]):
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> Session:
     kept = Session()
-    monkeypatch.setattr(events.st, "session_state", kept)
+    monkeypatch.setattr(st, "session_state", kept)
     return kept
 
 
@@ -63,3 +66,23 @@ def test_a_callback_that_streamlit_ends_hears_its_event_first(session: Session) 
 def test_anything_else_is_no_event(session: Session, value: object) -> None:
     session["grid"] = {"grid": value}
     assert heard_now(session) == []
+
+
+def test_what_the_browser_says_waits_while_a_callback_runs(session: Session) -> None:
+    came: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        came.append((await receive())["type"])
+
+    async def receive() -> dict[str, str]:
+        return {"type": "websocket.receive"}
+
+    async def run() -> None:
+        with whole():
+            reading = asyncio.create_task(Waiting(app)({"type": "websocket"}, receive, receive))
+            await asyncio.sleep(0.05)
+            assert came == []
+        await asyncio.wait_for(reading, 10)
+
+    asyncio.run(run())
+    assert came == ["websocket.receive"]

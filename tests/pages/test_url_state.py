@@ -169,7 +169,7 @@ class Browser:
         shown = self.state.get(self.layer)
         if whole:
             shown = self.state.bound(lambda key: self.session[key], self.layer)
-            self.state.end()
+        self.state.end(is_whole=whole)
         return shown
 
 

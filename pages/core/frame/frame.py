@@ -78,6 +78,7 @@ def run(
     st.session_state.pop(_VIEW, None)
     is_first_run = not state.has_begun()
     state.begin()
+    is_whole = False
     try:
         if is_first_run:
             progress.show_linked_view(page.url_path)
@@ -90,6 +91,7 @@ def run(
                 kept_text(save, list(missing.values()), key="kept-text", on_found=state.found)
             if missing:
                 st.info("The text of this link is fetched from this browser tab.")
+                is_whole = True
                 return
         with beside() as is_shown:
             draw = page.run if is_shown else _nothing
@@ -101,9 +103,10 @@ def run(
                     mobile_bar.script()
                     _link_notes()
                 draw()
+        is_whole = True
     finally:
         # However the page ended, the address names the view and nothing typed is lost.
-        state.end(home=home)
+        state.end(home=home, is_whole=is_whole)
         cache.collect_garbage()
 
 

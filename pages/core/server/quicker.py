@@ -1,7 +1,7 @@
 """Makes Streamlit 1.67.0 quicker, and leaves every other version as it is: the app works without this module.
 
 It replaces private parts of Streamlit, and nothing else of the app does. Without it a head or a cell costs the server
-1.3 to 1.4 times the work, another sentence 1.15 times (docs/benchmarks.md).
+1.3 to 1.4 times the work (docs/benchmarks.md).
 
 - Messages of a run reach the browser in groups. A page has about 70. Streamlit wakes the server's event loop twice for
   each, waits for a turn of the loop after each, and hands each to the system by itself. Here the script's messages wait

@@ -90,6 +90,7 @@ def own_middleware(app: ASGIApp) -> ASGIApp:
     from pages.core.server.guard import Guard, Policy, inline_scripts
     from pages.core.server.gzip_static import GzipStatic
     from pages.core.server.uploads import Uploads, kept_by_streamlit
+    from pages.core.server.whole_callbacks import Waiting
     from pages.core.teaching.rooms import current_store
     from pages.core.teaching.rooms.events import RoomEvents
 
@@ -101,6 +102,7 @@ def own_middleware(app: ASGIApp) -> ASGIApp:
         # Every script inside a page, as it is there: the browser runs no other.
         scripts += inline_scripts((folder / "index.html").read_text(encoding="utf-8"))
         app = first_paint.FirstPaint(app, folder)
+    app = Waiting(app)
     app = Uploads(app, kept_by_streamlit, base_url)
     app = RoomEvents(app, current_store, base_url)
     app = Channel(app, base_url)

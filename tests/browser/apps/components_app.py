@@ -11,7 +11,7 @@ from components_tokens import TOKENS  # beside this script
 
 from encoder.export import picture
 from pages import components
-from pages.core import whole_callbacks
+from pages.core.server import whole_callbacks
 
 whole_callbacks.begin()
 N = len(TOKENS)
