@@ -36,7 +36,8 @@ ENGINE = [
 SHARED_ROOMS = [
     {"core/access"},
     {"state"},
-    {"components", "core/words", "core/work"},
+    {"core/work"},
+    {"components", "core/words"},
     {"core/stores"},
     {"core/view"},
     {"core/inputs", "core/teaching"},

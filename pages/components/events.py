@@ -8,7 +8,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import streamlit as st
 
-from pages.core.server.whole_callbacks import whole
+from pages.core.work.whole_callbacks import whole
 from pages.state import url_state
 from pages.state.params import ZoomWindow
 

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 
 from pages.components import events
-from pages.core.server.whole_callbacks import Waiting, whole
+from pages.core.work.whole_callbacks import Waiting, whole
 
 
 class Session(dict[str, Any]):

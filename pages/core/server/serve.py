@@ -90,9 +90,9 @@ def own_middleware(app: ASGIApp) -> ASGIApp:
     from pages.core.server.guard import Guard, Policy, inline_scripts
     from pages.core.server.gzip_static import GzipStatic
     from pages.core.server.uploads import Uploads, kept_by_streamlit
-    from pages.core.server.whole_callbacks import Waiting
     from pages.core.teaching.rooms import current_store
     from pages.core.teaching.rooms.events import RoomEvents
+    from pages.core.work.whole_callbacks import Waiting
 
     base_url = st.get_option("server.baseUrlPath") or ""
     folder = Path(st.__file__).parent / "static"

@@ -11,9 +11,7 @@ from components_tokens import TOKENS  # beside this script
 
 from encoder.export import picture
 from pages import components
-from pages.core.server import whole_callbacks
 
-whole_callbacks.begin()
 N = len(TOKENS)
 show = st.query_params.get("show", "plot")
 heard = st.session_state.setdefault("heard", [])
