@@ -29,7 +29,9 @@ REMEMBER = """() => addEventListener("click", event => {
 }, true)"""
 #: What is wrong with the answer: it must be in the window beside the clicked cell, uncovered and without scrolling.
 HIDDEN = """() => {
-  const found = [], box = document.querySelector(".st-key-answer").getBoundingClientRect();
+  const found = [], line = document.querySelector(".st-key-answer p");
+  if (!line) return ["no answer"];
+  const box = line.closest(".st-key-answer").getBoundingClientRect();
   const [x, y, scrolled] = window.clicked;
   if (box.top < 0 || box.bottom > innerHeight || box.left < 0 || box.right > innerWidth + 1) {
     found.push(`answer at ${box.top} to ${box.bottom} of ${innerHeight}, ${box.left} to ${box.right} of ${innerWidth}`);
@@ -37,7 +39,7 @@ HIDDEN = """() => {
   if (y < 0 || y > innerHeight || (y > box.top && y < box.bottom)) found.push(`cell at ${x}, ${y}`);
   const moved = document.querySelector(".stMain").scrollTop - scrolled;
   if (Math.abs(moved) > 1) found.push(`scrolled by ${moved}`);
-  const text = document.querySelector(".st-key-answer p").getBoundingClientRect();
+  const text = line.getBoundingClientRect();
   const seen = document.elementFromPoint(text.left + 5, (text.top + text.bottom) / 2);
   if (!seen?.closest(".st-key-answer")) found.push(`covered by ${seen?.className}`);
   return found;
