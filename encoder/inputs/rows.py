@@ -4,8 +4,8 @@
     rows.read_texts(data, "reviews.parquet").texts
 
 TXT has a text a line; CSV, TSV, JSONL and Parquet have a text a row. A file is read as a stream, so its size does not
-matter. A row that cannot be read is named by its line (in Parquet, a DataFrame or a list: its row), and the others are
-read. `search`, `probe` and `corpus` read by this module alone.
+matter. An unreadable row is reported by its line (in Parquet, a DataFrame or a list: by its row); all other rows are
+read. `search`, `probe` and `corpus` use only this reader.
 """
 
 from __future__ import annotations
