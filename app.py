@@ -19,7 +19,8 @@ from pages.core.server import first_paint
 from pages.core.teaching.rooms import follow
 from pages.state import links
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported; pages/core/server/serve.py says why
+# Before torch is imported; pages/core/server/app_server.py says why.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 NO_HEAD, TEXT = ("text", "model"), ("text",)

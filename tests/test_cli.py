@@ -41,7 +41,7 @@ def test_app_is_the_default(started, capsys):
     assert main.main(["app"]) == 7
     (command, environment), (same, _) = started
     assert command == same
-    assert command[:4] == [sys.executable, "-P", str(ROOT / "pages/core/server/serve.py"), "run"]
+    assert command[:4] == [sys.executable, "-P", str(ROOT / "pages/core/server/app_server.py"), "run"]
     assert command[4] == str(ROOT / "app.py")
     assert "--server.address=localhost" in command
     assert "--browser.gatherUsageStats=false" in command

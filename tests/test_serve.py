@@ -14,7 +14,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from encoder.cli.main import streamlit_command
-from pages.core.server import serve
+from pages.core.server import app_server
 from tests.conftest import ROOT, Server, free_port
 
 #: A page whose script computes for ever, as a long forward pass does.
@@ -80,7 +80,7 @@ def test_the_server_refuses_looks_nothing_up_and_ends_during_a_pass(number: sign
     log = tmp_path / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", WATCHED, str(ROOT / "pages/core/server/serve.py"), *flags],
+            [sys.executable, "-P", "-c", WATCHED, str(ROOT / "pages/core/server/app_server.py"), *flags],
             cwd=tmp_path, env={**os.environ, "HOME": str(tmp_path)}, stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT,
         )  # fmt: skip
@@ -109,7 +109,7 @@ def test_the_server_refuses_looks_nothing_up_and_ends_during_a_pass(number: sign
 
 
 def test_options_come_from_flags_and_from_the_operators_environment():
-    given = serve.options(
+    given = app_server.options(
         ["--server.port=8600", "--server.headless=true", "--server.address=127.0.0.1"],
         {"STREAMLIT_SERVER_BASE_URL_PATH": "lab", "STREAMLIT_SERVER_HEADLESS": "false", "OTHER": "1"},
     )

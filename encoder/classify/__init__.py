@@ -7,7 +7,7 @@
 `heads` saves a head as one file and opens it again, beside any encoder of its width.
 """
 
-from encoder.classify.heads import head_from_bytes, head_to_bytes, with_head
+from encoder.classify.class_heads import head_from_bytes, head_to_bytes, with_head
 from encoder.classify.predicted import (
     Entity,
     Prediction,

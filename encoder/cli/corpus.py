@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from encoder.cli.trace import CommandError, add_choice, load_text_model
+from encoder.cli.arguments import CommandError, add_choice, load_text_model
 
 if TYPE_CHECKING:
-    from encoder.cli.trace import Subparsers
+    from encoder.cli.arguments import Subparsers
     from encoder.corpus import Atlas, Progress
 
 #: Seconds between two lines of progress where there is no terminal.

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoder.cli.app_location import find_app
+from encoder.cli.arguments import CommandError
 from encoder.cli.ports import as_port
-from encoder.cli.trace import CommandError
 
 if TYPE_CHECKING:
-    from encoder.cli.trace import Subparsers
+    from encoder.cli.arguments import Subparsers
 
 #: Free bytes that the app needs: of memory for a small model and its traces, of disk for files of the browser.
 MEMORY, DISK = 1_500_000_000, 200_000_000

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from encoder.cli.app_location import find_app
 
 if TYPE_CHECKING:
-    from encoder.cli.trace import Subparsers
+    from encoder.cli.arguments import Subparsers
 
 ACTIONS = {
     "new": "write a small lesson to begin with",

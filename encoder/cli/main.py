@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING
 
 from encoder import __version__
 from encoder.cli.app_location import find_app
+from encoder.cli.arguments import CommandError
 from encoder.cli.corpus import add_corpus
 from encoder.cli.doctor import add_doctor
 from encoder.cli.lesson import add_lesson
 from encoder.cli.ports import DEFAULT_PORT, announcement, as_port, choose_port, is_loopback
 from encoder.cli.serve import add_serve_options, serve
 from encoder.cli.similarity import add_similarity
-from encoder.cli.trace import CommandError, add_trace
+from encoder.cli.trace import add_trace
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -127,7 +128,7 @@ def start_workers(options: argparse.Namespace) -> int:
 def server_environment(options: argparse.Namespace) -> dict[str, str]:
     """The environment of a server with these options. Raises CommandError for a folder that is missing."""
     environment = dict(os.environ)
-    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in pages/core/server/serve.py
+    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in pages/core/server/app_server.py
     environment |= malloc_settings(environment)
     if options.models_root is not None:
         environment[MODELS_ROOT] = _existing_folder(options.models_root, "--models-root", "models")
@@ -170,7 +171,7 @@ def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared:
         options["server.headless"] = True
     flags = [f"--{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in options.items()]
     # -P: import nothing from the current folder.
-    serve = app.parent / "pages" / "core" / "server" / "serve.py"
+    serve = app.parent / "pages" / "core" / "server" / "app_server.py"
     streamlit = [str(serve)] if serve.is_file() else ["-m", "streamlit"]  # the small apps of tests have no server
     return [sys.executable, "-P", *streamlit, "run", str(app), *flags]
 

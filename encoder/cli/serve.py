@@ -23,8 +23,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from encoder.cli import nginx
+from encoder.cli.arguments import CommandError
 from encoder.cli.ports import announcement, choose_port
-from encoder.cli.trace import CommandError
 
 FIRST_PORT = 8511
 #: Seconds until a part must answer, and those that it has to end.

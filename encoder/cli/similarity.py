@@ -6,10 +6,17 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from encoder.cli.trace import CommandError, add_choice, add_common_options, check_output, load_text_model, write_output
+from encoder.cli.arguments import (
+    CommandError,
+    add_choice,
+    add_common_options,
+    check_output,
+    load_text_model,
+    write_output,
+)
 
 if TYPE_CHECKING:
-    from encoder.cli.trace import Subparsers
+    from encoder.cli.arguments import Subparsers
     from encoder.similarity import Attribution
 
 #: Cells that are printed without `--out`.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from encoder.errors import AtlasError, LoadError, quoted
-from encoder.inputs.text_file import check_regular
+from encoder.inputs.json_file import check_regular
 
 FORMAT, VERSION = "encoderscope atlas", 1
 MANIFEST = "manifest.json"

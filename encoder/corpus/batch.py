@@ -134,7 +134,7 @@ def _stacked(layers: list[Tensor]) -> np.ndarray:
 
 
 def _means(watcher: Watcher, groups: Groups, causal: bool) -> np.ndarray:
-    """[B, M, L, H]: sums over queries -> means, as in encoder.measure.definitions."""
+    """[B, M, L, H]: sums over queries -> means, as in encoder.measure.head_definitions."""
     n = groups.n_tokens
     same_token, own_word = groups.n_alike.cpu().numpy()[:, :, None, None]  # [B, 1, 1]
     n_queries = {"all": n, "previous": n - 1, "next": n - 1, "same_token": same_token, "own_word": own_word}

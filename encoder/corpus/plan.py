@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from encoder.encoders.text import TextEncoder
-from encoder.measure.definitions import HEAD_MEASURES
+from encoder.measure.head_definitions import HEAD_MEASURES
 from encoder.measure.heads import STRONG
 
 MEASURES = tuple(definition.name for definition in HEAD_MEASURES)

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, colour_bar, component_axis, margin, neutral_layout, plain_axis
 from encoder.figures.colours import sequential
-from encoder.figures.traces import LEGEND, heatmap
+from encoder.figures.plotly_traces import LEGEND, heatmap
 
 #: Heads in a row up to which each cell has its number.
 MOST_NUMBERED = 16

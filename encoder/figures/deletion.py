@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, margin, neutral_layout, plain_axis
 from encoder.figures.norm_weighted import ATTENTION, NORM_WEIGHTED
-from encoder.figures.traces import LEGEND, curve
+from encoder.figures.plotly_traces import LEGEND, curve
 
 
 def deletion_curves(

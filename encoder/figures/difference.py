@@ -25,7 +25,7 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import band, mark
-from encoder.figures.traces import heatmap, signed_heatmap
+from encoder.figures.plotly_traces import heatmap, signed_heatmap
 from encoder.figures.vectors import symmetric_limit
 
 #: The two ends of the signed colour scale: the first side has more, the second side has more.

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, component_axis, margin, neutral_layout
-from encoder.figures.traces import signed_heatmap
+from encoder.figures.plotly_traces import signed_heatmap
 from encoder.figures.vectors import symmetric_limit
 
 

@@ -19,7 +19,7 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import band, mark
-from encoder.figures.traces import LEGEND, bars, heatmap, signed_heatmap
+from encoder.figures.plotly_traces import LEGEND, bars, heatmap, signed_heatmap
 from encoder.figures.vectors import robust_limit
 
 #: Attention and FFN where both are drawn.

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import neutral_layout, plain_axis
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES, SYMBOLS, placement_curve
-from encoder.figures.traces import LEGEND
+from encoder.figures.plotly_traces import LEGEND
 
 
 def last_layer_gradients(frame: pd.DataFrame, theory: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> go.Figure:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import CLEAR, colour_bar, margin, neutral_layout
-from encoder.figures.traces import LEGEND
+from encoder.figures.plotly_traces import LEGEND
 
 #: The part of a sequential theme in use: its light end is invisible on a white page.
 DARKEST, LIGHTEST = 0.12, 0.82

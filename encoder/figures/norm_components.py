@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, component_axis, margin, neutral_layout, plain_axis
-from encoder.figures.traces import LEGEND, bars
+from encoder.figures.plotly_traces import LEGEND, bars
 from encoder.figures.vectors import signed_bars
 
 #: Components farther than this many standard deviations from the mean of all components count as outliers.

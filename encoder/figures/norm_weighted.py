@@ -12,8 +12,8 @@ from encoder.figures import colours as colour
 from encoder.figures.attention import LOG_DECADES, attention_heatmap
 from encoder.figures.axes import as_array, check_labels, logarithmic_bar, margin, neutral_layout, plain_axis, token_axis
 from encoder.figures.marks import pill
+from encoder.figures.plotly_traces import LEGEND, bars, curve
 from encoder.figures.tiled_heatmap import attention_window
-from encoder.figures.traces import LEGEND, bars, curve
 
 #: The series of the charts: attention, norm-weighted attention, an average word.
 ATTENTION, NORM_WEIGHTED, WORD = colour.SERIES[0], colour.SERIES[1], colour.NEUTRAL

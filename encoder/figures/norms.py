@@ -21,7 +21,7 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import EMPHASISED, selection_marks
-from encoder.figures.traces import LEGEND, curve, heatmap
+from encoder.figures.plotly_traces import LEGEND, curve, heatmap
 from encoder.figures.vectors import symmetric_limit
 
 #: Powers of ten that the colours span on a logarithmic scale.

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, check_labels, colour_bar, isolated, margin, neutral_layout, token_axis
 from encoder.figures.marks import EMPHASISED, selection_marks
-from encoder.figures.traces import heatmap
+from encoder.figures.plotly_traces import heatmap
 from encoder.figures.words import word_bars
 
 #: Up to so many columns the cells hold their numbers.

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, check_labels, colour_bar, component_axis, margin, neutral_layout, token_axis
 from encoder.figures.marks import band
-from encoder.figures.traces import heatmap, signed_heatmap
+from encoder.figures.plotly_traces import heatmap, signed_heatmap
 from encoder.figures.vectors import symmetric_limit
 
 

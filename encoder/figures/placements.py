@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, neutral_layout, plain_axis
-from encoder.figures.traces import LEGEND, curve, log_axis
+from encoder.figures.plotly_traces import LEGEND, curve, log_axis
 
 #: The two ends of the signed colour scale: in a difference map teal means more in pre-norm, orange in post-norm.
 PLACEMENT_COLOURS = {"pre": colour.SIGNED["signed"][1], "post": colour.SIGNED["signed"][0]}

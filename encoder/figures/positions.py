@@ -23,7 +23,7 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import band
-from encoder.figures.traces import LEGEND, bars, curve, heatmap, signed_heatmap
+from encoder.figures.plotly_traces import LEGEND, bars, curve, heatmap, signed_heatmap
 from encoder.figures.vectors import robust_limit
 
 

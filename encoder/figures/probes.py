@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import margin, neutral_layout, plain_axis
-from encoder.figures.traces import LEGEND, curve
+from encoder.figures.plotly_traces import LEGEND, curve
 
 
 @dataclass(frozen=True, eq=False)

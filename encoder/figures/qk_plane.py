@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import CLEAR, check_labels, margin, neutral_layout, plain_axis, shown_label
 from encoder.figures.names import Names, name_tag
-from encoder.figures.traces import LEGEND
+from encoder.figures.plotly_traces import LEGEND
 
 #: Up to this many tokens each point is named where there is room; above, only selected tokens and the strongest keys.
 NAMED_UP_TO = 128

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import margin, neutral_layout, plain_axis, shown_label
-from encoder.figures.traces import LEGEND
+from encoder.figures.plotly_traces import LEGEND
 
 #: From so many texts on, points are small and let others show through.
 CROWD = 300

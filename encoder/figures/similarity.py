@@ -12,7 +12,7 @@ from encoder.figures import colours as colour
 from encoder.figures.attention import SQUARE_ACROSS, SQUARE_DOWN, SQUARE_UP_TO
 from encoder.figures.axes import as_array, check_labels, margin, neutral_layout, plain_axis, token_axis
 from encoder.figures.marks import band
-from encoder.figures.traces import signed_heatmap
+from encoder.figures.plotly_traces import signed_heatmap
 from encoder.figures.vectors import symmetric_limit
 
 

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, colour_bar, margin, neutral_layout
 from encoder.figures.marks import band
-from encoder.figures.traces import heatmap
+from encoder.figures.plotly_traces import heatmap
 
 #: Columns of a drawn spectrogram; more are averaged.
 MOST_FRAMES = 600

@@ -22,7 +22,7 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import band, mark
-from encoder.figures.traces import LEGEND, bars, signed_heatmap
+from encoder.figures.plotly_traces import LEGEND, bars, signed_heatmap
 
 #: kind -> what a row of the map belongs to, and the colour that marks a selected one.
 _ROWS = {

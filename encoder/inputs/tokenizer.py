@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from encoder.errors import LoadError, TextError, quoted
+from encoder.inputs.json_file import check_regular, read_special_tokens
 from encoder.inputs.text import Batch, TextWindow, Tokenized, readable
-from encoder.inputs.text_file import check_regular, read_special_tokens
 from encoder.inputs.token_labels import display_label
 from encoder.inputs.tokenizer_bounds import MOST_GROWTH, growth_of, panics_raised
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError, LoadError
+from encoder.load.class_heads import kind_of_head, unfilled_head
 from encoder.load.families import Family, Fields, HeadNames, Part
-from encoder.load.heads import kind_of_head, unfilled_head
 from encoder.load.weights import WeightFiles, check_memory, fill
 from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig

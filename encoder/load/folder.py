@@ -12,7 +12,7 @@ from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError
-from encoder.inputs.text_file import read_json
+from encoder.inputs.json_file import read_json
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import JOINTS, Fields, family_of
 from encoder.load.joint import Target, load_joint

@@ -21,7 +21,7 @@ from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, LoadError, SaveError
-from encoder.inputs.text_file import parse_json
+from encoder.inputs.json_file import parse_json
 from encoder.load.weights import SINGLE, prefixed
 
 MODEL_TYPE = "encoderscope"

@@ -13,7 +13,7 @@ from encoder.encoders.image import ImageEncoder, Preparation
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
-from encoder.inputs.text_file import read_json
+from encoder.inputs.json_file import read_json
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.json_fields import from_fields
 from encoder.load.native import CLASSIFIER, DENSE, FORMAT, HEAD, VECTOR_HEAD

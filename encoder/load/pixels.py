@@ -11,7 +11,7 @@ from typing import Any
 from encoder.encoders.image import Interpolation, Preparation
 from encoder.errors import ConfigError, LoadError, quoted
 from encoder.inputs.image_files import MOST_PIXELS
-from encoder.inputs.text_file import read_json
+from encoder.inputs.json_file import read_json
 from encoder.model.config import Patches
 
 #: Pillow's numbers of the ways to scale an image.

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from encoder.errors import ConfigError, LoadError, quoted
-from encoder.inputs.text_file import parse_json, read_json
+from encoder.inputs.json_file import parse_json, read_json
 from encoder.load.places import inside
 from encoder.load.weights import WeightFiles, fill_strictly
 from encoder.model.encoder import unfilled

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from encoder.errors import LoadError, quoted
+from encoder.inputs.json_file import read_json
 from encoder.inputs.log_mel import KaldiMel, Preparation, Samples, WhisperMel
 from encoder.inputs.sound import HIGHEST_RATE, LOWEST_RATE, MOST_SECONDS
-from encoder.inputs.text_file import read_json
 from encoder.model.config import EncoderConfig
 
 FILE = "preprocessor_config.json"

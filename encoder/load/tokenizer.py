@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoder.errors import LoadError
-from encoder.inputs.text_file import parse_json, read_json, read_special_tokens, read_text
+from encoder.inputs.json_file import parse_json, read_json, read_special_tokens, read_text
 from encoder.inputs.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

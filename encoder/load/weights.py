@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import LoadError, quoted
-from encoder.inputs.text_file import JSON_BYTES, read_json
+from encoder.inputs.json_file import JSON_BYTES, read_json
 from encoder.model.device import free_memory
 
 SINGLE = "model.safetensors"

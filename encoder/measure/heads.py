@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from encoder.measure import tokens
-from encoder.measure.definitions import HEAD_MEASURES
+from encoder.measure.head_definitions import HEAD_MEASURES
 from encoder.measure.tokens import Queries
 from encoder.model.map_pooling import block_max, pooling_block, put_block_max
 from encoder.trace.trace import SHORT, Trace

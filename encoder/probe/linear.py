@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from encoder.classify.heads import linear_head
+from encoder.classify.class_heads import linear_head
 from encoder.errors import EncoderError
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.probe.features import VIEWS, Features, View

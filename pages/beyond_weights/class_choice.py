@@ -12,7 +12,7 @@ from encoder import classify, figures
 from encoder.encoders.text import TextEncoder
 from encoder.trace.trace import Trace
 from pages.core.view.view import View
-from pages.core.widgets import opened_head
+from pages.core.widgets import class_head
 from pages.core.widgets.outcomes import OutcomeParams
 from pages.state import links
 from pages.state.url_state import state
@@ -42,12 +42,12 @@ class ChosenClass:
 
     def names(self, view: View) -> tuple[Hashable, ...]:
         """All that its numbers depend on."""
-        return view.model, view.text, view.pair, opened_head.current(), self.label, self.position
+        return view.model, view.text, view.pair, class_head.current(), self.label, self.position
 
 
 def has_head(view: View) -> bool:
     """Whether the model, or this session, has a classification head for the view."""
-    return opened_head.model_of(view).classifier is not None
+    return class_head.model_of(view).classifier is not None
 
 
 def missing(view: View) -> None:
@@ -64,7 +64,7 @@ def missing(view: View) -> None:
 
 def choose(view: View) -> ChosenClass:
     """The widgets of the class, and for a tagger of the token. Only for a view that has a head."""
-    model, own = opened_head.model_of(view), OutcomeParams
+    model, own = class_head.model_of(view), OutcomeParams
     head = model.classifier
     assert head is not None
     position = None

@@ -14,6 +14,7 @@ from pages.classroom import asking, hidden, invite, question_box, results
 from pages.components.lazy import expander
 from pages.components.room_door import room_door
 from pages.components.room_refresh import room_refresh
+from pages.core.access import limits
 from pages.core.teaching.lessons import library
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.teaching.lessons.params import Params as LessonParams
@@ -227,5 +228,5 @@ def _end(own: Seat) -> None:
     with part:
         st.markdown("This browser keeps your key. On another machine, or in a private window, use your own link:")
         room_door(key="desk:door", code=own.code, secret=own.key)
-        st.markdown("The room ends after 12 hours. Closing it deletes all answers at once.")
+        st.markdown(f"The room closes after {limits.ROOM_HOURS.value} hours. Closing it deletes all answers at once.")
         st.button("Close the room", key="desk:close", icon=":material/delete:", on_click=session.close)

@@ -10,8 +10,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.classroom import question_box, strip
+from pages.core.teaching.room_address import RoomParams
 from pages.core.teaching.rooms import follow, session
-from pages.core.teaching.rooms.params import RoomParams
 from pages.core.teaching.rooms.session import DESK
 from pages.core.words.markdown import plain
 from pages.state.url_state import state

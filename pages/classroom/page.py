@@ -9,8 +9,8 @@ from pages.classroom.strip import spaced
 from pages.components.room_door import room_door
 from pages.core.access import limits
 from pages.core.frame.frame import heading
+from pages.core.teaching.room_address import RoomParams
 from pages.core.teaching.rooms import RoomError, session
-from pages.core.teaching.rooms.params import RoomParams
 from pages.core.words.markdown import plain, say_error
 from pages.state.links import next_page
 from pages.state.url_state import state
@@ -39,7 +39,7 @@ def _door() -> None:
     st.markdown(
         "A room shows the teacher's view on every screen of a class.  \n"
         "Students join with a code, without an account; answers arrive at once.  \n"
-        "Nothing is kept after the room closes, or after 12 hours."
+        f"Nothing is kept after the room closes, or after {limits.ROOM_HOURS.value} hours."
     )
     try:
         session.store()

@@ -14,7 +14,7 @@ from pages.core.frame import sidebar
 from pages.core.inputs import second_input
 from pages.core.inputs.image_input import ImageParams
 from pages.core.inputs.sound_input import SoundParams
-from pages.core.stores import cache, model_access, model_store, sources
+from pages.core.stores import cache, input_kinds, model_access, model_store
 from pages.core.view.view import FIRST_SENTENCE, UntrainedParams, View, ViewParams, scratch_config, state
 from pages.core.widgets.comparison import Side, Sides
 from pages.state.params import Param
@@ -75,8 +75,8 @@ def sides(view: View, params: Params) -> Sides:
     other = model_store.model(model)
     if other.takes != view.loaded.takes:
         raise EncoderError(
-            f"Model A takes {sources.NOUNS[view.loaded.takes]}, and model B, {other.name}, "
-            f"{sources.NOUNS[other.takes]}: choose a model B that takes the same."
+            f"Model A takes {input_kinds.NOUNS[view.loaded.takes]}, and model B, {other.name}, "
+            f"{input_kinds.NOUNS[other.takes]}: choose a model B that takes the same."
         )
     layer, head = other_head(view, params, other.config)
     return Sides(params.what, first, Side(model, text, view.pair, layer, head, "B"))

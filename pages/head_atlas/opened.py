@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from encoder.corpus import Atlas
 from encoder.figures.atlas import Means
-from encoder.measure.definitions import BY_NAME, Definition
+from encoder.measure.head_definitions import BY_NAME, Definition
 from encoder.measure.heads import HeadMeasures
 from pages.core.corpora import atlases
 from pages.core.frame import sidebar

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from encoder.measure.definitions import HEAD_MEASURES
+from encoder.measure.head_definitions import HEAD_MEASURES
 from pages.core.corpora.atlases import AtlasParams as AtlasParams  # registered before the first run
 from pages.state.params import Head, Param, choice, heads, string
 from pages.state.url_state import state

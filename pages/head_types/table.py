@@ -5,8 +5,8 @@ import streamlit as st
 
 from encoder.figures.numbers import three_digits
 from encoder.measure import tokens
-from encoder.measure.definitions import BY_NAME as MEASURES
-from encoder.measure.definitions import Definition
+from encoder.measure.head_definitions import BY_NAME as MEASURES
+from encoder.measure.head_definitions import Definition
 from pages.core.frame import sidebar
 from pages.core.view import head_measures
 from pages.core.view.view import View, state

@@ -12,7 +12,7 @@ from encoder import figures
 from encoder.export import Options
 from encoder.export.options import AS_COMPUTED
 from encoder.measure import telling
-from encoder.measure.definitions import Definition
+from encoder.measure.head_definitions import Definition
 from encoder.measure.head_map import WHOLE_TOKENS
 from encoder.measure.heads import HeadMeasures
 from encoder.measure.tokens import sentences

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from encoder.export.lines import MOST_HEADS
 from encoder.measure.aggregate import PAIRS
-from encoder.measure.definitions import HEAD_MEASURES
+from encoder.measure.head_definitions import HEAD_MEASURES
 from pages.state.params import Head, Param, choice, flag, heads, number, span, whole_number
 from pages.state.url_state import state
 

@@ -16,7 +16,7 @@ from encoder.trace.trace import Trace
 from pages.core.inputs import image_input
 from pages.core.stores import cache, estimates, model_store
 from pages.core.view.view import View
-from pages.core.work.turns import LONG_FLOPS
+from pages.core.work.compute_turns import LONG_FLOPS
 from pages.image_text import captions
 from pages.image_text.params import Params
 from pages.state.url_state import state

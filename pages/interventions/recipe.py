@@ -13,7 +13,7 @@ from encoder.edits import MOST_EDITS, Edit
 from pages.components.lazy import popover
 from pages.core.inputs.edited import EditParams, Recipe, Step, describe, take_back
 from pages.core.inputs.input_words import InputWords, words_of
-from pages.core.stores import sources
+from pages.core.stores import input_kinds
 from pages.core.view.view import View
 from pages.state.url_state import controlled, state
 
@@ -167,7 +167,7 @@ def _other_input(view: View, words: InputWords) -> str:
     """The input that an edit takes values from: a text that is typed, or the name of another input."""
     if view.loaded.takes == "text":
         return st.text_input("Other text", key="add:text")
-    known = sources.of(view.loaded).names(view.loaded)
+    known = input_kinds.of(view.loaded).names(view.loaded)
     return st.selectbox(f"Other {words.input}", list(known), format_func=known.get, key=f"add:{words.input}")
 
 

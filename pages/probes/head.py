@@ -11,7 +11,7 @@ from encoder.probe import Task
 from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.view.view import View
-from pages.core.widgets import opened_head, prediction
+from pages.core.widgets import class_head, prediction
 from pages.core.widgets.export import file_name
 from pages.core.words.markdown import plain, say_error
 from pages.probes import work
@@ -33,7 +33,7 @@ def save(view: View, task: Task, pooled: str, layer: int, subject: Subject) -> N
     with st.container(horizontal=True):
         st.button(
             "Use it with your sentence", icon=":material/label:", key="probes:use", type="primary",
-            on_click=opened_head.put, args=(found, view.loaded.name, f"Probe: {task.title}"),
+            on_click=class_head.put, args=(found, view.loaded.name, f"Probe: {task.title}"),
         )  # fmt: skip
         st.download_button(
             "Weights (safetensors)", lambda: classify.head_to_bytes(found, view.loaded.name),
@@ -44,14 +44,14 @@ def save(view: View, task: Task, pooled: str, layer: int, subject: Subject) -> N
 
 def opened(view: View) -> None:
     """What the model's head, or the opened one, says about the sidebar's sentence; the upload of a saved head."""
-    model = opened_head.model_of(view)
+    model = class_head.model_of(view)
     if model.classifier is not None:
         st.header("Your sentence, classified", anchor=False)
-        if opened_head.name():
-            st.caption(f"Head: {plain(opened_head.name())}")
+        if class_head.name():
+            st.caption(f"Head: {plain(class_head.name())}")
         prediction.draw(view)
-        if opened_head.name():
-            st.button("Close this head", icon=":material/close:", key="probes:close", on_click=opened_head.drop)
+        if class_head.name():
+            st.button("Close this head", icon=":material/close:", key="probes:close", on_click=class_head.drop)
     part = expander("Open a saved head", "probes-open")
     if part is None:
         return
@@ -72,5 +72,5 @@ def opened(view: View) -> None:
                 say_error(error)
                 return
             st.session_state["probes:opened"] = given.file_id
-            opened_head.put(found, made_with, given.name)
+            class_head.put(found, made_with, given.name)
             st.rerun()

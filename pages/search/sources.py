@@ -19,7 +19,7 @@ from pages.core.inputs import kept_file
 from pages.core.stores import cache
 from pages.core.view.view import View, state
 from pages.core.work import long_work
-from pages.core.work.turns import TURNS
+from pages.core.work.compute_turns import TURNS
 from pages.search.params import SOURCES, Params
 
 #: Numbers of a vector that a file of vectors has room for, and bytes of its header.

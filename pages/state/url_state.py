@@ -19,7 +19,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.core.access import limits
-from pages.state import left_out
+from pages.state import not_chosen
 from pages.state.params import Param, declared
 
 P, T = TypeVar("P"), TypeVar("T")
@@ -154,7 +154,7 @@ class UrlState:
         read_url = first_run or not self._interacted(values, contents)
         # An address without values comes with a change of pages, too, and then means nothing.
         if first_run or (read_url and query):
-            left_out.remember_asked(query)
+            not_chosen.remember_asked(query)
         st.session_state[_RUNNING] = True
         for name, param in self.params.items():
             if name not in values:
@@ -233,7 +233,7 @@ class UrlState:
             for name, param in self.params.items()
             if values[name] != param.default and values[name] is not None
         }
-        wanted = left_out.applied(wanted, values, self.params)
+        wanted = not_chosen.applied(wanted, values, self.params)
         for name in [name for name, text in wanted.items() if _too_long(text)]:
             wanted[KEPT + name] = _keep(wanted.pop(name))
         wanted |= {KEPT + name: digest for name, digest in self.missing().items()}

@@ -12,7 +12,7 @@ from encoder.measure import telling
 from pages.components.lazy import popover
 from pages.core.corpora import atlases
 from pages.core.view.view import View, ViewParams
-from pages.core.work.turns import TURNS
+from pages.core.work.compute_turns import TURNS
 from pages.state.url_state import state
 from pages.token_search.params import TARGETS, Params
 

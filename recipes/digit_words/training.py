@@ -24,7 +24,7 @@ from encoder.model.config import EncoderConfig, Patches
 from encoder.model.encoder import Encoder
 from encoder.model.pooling import Dense, DenseConfig, pool
 from encoder.model.vector_head import VectorHead, VectorHeadConfig
-from encoder.train.classifier_run import descend
+from recipes.classifier_run import descend
 from recipes.digit_words.strokes import STROKES, limits, strokes
 from recipes.digits.training import moved
 

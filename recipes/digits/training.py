@@ -17,7 +17,7 @@ from encoder.inputs.digits import SIDE
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig, NormPlacement, Patches
 from encoder.model.encoder import Encoder
-from encoder.train.classifier_run import fit
+from recipes.classifier_run import fit
 
 LABELS = tuple("0123456789")
 

@@ -19,7 +19,7 @@ from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder
 from encoder.model.sound_shapes import SpectrogramPatches
-from encoder.train.classifier_run import fit
+from recipes.classifier_run import fit
 from recipes.spoken.voices import recorded
 
 NAME = "spoken-digits"

@@ -11,7 +11,7 @@ import torch
 from encoder import TextEncoder
 from encoder.edits import MaskKeys
 from encoder.measure import head_types, heads
-from encoder.measure.definitions import BY_NAME, HEAD_MEASURES
+from encoder.measure.head_definitions import BY_NAME, HEAD_MEASURES
 from encoder.measure.head_types import HEAD_TYPES, Thresholds, badges, find
 from encoder.measure.heads import HeadMeasures, head_measures, survey, uniform_share
 from encoder.trace import trace as trace_module

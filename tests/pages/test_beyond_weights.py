@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder import classify, similarity
-from encoder.classify.heads import linear_head
+from encoder.classify.class_heads import linear_head
 from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted
 from encoder.measure.deletion import deletion_test

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder.figures.numbers import three_digits
-from encoder.measure.definitions import HEAD_MEASURES
+from encoder.measure.head_definitions import HEAD_MEASURES
 from encoder.measure.head_divergence import head_similarity
 from encoder.measure.heads import head_measures
 from pages.head_types.params import COLUMNS

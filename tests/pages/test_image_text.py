@@ -13,7 +13,7 @@ from encoder.inputs.captions import WORDS
 from encoder.inputs.digits import decode, examples
 from pages.core.access import visitors
 from pages.core.inputs import image_input
-from pages.core.stores import sources
+from pages.core.stores import input_kinds
 from pages.core.stores.model_key import ModelKey
 from pages.core.stores.model_store import joint, model, takes
 from pages.image_text.captions import LONGEST, MOST
@@ -152,11 +152,11 @@ def test_the_first_sentence_comes_back_with_its_model():
 
 def test_a_page_shows_the_encoder_whose_input_it_takes():
     pair = ("text", "image")
-    assert sources.fitting(pair, ("image",), "text") == "image"
-    assert sources.fitting(pair, ("text",), "image") == "text"
-    assert sources.fitting(pair, ("text", "image", "sound"), "image") == "image"
-    assert sources.fitting(pair, ("pair",), "text") == "image"
-    assert sources.fitting(pair, ("sound",), "image") == "image"
+    assert input_kinds.fitting(pair, ("image",), "text") == "image"
+    assert input_kinds.fitting(pair, ("text",), "image") == "text"
+    assert input_kinds.fitting(pair, ("text", "image", "sound"), "image") == "image"
+    assert input_kinds.fitting(pair, ("pair",), "text") == "image"
+    assert input_kinds.fitting(pair, ("sound",), "image") == "image"
     app = visit("image_attention", model="digit-words", image="4", closed=True)
     assert_well(app)
     app = visit("masked_words", model="digit-words", closed=True)

@@ -9,7 +9,7 @@ import torch
 
 import encoder
 from encoder import classify, edits, probe
-from encoder.classify.heads import linear_head
+from encoder.classify.class_heads import linear_head
 from encoder.edits import AblateHead
 from encoder.model.classifier import ClassifierConfig
 from pages.probes import controls

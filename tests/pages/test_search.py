@@ -88,7 +88,7 @@ def test_a_cross_encoder_ranks_the_first_hits_again(tmp_path, minilm: encoder.Te
     import torch
 
     from encoder import classify
-    from encoder.classify.heads import linear_head
+    from encoder.classify.class_heads import linear_head
     from encoder.model.classifier import ClassifierConfig
 
     torch.manual_seed(0)

@@ -16,8 +16,8 @@ from encoder.model.pauses import pause, pausing
 from pages.core.access import limits, visitors
 from pages.core.stores import estimates, model_store
 from pages.core.stores.model_key import ModelKey
-from pages.core.work import foreground
-from pages.core.work.turns import Turns
+from pages.core.work import page_slots
+from pages.core.work.compute_turns import Turns
 from tests.pages.apps import sentences, visit
 
 LARGE = EncoderConfig(vocab_size=30_522, d_model=768, n_layers=24, n_heads=16, d_ffn=3072, max_positions=8192)
@@ -100,12 +100,12 @@ def test_a_pass_can_be_ended_between_two_layers():
 def test_a_long_computation_gives_way_while_another_page_is_drawn():
     turns = Turns()
     with ExitStack() as pages:
-        pages.enter_context(foreground.drawing())  # its own
+        pages.enter_context(page_slots.drawing())  # its own
         with turns.turn(long=True):
             began = time.monotonic()
             pause()
             alone = time.monotonic() - began
-            pages.enter_context(foreground.drawing())
+            pages.enter_context(page_slots.drawing())
             began = time.monotonic()
             pause()
             assert time.monotonic() - began > alone
@@ -114,7 +114,7 @@ def test_a_long_computation_gives_way_while_another_page_is_drawn():
 # --- slots ----------------------------------------------------------------------------------------------------------
 
 
-def pages_in(slots: foreground.Slots, count: int, end: threading.Event) -> tuple[list[int], list[threading.Thread]]:
+def pages_in(slots: page_slots.Slots, count: int, end: threading.Event) -> tuple[list[int], list[threading.Thread]]:
     """Threads that ask for a place one after another; the numbers of those that have had one, in their order."""
     drawn: list[int] = []
 
@@ -140,7 +140,7 @@ def wait_for(reached: Callable[[], bool]) -> None:
 
 def test_few_pages_are_drawn_at_once_and_in_their_order():
     end = threading.Event()
-    drawn, threads = pages_in(foreground.Slots(at_once=2, counts=60), 6, end)
+    drawn, threads = pages_in(page_slots.Slots(at_once=2, counts=60), 6, end)
     assert drawn == [0, 1]
     end.set()
     for thread in threads:
@@ -151,18 +151,18 @@ def test_few_pages_are_drawn_at_once_and_in_their_order():
 
 def test_nobody_waits_for_a_page_that_takes_long(monkeypatch: pytest.MonkeyPatch):
     end = threading.Event()
-    drawn, _ = pages_in(foreground.Slots(at_once=1, counts=0.05), 3, end)
+    drawn, _ = pages_in(page_slots.Slots(at_once=1, counts=0.05), 3, end)
     wait_for(lambda: len(drawn) == 3)
     end.set()
-    slots = foreground.Slots(at_once=1, counts=60)
-    monkeypatch.setattr(foreground, "SLOTS", slots)
+    slots = page_slots.Slots(at_once=1, counts=60)
+    monkeypatch.setattr(page_slots, "SLOTS", slots)
     with slots.slot(), Turns().turn(long=True):
         drawn, _ = pages_in(slots, 1, end)
         wait_for(lambda: drawn == [0])
 
 
 def test_a_visitor_who_asks_for_something_else_leaves_the_queue(monkeypatch: pytest.MonkeyPatch):
-    slots = foreground.Slots(at_once=1, counts=60)
+    slots = page_slots.Slots(at_once=1, counts=60)
     asked, end = threading.Event(), threading.Event()
     first = threading.current_thread()
 
@@ -173,7 +173,7 @@ def test_a_visitor_who_asks_for_something_else_leaves_the_queue(monkeypatch: pyt
         if threading.current_thread() is not first and asked.is_set():
             raise Enough
 
-    monkeypatch.setattr(foreground, "leave_if_asked", leave)
+    monkeypatch.setattr(page_slots, "leave_if_asked", leave)
     monkeypatch.setattr(threading, "excepthook", lambda args: None)
     with slots.slot():
         drawn, threads = pages_in(slots, 2, end)

@@ -28,7 +28,7 @@ from pages.core.teaching.rooms import (
     read_code,
 )
 from pages.core.teaching.rooms.redis_store import RedisStore
-from pages.core.teaching.rooms.room import ALPHABET, CODE_LENGTH, LIFETIME, PRESENT
+from pages.core.teaching.rooms.room import ALPHABET, CODE_LENGTH, PRESENT
 from tests.rooms.conftest import RedisServer
 
 VIEW = {"page": "heads", "text": "Das Café — 北京", "layer": "2"}
@@ -131,7 +131,7 @@ def test_a_closed_room_is_gone(store: RoomStore, room: Room) -> None:
 
 def test_a_room_ends_by_itself(store: RoomStore) -> None:
     old = new_room("key", view={})
-    old = dataclasses.replace(old, opened=old.opened - LIFETIME - 1)
+    old = dataclasses.replace(old, opened=old.opened - limits.ROOM_HOURS.value * 3600 - 1)
     assert store.open(old)
     assert store.find(old.code) is None
     with pytest.raises(RoomGone):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from encoder import EncoderError, TextEncoder, classify, similarity
-from encoder.classify.heads import linear_head
+from encoder.classify.class_heads import linear_head
 from encoder.model.classifier import ClassifierConfig
 from encoder.similarity import of_class
 from encoder.similarity.paths import nodes

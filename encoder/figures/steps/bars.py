@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, check_labels, margin, neutral_layout, plain_axis, shown_label, token_axis
-from encoder.figures.traces import LEGEND, bars
+from encoder.figures.plotly_traces import LEGEND, bars
 
 #: role -> colour of the bars that belong to it.
 ROLES = {"q": colour.QUERY, "k": colour.KEY, "v": colour.VALUE, "other": colour.NEUTRAL, "chosen": colour.EMPHASIS}

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, check_labels, component_axis, margin, neutral_layout, shown_label, token_axis
 from encoder.figures.marks import band, mark
-from encoder.figures.traces import heatmap, signed_heatmap
+from encoder.figures.plotly_traces import heatmap, signed_heatmap
 from encoder.figures.vectors import robust_limit, symmetric_limit, vectors_heatmap
 
 

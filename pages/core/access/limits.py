@@ -64,6 +64,7 @@ ATLAS_VECTORS = Limit("texts of it whose tokens have vectors", 500, own=2_000)
 ATLASES = Limit("atlases of all visitors together", 16)
 ATLAS_ZIP = Limit("an atlas that is downloaded as one file", 200_000_000, "bytes")
 
+ROOM_HOURS = Limit("hours after which a room closes by itself", 12)
 ROOMS = Limit("rooms of a class, in memory", 200)
 OPENINGS = Limit("rooms that one address opens at once, and more in an hour", 40)
 MISSES = Limit("unknown codes of rooms from one address, and more in a minute", 60)

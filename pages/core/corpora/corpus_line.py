@@ -7,7 +7,7 @@ import math
 import streamlit as st
 
 from encoder.corpus import Atlas
-from encoder.measure.definitions import BY_NAME
+from encoder.measure.head_definitions import BY_NAME
 from pages.core.corpora import atlases
 from pages.core.view import head_measures
 from pages.core.view.view import View

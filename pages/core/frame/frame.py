@@ -26,7 +26,7 @@ from pages.core.teaching.lessons import progress
 from pages.core.view import first_view
 from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
 from pages.core.words.markdown import say_error
-from pages.core.work import foreground
+from pages.core.work import page_slots
 from pages.state.url_state import HOME, OF_ANY_PAGE, state
 
 _VIEW, _TITLE = "_current_view", "_current_title"
@@ -58,7 +58,7 @@ def is_former_home() -> bool:
     return not state.has_begun() and bool(asked) and HOME not in st.query_params
 
 
-@foreground.drawing()
+@page_slots.drawing()
 def run(
     page: StreamlitPage,
     area: DeltaGenerator,

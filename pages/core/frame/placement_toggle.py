@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from pages.core.view.view import ViewParams, state
-from pages.state import left_out
+from pages.state import not_chosen
 from pages.state.params import Param, flag
 
 PAGE, SCRIPT = "pre_post", "pages/pre_post/page.py"
@@ -43,7 +43,7 @@ def before_sidebar(page: StreamlitPage) -> Callable[[], None]:
         st.session_state[_NORM] = norm
     on_page = page.url_path == PAGE
     if on_page:
-        _twins(arrives=last != PAGE, named=left_out.asked()[1] if last is None else frozenset())
+        _twins(arrives=last != PAGE, named=not_chosen.asked()[1] if last is None else frozenset())
         if norm != "both":
             state.put(ViewParams.norm, "both")
         return lambda: None

@@ -15,7 +15,7 @@ from pages.components import GridEvent, PlotEvent, on_click
 from pages.core.frame import settings
 from pages.core.inputs import chosen_input
 from pages.core.inputs.input_words import words_of
-from pages.core.stores import cache, model_access, model_store, sources, trained
+from pages.core.stores import cache, input_kinds, model_access, model_store, trained
 from pages.core.view import first_view
 from pages.core.view.view import (  # fmt: skip
     EXAMPLES,
@@ -245,7 +245,7 @@ def input_controls() -> None:
         sentence_controls()
         return
     with contextlib.suppress(EncoderError):  # said where the model is loaded
-        sources.SOURCES[kind].controls(model_store.model(model_key()))
+        input_kinds.SOURCES[kind].controls(model_store.model(model_key()))
 
 
 def current_view(key: cache.ModelKey) -> View:

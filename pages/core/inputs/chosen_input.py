@@ -8,7 +8,7 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.inputs.layout import InputKind
-from pages.core.stores import cache, model_store, sources
+from pages.core.stores import cache, input_kinds, model_store
 from pages.core.view.view import ViewParams, model_key
 from pages.state.url_state import state
 
@@ -55,12 +55,13 @@ def in_words() -> tuple[str, str | None]:
     if (chosen := kind()) == "text":
         return state.get(ViewParams.text), state.get(ViewParams.pair)
     with contextlib.suppress(EncoderError):
-        return sources.SOURCES[chosen].title(sources.SOURCES[chosen].current(model_store.model(model_key()))), None
+        source = input_kinds.SOURCES[chosen]
+        return source.title(source.current(model_store.model(model_key()))), None
     return "", None
 
 
 def current(key: cache.ModelKey) -> tuple[str, str | None]:
     """The sentence and the second one; of another kind of input, its name and None. Raises EncoderError."""
     if (chosen := model_store.takes(key)) != "text":
-        return sources.SOURCES[chosen].current(model_store.model(key)), None
+        return input_kinds.SOURCES[chosen].current(model_store.model(key)), None
     return state.get(ViewParams.text), state.get(ViewParams.pair) or None

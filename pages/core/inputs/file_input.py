@@ -14,7 +14,7 @@ import streamlit as st
 
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
-from pages.core.stores.sources import Input
+from pages.core.stores.input_kinds import Input
 from pages.core.words.markdown import plain, say_error
 from pages.state.params import Param
 from pages.state.url_state import state

@@ -19,7 +19,7 @@ from encoder import ImageEncoder
 from encoder.inputs import digits, image_files
 from pages.components.draw_digit import draw_digit
 from pages.core.inputs.file_input import FileInput
-from pages.core.stores import sources
+from pages.core.stores import input_kinds
 from pages.state.params import Param, choice, string
 from pages.state.url_state import state
 
@@ -129,4 +129,4 @@ class ImageInput(FileInput):
 
 
 IMAGES = ImageInput(ImageParams.image, ImageParams.way)
-sources.SOURCES["image"] = IMAGES
+input_kinds.SOURCES["image"] = IMAGES

@@ -8,25 +8,25 @@ import streamlit as st
 
 from encoder.encoders.named import NamedEncoder
 from encoder.load import first_bundled
-from pages.core.stores import model_store, sources
+from pages.core.stores import input_kinds, model_store
 from pages.core.view.view import SOURCES, View, ViewParams
 from pages.core.words.markdown import plain
 from pages.state.url_state import state
 
 #: Kind of input -> a bundled model that takes it.
 FIRST = {"text": first_bundled("text"), "image": first_bundled("image"), "sound": first_bundled("sound")}
-FIRST[sources.PAIR] = first_bundled("text", "image")
+FIRST[input_kinds.PAIR] = first_bundled("text", "image")
 
 
 def fits(view: View, takes: Collection[str]) -> bool:
     """Whether a page with these inputs can show the model of the view."""
-    return view.loaded.takes in takes or (sources.PAIR in takes and model_store.joint(view.model) is not None)
+    return view.loaded.takes in takes or (input_kinds.PAIR in takes and model_store.joint(view.model) is not None)
 
 
 def say(model: NamedEncoder, takes: Collection[str], why: str) -> None:
     """The reason, and a button that chooses a model that fits. takes: what the page can show."""
     wanted = next(kind for kind in takes if kind in FIRST)
-    needed, given = sources.NOUNS[wanted], sources.NOUNS[model.takes]
+    needed, given = input_kinds.NOUNS[wanted], input_kinds.NOUNS[model.takes]
     said = f"This page needs a model of {needed}, and {plain(model.name)} takes {given}. {why}"
     st.info(said, icon=":material/swap_horiz:")
     choice = FIRST[wanted]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from encoder.errors import EncoderError
-from pages.core.stores import sources
+from pages.core.stores import input_kinds
 from pages.core.view.view import View
 from pages.state.params import Param
 from pages.state.url_state import controlled, state
@@ -21,12 +21,12 @@ PICTURE = 72
 
 def current(view: View, param: Param[str]) -> str:
     """The name of the second input: the chosen one, else an example that is not the sidebar's."""
-    chosen, known = state.newest(param), sources.of(view.loaded).names(view.loaded)
+    chosen, known = state.newest(param), input_kinds.of(view.loaded).names(view.loaded)
     if chosen in known:
         return chosen
     try:
         if chosen:
-            sources.of(view.loaded).find(view.loaded, chosen)
+            input_kinds.of(view.loaded).find(view.loaded, chosen)
             return chosen
     except EncoderError:
         pass  # of another model, or of another session
@@ -47,9 +47,9 @@ def select(
     view: View, label: str, name: str, *, key: str, take: Callable[[str], None], help: str = "", width: int = 280
 ) -> str:
     """A list of all images or sounds, with `name` chosen; the sidebar's own is among them."""
-    known = sources.of(view.loaded).names(view.loaded)
+    known = input_kinds.of(view.loaded).names(view.loaded)
     for one in (view.text, name):
-        known.setdefault(one, sources.of(view.loaded).title(one))
+        known.setdefault(one, input_kinds.of(view.loaded).title(one))
     controlled(
         st.selectbox, label, list(known), key=f"{key}:{len(known)}", value=name, take=take, format_func=known.get,
         width=width, help=help or None,
@@ -59,7 +59,7 @@ def select(
 
 def picture(view: View, name: str, side: str) -> None:
     """What the model sees of an image; a small one is enlarged without smoothing, so that its pixels show."""
-    of_kind = sources.of(view.loaded)
+    of_kind = input_kinds.of(view.loaded)
     pixels = of_kind.shown(view.loaded, name)
     if pixels is None:
         return

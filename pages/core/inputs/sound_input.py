@@ -14,7 +14,7 @@ from encoder import AudioEncoder
 from encoder.inputs import sound_files, spoken_digits
 from encoder.inputs.sound import MOST_BYTES, Sound
 from pages.core.inputs.file_input import FileInput
-from pages.core.stores import sources
+from pages.core.stores import input_kinds
 from pages.state.params import Param, choice, string
 from pages.state.url_state import state
 
@@ -96,4 +96,4 @@ class SoundInput(FileInput):
 
 
 SOUNDS = SoundInput(SoundParams.sound, SoundParams.way)
-sources.SOURCES["sound"] = SOUNDS
+input_kinds.SOURCES["sound"] = SOUNDS

@@ -25,11 +25,11 @@ from encoder.inputs.text import TextWindow, Tokenized
 from encoder.model.device import one_thread
 from encoder.model.overview import Receiver
 from encoder.trace.trace import Trace
-from pages.core.stores import estimates, model_store, sources
+from pages.core.stores import estimates, input_kinds, model_store
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
 from pages.core.stores.model_key import ModelKey as ModelKey  # other modules find it here
 from pages.core.stores.sizes import trace_bytes, value_bytes
-from pages.core.work.turns import LONG_FLOPS, TURNS
+from pages.core.work.compute_turns import LONG_FLOPS, TURNS
 
 COLLECT_SECONDS = 5.0
 _collected = 0.0
@@ -90,7 +90,7 @@ def trace(
     estimates.of_text(text, pair)
     loaded = model_store.model(key)
     if loaded.takes != "text":
-        given, n_tokens = sources.of(loaded).given(loaded, text), loaded.config.max_tokens
+        given, n_tokens = input_kinds.of(loaded).given(loaded, text), loaded.config.max_tokens
     else:
         given = _sentence(key, loaded, text, pair)
         n_tokens = max(len(given), key.pad or 0)
@@ -102,7 +102,7 @@ def trace(
         with one_thread() if work < SHORT_FLOPS else nullcontext():
             if loaded.takes != "text":
                 chosen = (*key.edits, *edits)
-                run = loaded.with_inputs(chosen, partial(sources.of(loaded).given, loaded))
+                run = loaded.with_inputs(chosen, partial(input_kinds.of(loaded).given, loaded))
                 found = loaded.trace(given, edits=run, request=request)
                 return dataclasses.replace(found, edits=chosen) if chosen else found
             return loaded.trace_tokens(
@@ -246,12 +246,12 @@ class TracedText:
     @property
     def given(self) -> Any:
         """What the model takes: the text itself, or the image or sound of this name. Raises EncoderError."""
-        return sources.of(self.loaded).find(self.loaded, self.text)
+        return input_kinds.of(self.loaded).find(self.loaded, self.text)
 
     @property
     def title(self) -> str:
         """The text, or the name of the image or sound for people."""
-        return sources.of(self.loaded).title(self.text)
+        return input_kinds.of(self.loaded).title(self.text)
 
     def derived(self, name: Hashable, make: Callable[[Trace], Any]) -> Any:
         """A value made from the trace, computed once. name: names it and every option that changes it."""

@@ -16,7 +16,7 @@ from encoder.inputs.layout import InputKind
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.device import DTYPES, pick_device
 from pages.core.access import limits
-from pages.core.stores import estimates, model_access, sources
+from pages.core.stores import estimates, input_kinds, model_access
 from pages.core.stores.byte_cache import ByteCache
 from pages.core.stores.model_key import ModelKey
 from pages.core.stores.sizes import model_bytes
@@ -99,7 +99,7 @@ def _of_source(key: ModelKey) -> Checkpoint:
     except encoder.LoadError as error:
         raise encoder.LoadError(model_access.without_root(str(error))) from error
     for kind in found.towers:
-        if kind not in sources.SOURCES:
+        if kind not in input_kinds.SOURCES:
             raise encoder.LoadError(f"{found.name} takes {kind}, which these pages cannot show: choose another model.")
     return dataclasses.replace(found, name=screen_name(found.name))
 
@@ -130,7 +130,7 @@ def is_loaded(key: ModelKey) -> bool:
 
 def kinds(key: ModelKey) -> tuple[InputKind, ...]:
     """What the encoders of a key's model take, as far as it is known before it is loaded."""
-    return sources.kinds_of(key.source, _MODELS.known(key.of_checkpoint))
+    return input_kinds.kinds_of(key.source, _MODELS.known(key.of_checkpoint))
 
 
 def takes(key: ModelKey) -> InputKind:

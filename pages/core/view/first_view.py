@@ -17,7 +17,7 @@ from encoder.measure.telling import Choice
 from pages.core.stores import cache, model_store
 from pages.core.view.view import View, ViewParams
 from pages.core.words import token_names
-from pages.state import left_out
+from pages.state import not_chosen
 from pages.state.params import Param
 from pages.state.url_state import state
 
@@ -40,7 +40,7 @@ def choose(key: cache.ModelKey) -> None:
 
     Raises EncoderError if the model cannot run.
     """
-    reads, asked = left_out.asked()
+    reads, asked = not_chosen.asked()
     seen, own = st.session_state.get(_OWN, (0, False))
     made = st.session_state.get(_MADE)
     origin = (key, state.get(ViewParams.text), state.get(ViewParams.pair) or None)
@@ -54,19 +54,19 @@ def choose(key: cache.ModelKey) -> None:
     st.session_state[_OWN] = reads, own
     if own:
         st.session_state.pop(_MADE, None)
-        left_out.leave_out({}, HEAD + TOKENS)
+        not_chosen.leave_out({}, HEAD + TOKENS)
         return
     made = _made(origin)
     for param in HEAD + TOKENS:
         if state.newest(param) != made.values[param.name]:
             state.put(param, made.values[param.name])
     st.session_state[_MADE] = made
-    left_out.leave_out(made.values, ())
+    not_chosen.leave_out(made.values, ())
 
 
 def keep() -> None:
     """Keep head and tokens from now on: somebody chooses them, even if the choice is the same."""
-    st.session_state[_OWN] = left_out.asked()[0], True
+    st.session_state[_OWN] = not_chosen.asked()[0], True
 
 
 def _is(params: Iterable[Param[Any]], made: _Made | None) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from encoder.measure import head_types
-from encoder.measure.definitions import HEAD_MEASURES, OWN, Definition
+from encoder.measure.head_definitions import HEAD_MEASURES, OWN, Definition
 from encoder.measure.head_types import HEAD_TYPES, Finding, HeadType, Thresholds
 from encoder.measure.heads import STRONG, HeadMeasures, head_measures
 from encoder.measure.tokens import Queries

@@ -14,7 +14,7 @@ from encoder.errors import ConfigError
 from encoder.load import BUNDLED
 from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.model.device import DEVICES, DTYPES
-from pages.core.stores import cache, model_access, model_store, sources, trained
+from pages.core.stores import cache, input_kinds, model_access, model_store, trained
 from pages.state.params import Param, ZoomWindow, choice, flag, string, token_positions, whole_number, zoom_window
 from pages.state.url_state import state
 
@@ -192,7 +192,7 @@ def model_key() -> cache.ModelKey:
     key = cache.ModelKey(source=source, norm=norm, **place)
     if not is_pair(key):
         return key
-    tower = sources.fitting(model_store.kinds(key), page_takes(), state.newest(ViewParams.tower))
+    tower = input_kinds.fitting(model_store.kinds(key), page_takes(), state.newest(ViewParams.tower))
     return dataclasses.replace(key, tower=tower)
 
 

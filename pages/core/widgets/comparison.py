@@ -12,7 +12,7 @@ from encoder.measure import align
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.map_comparison import Comparison, TracedHead, compare, distance_by_head
 from encoder.trace.trace import Trace
-from pages.core.stores import cache, sources
+from pages.core.stores import cache, input_kinds
 from pages.core.widgets import export
 
 #: The longest text, in tokens, for which every head is compared.
@@ -106,7 +106,7 @@ def python_lines(sides: Sides, special: SpecialTokens) -> str:
             lines += [*remark.splitlines(), python_code.model_lines(key, model)]
         call = python_code.trace_call(model, second.text, second.pair)
         if second.loaded.takes != "text":
-            call = f"{model}.trace({sources.of(second.loaded).code(second.loaded, second.text)[1]})"
+            call = f"{model}.trace({input_kinds.of(second.loaded).code(second.loaded, second.text)[1]})"
         lines.append(f"other = {call}")
     options = "" if special == "show" else f', special="{special}"'
     lines += [

@@ -22,9 +22,9 @@ from encoder.load import BUNDLED
 from pages.components.copy_link import copy_link
 from pages.components.lazy import expander
 from pages.core.access import limits
-from pages.core.stores import cache, sources, trained
+from pages.core.stores import cache, input_kinds, trained
 from pages.core.stores.model_access import models_root
-from pages.core.teaching.rooms.params import RoomParams
+from pages.core.teaching.room_address import RoomParams
 from pages.core.view.view import View, state
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def python_lines(view: View, lines: str = "") -> str:
     """The Python that makes the model and the trace of a view, then `lines`."""
     model, remark = origin(view.model)
     if view.loaded.takes != "text":
-        code = sources.of(view.loaded).code(view.loaded, view.text)
+        code = input_kinds.of(view.loaded).code(view.loaded, view.text)
         before = edits_lines(view, view.trace.edits) if view.trace.edits else ""
         return remark + python_code.lines_of_input(model, *code, lines, before)
     place = (view.model.window, view.trace, view.model.stride)
@@ -159,7 +159,7 @@ def python_lines(view: View, lines: str = "") -> str:
 
 def given(view: View, text: str) -> str:
     """The Python expression of an input of this view's kind, by its text or name."""
-    return sources.of(view.loaded).code(view.loaded, text)[1]
+    return input_kinds.of(view.loaded).code(view.loaded, text)[1]
 
 
 def again(view: View) -> str:

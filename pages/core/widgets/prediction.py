@@ -12,7 +12,7 @@ from encoder.errors import EncoderError
 from encoder.figures.colours import SERIES
 from encoder.trace.trace import Trace
 from pages.core.view.view import View
-from pages.core.widgets import opened_head
+from pages.core.widgets import class_head
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain, say_error
 
@@ -22,7 +22,7 @@ SHOWN = 5
 
 def draw(view: View, edited: Trace | None = None) -> None:
     """The prediction for the view's text; with an edited run, before and after. Nothing for a model without a head."""
-    model = opened_head.model_of(view)
+    model = class_head.model_of(view)
     if model.classifier is None:
         return
     try:

@@ -11,9 +11,9 @@ import streamlit as st
 from pages.core.teaching.lessons import library
 from pages.core.teaching.lessons.lesson import Lesson, Step
 from pages.core.teaching.lessons.params import Params
-from pages.core.teaching.rooms.params import RoomParams
+from pages.core.teaching.room_address import RoomParams
 from pages.core.view.view import ViewParams
-from pages.state import left_out, links
+from pages.state import links, not_chosen
 from pages.state.url_state import state
 
 _ANSWERS, _LOOKS = "_lesson_answers", "_lesson_looks"
@@ -74,12 +74,12 @@ def show_view(step: Step) -> None:
 
 def show_linked_view(page: str) -> None:
     """Show the view of a step whose link has no other values. After the first address is read; page: the open one."""
-    _, asked = left_out.asked()
+    _, asked = not_chosen.asked()
     opened = current() if asked <= OF_STEP else None
     if opened is None or not opened.step.view:
         return
     show_view(opened.step)
-    left_out.remember_asked(opened.step.view)  # as if the link had these values
+    not_chosen.remember_asked(opened.step.view)  # as if the link had these values
     if opened.step.view["page"] == page:
         links.opened_later()
     else:

@@ -17,7 +17,7 @@ from encoder import causal
 from encoder.errors import EncoderError
 from encoder.explain import cost as costs
 from encoder.measure import heads, norm_weighted, norms, stream, tokens
-from encoder.measure.definitions import HEAD_MEASURES
+from encoder.measure.head_definitions import HEAD_MEASURES
 from encoder.trace.trace import Trace
 from pages.core.stores.cache import TracedText
 

@@ -17,8 +17,6 @@ from pages.core.access import limits
 #: Codes avoid characters that a projector makes look alike: 0 and O, 1, I and L, 2 and Z, 5 and S, 8 and B, U and V.
 ALPHABET = "34679ACDEFGHJKMNPQRTUWXY"
 CODE_LENGTH = 6
-#: A room ends by itself: seconds after it was opened.
-LIFETIME = 12 * 3600.0
 #: A member counts as present for this many seconds after the last sign.
 PRESENT = 30.0
 
@@ -69,7 +67,7 @@ class Room:
     @property
     def ends(self) -> float:
         """When the room closes by itself, in seconds since 1970."""
-        return self.opened + LIFETIME
+        return self.opened + limits.ROOM_HOURS.value * 3600.0
 
     def is_taught_with(self, key: str) -> bool:
         """Whether `key` is the teacher's; takes the same time for every wrong key."""

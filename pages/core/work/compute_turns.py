@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from functools import partial
 
 from encoder.model.pauses import pausing
-from pages.core.work import foreground, log
-from pages.core.work.foreground import leave_if_asked
+from pages.core.work import log, page_slots
+from pages.core.work.page_slots import leave_if_asked
 
 #: Floating-point operations of a long computation: about a second of two cores.
 LONG_FLOPS = 100_000_000_000
@@ -54,7 +54,7 @@ class Turns:
             return
         came = time.monotonic()
         if long:
-            foreground.SLOTS.leave()
+            page_slots.SLOTS.leave()
         self._begin(long)
         began = time.monotonic()
         self._mine.has = True
@@ -102,7 +102,7 @@ class Turns:
         if ends:
             leave_if_asked()
         deadline = time.monotonic() + GIVE_WAY
-        while foreground.n_drawn() > self.n_long and time.monotonic() < deadline:
+        while page_slots.n_drawn() > self.n_long and time.monotonic() < deadline:
             time.sleep(_STEP)
 
 
