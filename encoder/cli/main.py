@@ -171,8 +171,8 @@ def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared:
         options["server.headless"] = True
     flags = [f"--{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in options.items()]
     # -P: import nothing from the current folder.
-    serve = app.parent / "pages" / "core" / "server" / "app_server.py"
-    streamlit = [str(serve)] if serve.is_file() else ["-m", "streamlit"]  # the small apps of tests have no server
+    server = app.parent / "pages" / "core" / "server" / "app_server.py"
+    streamlit = [str(server)] if server.is_file() else ["-m", "streamlit"]  # the small apps of tests have no server
     return [sys.executable, "-P", *streamlit, "run", str(app), *flags]
 
 

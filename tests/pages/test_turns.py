@@ -10,6 +10,8 @@ from contextlib import ExitStack
 import pytest
 
 import encoder
+import pages.core.inputs.image_input
+import pages.core.inputs.sound_input  # noqa: F401
 from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
 from encoder.model.pauses import pause, pausing
