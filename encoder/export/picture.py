@@ -44,7 +44,7 @@ class Picture:
     needs at least.
     """
 
-    kind: Literal["lines", "text_shade"]
+    kind: Literal["lines", "model_picture", "text_shade"]
     header: Mapping[str, object]
     arrays: Mapping[str, np.ndarray]
     height: int = 0
@@ -79,7 +79,7 @@ def script() -> str:
 @cache
 def style() -> str:
     """The CSS of every `Picture`, in light and in dark."""
-    files = ("page.css", "shared.css", "lines.css", "text_shade.css")
+    files = ("page.css", "shared.css", "lines.css", "model_picture.css", "text_shade.css")
     return "".join((SHARED / file).read_text(encoding="utf-8") for file in files)
 
 

@@ -1,8 +1,9 @@
 """The drawing components: interactive pictures with clicks and keys (Streamlit components v2)."""
 
-from .events import GridEvent, LinesEvent, PlotEvent, TextEvent, ZoomWindow, on_click
+from .events import GridEvent, LinesEvent, ModelEvent, PlotEvent, TextEvent, ZoomWindow, on_click
 from .head_grid import head_grid
 from .lines import lines
+from .model_picture import model_picture
 from .motion import attention_motion, flow_motion
 from .plot import plot, plot_window
 from .text_shade import text_shade
@@ -10,6 +11,7 @@ from .text_shade import text_shade
 __all__ = [
     "GridEvent",
     "LinesEvent",
+    "ModelEvent",
     "PlotEvent",
     "TextEvent",
     "ZoomWindow",
@@ -17,6 +19,7 @@ __all__ = [
     "flow_motion",
     "head_grid",
     "lines",
+    "model_picture",
     "on_click",
     "plot",
     "plot_window",

@@ -60,6 +60,17 @@ class TextEvent(TypedDict):
     units: list[int]
 
 
+class ModelEvent(TypedDict):
+    """One event of `model_picture`: "open" has `layer` and `head`; "select" has the tokens `query` and `key`, positions
+    in the whole input, key None where only a query is selected."""
+
+    event: Literal["open", "select"]
+    layer: NotRequired[int]
+    head: NotRequired[int]
+    query: NotRequired[int]
+    key: NotRequired[int | None]
+
+
 def on_click(
     *,
     cell: Callable[[int, int], object] | None = None,
@@ -150,6 +161,23 @@ def grid_event(value: object) -> GridEvent | None:
     if value["event"] == "open":
         event["shift"] = value.get("shift") is True
     return event
+
+
+def model_event(name: str, value: object, limits: Mapping[str, int]) -> ModelEvent | None:
+    """An event as the browser sent it, with places below `limits` ("layers", "heads", "count"); None for another."""
+    if not isinstance(value, dict):
+        return None
+
+    def at(place: str, limit: str) -> int | None:
+        found = value.get(place)
+        return int(found) if _is_index(found) and found < limits[limit] else None
+
+    layer, head, query = at("layer", "layers"), at("head", "heads"), at("query", "count")
+    if name == "open" and layer is not None and head is not None:
+        return {"event": "open", "layer": layer, "head": head}
+    if name == "select" and query is not None:
+        return {"event": "select", "query": query, "key": at("key", "count")}
+    return None
 
 
 def lines_event(value: object, counts: tuple[int, int]) -> LinesEvent | None:

@@ -6,7 +6,8 @@ import streamlit as st
 
 from pages.components.lazy import expander
 from pages.core.frame import frame, sidebar
-from pages.core.view.view import EXAMPLES, ViewParams
+from pages.core.view import first_view
+from pages.core.view.view import EXAMPLES, ViewParams, model_key
 from pages.core.words.glossary import opening
 from pages.start import picture, ways
 from pages.state import links
@@ -21,15 +22,18 @@ def main() -> None:
         "Type a sentence: a real encoder, all-MiniLM-L6-v2 with 6 layers of 12 heads, runs on it, and every number on "
         "these pages is computed from it."
     )
-    left, right = st.columns([6, 5], gap="large")
+    left, right = st.columns([7, 4], gap="large")
     with left:
         sentence()
-        place = st.container(key="start-picture")
-    with right, st.container(key="start-ways"):
-        newcomers()
-        teachers()
-        researchers()
+    place, below = st.container(key="start-picture"), st.container(key="start-ways")
+    with below:
+        for column, part in zip(st.columns(3, gap="medium"), (newcomers, teachers, researchers), strict=True):
+            with column:
+                part()
+    with right:
+        sidebar.norm_controls(model_key())
     with place:
+        first_view.choose(model_key())
         picture.draw(frame.current_view())
     links.next_page("heads", "Attention heads, all heads of your sentence")
 

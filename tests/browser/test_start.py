@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+import encoder
+from encoder.figures.numbers import three_digits
 from tests.conftest import open_page, query, settle, wait_for_query
 
 if TYPE_CHECKING:
@@ -42,18 +44,8 @@ def test_a_new_visitor_finds_an_answer_its_numbers_and_a_training_run(visit: Cal
     field.press("Enter")
     wait_for_query(page, text=BANK)
 
-    selected = page.locator(".enc-lines-from .enc-selected")
-    expect(selected).to_have_count(1)
-    selected.click()  # the word that the page chose: the visitor chooses it, too
-    page.wait_for_function("() => new URL(location).searchParams.has('i')")
-    settle(page)
-    expect(selected).to_have_count(1)
-    page.locator(".enc-lines-from .enc-lines-token", has_text="bank").click()  # action 1: what she asks for
+    page.locator(".enc-model-names text", has_text="bank").click()  # action 1: what she asks for
     wait_for_query(page, i="5")
-    expect(selected).to_have_text(re.compile("bank"))
-    page.locator(".enc-lines-to .enc-lines-token", has_text="river").click()  # a weight of the same row
-    wait_for_query(page, i="5", j="8")
-    expect(page.locator(".enc-lines-from .enc-selected")).to_have_text(re.compile("bank"))
     answer = page.locator(".stMain p", has_text=re.compile(r"bank.* attends to .+: \d"))
     expect(answer).to_be_in_viewport()
     page.get_by_role("button", name="How this weight is made").click()  # 1 more: the numbers
@@ -71,6 +63,58 @@ def test_a_new_visitor_finds_an_answer_its_numbers_and_a_training_run(visit: Cal
     page.locator(".stMain").get_by_role("button", name="Train", exact=True).click()  # 2
     page.get_by_text(re.compile(r"step [\d,]+ of")).first.wait_for()
     page.locator(".stMain").get_by_role("button", name="Stop", exact=True).click()
+
+
+def test_one_number_from_the_text_to_its_dot_product(visit: Callable[..., Page]) -> None:
+    page = visit(f"/?start=1&text={BANK.replace(' ', '+')}&layer=2&head=3&i=5", width=1366, height=768)
+    trace = encoder.load("minilm", device="cpu").trace(BANK)
+    weights, scores = trace.attention(2, 3)[5], trace.scores(2, 3)[5]
+    key = int(weights.argmax())
+    page.locator(".enc-model-body").focus()
+    page.keyboard.press("Enter")  # the strongest weight of the selected token
+    wait_for_query(page, j=str(key))
+    opened = page.locator(".enc-model-opened")
+    expect(opened.locator("h3")).to_contain_text(three_digits(float(weights[key])))
+    expect(opened.locator("li.enc-now em")).to_contain_text(three_digits(float(scores[key])))
+    opened.locator(".enc-model-next").click()
+    q, k, _ = trace.layer_qkv(2)
+    products = (q[3, 5] * k[3, key]).tolist()
+    expect(opened.locator(".enc-model-formula")).to_contain_text(three_digits(sum(products)))
+    numbers = [float(text.replace("−", "-")) for text in opened.locator("li b").all_text_contents()]
+    assert numbers[0] == pytest.approx(max(products, key=abs), rel=0.01)
+    assert sum(numbers) == pytest.approx(sum(products), rel=0.02, abs=0.02)
+    page.keyboard.press("Escape")
+    expect(opened.locator(".enc-model-next")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(opened).to_be_hidden()
+
+
+def test_another_norm_placement_keeps_head_and_token(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1", reduced_motion="reduce")
+    answer = page.locator(".stMain p", has_text=re.compile("^In L"))
+    before = re.match(r"In (L\d+ H\d+).*?, (\S+) attends", answer.inner_text())
+    page.get_by_role("radio", name="Pre-norm", exact=True).click()
+    wait_for_query(page, norm="pre")
+    expect(page.locator(".enc-model-caption")).to_contain_text("→")
+    after = re.match(r"In (L\d+ H\d+).*?, (\S+) attends", answer.inner_text())
+    assert before is not None
+    assert after is not None
+    assert before.groups() == after.groups()
+
+
+def test_the_story_has_a_sentence_for_each_part(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1&text=one+two+three", reduced_motion="reduce")
+    page.get_by_role("button", name="Play the story of this sentence").click()
+    caption, said = page.locator(".enc-model-caption"), []
+    for step in range(12):
+        expect(page.locator(f".enc-model[data-step='{step}']")).to_have_count(1)
+        said.append(caption.inner_text())
+        page.get_by_role("button", name="One step forward").click()
+    assert len(set(said)) == 12
+    assert all(len(text.split()) <= 21 for text in said)
+    page.locator(".enc-model-heads button").nth(4).click()
+    wait_for_query(page, head="4")
+    expect(page.locator(".enc-model-heads button[aria-pressed='true']")).to_have_text("H4")
 
 
 def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Page]) -> None:

@@ -1,8 +1,9 @@
-// Draws lines and shaded texts in a page of their own: a report, or a notebook's frame.
+// Draws lines, shaded texts and the whole model in a page of their own: a report, or a notebook's frame.
 import { LinesView } from "./lines_view.js";
+import { ModelView } from "./model_view.js";
 import { TextView } from "./text_view.js";
 
-const VIEWS = { lines: LinesView, text_shade: TextView };
+const VIEWS = { lines: LinesView, model_picture: ModelView, text_shade: TextView };
 const darkTheme = matchMedia("(prefers-color-scheme: dark)");
 
 for (const place of document.querySelectorAll(".drawing")) {

@@ -6,6 +6,7 @@ address: the same sentence gives the same choice. From the first choice of a per
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +44,9 @@ def choose(key: cache.ModelKey) -> None:
     reads, asked = not_chosen.asked()
     seen, own = st.session_state.get(_OWN, (0, False))
     made = st.session_state.get(_MADE)
-    origin = (key, state.get(ViewParams.text), state.get(ViewParams.pair) or None)
+    # Another norm placement or an edit keeps the choice: a reader compares the same head and token.
+    unchanged = dataclasses.replace(key, norm=key.norm if key.scratch else "trained", edits=())
+    origin = (unchanged, state.get(ViewParams.text), state.get(ViewParams.pair) or None)
     if seen != reads:  # a link was opened, or another page has set values before
         own = any(param.name in asked for param in HEAD + TOKENS) or not _is(HEAD + TOKENS, made)
     elif not own and made is not None:
@@ -88,7 +91,7 @@ def _made(origin: tuple[cache.ModelKey, str, str | None]) -> _Made:
 
 
 def sentence(view: View) -> str:
-    """What was chosen and why; "" where a link or a person chose."""
+    """What was chosen and why; "" where a link or a person chose, or where norms are moved or something is edited."""
     made = st.session_state.get(_MADE)
     if made is None or made.choice is None or made.origin != (view.model, view.text, view.pair):
         return ""

@@ -1,0 +1,139 @@
+"""The whole forward pass at a glance: how the residual stream of every token grows, and one head of one layer in full.
+
+Shapes: L layers, H heads, T tokens of the trace, W tokens of the window (queries i, keys j), D d_model, K width of a
+head, F width of the FFN, S stages of the residual stream, N neurons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from encoder.errors import EncoderError
+from encoder.explain.arithmetic import Floats
+from encoder.explain.output import PoolingKind, pooling_weights
+from encoder.explain.place import Place
+from encoder.explain.source import array, hidden_of, sublayer_input
+from encoder.measure.stream import sublayer_updates
+from encoder.trace.trace import Trace
+
+#: Neurons that are named for each token.
+NEURONS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """All numbers are the model's own, of the tokens `first` to `first + W - 1`.
+
+    tokens, positions [W]: norm of the token's row and of its position's row of the tables, None where the model adds
+    none; stages [S]: names of the residual stream's hook points, in order; stream [S, W]: its norm there; updates
+    [L, 2, W]: norm of f(x) of attention and FFN.
+    Of `place.layer`: maps [H, W, W]: attention. Of the head `place.head` in it: q, k, v [W, K]; scores, weights [W, W]:
+    before and after the softmax, over all T keys; rest [W]: weight of keys outside the window; largest, total [W]: the
+    largest score of a row, and the sum of exp(score - largest) over its keys.
+    neurons, hidden [W, N]: the neurons of the FFN with the largest |activation|, and their activations.
+    pooling: how a text model makes one vector, None for others; shares [W]: weight of each token in it; vector [D].
+    """
+
+    place: Place
+    first: int
+    tokens: Floats | None
+    positions: Floats | None
+    stages: tuple[str, ...]
+    stream: Floats
+    updates: Floats
+    maps: Floats
+    q: Floats
+    k: Floats
+    v: Floats
+    scale: float
+    scores: Floats
+    weights: Floats
+    rest: Floats
+    largest: Floats
+    total: Floats
+    neurons: np.ndarray
+    hidden: Floats
+    pooling: PoolingKind | None
+    shares: Floats | None
+    vector: Floats | None
+
+
+@torch.no_grad()
+def whole(trace: Trace, place: Place, window: slice = slice(None), pooling: PoolingKind | None = None) -> Whole:
+    """The forward pass as one picture shows it; window: the tokens that it draws, by default all.
+
+    Costs one layer's attention for the rows of the window. Raises EncoderError for a place that does not exist, an
+    empty window, or a pooling that is unknown.
+    """
+    place = place.checked(trace.config, trace.n_tokens)
+    rows = slice(*window.indices(trace.n_tokens))
+    if rows.stop <= rows.start or rows.step != 1:
+        raise EncoderError("The window holds no token: choose a first and a later last token.")
+    layer, head = place.layer, place.head
+    stages = _stages(trace)
+    scores = array(trace.scores(layer, head, rows))
+    maps = array(trace.layer_attention(layer, rows))
+    weights = maps[head]
+    largest = scores.max(axis=-1)
+    q, k, v = (array(one[head, rows]) for one in trace.layer_qkv(layer))
+    neurons, hidden = _neurons(trace, layer, rows)
+    shares = None if pooling is None else pooling_weights(trace, pooling)
+    return Whole(
+        place=place,
+        first=rows.start,
+        tokens=_norms(trace, "embedding.tokens", rows),
+        positions=_norms(trace, "embedding.position", rows),
+        stages=stages,
+        stream=np.stack([_lengths(trace.values[name][rows]) for name in stages]),
+        updates=_updates(trace, rows),
+        maps=maps[:, :, rows],
+        q=q,
+        k=k,
+        v=v,
+        scale=trace.config.score_scale,
+        scores=scores[:, rows],
+        weights=weights[:, rows],
+        rest=1.0 - weights[:, rows].sum(axis=-1),
+        largest=largest,
+        total=np.exp(scores - largest[:, None]).sum(axis=-1),
+        neurons=neurons,
+        hidden=hidden,
+        pooling=pooling,
+        shares=None if shares is None else np.pad(shares, (0, trace.n_tokens - len(shares)))[rows],
+        vector=None if shares is None else shares @ array(trace.output[: trace.n_real]),
+    )
+
+
+def _stages(trace: Trace) -> tuple[str, ...]:
+    """The hook points of the residual stream, in order: after the embeddings, after each sublayer, the output."""
+    parts = ("after_attention", "after_ffn")
+    inner = tuple(f"layers.{layer}.{part}" for layer in range(trace.config.n_layers) for part in parts)
+    return ("embedding", *inner, *(("output",) if trace.config.final_norm else ()))
+
+
+def _updates(trace: Trace, rows: slice) -> Floats:
+    """[L, 2, W]: norm of what attention and FFN add."""
+    layers = range(trace.config.n_layers)
+    return np.stack([np.stack([_lengths(f[rows]) for _, _, f in sublayer_updates(trace, layer)]) for layer in layers])
+
+
+def _neurons(trace: Trace, layer: int, rows: slice) -> tuple[np.ndarray, Floats]:
+    """[W, N] each: the neurons with the largest |activation| for each token, and their activations."""
+    _, x = sublayer_input(trace, layer, "ffn", rows)
+    hidden = hidden_of(trace, layer, x)[2].float()
+    top = hidden.abs().topk(min(NEURONS, hidden.shape[-1])).indices
+    return top.cpu().numpy().astype(np.int32), array(hidden.gather(-1, top))
+
+
+def _norms(trace: Trace, name: str, rows: slice) -> Floats | None:
+    """[W]: norms of a recorded value of each token, None where the model has none."""
+    recorded = trace.values.get(name)
+    return None if recorded is None or len(recorded) != trace.n_tokens else _lengths(recorded[rows])
+
+
+def _lengths(x: torch.Tensor) -> Floats:
+    """[W, D] -> [W]"""
+    return array(x.float().norm(dim=-1))

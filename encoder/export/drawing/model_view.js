@@ -1,0 +1,467 @@
+// The whole model as one picture: tokens, the residual stream, one layer in full, and what the model is for.
+import { arrow, make, threeDigits } from "./drawing.js";
+import { bandPath, layout, linkPath } from "./model_layout.js";
+import { openings, svg } from "./model_parts.js";
+import { story } from "./model_story.js";
+import { Drawing, everyFrame, readTheme } from "./shared.js";
+
+const MODEL_KEYS =
+  "Up and down arrow choose a token, left and right arrow a layer, Enter opens its strongest weight, " +
+  "Escape closes.";
+const STORY_MS = 5000; // a sentence of twenty words is read in five seconds
+const MOVE_MS = 500; // bands that change with another norm placement or model
+const FAINTEST_LINE = 0.02; // lighter lines would only blur the picture
+const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+
+export class ModelView extends Drawing {
+  constructor(parent) {
+    const bar = make("div", { class: "enc-model-bar" });
+    const stage = make("div", { class: "enc-model-stage" });
+    const heads = make("div", { class: "enc-model-heads", role: "group", "aria-label": "Heads of the open layer" });
+    const legend = make("p", { class: "enc-model-legend" });
+    const body = make("div", { class: "enc-model-body enc-focus", tabindex: "0", role: "group" }, stage);
+    const opened = make("section", { class: "enc-model-opened", hidden: "" });
+    super(parent, "The model", "enc-model", bar, body, opened, heads, legend);
+    Object.assign(this, { bar, stage, heads, legend, body, opened, hovered: null, step: -1, depth: 0 });
+    this.fillBar();
+    this.drawSoon = everyFrame(() => this.header && this.draw());
+    this.listenToSize(body, () => this.drawSoon());
+    this.listen(stage, "pointermove", (event) => this.hover(this.tokenAt(event)));
+    this.listen(stage, "pointerleave", () => this.hover(null));
+    this.listen(this.opened, "keydown", (event) => event.key === "Escape" && this.back());
+    this.listenToKeys(body);
+  }
+
+  fillBar() {
+    const button = (text, label, action) => {
+      const element = make("button", { type: "button", "aria-label": label, title: label }, text);
+      this.listen(element, "click", action);
+      return element;
+    };
+    this.playButton = button(
+      "▶ Play",
+      "Play the story of this sentence",
+      () => this.timer ? this.pause() : this.play(),
+    );
+    this.caption = make("p", { class: "enc-model-caption", "aria-live": "polite" });
+    const back = button("◀", "One step back", () => this.show(this.step - 1));
+    const forward = button("▶", "One step forward", () => this.show(this.step + 1));
+    this.bar.append(this.playButton, back, forward, this.caption);
+  }
+
+  read({ header, arrays }) {
+    const before = this.arrays && this.header.labels.join("\n") === header.labels.join("\n") &&
+        this.header.layers === header.layers
+      ? this.arrays.stream.data.slice()
+      : null;
+    const changed = before && this.header.norm !== header.norm ? this.largestChange(before, arrays, header) : "";
+    if (!before || this.header.layer !== header.layer || this.header.head !== header.head) this.close();
+    Object.assign(this, { header, arrays, theme: readTheme(this.parent), query: header.query, keyToken: header.key });
+    this.story = story(header, arrays);
+    this.body.setAttribute("aria-label", `${header.alt} ${MODEL_KEYS}`);
+    this.shownStream = arrays.stream.data;
+    if (this.step < 0) this.caption.textContent = changed || "Play tells what happens, in twelve steps.";
+    else this.show(this.step);
+    this.drawHeads();
+    if (before && before.length === arrays.stream.data.length && !reducedMotion.matches) this.moveFrom(before);
+    else this.draw();
+    if (this.depth) this.open(this.depth);
+  }
+
+  // The numbers of a token at a stage, by row-major arrays.
+  stream(stage, token) {
+    return this.shownStream[stage * this.header.labels.length + token];
+  }
+
+  weight(query, key) {
+    return this.arrays.weights.data[query * this.header.labels.length + key];
+  }
+
+  largestChange(before, arrays, { labels, stages, norm }) {
+    const now = arrays.stream.data;
+    if (before.length !== now.length) return "";
+    let most = 0;
+    const change = (at) => Math.abs(Math.log(now[at] / before[at]));
+    for (let at = 1; at < now.length; at++) if (change(at) > change(most)) most = at;
+    const [stage, token] = [Math.floor(most / labels.length), most % labels.length];
+    return `${norm}-norm: the norm of “${labels[token]}” changes most, at ${stages[stage]}: ` +
+      `${threeDigits(before[most])} → ${threeDigits(now[most])}.`;
+  }
+
+  moveFrom(before) {
+    const [after, start] = [this.arrays.stream.data, performance.now()];
+    const frame = (now) => {
+      if (this.removed.signal.aborted || after !== this.arrays.stream.data) return;
+      const share = Math.min(1, (now - start) / MOVE_MS);
+      this.shownStream = after.map((value, at) => before[at] + (value - before[at]) * share);
+      if (share === 1) this.shownStream = after;
+      this.draw();
+      if (share < 1) requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  // ---- The picture ----
+
+  draw() {
+    const { header, theme } = this;
+    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale);
+    this.place = place;
+    const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
+    picture.append(
+      this.titles(),
+      this.slices(),
+      this.bands(),
+      this.lines(),
+      this.parts(),
+      this.names(),
+      this.ending(),
+    );
+    this.stage.replaceChildren(picture);
+    this.emphasise();
+    this.writeLegend();
+  }
+
+  titles() {
+    const { header, place } = this;
+    const group = svg("g", { class: "enc-model-titles" });
+    const say = (x, text, part) => group.append(svg("text", { x, y: 16, "data-part": part }, text));
+    say(4, "tokens", "names");
+    if (this.arrays.tokens) say(place.embed, this.arrays.positions ? "token + position" : "token", "embed");
+    const open = place.layers[header.layer];
+    say(open.start + 6, `layer ${header.layer}: attention, head ${header.head}`, "lines");
+    say(open.ffn + 6, "feed-forward", "ffn");
+    say(place.ending, header.pooling ? "sentence vector" : "output", "end");
+    return group;
+  }
+
+  // The other layers: thin, with their number; a click opens one.
+  slices() {
+    const { header, place } = this;
+    const group = svg("g", { class: "enc-model-slices", "data-part": "slices" });
+    place.layers.forEach((span, layer) => {
+      const isOpen = layer === header.layer;
+      const slice = svg("g", { class: isOpen ? "enc-model-slice enc-open" : "enc-model-slice" });
+      slice.append(
+        svg("rect", {
+          x: span.start + 1,
+          y: 24,
+          width: Math.max(2, span.end - span.start - 2),
+          height: place.bottom - 20,
+          rx: 5,
+        }),
+        svg("title", {}, isOpen ? `Layer ${layer}` : `Open layer ${layer}`),
+      );
+      if (!isOpen) {
+        slice.append(
+          svg("text", { x: (span.start + span.end) / 2, y: place.bottom + 18, "text-anchor": "middle" }, String(layer)),
+        );
+        this.listen(slice, "click", () => this.send("open", { layer, head: header.head }));
+      }
+      group.append(slice);
+    });
+    return group;
+  }
+
+  bands() {
+    const { header, place } = this;
+    const top = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
+    this.widest = top;
+    const group = svg("g", { class: "enc-model-bands", "data-part": "river" });
+    header.labels.forEach((_, token) => {
+      const half = place.stages.map((_, stage) => Math.max(0.4, (this.stream(stage, token) / top) * place.row * 0.44));
+      group.append(svg("path", { d: bandPath(place, token, half), "data-token": token }));
+    });
+    const parts = ["tokens", "positions"].filter((name) => this.arrays[name]);
+    const most = Math.max(...parts.map((name) => this.arrays[name].data.reduce((size, one) => Math.max(size, one), 0)));
+    parts.forEach((name, index) =>
+      header.labels.forEach((_, token) => {
+        const value = this.arrays[name].data[token];
+        const height = Math.max(1, (value / most) * place.row * 0.7);
+        const [x, y] = [place.embed + 4 + 18 * index, place.y(token) - height / 2];
+        group.append(svg(
+          "rect",
+          { x, y, width: 9, height, class: `enc-model-${name}`, "data-token": token },
+          svg("title", {}, `norm ${threeDigits(value)}`),
+        ));
+      })
+    );
+    return group;
+  }
+
+  // The open head: a line from each key to each query, as strong as its weight.
+  lines() {
+    const { header, place } = this;
+    const group = svg("g", { class: "enc-model-lines", "data-part": "lines" });
+    const open = place.layers[header.layer];
+    header.labels.forEach((_, query) =>
+      header.labels.forEach((_, key) => {
+        const weight = this.weight(query, key);
+        if (weight < FAINTEST_LINE) return;
+        const line = svg("path", {
+          d: linkPath(open.start + 14, place.y(key), open.attended, place.y(query)),
+          "data-token": query,
+          "data-key": key,
+          "stroke-width": (0.6 + 3 * weight).toFixed(2),
+          "stroke-opacity": Math.min(1, 0.08 + weight).toFixed(3),
+        });
+        this.listen(line, "click", () => this.choose(query, key));
+        group.append(line);
+      })
+    );
+    return group;
+  }
+
+  // What the sublayers of the open layer add, and the strongest neurons of the selected token.
+  parts() {
+    const { header, place, arrays } = this;
+    const group = svg("g", { class: "enc-model-parts" });
+    const open = place.layers[header.layer];
+    const n = header.labels.length;
+    const scale = place.row * 0.88 / this.widest;
+    header.labels.forEach((_, token) =>
+      [["attention", open.attended + 4, "update"], ["ffn", open.added, "ffn"]].forEach(([kind, x, part], sublayer) => {
+        const value = arrays.updates.data[(header.layer * 2 + sublayer) * n + token];
+        const height = Math.min(place.row, Math.max(1, value * scale));
+        group.append(svg("rect", {
+          x,
+          y: place.y(token) - height / 2,
+          width: 6,
+          height,
+          class: `enc-model-update enc-model-${kind}`,
+          "data-token": token,
+          "data-part": part,
+        }, svg("title", {}, `${kind === "ffn" ? "FFN" : "attention"} adds a vector of norm ${threeDigits(value)}`)));
+      })
+    );
+    const token = this.token;
+    if (token === null) return group;
+    const count = arrays.neurons.shape[1];
+    const found = Array.from({ length: count }, (_, at) => token * count + at);
+    found.forEach((at, row) => {
+      const y = Math.min(place.bottom - 4, Math.max(40, place.y(token) + (row - 1) * 14 + 4));
+      group.append(
+        svg(
+          "text",
+          { x: open.ffn + 12, y, class: "enc-model-neuron", "data-part": "ffn" },
+          `neuron ${arrays.neurons.data[at]}: ${threeDigits(arrays.hidden.data[at])}`,
+        ),
+      );
+    });
+    return group;
+  }
+
+  names() {
+    const { header, place } = this;
+    const group = svg("g", { class: "enc-model-names", "data-part": "names" });
+    header.labels.forEach((label, token) => {
+      const text = svg("text", {
+        x: 4,
+        y: place.y(token) + place.type * 0.36,
+        "data-token": token,
+        "font-size": place.type,
+      });
+      text.textContent = [...label].length > 13 ? `${[...label].slice(0, 12).join("")}…` : label;
+      text.append(svg("title", {}, label));
+      this.listen(text, "click", () => this.choose(token, null));
+      group.append(text);
+    });
+    return group;
+  }
+
+  ending() {
+    const { header, place, arrays } = this;
+    const group = svg("g", { class: "enc-model-end", "data-part": "end" });
+    const last = place.stages.at(-1);
+    if (!arrays.vector) return group;
+    const most = arrays.shares.data.reduce((top, value) => Math.max(top, value), 0) || 1;
+    header.labels.forEach((_, token) => {
+      const share = arrays.shares.data[token];
+      if (share) {
+        group.append(svg("path", {
+          d: linkPath(last, place.y(token), place.ending + 4, place.middle),
+          class: "enc-model-pool",
+          "data-token": token,
+          "stroke-width": 1,
+          "stroke-opacity": (0.15 + 0.5 * share / most).toFixed(3),
+        }));
+      }
+    });
+    const { data } = arrays.vector;
+    const top = data.reduce((size, value) => Math.max(size, Math.abs(value)), 0) || 1;
+    const [height, left, width] = [place.bottom - 30, place.ending + 8, 26];
+    const cells = Math.min(data.length, 96); // wider vectors: each cell is the largest number of its part
+    for (let cell = 0; cell < cells; cell++) {
+      const part = data.subarray(Math.floor(cell * data.length / cells), Math.floor((cell + 1) * data.length / cells));
+      const value = part.reduce((most, one) => Math.abs(one) > Math.abs(most) ? one : most, 0);
+      group.append(svg("rect", {
+        x: left,
+        y: 28 + cell * height / cells,
+        width,
+        height: height / cells + 0.3,
+        class: value < 0 ? "enc-model-negative" : "enc-model-positive",
+        "fill-opacity": (Math.abs(value) / top).toFixed(3),
+      }));
+    }
+    group.append(svg("rect", { x: left, y: 28, width, height, class: "enc-model-frame" }));
+    const norm = Math.sqrt(data.reduce((total, value) => total + value * value, 0));
+    [`${data.length} numbers`, `norm ${threeDigits(norm)}`].forEach((text, row) =>
+      group.append(svg("text", { x: left + width + 6, y: place.middle + 14 * row }, text))
+    );
+    return group;
+  }
+
+  drawHeads() {
+    const { header, arrays, heads } = this;
+    const [count, n] = arrays.maps.shape;
+    const [red, green, blue] = this.theme.dark ? [96, 165, 250] : [31, 99, 196];
+    heads.replaceChildren(...Array.from({ length: count }, (_, head) => {
+      const map = make("canvas", { width: n, height: n, "aria-hidden": "true" });
+      const pen = map.getContext("2d");
+      const image = pen.createImageData(n, n);
+      const own = arrays.maps.data.subarray(head * n * n, (head + 1) * n * n);
+      own.forEach((value, at) => image.data.set([red, green, blue, value], 4 * at));
+      pen.putImageData(image, 0, 0);
+      const button = make("button", { type: "button", "aria-pressed": String(head === header.head) }, map, `H${head}`);
+      button.setAttribute("aria-label", `Layer ${header.layer}, head ${head}`);
+      button.addEventListener("click", () => this.send("open", { layer: header.layer, head }));
+      return button;
+    }));
+  }
+
+  writeLegend() {
+    const { header } = this;
+    const shown = header.count > header.labels.length
+      ? ` Tokens ${header.first} to ${
+        header.first + header.labels.length - 1
+      } of ${header.count} are drawn; select one to move the window.`
+      : "";
+    this.legend.textContent =
+      `Violet band: norm of the residual stream, at most ${threeDigits(this.widest)}. Blue line: ` +
+      `attention weight of L${header.layer} H${header.head} (layer ${header.layer}, head ${header.head}), from ` +
+      `${FAINTEST_LINE} on. Bars in the layer: norm of the vector that a sublayer adds. Click a token, a line, a layer or a head.${shown}`;
+  }
+
+  // ---- Pointing and choosing ----
+
+  get token() {
+    return this.hovered ?? this.query ?? null;
+  }
+
+  tokenAt(event) {
+    if (!this.place) return null;
+    const y = event.clientY - this.stage.getBoundingClientRect().top;
+    const token = Math.floor((y - this.place.top) / this.place.row);
+    return token >= 0 && token < this.header.labels.length ? token : null;
+  }
+
+  hover(token) {
+    if (token === this.hovered || !this.header) return;
+    this.hovered = token;
+    this.stage.querySelector(".enc-model-parts")?.replaceWith(this.parts());
+    this.emphasise();
+  }
+
+  // The token's way lights up; in the story, the part that the sentence is about.
+  emphasise() {
+    const part = this.story?.[this.step]?.part;
+    const token = this.token;
+    for (const element of this.stage.querySelectorAll("[data-token]")) {
+      const own = Number(element.dataset.token) === token;
+      element.classList.toggle("enc-on", own);
+      element.classList.toggle("enc-off", token !== null && !own);
+    }
+    for (const element of this.stage.querySelectorAll("[data-part]")) {
+      element.classList.toggle("enc-model-dim", Boolean(part) && element.dataset.part !== part);
+    }
+    this.heads.classList.toggle("enc-model-dim", Boolean(part) && part !== "heads");
+  }
+
+  choose(query, key) {
+    Object.assign(this, { query, keyToken: key });
+    this.send("select", { query: this.header.first + query, key: key === null ? null : this.header.first + key });
+    this.emphasise();
+    this.aloud.textContent = key === null ? this.header.labels[query] : this.nameOfWeight();
+    if (key !== null) this.open(1);
+  }
+
+  nameOfWeight() {
+    const { labels } = this.header;
+    return `${arrow(labels[this.query], labels[this.keyToken])}: ${
+      threeDigits(this.weight(this.query, this.keyToken))
+    }`;
+  }
+
+  // Depth 1: how the weight comes from scores; depth 2: how the score comes from query and key.
+  open(depth) {
+    if (this.query === null || this.keyToken === null) return this.close();
+    this.depth = depth;
+    this.opened.hidden = false;
+    this.opened.replaceChildren(...openings[depth](this));
+    this.opened.querySelector("button")?.focus({ preventScroll: true });
+  }
+
+  back() {
+    if (this.depth > 1) return this.open(this.depth - 1);
+    this.close();
+    this.body.focus({ preventScroll: true });
+  }
+
+  close() {
+    this.depth = 0;
+    this.opened.hidden = true;
+    this.opened.replaceChildren();
+  }
+
+  // ---- The story ----
+
+  play() {
+    if (this.step >= this.story.length - 1) this.step = -1;
+    this.show(this.step + 1);
+    if (reducedMotion.matches) return;
+    this.timer = setInterval(
+      () => this.step < this.story.length - 1 ? this.show(this.step + 1) : this.pause(),
+      STORY_MS,
+    );
+    this.playButton.textContent = "❚❚ Pause";
+  }
+
+  pause() {
+    clearInterval(this.timer);
+    this.timer = null;
+    this.playButton.textContent = "▶ Play";
+  }
+
+  show(step) {
+    this.step = Math.max(-1, Math.min(this.story.length - 1, step));
+    this.root.dataset.step = String(this.step);
+    const told = this.story[this.step];
+    this.caption.textContent = told ? `${this.step + 1} ${told.text}` : "";
+    this.emphasise();
+  }
+
+  key(event) {
+    const { labels, layer, layers, head } = this.header;
+    const along = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    const across = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (along) {
+      this.choose(Math.max(0, Math.min(labels.length - 1, (this.query ?? -along) + along)), null);
+    } else if (across) {
+      const next = Math.max(0, Math.min(layers - 1, layer + across));
+      if (next !== layer) this.send("open", { layer: next, head });
+    } else if (event.key === "Enter" && this.query !== null) {
+      const weights = labels.map((_, key) => this.weight(this.query, key));
+      this.choose(this.query, weights.indexOf(Math.max(...weights)));
+    } else if (event.key === "Escape") {
+      if (!this.depth && !this.hovered && this.step < 0) return false;
+      this.hover(null);
+      this.depth ? this.back() : this.show(-1);
+    } else return false;
+    return true;
+  }
+
+  destroy() {
+    this.pause();
+    super.destroy();
+  }
+}

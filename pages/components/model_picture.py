@@ -1,0 +1,37 @@
+"""`model_picture`: the whole model as one picture, in the app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from encoder.export.picture import Picture
+
+from . import assets, events
+from .events import ModelEvent
+
+_render = assets.component("model_picture")
+
+
+def model_picture(picture: Picture, *, key: str, on_event: Callable[[ModelEvent], None] | None = None) -> None:
+    """Draws the tokens' residual streams through all layers, with one layer and one head in full.
+
+    Pointing at a token lights its way up. A click on a line opens the arithmetic of that weight, in the browser; a
+    click on a token, a layer or a head is an event.
+
+    Args:
+        picture: of `encoder.export.model_picture.model_picture`.
+        key: the widget's key.
+        on_event: called with the event before the page runs, so it may change other widgets' state.
+    """
+    limits = {name: int(picture.header[name]) for name in ("layers", "heads", "count")}  # type: ignore[call-overload]
+
+    def told(name: str) -> None:
+        events.tell(key, name, lambda value: events.model_event(name, value, limits), on_event)
+
+    _render(
+        key=key,
+        data=picture.block(),
+        height=picture.height,
+        on_open_change=lambda: told("open"),
+        on_select_change=lambda: told("select"),
+    )
