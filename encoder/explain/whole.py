@@ -1,4 +1,4 @@
-"""The whole forward pass at a glance: how the residual stream of every token grows, and one head of one layer in full.
+"""The numbers of one picture of the whole forward pass: every residual stream, and one head of one layer in full.
 
 Shapes: L layers, H heads, T tokens of the trace, W tokens of the window (queries i, keys j), D d_model, K width of a
 head, F width of the FFN, S stages of the residual stream, N neurons.

@@ -1,6 +1,5 @@
 """What the page “Architecture” exports."""
 
-from encoder.explain import TokenFlow
 from encoder.explain.architecture import Architecture
 from encoder.explain.cost import Cost
 from encoder.export import tables
@@ -17,18 +16,6 @@ def export_architecture(view: View, drawn: Architecture, bytes_each: int) -> Non
         lines="from encoder.export import tables\nfrom encoder.explain.architecture import architecture\n"
         f"drawn = architecture(model.config, trace.n_tokens, {bytes_each})\n"
         "table = tables.architecture_frame(drawn)",
-    ).draw()
-
-
-def export_stream(view: View, flow: TokenFlow) -> None:
-    """The norms of one token's vector and of its updates."""
-    Export(
-        view,
-        f"Residual stream of {view.trace.labels[flow.token]} in {view.loaded.name}",
-        lambda: tables.flow_frame(flow),
-        settings={"Token": flow.token},
-        lines="from encoder import explain\nfrom encoder.export import tables\n"
-        f"flow = explain.token_flow(trace, {flow.token})\ntable = tables.flow_frame(flow)",
     ).draw()
 
 

@@ -4,24 +4,22 @@ import streamlit as st
 
 from encoder.explain.architecture import Architecture, architecture
 from encoder.explain.cost import BYTES
-from pages.architecture import block, cost, diagram, token_stream
-from pages.architecture.export import export_architecture, export_cost, export_stream
+from pages.architecture import block, cost, diagram
+from pages.architecture.export import export_architecture, export_cost
 from pages.architecture.params import Params
 from pages.core.frame.frame import current_view, heading
 from pages.core.view import selection
 from pages.core.view.view import View, ViewParams, state
 from pages.core.widgets import answer
 from pages.core.words.glossary import linked
-from pages.state.links import next_page
+from pages.state.links import next_page, open_later
 from pages.state.url_state import controlled
 
-PARTS = {"diagram": "Diagram", "stream": "Residual stream", "cost": "Cost"}
+PARTS = {"diagram": "Diagram", "cost": "Cost"}
 OPENINGS = {
     "diagram": "Look for the violet lines, the residual connections around each sublayer. Select a block to open it."
     "  \n"
     "Every block is a computation on your input, with its shape and its cost.",
-    "stream": "Look at the width of the band, the norm of the token's vector: arrows show what each sublayer adds.  \n"
-    "Each sublayer reads the residual stream and adds its output, so one vector passes through all layers.",
     "cost": "Look for the parts with n²: their work grows fastest with the length of the input.  \n"
     "The cost decides which inputs and models fit a machine.",
 }
@@ -29,6 +27,10 @@ CONTENTS = {"shape": "Shape", "parameters": "Parameters", "flops": "FLOPs", "mem
 
 
 def main() -> None:
+    if state.get(Params.part) == "stream":  # an old link: the picture of the model shows the residual stream
+        state.put(Params.part, "diagram")
+        open_later("start")
+        st.rerun()
     heading()
     view = current_view()
     config, bytes_each = view.loaded.config, BYTES.get(str(view.loaded.encoder.dtype), 4)
@@ -43,8 +45,6 @@ def main() -> None:
     )
     if part == "cost":
         export_cost(view, cost.show(view, bytes_each), bytes_each)
-    elif part == "stream":
-        export_stream(view, token_stream.show(view))
     else:
         show_diagram(view, drawn)
         export_architecture(view, drawn, bytes_each)

@@ -4,7 +4,7 @@ from .events import GridEvent, LinesEvent, ModelEvent, PlotEvent, TextEvent, Zoo
 from .head_grid import head_grid
 from .lines import lines
 from .model_picture import model_picture
-from .motion import attention_motion, flow_motion
+from .motion import attention_motion
 from .plot import plot, plot_window
 from .text_shade import text_shade
 
@@ -16,7 +16,6 @@ __all__ = [
     "TextEvent",
     "ZoomWindow",
     "attention_motion",
-    "flow_motion",
     "head_grid",
     "lines",
     "model_picture",

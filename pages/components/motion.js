@@ -1,12 +1,11 @@
 // A calculation as a short animation: frames that play, pause, step and scrub. A scene draws each frame from the
 // numbers that Python sends; nothing is computed here.
-import { make } from "../../encoder/export/drawing/drawing.js";
+import { make, svg } from "../../encoder/export/drawing/drawing.js";
 import { AttentionScene } from "./motion_attention.js";
-import { drawn, FlowScene } from "./motion_flow.js";
 import { Drawing, readTheme } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
-const SCENES = { attention: AttentionScene, flow: FlowScene };
+const SCENES = { attention: AttentionScene };
 const KEYS = "Space plays and pauses, left and right arrow step, Home and End go to the first and last frame.";
 const ICONS = {
   first: "M2 2h3v12H2zM14 2v12L6 8z",
@@ -20,14 +19,14 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 function setIcon(button, name) {
   if (button.dataset.icon === name) return;
   button.dataset.icon = name;
-  const icon = drawn("svg", {
+  const icon = svg("svg", {
     viewBox: "0 0 16 16",
     width: 16,
     height: 16,
     fill: "currentColor",
     "aria-hidden": "true",
   });
-  icon.append(drawn("path", { d: ICONS[name] }));
+  icon.append(svg("path", { d: ICONS[name] }));
   button.replaceChildren(icon);
 }
 

@@ -1,4 +1,4 @@
-"""`attention_motion`, `flow_motion`: a calculation as a short animation that plays, pauses, steps and scrubs."""
+"""`attention_motion`: a calculation as a short animation that plays, pauses, steps and scrubs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from encoder.explain import AttentionRow, TokenFlow
+from encoder.explain import AttentionRow
 from encoder.export import wire
-from encoder.figures.colours import EMPHASIS, SIGNED
+from encoder.figures.colours import SIGNED
 
 from . import assets
 
@@ -21,7 +21,6 @@ _render = assets.component("motion")
 COLOURS = {role: SIGNED[kind] for role, kind in {"query": "q", "key": "k", "value": "v", "signed": "signed"}.items()}
 #: Phases of `attention_motion`, each of which it can begin with.
 PHASES = ("start", "dots", "scores", "exponentials", "weights", "mix", "end")
-_TITLES = {"attention": "attention", "ffn": "FFN", None: ""}
 
 
 def attention_motion(row: AttentionRow, names: Sequence[str], *, key: str, alt: str, start: str = "start") -> None:
@@ -57,31 +56,6 @@ def attention_motion(row: AttentionRow, names: Sequence[str], *, key: str, alt: 
     arrays["allowed"] = row.allowed.astype(np.uint8)
     arrays["products"] = row.products.astype(np.float32)
     _draw(header, arrays, key, alt)
-
-
-def flow_motion(flow: TokenFlow, names: Sequence[str], *, key: str, alt: str) -> None:
-    """Draws one token in the residual stream: its embedding, the update of each sublayer, each sum and norm.
-
-    Args:
-        flow: its numbers; every frame shows some of them.
-        names: T names of the tokens.
-        key: the widget's key.
-        alt: a sentence for screen readers.
-
-    """
-    stages = [
-        {
-            "layer": stage.layer, "part": stage.part, "title": _TITLES[stage.part], "before": stage.before,
-            "update": stage.update, "total": stage.total, "after": stage.after, "normed": stage.normed,
-            "cosine": stage.cosine, "attended": [f"{names[at]} {weight:.2f}" for at, weight in stage.attended],
-        }
-        for stage in flow.stages
-    ]  # fmt: skip
-    header = {
-        "scene": "flow", "start": "embedding", "token": names[flow.token], "norm": flow.start, "stages": stages,
-        "largest": flow.largest, "colour": EMPHASIS,
-    }  # fmt: skip
-    _draw(header, {}, key, alt)
 
 
 def _draw(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], key: str, alt: str) -> None:

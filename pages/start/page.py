@@ -34,7 +34,9 @@ def main() -> None:
         sidebar.norm_controls(model_key())
     with place:
         first_view.choose(model_key())
-        picture.draw(frame.current_view())
+        view = frame.current_view()
+        picture.draw(view)
+    picture.export(view)
     links.next_page("heads", "Attention heads, all heads of your sentence")
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
+from encoder import explain
 from encoder.export import model_picture as whole
+from encoder.export import tables
 from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, telling
 from pages import components
 from pages.components import ModelEvent
+from pages.components.lazy import expander
 from pages.core.frame import sidebar
 from pages.core.view.view import View
+from pages.core.widgets.export import Export
 from pages.core.words import token_names
 from pages.state import links
 
@@ -33,6 +38,32 @@ def draw(view: View) -> None:
             "forward_pass", "How this weight is made", "calculate", "start-numbers", {**known, "step": "softmax"}
         )
         links.button("heads", "All heads of this sentence", "grid_view", "start-heads", known)
+    part = expander("The residual stream of the selected token as a table", "start-stream")
+    if part is not None:
+        part.dataframe(stream(view), hide_index=True, width="stretch")
+
+
+def stream(view: View) -> pd.DataFrame:
+    """The residual stream of the selected token: norms before and after each sublayer, and of what it adds."""
+    flow = explain.token_flow(view.trace, view.i or 0)
+    table, labels = tables.flow_frame(flow), view.trace.labels
+    table["attends to"] = [", ".join(labels[at] for at, _ in stage.attended) for stage in flow.stages]
+    return table
+
+
+def export(view: View) -> None:
+    """The residual stream of the selected token, and the lines that draw the picture in a notebook."""
+    token = view.i or 0
+    Export(
+        view,
+        f"Residual stream of {view.trace.labels[token]} in {view.loaded.name}",
+        lambda: tables.flow_frame(explain.token_flow(view.trace, token)),
+        settings={"Token": token},
+        lines="from encoder import explain\nfrom encoder.export import tables\n"
+        "from encoder.export.model_picture import model_picture\n"
+        f"flow = explain.token_flow(trace, {token})\ntable = tables.flow_frame(flow)\n"
+        f"picture = model_picture(trace, {view.layer}, {view.head}, {view.i}, {view.j})",
+    ).draw()
 
 
 def answer(view: View, query: int) -> str:

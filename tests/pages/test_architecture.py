@@ -91,14 +91,8 @@ def test_the_time_is_measured_and_kept() -> None:
     assert "GFLOP/s" in words(app)
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
-def test_a_token_in_the_residual_stream(norm: str) -> None:
-    app = visit("architecture", show="stream", text="one two three", i="2", norm=norm, **UNTRAINED)
+def test_an_old_link_to_the_residual_stream_opens_the_picture_of_the_model() -> None:
+    app = visit("architecture", show="stream", text="one two three", i="2")
     assert_well(app)
-    table = app.dataframe[0].value
-    assert len(table) == 4 + (norm == "pre")
-    assert table["before"][0] > 0
-    app.selectbox(key="place:i").set_value(3).run()
-    assert_well(app)
-    assert app.query_params["i"] == "3"
-    assert app.dataframe[0].value["before"][0] != table["before"][0]
+    assert app.title[0].value.startswith("See what")
+    assert app.query_params["i"] == "2"

@@ -198,7 +198,7 @@ OTHERS = [
     ("forward_pass", {"step": "ids"}, ["id"], lambda names: names["table"][["id"]].to_numpy()),
     ("architecture", {}, ["parameters", "flops", "memory_bytes"],
      lambda names: names["table"][["parameters", "flops", "memory_bytes"]].to_numpy()),
-    ("architecture", {"show": "stream", "i": "2"}, ["before", "update", "sum", "after", "cosine"],
+    ("start", {"start": "1", "i": "2"}, ["before", "update", "sum", "after", "cosine"],
      lambda names: names["table"][["before", "update", "sum", "after", "cosine"]].to_numpy()),
     ("architecture", {"show": "cost"}, ["flops", "bytes"],
      lambda names: names["table"][["flops", "bytes"]].to_numpy()),

@@ -13,6 +13,14 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+// An element of SVG with attributes and children.
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
 // Three significant digits: 0.184, 0.00245, 0.5. `three_digits` in encoder/figures/numbers.py gives the same text.
 export function threeDigits(value) {
   const rounded = Number(value.toPrecision(3));

@@ -3,14 +3,6 @@ import { arrow, make, sum, threeDigits } from "./drawing.js";
 
 const MOST_ROWS = 6; // keys and components with a number each
 
-// An element of SVG with attributes and children.
-export function svg(tag, attributes = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
 function openedHeading(view, text) {
   const close = make("button", { type: "button", "aria-label": "Back to the whole picture" }, "✕");
   close.addEventListener("click", () => view.close());

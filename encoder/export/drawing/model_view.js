@@ -1,7 +1,7 @@
 // The whole model as one picture: tokens, the residual stream, one layer in full, and what the model is for.
-import { arrow, make, threeDigits } from "./drawing.js";
+import { arrow, make, svg, threeDigits } from "./drawing.js";
 import { bandPath, layout, linkPath } from "./model_layout.js";
-import { openings, svg } from "./model_parts.js";
+import { openings } from "./model_parts.js";
 import { story } from "./model_story.js";
 import { Drawing, everyFrame, readTheme } from "./shared.js";
 
