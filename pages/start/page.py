@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import streamlit as st
 
 from pages.components.lazy import expander
 from pages.core.frame import frame, sidebar
+from pages.core.stores import model_store
 from pages.core.view import first_view
-from pages.core.view.view import EXAMPLES, ViewParams, model_key
+from pages.core.view.view import EXAMPLES, View, ViewParams, model_key
 from pages.core.words.glossary import opening
 from pages.start import picture, ways
 from pages.state import links
@@ -23,8 +26,12 @@ def main() -> None:
         "these pages is computed from it."
     )
     left, right = st.columns([7, 4], gap="large")
+    kind = model_store.takes(model_key())
     with left:
-        sentence()
+        if kind == "text":
+            sentence()
+        else:
+            links.link(f"{kind}_attention", f"This model runs on your {kind}: change it here")
     place, below = st.container(key="start-picture"), st.container(key="start-ways")
     with below:
         for column, part in zip(st.columns(3, gap="medium"), (newcomers, teachers, researchers), strict=True):
@@ -33,11 +40,24 @@ def main() -> None:
     with right:
         sidebar.norm_controls(model_key())
     with place:
-        first_view.choose(model_key())
+        if kind == "text":
+            first_view.choose(model_key())
         view = frame.current_view()
+        view = inside(sidebar.with_selection_inside(view, view.trace.n_tokens))
         picture.draw(view)
     picture.export(view)
     links.next_page("heads", "Attention heads, all heads of your sentence")
+
+
+def inside(view: View) -> View:
+    """The view with a layer and a head that the model has; a link may ask for others."""
+    config = view.loaded.config
+    place = {"layer": min(view.layer, config.n_layers - 1), "head": min(view.head, config.n_heads - 1)}
+    for name, value in place.items():
+        if value != getattr(view, name):
+            state.note(f"{name}={getattr(view, name)}: this model has {name}s 0 to {value}. The last one is open.")
+            state.put_named(**{name: value})
+    return dataclasses.replace(view, **place)
 
 
 def sentence() -> None:

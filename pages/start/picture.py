@@ -23,7 +23,7 @@ from pages.state import links
 def draw(view: View) -> None:
     """What the selected word attends to, the picture, and the pages with the numbers behind it."""
     if view.i is None:
-        st.info("Type a sentence of three words or more to see what its words attend to.")
+        st.markdown("Click a token to see what it attends to.")
     else:
         st.markdown(answer(view, view.i))
     # The same numbers have the same bytes: the browser then keeps what is open.

@@ -166,3 +166,15 @@ def test_the_python_lines_run() -> None:
 def test_every_lesson_is_on_the_page() -> None:
     said = words(visit("start"))
     assert all(lesson.observation in said and lesson.answer in said for lesson in ways.LESSONS.values())
+
+
+def test_a_link_to_a_layer_that_the_model_lacks_opens_its_last_one() -> None:
+    app = visit("start", start="1", model="twin-pre", layer="9", head="20", i="1")
+    assert not app.error
+    assert answer(written(app))[:2] == ("3", "3")
+
+
+def test_a_drawing_has_the_picture_too() -> None:
+    app = visit("start", start="1", model="digits-pre")
+    assert_well(app)
+    assert not [field for field in app.text_area if field.key == "view:text"]

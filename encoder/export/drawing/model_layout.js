@@ -2,7 +2,7 @@
 
 const NARROWEST = 860; // a narrower screen scrolls the picture sideways
 const NAMES_WIDTH = 104; // pixels for the tokens' names
-const EMBED_WIDTH = 70; // for the bars of token and position vectors
+const EMBED_WIDTH = 96; // for the bars of token and position vectors
 const ENDING_WIDTH = 150; // for what the model is for
 const OPEN_SHARE = 0.58; // the open layer's share of the rest
 const TITLES_HEIGHT = 30;
