@@ -4,14 +4,16 @@
     view.frame()                                              # the numbers as a table
     view.figure()                                             # of lines and text: view.picture()
     view = export.text(trace, 0, 2, selected=[3], options=export.Options(special="zero"))
+    export.model(trace, 0, 2)                                 # the whole model as one picture
 
 Pages, files and the command line use these objects, so that a file holds what the page shows.
 """
 
 from encoder.export.lines import Lines, lines
 from encoder.export.map import Map, map
+from encoder.export.model_picture import model_picture as model
 from encoder.export.options import Options
 from encoder.export.text import Text, text
 from encoder.export.view import HeadView, head_name
 
-__all__ = ["HeadView", "Lines", "Map", "Options", "Text", "head_name", "lines", "map", "text"]
+__all__ = ["HeadView", "Lines", "Map", "Options", "Text", "head_name", "lines", "map", "model", "text"]

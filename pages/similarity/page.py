@@ -21,7 +21,8 @@ def main(view: View) -> None:
     st.markdown(
         "You see the cosine similarity of two sentences as a sum over pairs of tokens.  \n"
         "Look for the strongest cells: teal pairs make the sentences more alike, orange pairs less alike.  \n"
-        "This shows why a search or a classifier that uses these vectors finds two texts alike."
+        "For “output (exact)” the cells sum to the cosine; for earlier vectors, reference terms remain (Moeller et al. "
+        "2023)."
     )
     params = controls.draw(view)
     attributed.sentences(view, params)

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from encoder import explain
-from encoder.export import model_picture as whole
+from encoder import export as views
 from encoder.export import tables
 from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, telling
@@ -27,7 +27,7 @@ def draw(view: View) -> None:
     else:
         st.markdown(answer(view, view.i))
     # The same numbers have the same bytes: the browser then keeps what is open.
-    picture = whole.model_picture(
+    picture = views.model(
         view.trace, view.layer, view.head, view.i, view.j, model=view.loaded.name
     )  # fmt: skip
     components.model_picture(picture, key="start-model", on_event=take)
@@ -59,10 +59,9 @@ def export(view: View) -> None:
         f"Residual stream of {view.trace.labels[token]} in {view.loaded.name}",
         lambda: tables.flow_frame(explain.token_flow(view.trace, token)),
         settings={"Token": token},
-        lines="from encoder import explain\nfrom encoder.export import tables\n"
-        "from encoder.export.model_picture import model_picture\n"
+        lines="from encoder import explain, export\nfrom encoder.export import tables\n"
         f"flow = explain.token_flow(trace, {token})\ntable = tables.flow_frame(flow)\n"
-        f"picture = model_picture(trace, {view.layer}, {view.head}, {view.i}, {view.j})",
+        f"picture = export.model(trace, {view.layer}, {view.head}, {view.i}, {view.j})",
     ).draw()
 
 

@@ -131,8 +131,8 @@ def controls(view: View) -> Occlusion:
             state.bound(
                 st.selectbox, CoverParams.cover, "Covered with", [one for one in COVERS if one != usual],
                 format_func=names.get, width=180,
-                help="What replaces a patch changes the numbers: compare. Grey is the checkpoint’s mean colour, as in "
-                "Zeiler and Fergus (2014). In images of ink, black is no ink.",
+                help="What replaces a patch changes the numbers: compare. Grey is the checkpoint’s mean colour. Zeiler "
+                "and Fergus (2014) used a grey square. In images of ink, black is no ink.",
             )  # fmt: skip
     return Occlusion(view, found, outcome, cover_of(view), "patch" if of_image else "window")
 

@@ -41,8 +41,8 @@ GROUPS: dict[str, tuple[Term, ...]] = {
         ),
         Term(
             "special tokens",
-            "The tokenizer adds special tokens, which are no words of the text. In BERT, [CLS] opens the text and "
-            "[SEP] ends each sentence.",
+            "The tokenizer adds special tokens, which are not words of the text. In BERT, [CLS] opens the text "
+            "and [SEP] ends each segment.",
             "heads", "Other models write `<s>` and `</s>`.", words=("special token",), source="Devlin et al. 2019",
         ),
         Term(
