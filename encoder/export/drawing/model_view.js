@@ -19,7 +19,7 @@ export class ModelView extends Drawing {
     const stage = make("div", { class: "enc-model-stage" });
     const heads = make("div", { class: "enc-model-heads", role: "group", "aria-label": "Heads of the open layer" });
     const legend = make("p", { class: "enc-model-legend" });
-    const body = make("div", { class: "enc-model-body enc-focus", tabindex: "0", role: "group" }, stage);
+    const body = make("div", { class: "enc-model-body enc-focus", tabindex: "0", role: "application" }, stage);
     const opened = make("section", { class: "enc-model-opened", hidden: "" });
     super(parent, "The model", "enc-model", bar, body, opened, heads, legend);
     Object.assign(this, { bar, stage, heads, legend, body, opened, hovered: null, step: -1, depth: 0 });
