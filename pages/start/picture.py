@@ -14,6 +14,7 @@ from pages import components
 from pages.components import ModelEvent
 from pages.components.lazy import expander
 from pages.core.frame import sidebar
+from pages.core.view import first_view
 from pages.core.view.view import View
 from pages.core.widgets.export import Export
 from pages.core.words import token_names
@@ -26,6 +27,8 @@ def draw(view: View) -> None:
         st.markdown("Click a token to see what it attends to.")
     else:
         st.markdown(answer(view, view.i))
+        if note := first_view.sentence(view) or caution(view, view.i):
+            st.caption(note)
     # The same numbers have the same bytes: the browser then keeps what is open.
     picture = views.model(
         view.trace, view.layer, view.head, view.i, view.j, model=view.loaded.name
@@ -66,18 +69,22 @@ def export(view: View) -> None:
 
 
 def answer(view: View, query: int) -> str:
-    """What a token attends to, in one line; for a pronoun, what this does not prove."""
+    """What a token attends to, in one line."""
     trace = view.trace
     row = trace.attention(view.layer, view.head, slice(query, query + 1))[0]
     key = int(row.argmax()) if view.j is None else view.j
     query_name, key_name = (token_names.bold(trace.labels, place) for place in (query, key))
     rank, count = ranking.rank(row, key)
-    said = (
+    return (
         f"In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to {key_name}: "
         f"{three_digits(float(row[key]))}. Rank: {rank} of {count}."
     )
-    is_pronoun = trace.labels[query].lower() in telling.PRONOUNS
-    return f"{said} A pattern is no proof of coreference." if is_pronoun else said
+
+
+def caution(view: View, query: int) -> str:
+    """What the weight of a pronoun does not prove; "" for another word."""
+    is_pronoun = view.trace.labels[query].lower() in telling.PRONOUNS
+    return "A pattern is no proof of coreference." if is_pronoun else ""
 
 
 def take(event: ModelEvent) -> None:
