@@ -160,7 +160,7 @@ def test_saved_with_its_model_and_alone(checkpoint: Callable, tmp_path: Path):
 
     with pytest.raises(EncoderError, match="no head"):
         classify.head_from_bytes(save({"out.weight": torch.zeros(2, 3)}))
-    narrow = classify.heads.linear_head(
+    narrow = classify.class_heads.linear_head(
         torch.zeros(2, 3), torch.zeros(2), head.config.__class__("sequence", ("a", "b"))
     )
     with pytest.raises(EncoderError, match="vectors of 3"):
@@ -219,7 +219,7 @@ MAP = {"out.weight": torch.zeros(2, 3), "out.bias": torch.zeros(2)}
 def head_file(weights: dict[str, torch.Tensor], **options: object) -> bytes:
     from safetensors.torch import save
 
-    return save(weights, {"format": classify.heads.FORMAT, "head": json.dumps(OPTIONS | options)})
+    return save(weights, {"format": classify.class_heads.FORMAT, "head": json.dumps(OPTIONS | options)})
 
 
 def test_a_head_with_a_dense_map_of_another_width_is_read():
