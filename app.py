@@ -18,6 +18,7 @@ from pages.core.frame.navigation import ICON, Page, bar, kept_pages, nothing
 from pages.core.server import first_paint
 from pages.core.teaching.rooms import follow
 from pages.state import links
+from pages.state.former import FORMER, current
 
 # Before torch is imported; pages/core/server/app_server.py says why.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -32,10 +33,8 @@ SECTIONS = {
     "Attention": [
         Page("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, maps=True,
              edits=True),
-        Page("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights",
-             former="beyond"),
-        Page("head_types", "Head types", "travel_explore", "What each head does, by its pattern", edits=True,
-             former="find"),
+        Page("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights"),
+        Page("head_types", "Head types", "travel_explore", "What each head does, by its pattern", edits=True),
         Page("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None),
         Page("head_atlas", "Head atlas", "public", "All heads over thousands of sentences", takes=TEXT,
              why="It measures heads over sentences."),
@@ -51,15 +50,14 @@ SECTIONS = {
         Page("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight", "Q, K, V"),
         Page("positions", "Positions", "straighten", "How a model knows the order of its tokens"),
         Page("layernorm", "LayerNorm", "equalizer", "What each LayerNorm does to each token", uses=NO_HEAD,
-             edits=True, former="norms"),
+             edits=True),
         Page("feed_forward", "Feed-forward", "hub", "The neurons of each layer", uses=("text", "model", "layer")),
         Page("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", "Masked words",
-             uses=NO_HEAD, edits=None, former="predict", takes=TEXT, why="It predicts a word."),
+             uses=NO_HEAD, edits=None, takes=TEXT, why="It predicts a word."),
         Page("patching", "Patching", "swap_horiz", "Which vector carries a difference", uses=NO_HEAD),
     ],
     "Pre- vs post-norm": [
-        Page("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", "Pre- vs post-norm",
-             former="prepost"),
+        Page("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", "Pre- vs post-norm"),
         Page("gradients", "Gradients at initialisation", "show_chart", "Gradient norms by depth", "Gradients", uses=()),
         Page("training", "Train a small encoder", "model_training", "Training runs in seconds", "Training",
              uses=()),
@@ -77,16 +75,15 @@ SECTIONS = {
     "Learn": [
         Page("lessons", "Lessons", "school", "Ten lessons: predict, compute, see why", uses=()),
         Page("classroom", "Classroom", "groups", "A room that follows the teacher", uses=()),
-        Page("architecture", "Architecture", "account_tree", "The encoder as a diagram", former="anatomy"),
+        Page("architecture", "Architecture", "account_tree", "The encoder as a diagram"),
         Page("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", "Forward pass",
-             former="steps", takes=TEXT, why="Its first steps make tokens of a sentence."),
+             takes=TEXT, why="Its first steps make tokens of a sentence."),
         Page("by_hand", "By hand: “The cat sat”", "edit_note", "One small layer, every number editable", "By hand",
-             uses=(), former="worked_example"),
+             uses=()),
         Page("glossary", "Glossary", "menu_book", "The words of these pages, defined", uses=()),
     ],
 }  # fmt: skip
 ENTRIES = [entry for entries in SECTIONS.values() for entry in entries]
-FORMER = {entry.former: entry for entry in ENTRIES if entry.former}
 
 
 def pages() -> dict[str, list[StreamlitPage]]:
@@ -105,9 +102,7 @@ def pages() -> dict[str, list[StreamlitPage]]:
         ]
         for section, entries in SECTIONS.items()
     }
-    found[""] += [
-        st.Page(nothing, title=entry.title, url_path=name, visibility="hidden") for name, entry in FORMER.items()
-    ]
+    found[""] += [st.Page(nothing, title=name, url_path=name, visibility="hidden") for name in FORMER]
     return found
 
 
@@ -123,7 +118,8 @@ def main() -> None:
     # Streamlit's own list shows in the sidebar of narrow screens; wide ones have a bar above the page.
     page = st.navigation(kept_pages(pages), position="sidebar", expanded=True)
     if page.url_path in FORMER:
-        st.switch_page(FORMER[page.url_path].script, query_params=st.query_params.to_dict())
+        values = current({**st.query_params.to_dict(), "page": page.url_path})
+        st.switch_page(f"pages/{values.pop('page')}/page.py", query_params=values)
     entry = next((entry for entry in ENTRIES if entry.folder == page.url_path), ENTRIES[0])
     follow.before(entry.folder)
     if (later := links.opened_later()) is not None:

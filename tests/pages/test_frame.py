@@ -15,8 +15,11 @@ import encoder
 from encoder.model.encoder import Encoder
 from encoder.trace.trace import Trace
 from pages.core.access import visitors
+from pages.core.frame.frame import import_params
 from pages.core.stores import cache, model_access
 from pages.core.view.view import EXAMPLES, FIRST_SENTENCE
+from pages.state.former import FORMER, current
+from pages.state.url_state import state
 from tests.conftest import ROOT
 from tests.pages.apps import assert_well, noted, numbers, sentences, visit
 
@@ -383,17 +386,8 @@ def test_a_wrong_value_is_answered_in_the_words_of_the_control() -> None:
     assert "hold='x'" in selected
 
 
-#: Addresses up to 0.1 -> the folders of their pages now.
-FORMER = {
-    "find": "head_types", "beyond": "beyond_weights", "norms": "layernorm", "predict": "masked_words",
-    "prepost": "pre_post", "anatomy": "architecture", "steps": "forward_pass", "worked_example": "by_hand",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "folder"), FORMER.items())
-def test_a_former_address_opens_its_page_with_its_values(
-    monkeypatch: pytest.MonkeyPatch, name: str, folder: str
-) -> None:
+@pytest.mark.parametrize("name", FORMER)
+def test_a_former_address_opens_its_page_with_its_values(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     opened: list[tuple[str, dict[str, str]]] = []
 
     def open_page(script: str, *, query_params: dict[str, str]) -> None:
@@ -408,4 +402,16 @@ def test_a_former_address_opens_its_page_with_its_values(
     app = AppTest.from_file(str(ROOT / "app.py"))
     app.query_params["layer"] = "1"
     app.run()
-    assert opened == [(f"pages/{folder}/page.py", {"layer": "1"})]
+    now = current({"page": name, "layer": "1"})
+    assert opened == [(f"pages/{now.pop('page')}/page.py", now)]
+    assert now["layer"] == "1"
+
+
+def test_former_views_name_pages_and_values_that_exist() -> None:
+    import_params()
+    for name in FORMER:
+        view = current({"page": name})
+        assert (ROOT / "pages" / view.pop("page") / "page.py").is_file(), name
+        assert set(view) <= set(state.params), name
+        for value, text in view.items():
+            assert state.params[value].parse(text) is not None, (name, value)

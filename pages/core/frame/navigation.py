@@ -29,7 +29,7 @@ class Page:
     "text", "model", "layer" and "head" (none: the page has no sidebar); takes, why: the kinds of input that it can
     show, of "text", "image", "sound" and "pair" (an image and texts), and a sentence with the reason where others are
     left out; pads: whether it shows a text padded as in a batch; maps: whether it shows small maps of all heads; edits:
-    whether it shows the edited run, None: it draws the edits itself; former: the name that it had in addresses before.
+    whether it shows the edited run, None: it draws the edits itself.
     """
 
     folder: str
@@ -43,7 +43,6 @@ class Page:
     pads: bool = False
     maps: bool = False
     edits: bool | None = False
-    former: str = ""
 
     @property
     def name(self) -> str:

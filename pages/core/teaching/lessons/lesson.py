@@ -43,6 +43,7 @@ from markdown_it.token import Token
 from encoder.errors import EncoderError
 from pages.core.access import limits
 from pages.core.teaching.questions import Question, QuestionError, read_question
+from pages.state import former
 from pages.state.url_state import state
 
 #: Values of a link that name files, runs or the machine: a lesson has none of them.
@@ -209,7 +210,7 @@ def _view(values: Mapping[str, Any], line: int) -> dict[str, str]:
             raise LessonError(line, f"no page has a value “{name}”. Copy the values from a link of the app.")
         if not isinstance(value, str | int | float):
             raise LessonError(line, f"{name} is a text or a number, as in a link.")
-    return {str(name): _in_link(value) for name, value in values.items()}
+    return former.current({str(name): _in_link(value) for name, value in values.items()})
 
 
 def _in_link(value: str | float | bool) -> str:

@@ -17,7 +17,7 @@ from pages.core.teaching.rooms import session
 from pages.core.teaching.rooms.order import ORDER
 from pages.core.teaching.rooms.room import Room, ask, end_question
 from pages.core.teaching.rooms.session import DESK
-from pages.state import links, not_chosen
+from pages.state import former, links, not_chosen
 from pages.state.url_state import state
 
 #: Values that each person keeps: the room, the look, and where the model runs. By name: importing their declarations
@@ -49,6 +49,7 @@ def apply(view: Mapping[str, str], page: str | None, *, again: bool = False) -> 
 
     page: where this session is; None: it stays there. again: the browser may not have what this session applied before.
     """
+    seen, view = dict(view), former.current(view)
     newest = state.newest_of_all()
     for name, param in state.params.items():
         if name in OWN:
@@ -60,7 +61,7 @@ def apply(view: Mapping[str, str], page: str | None, *, again: bool = False) -> 
         if newest.get(name) != value or (again and name in (*view, "text")):
             state.put(param, value)
     not_chosen.remember_asked({*view, "layer"})  # head and token are chosen: the app chooses no others
-    st.session_state[_SEEN] = dict(view)
+    st.session_state[_SEEN] = seen
     st.session_state[_APPLIES] = True
     if not again:
         st.session_state[_APPLIED] = time.monotonic()
