@@ -8,7 +8,6 @@ from functools import partial
 from encoder import explain
 from encoder import export as views
 from encoder.errors import EncoderError
-from encoder.export import tables
 from encoder.export.model_parts import with_parts
 from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, telling
@@ -18,7 +17,6 @@ from pages.core.frame import sidebar
 from pages.core.view import first_view, selection
 from pages.core.view.selection import PlaceParams
 from pages.core.view.view import View
-from pages.core.widgets.export import Export
 from pages.core.words import token_names
 from pages.model import switches
 from pages.model.params import Params, open_part, opened
@@ -57,20 +55,6 @@ def selected_variant(view: View, params: Params) -> explain.Variant:
     """How the open part computes scores: as the model, or as an old link or a switch of the part asks."""
     causal = True if params.causal or view.loaded.config.causal else None
     return explain.Variant(scaled=params.scaled, causal=causal)
-
-
-def export(view: View) -> None:
-    """The residual stream of the selected token, and the lines that draw the picture in a notebook."""
-    token = view.i or 0
-    Export(
-        view,
-        f"Residual stream of {view.trace.labels[token]} in {view.loaded.name}",
-        lambda: tables.flow_frame(explain.token_flow(view.trace, token)),
-        settings={"Token": token},
-        lines="from encoder import explain, export\nfrom encoder.export import tables\n"
-        f"flow = explain.token_flow(trace, {token})\ntable = tables.flow_frame(flow)\n"
-        f"picture = export.model(trace, {view.layer}, {view.head}, {view.i}, {view.j})",
-    ).draw()
 
 
 def answer(view: View, query: int) -> str:

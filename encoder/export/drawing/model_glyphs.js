@@ -2,7 +2,7 @@
 import { make, svg, threeDigits } from "./drawing.js";
 
 // Where each part is, as a share of the open layer. The norms of the other placement slide to theirs.
-const STOPS = {
+const PART_STOPS = {
   pre: {
     "norm-attention": 0.045,
     k: 0.1,
@@ -53,10 +53,10 @@ const CHIPS = {
 
 // x of every part of the open layer. share: 0 to 1, from the stops of the other norm placement to those of this one.
 export function partPlaces(norm, span, share = 1) {
-  const other = STOPS[norm === "pre" ? "post" : "pre"];
+  const other = PART_STOPS[norm === "pre" ? "post" : "pre"];
   const size = span.end - span.start;
   const at = ([key, stop]) => [key, span.start + size * (other[key] + (stop - other[key]) * share)];
-  return Object.fromEntries(Object.entries(STOPS[norm]).map(at));
+  return Object.fromEntries(Object.entries(PART_STOPS[norm]).map(at));
 }
 
 // Which parts this model and input have.
