@@ -61,10 +61,14 @@ class TextEvent(TypedDict):
 
 
 class ModelEvent(TypedDict):
-    """One event of `model_picture`: "open" has `layer` and `head`; "select" has the tokens `query` and `key`, positions
-    in the whole input, key None where only a query is selected."""
+    """One event of `model_picture`, with positions in the whole input.
 
-    event: Literal["open", "select"]
+    "open" has `layer` and `head`; "select" has the tokens `query` and `key`, key None where only a query is selected,
+    and `first`, the window that it is in, or None; "pan" has `first`, the first token of another window.
+    """
+
+    event: Literal["open", "select", "pan"]
+    first: NotRequired[int | None]
     layer: NotRequired[int]
     head: NotRequired[int]
     query: NotRequired[int]
@@ -173,11 +177,12 @@ def model_event(name: str, value: object, limits: Mapping[str, int]) -> ModelEve
         return int(found) if _is_index(found) and found < limits[limit] else None
 
     layer, head, query = at("layer", "layers"), at("head", "heads"), at("query", "count")
+    first = at("first", "count")
     if name == "open" and layer is not None and head is not None:
         return {"event": "open", "layer": layer, "head": head}
     if name == "select" and query is not None:
-        return {"event": "select", "query": query, "key": at("key", "count")}
-    return None
+        return {"event": "select", "query": query, "key": at("key", "count"), "first": first}
+    return {"event": "pan", "first": first} if name == "pan" and first is not None else None
 
 
 def lines_event(value: object, counts: tuple[int, int]) -> LinesEvent | None:

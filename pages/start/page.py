@@ -13,6 +13,7 @@ from pages.core.view import first_view
 from pages.core.view.view import EXAMPLES, View, ViewParams, model_key
 from pages.core.words.glossary import opening
 from pages.start import picture, ways
+from pages.start.params import Params
 from pages.state import links
 from pages.state.url_state import state
 
@@ -39,6 +40,7 @@ def main() -> None:
                 part()
     with right:
         sidebar.norm_controls(model_key())
+        sidebar.tower_controls()
     with place:
         if kind == "text":
             first_view.choose(model_key())
@@ -64,11 +66,17 @@ def sentence() -> None:
     """The field, with the same sentence as in the sidebar of the other pages."""
     state.bound(
         st.text_area, ViewParams.text, "Sentence", height=68, label_visibility="collapsed",
-        placeholder="Type a sentence and press Enter", on_change=sidebar.select, args=(None, None),
+        placeholder="Type a sentence and press Enter", on_change=another_text,
     )  # fmt: skip
     st.pills(
         "Examples", list(EXAMPLES)[:3], key=_EXAMPLE, label_visibility="collapsed", on_change=use_example
     )  # fmt: skip
+
+
+def another_text() -> None:
+    """Nothing is selected in another sentence, and its window is the first one. For callbacks."""
+    sidebar.select(None, None)
+    state.put(Params.first, None)
 
 
 def use_example() -> None:
@@ -76,7 +84,7 @@ def use_example() -> None:
     chosen = st.session_state.get(_EXAMPLE)
     if chosen is not None:
         state.put(ViewParams.text, EXAMPLES[chosen])
-        sidebar.select(None, None)
+        another_text()
         st.session_state[_EXAMPLE] = None
 
 

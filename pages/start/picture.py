@@ -14,11 +14,14 @@ from pages import components
 from pages.components import ModelEvent
 from pages.components.lazy import expander
 from pages.core.frame import sidebar
+from pages.core.inputs.picture_inputs import picture_inputs
 from pages.core.view import first_view
 from pages.core.view.view import View
 from pages.core.widgets.export import Export
 from pages.core.words import token_names
+from pages.start.params import Params
 from pages.state import links
+from pages.state.url_state import state
 
 
 def draw(view: View) -> None:
@@ -31,7 +34,8 @@ def draw(view: View) -> None:
             st.caption(note)
     # The same numbers have the same bytes: the browser then keeps what is open.
     picture = views.model(
-        view.trace, view.layer, view.head, view.i, view.j, model=view.loaded.name
+        view.trace, view.layer, view.head, view.i, view.j, model=view.loaded.name, first=state.newest(Params.first),
+        **picture_inputs(view),
     )  # fmt: skip
     components.model_picture(picture, key="start-model", on_event=take)
     with st.container(horizontal=True, gap="small"):
@@ -88,8 +92,10 @@ def caution(view: View, query: int) -> str:
 
 
 def take(event: ModelEvent) -> None:
-    """Open a layer and head, or select tokens, on every page. For callbacks."""
+    """Open a layer and head, or select tokens, on every page; or move the window of a long input. For callbacks."""
     if event["event"] == "open":
         sidebar.open_head(event["layer"], event["head"])
-    else:
+        return
+    state.put(Params.first, event["first"])
+    if event["event"] == "select":
         sidebar.select(event["query"], event["key"])

@@ -1,6 +1,8 @@
 // The whole model as one picture: tokens, the residual stream, one layer in full, and what the model is for.
 import { arrow, make, svg, threeDigits } from "./drawing.js";
-import { bandPath, layout, linkPath } from "./model_layout.js";
+import { drawEnd, endTitle } from "./model_end.js";
+import { ModelInput } from "./model_input.js";
+import { bandPath, layout, linkPath, namePlace, wordPlace } from "./model_layout.js";
 import { openings } from "./model_parts.js";
 import { story } from "./model_story.js";
 import { Drawing, everyFrame, readTheme } from "./shared.js";
@@ -10,6 +12,8 @@ const MODEL_KEYS =
   "Escape closes.";
 const STORY_MS = 5000; // a sentence of twenty words is read in five seconds
 const MOVE_MS = 500; // bands that change with another norm placement or model
+const SHORT_TITLE = 190; // pixels; in less, the title of the open layer is short
+const CONTEXT = 8; // tokens before the query, where not all of them have room
 const FAINTEST_LINE = 0.02; // lighter lines would only blur the picture
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -21,8 +25,10 @@ export class ModelView extends Drawing {
     const legend = make("p", { class: "enc-model-legend" });
     const body = make("div", { class: "enc-model-body enc-focus", tabindex: "0", role: "application" }, stage);
     const opened = make("section", { class: "enc-model-opened", hidden: "" });
-    super(parent, "The model", "enc-model", bar, body, opened, heads, legend);
-    Object.assign(this, { bar, stage, heads, legend, body, opened, hovered: null, step: -1, depth: 0 });
+    super(parent, "The model", "enc-model", bar, opened, heads, legend);
+    Object.assign(this, { bar, stage, heads, legend, body, opened, hovered: null, step: -1, depth: 0, start: 0 });
+    this.input = new ModelInput(this);
+    bar.after(this.input.strip, make("div", { class: "enc-model-row" }, this.input.element, body));
     this.fillBar();
     this.drawSoon = everyFrame(() => this.header && this.draw());
     this.listenToSize(body, () => this.drawSoon());
@@ -58,6 +64,9 @@ export class ModelView extends Drawing {
     if (!before || this.header.layer !== header.layer || this.header.head !== header.head) this.close();
     Object.assign(this, { header, arrays, theme: readTheme(this.parent), query: header.query, keyToken: header.key });
     this.story = story(header, arrays);
+    const isInside = this.start >= header.first && this.start < header.first + header.labels.length;
+    if (!before || !isInside) this.start = header.first + Math.max(0, (header.query ?? 0) - CONTEXT);
+    this.input.read(header, arrays);
     this.body.setAttribute("aria-label", `${header.alt} ${MODEL_KEYS}`);
     this.shownStream = arrays.stream.data;
     if (this.step < 0) this.caption.textContent = changed || "Play tells what happens, in twelve steps.";
@@ -105,8 +114,9 @@ export class ModelView extends Drawing {
 
   draw() {
     const { header, theme } = this;
-    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale);
+    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.from);
     this.place = place;
+    this.root.classList.toggle("enc-model-turned", place.turned);
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
     picture.append(
       this.titles(),
@@ -115,23 +125,26 @@ export class ModelView extends Drawing {
       this.lines(),
       this.parts(),
       this.names(),
-      this.ending(),
+      drawEnd(this),
     );
     this.stage.replaceChildren(picture);
+    this.input.paintSoon();
     this.emphasise();
     this.writeLegend();
   }
 
   titles() {
-    const { header, place } = this;
+    const { header, place, theme } = this;
     const group = svg("g", { class: "enc-model-titles" });
-    const say = (x, text, part) => group.append(svg("text", { x, y: 16, "data-part": part }, text));
-    say(4, "tokens", "names");
+    const say = (x, text, part) => group.append(svg("text", { ...wordPlace(place, x), "data-part": part }, text));
+    if (!place.turned) say(4, "tokens", "names");
     if (this.arrays.tokens) say(place.embed, this.arrays.positions ? "token + position" : "token", "embed");
     const open = place.layers[header.layer];
-    say(open.start + 6, `layer ${header.layer}: attention, head ${header.head}`, "lines");
+    const isShort = !place.turned && open.ffn - open.start < SHORT_TITLE * theme.scale;
+    const name = isShort ? `L${header.layer} H${header.head}` : `layer ${header.layer}: attention, head ${header.head}`;
+    say(open.start + 6, name, "lines");
     say(open.ffn + 6, "feed-forward", "ffn");
-    say(place.ending, header.pooling ? "sentence vector" : "output", "end");
+    say(place.ending, endTitle(header), "end");
     return group;
   }
 
@@ -144,23 +157,35 @@ export class ModelView extends Drawing {
       const slice = svg("g", { class: isOpen ? "enc-model-slice enc-open" : "enc-model-slice" });
       slice.append(
         svg("rect", {
-          x: span.start + 1,
-          y: 24,
-          width: Math.max(2, span.end - span.start - 2),
-          height: place.bottom - 20,
-          rx: 5,
+          ...place.box(
+            span.start + 1,
+            place.top - 6,
+            Math.max(2, span.end - span.start - 2),
+            place.bottom - place.top + 10,
+          ),
+          rx: Math.min(5, (span.end - span.start) / 5),
         }),
         svg("title", {}, isOpen ? `Layer ${layer}` : `Open layer ${layer}`),
       );
       if (!isOpen) {
-        slice.append(
-          svg("text", { x: (span.start + span.end) / 2, y: place.bottom + 18, "text-anchor": "middle" }, String(layer)),
-        );
+        if (layer % this.numbered === 0) slice.append(this.numberOf(span, layer));
         this.listen(slice, "click", () => this.send("open", { layer, head: header.head }));
       }
       group.append(slice);
     });
     return group;
+  }
+
+  // The number of a thin layer; where they are too thin, not each has one.
+  numberOf({ start, end }, layer) {
+    const { place } = this;
+    const at = place.turned ? { x: 10, y: (start + end) / 2 + 4 } : { x: (start + end) / 2, y: place.bottom + 18 };
+    return svg("text", { ...at, "text-anchor": "middle" }, String(layer));
+  }
+
+  get numbered() {
+    const thin = this.place.layers.reduce((least, { start, end }) => Math.min(least, end - start), Infinity);
+    return Math.ceil((this.place.turned ? 14 : 18) * this.theme.scale / thin);
   }
 
   bands() {
@@ -169,6 +194,7 @@ export class ModelView extends Drawing {
     this.widest = top;
     const group = svg("g", { class: "enc-model-bands", "data-part": "river" });
     header.labels.forEach((_, token) => {
+      if (!place.shows(token)) return;
       const half = place.stages.map((_, stage) => Math.max(0.4, (this.stream(stage, token) / top) * place.row * 0.44));
       group.append(svg("path", { d: bandPath(place, token, half), "data-token": token }));
     });
@@ -177,11 +203,16 @@ export class ModelView extends Drawing {
     parts.forEach((name, index) =>
       header.labels.forEach((_, token) => {
         const value = this.arrays[name].data[token];
-        const height = Math.max(1, (value / most) * place.row * 0.7);
-        const [x, y] = [place.embed + 4 + 18 * index, place.y(token) - height / 2];
+        if (!place.shows(token)) return;
+        const breadth = Math.max(1, (value / most) * place.row * 0.7);
+        const x = place.embed + (place.turned ? 22 : 4) + 18 * index;
         group.append(svg(
           "rect",
-          { x, y, width: 9, height, class: `enc-model-${name}`, "data-token": token },
+          {
+            ...place.box(x, place.y(token) - breadth / 2, 9, breadth),
+            class: `enc-model-${name}`,
+            "data-token": token,
+          },
           svg("title", {}, `norm ${threeDigits(value)}`),
         ));
       })
@@ -197,9 +228,9 @@ export class ModelView extends Drawing {
     header.labels.forEach((_, query) =>
       header.labels.forEach((_, key) => {
         const weight = this.weight(query, key);
-        if (weight < FAINTEST_LINE) return;
+        if (weight < FAINTEST_LINE || !place.shows(query) || !place.shows(key)) return;
         const line = svg("path", {
-          d: linkPath(open.start + 14, place.y(key), open.attended, place.y(query)),
+          d: linkPath(place, open.start + (place.turned ? 22 : 14), place.y(key), open.attended, place.y(query)),
           "data-token": query,
           "data-key": key,
           "stroke-width": (0.6 + 3 * weight).toFixed(2),
@@ -222,12 +253,10 @@ export class ModelView extends Drawing {
     header.labels.forEach((_, token) =>
       [["attention", open.attended + 4, "update"], ["ffn", open.added, "ffn"]].forEach(([kind, x, part], sublayer) => {
         const value = arrays.updates.data[(header.layer * 2 + sublayer) * n + token];
-        const height = Math.min(place.row, Math.max(1, value * scale));
+        if (!place.shows(token)) return;
+        const breadth = Math.min(place.row, Math.max(1, value * scale));
         group.append(svg("rect", {
-          x,
-          y: place.y(token) - height / 2,
-          width: 6,
-          height,
+          ...place.box(x, place.y(token) - breadth / 2, 6, breadth),
           class: `enc-model-update enc-model-${kind}`,
           "data-token": token,
           "data-part": part,
@@ -235,15 +264,16 @@ export class ModelView extends Drawing {
       })
     );
     const token = this.token;
-    if (token === null) return group;
+    if (token === null || !place.shows(token)) return group;
     const count = arrays.neurons.shape[1];
     const found = Array.from({ length: count }, (_, at) => token * count + at);
     found.forEach((at, row) => {
       const y = Math.min(place.bottom - 4, Math.max(40, place.y(token) + (row - 1) * 14 + 4));
+      const spot = place.turned ? wordPlace(place, open.ffn + 20, row) : { x: open.ffn + 12, y };
       group.append(
         svg(
           "text",
-          { x: open.ffn + 12, y, class: "enc-model-neuron", "data-part": "ffn" },
+          { ...spot, class: "enc-model-neuron", "data-part": "ffn" },
           `neuron ${arrays.neurons.data[at]}: ${threeDigits(arrays.hidden.data[at])}`,
         ),
       );
@@ -255,59 +285,17 @@ export class ModelView extends Drawing {
     const { header, place } = this;
     const group = svg("g", { class: "enc-model-names", "data-part": "names" });
     header.labels.forEach((label, token) => {
+      if (!place.shows(token)) return;
       const text = svg("text", {
-        x: 4,
-        y: place.y(token) + place.type * 0.36,
+        ...namePlace(place, token),
         "data-token": token,
-        "font-size": place.type,
+        style: `font-size:${place.type}px`,
       });
       text.textContent = [...label].length > 13 ? `${[...label].slice(0, 12).join("")}…` : label;
       text.append(svg("title", {}, label));
       this.listen(text, "click", () => this.choose(token, null));
       group.append(text);
     });
-    return group;
-  }
-
-  ending() {
-    const { header, place, arrays } = this;
-    const group = svg("g", { class: "enc-model-end", "data-part": "end" });
-    const last = place.stages.at(-1);
-    if (!arrays.vector) return group;
-    const most = arrays.shares.data.reduce((top, value) => Math.max(top, value), 0) || 1;
-    header.labels.forEach((_, token) => {
-      const share = arrays.shares.data[token];
-      if (share) {
-        group.append(svg("path", {
-          d: linkPath(last, place.y(token), place.ending + 4, place.middle),
-          class: "enc-model-pool",
-          "data-token": token,
-          "stroke-width": 1,
-          "stroke-opacity": (0.15 + 0.5 * share / most).toFixed(3),
-        }));
-      }
-    });
-    const { data } = arrays.vector;
-    const top = data.reduce((size, value) => Math.max(size, Math.abs(value)), 0) || 1;
-    const [height, left, width] = [place.bottom - 30, place.ending + 8, 26];
-    const cells = Math.min(data.length, 96); // wider vectors: each cell is the largest number of its part
-    for (let cell = 0; cell < cells; cell++) {
-      const part = data.subarray(Math.floor(cell * data.length / cells), Math.floor((cell + 1) * data.length / cells));
-      const value = part.reduce((most, one) => Math.abs(one) > Math.abs(most) ? one : most, 0);
-      group.append(svg("rect", {
-        x: left,
-        y: 28 + cell * height / cells,
-        width,
-        height: height / cells + 0.3,
-        class: value < 0 ? "enc-model-negative" : "enc-model-positive",
-        "fill-opacity": (Math.abs(value) / top).toFixed(3),
-      }));
-    }
-    group.append(svg("rect", { x: left, y: 28, width, height, class: "enc-model-frame" }));
-    const norm = Math.sqrt(data.reduce((total, value) => total + value * value, 0));
-    [`${data.length} numbers`, `norm ${threeDigits(norm)}`].forEach((text, row) =>
-      group.append(svg("text", { x: left + width + 6, y: place.middle + 14 * row }, text))
-    );
     return group;
   }
 
@@ -331,10 +319,9 @@ export class ModelView extends Drawing {
 
   writeLegend() {
     const { header } = this;
-    const shown = header.count > header.labels.length
-      ? ` Tokens ${header.first} to ${
-        header.first + header.labels.length - 1
-      } of ${header.count} are drawn; select one to move the window.`
+    const [first, count] = this.shownTokens;
+    const shown = header.count > count
+      ? ` Tokens ${first} to ${first + count - 1} of ${header.count} are drawn; the strip moves this window.`
       : "";
     this.legend.textContent =
       `Violet band: norm of the residual stream, at most ${threeDigits(this.widest)}. Blue line: ` +
@@ -350,15 +337,47 @@ export class ModelView extends Drawing {
 
   tokenAt(event) {
     if (!this.place) return null;
-    const y = event.clientY - this.stage.getBoundingClientRect().top;
-    const token = Math.floor((y - this.place.top) / this.place.row);
-    return token >= 0 && token < this.header.labels.length ? token : null;
+    const { left, top } = this.stage.getBoundingClientRect();
+    const { place } = this;
+    const across = place.turned ? event.clientX - left : event.clientY - top;
+    const token = Math.floor((across - place.top) / place.row);
+    return token >= 0 && token < place.count ? place.first + token : null;
+  }
+
+  // ---- The window of a long input ----
+
+  // The first token that is shown, in the header's window: where the reader moved to, else around the query.
+  get from() {
+    return this.start - this.header.first;
+  }
+
+  // [position of the first token that is shown, their number].
+  get shownTokens() {
+    return [this.header.first + this.place.first, this.place.count];
+  }
+
+  // Shows other tokens: at once where their numbers are here, else the host is asked for them.
+  panTo(position) {
+    const { header, place } = this;
+    const start = Math.max(0, Math.min(position, header.count - place.count));
+    this.start = start;
+    const spare = header.labels.length - place.count;
+    if (start >= header.first && start <= header.first + spare) this.draw();
+    else this.send("pan", { first: Math.max(0, start - Math.floor(spare / 2)) });
+  }
+
+  // Selects a token of the whole input as the query.
+  choosePosition(position) {
+    const token = position - this.header.first;
+    if (token >= 0 && token < this.header.labels.length) this.choose(token, null);
+    else this.send("select", { query: position, key: null });
   }
 
   hover(token) {
     if (token === this.hovered || !this.header) return;
     this.hovered = token;
     this.stage.querySelector(".enc-model-parts")?.replaceWith(this.parts());
+    this.input.paintSoon();
     this.emphasise();
   }
 
@@ -379,7 +398,9 @@ export class ModelView extends Drawing {
 
   choose(query, key) {
     Object.assign(this, { query, keyToken: key });
-    this.send("select", { query: this.header.first + query, key: key === null ? null : this.header.first + key });
+    const { first } = this.header;
+    this.send("select", { query: first + query, key: key === null ? null : first + key, first });
+    this.input.paintSoon();
     this.emphasise();
     this.aloud.textContent = key === null ? this.header.labels[query] : this.nameOfWeight();
     if (key !== null) this.open(1);
@@ -442,8 +463,9 @@ export class ModelView extends Drawing {
 
   key(event) {
     const { labels, layer, layers, head } = this.header;
-    const along = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    const across = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const [vertical, horizontal] = [{ ArrowUp: -1, ArrowDown: 1 }, { ArrowLeft: -1, ArrowRight: 1 }];
+    const [tokens, ways] = this.place.turned ? [horizontal, vertical] : [vertical, horizontal];
+    const [along, across] = [tokens[event.key], ways[event.key]];
     if (along) {
       this.choose(Math.max(0, Math.min(labels.length - 1, (this.query ?? -along) + along)), null);
     } else if (across) {
