@@ -14,6 +14,7 @@ from encoder.measure import ranking, telling
 from pages import components
 from pages.components import ModelEvent
 from pages.core.frame import sidebar
+from pages.core.inputs.picture_inputs import picture_inputs
 from pages.core.view import first_view, selection
 from pages.core.view.selection import PlaceParams
 from pages.core.view.view import View
@@ -29,7 +30,10 @@ def draw(view: View, show: str) -> None:
     part = opened(params)
     reference, why_not = _reference(view) if part and state.get(PlaceParams.check) else (None, "")
     # The same numbers have the same bytes: the browser then keeps what is open.
-    picture = views.model(view.trace, view.layer, view.head, view.i, view.j, model=view.loaded.name)
+    picture = views.model(
+        view.trace, view.layer, view.head, view.i, view.j, model=view.loaded.name, first=state.newest(Params.first),
+        **picture_inputs(view),
+    )  # fmt: skip
     picture = with_parts(
         picture, view.trace, place, part=part, component=state.get(PlaceParams.component),
         neuron=state.get(PlaceParams.neuron), pooling=state.get(PlaceParams.pooling), model=view.loaded,
@@ -79,13 +83,15 @@ def caution(view: View, query: int | None) -> str:
 def take(view: View, event: ModelEvent) -> None:
     """Open a layer and head, select tokens, open a part, or turn a switch, on every page. For callbacks."""
     kind = event["event"]
+    if "first" in event:
+        state.put(Params.first, event["first"])
     if kind == "open":
         sidebar.open_head(event["layer"], event["head"])
     elif kind == "select":
         sidebar.select(event["query"], event["key"])
     elif kind == "switch":
         turn(view, event["name"], event["on"])
-    else:
+    elif kind == "part":
         open_part(event["part"])
         state.put(PlaceParams.check, event["check"])
         if event["query"] is not None and event["part"]:
