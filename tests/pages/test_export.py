@@ -190,7 +190,8 @@ OTHERS = [
         [entry.probabilities for entry in names["guesses"]]).reshape(-1, 1)),
     ("pre_post", {"model": "twin-pre"}, ["a", "difference"], lambda names: np.stack(
         [names["found"].first.numpy().ravel(), names["found"].difference.numpy().ravel()], 1)),
-    *(("model", {"start": "1", "step": step, **more}, ["value"], lambda names: names["table"][["value"]].to_numpy(float))
+    *(("model", {"start": "1", "step": step, **more}, ["value"],
+       lambda names: names["table"][["value"]].to_numpy(float))
       for step, more in (
           ("embedding", {}), ("qkv", {"vector": "k"}), ("scores", {"causal": "1"}), ("softmax", {"temperature": "2.0"}),
           ("mixing", {"component": "5"}), ("norm", {"part": "ffn"}), ("ffn", {}),

@@ -1,5 +1,6 @@
 // The whole model as one picture: tokens, the residual stream, one layer in full, and what the model is for.
 import { arrow, make, svg, threeDigits } from "./drawing.js";
+import { curves } from "./model_curves.js";
 import { drawEnd, endTitle } from "./model_end.js";
 import { ModelInput } from "./model_input.js";
 import { glyphs, placeChips, updateBars } from "./model_glyphs.js";
@@ -142,20 +143,15 @@ export class ModelView extends Drawing {
 
   draw() {
     const { header, theme } = this;
+    this.widest = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
     const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.from, this.slid);
     this.place = place;
     this.root.classList.toggle("enc-model-turned", place.turned);
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
-    picture.append(
-      this.titles(),
-      this.slices(),
-      this.bands(),
-      this.lines(),
-      glyphs(header, place),
-      this.parts(),
-      this.names(),
-      drawEnd(this),
-    );
+    picture.append(this.titles(), this.slices());
+    if (header.curves) picture.append(this.embeddings(), curves(this));
+    else picture.append(this.bands(), this.embeddings(), this.lines(), glyphs(header, place), this.parts());
+    picture.append(this.names(), drawEnd(this));
     this.drawing.replaceChildren(picture);
     placeChips(this);
     placePowers(this);
@@ -174,7 +170,7 @@ export class ModelView extends Drawing {
     if (!place.turned) return group;
     if (this.arrays.tokens) say(place.embed, this.arrays.positions ? "token + position" : "token", "embed");
     say(place.layers[header.layer].start + 6, `layer ${header.layer}: attention, head ${header.head}`, "lines");
-    say(place.parts["norm-ffn"] + 14, "feed-forward", "ffn");
+    say(place.parts.ffn - 62, "feed-forward", "ffn");
     return group;
   }
 
@@ -220,14 +216,20 @@ export class ModelView extends Drawing {
 
   bands() {
     const { header, place } = this;
-    const top = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
-    this.widest = top;
+    const top = this.widest;
     const group = svg("g", { class: "enc-model-bands", "data-part": "river" });
     header.labels.forEach((_, token) => {
       if (!place.shows(token)) return;
       const half = place.stages.map((_, stage) => Math.max(0.4, (this.stream(stage, token) / top) * place.row * 0.44));
       group.append(svg("path", { d: bandPath(place, token, half), "data-token": token }));
     });
+    return group;
+  }
+
+  // The norms of the token's and of its position's vector.
+  embeddings() {
+    const { header, place } = this;
+    const group = svg("g", { "data-part": "embed" });
     const parts = ["tokens", "positions"].filter((name) => this.arrays[name]);
     const most = Math.max(...parts.map((name) => this.arrays[name].data.reduce((size, one) => Math.max(size, one), 0)));
     parts.forEach((name, index) =>
@@ -336,6 +338,11 @@ export class ModelView extends Drawing {
   writeLegend() {
     const { header } = this;
     const [first, count] = this.shownTokens;
+    if (header.curves) {
+      this.legend.textContent = "Curve: norm of a token’s vector in the residual stream, after each sublayer. " +
+        "Point at a token’s name to find its curve.";
+      return;
+    }
     const shown = header.count > count
       ? ` Tokens ${first} to ${first + count - 1} of ${header.count} are drawn; the strip moves this window.`
       : "";
