@@ -15,7 +15,7 @@ from pages import components
 from pages.components import ModelEvent
 from pages.core.frame import sidebar
 from pages.core.inputs.picture_inputs import picture_inputs
-from pages.core.view import first_view, selection
+from pages.core.view import first_view, selection, token_rows
 from pages.core.view.selection import PlaceParams
 from pages.core.view.view import View
 from pages.core.words import token_names
@@ -106,5 +106,7 @@ def turn(view: View, name: str, on: bool) -> None:
     if name in ("scaled", "causal row"):
         state.put(Params.scaled if name == "scaled" else Params.causal, on)
     else:
-        first_view.keep()  # the reader compares the same head and tokens
+        first_view.keep()  # the reader compares the same head, token and weight
+        if view.i is not None:
+            sidebar.select(*token_rows.pair(view))
         switches.turn(view, name, on)

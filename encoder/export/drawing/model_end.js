@@ -16,7 +16,9 @@ export function drawEnd(view) {
     group.append(...vector(view, arrays.vector.data, breadth, 0));
     if (arrays.other) group.append(...vector(view, arrays.other.data, breadth, breadth + BETWEEN));
     const after = arrays.other ? 2 * breadth + BETWEEN : breadth;
-    group.append(...endWords(view, arrays.other ? pairWords(header.pair) : vectorWords(arrays.vector.data), after));
+    const lines = arrays.other ? pairWords(header.pair) : vectorWords(arrays.vector.data);
+    const changed = header.ending?.length ? ["", ...header.ending] : [];
+    group.append(...endWords(view, [...lines, ...changed], after));
   }
   return group;
 }
@@ -71,7 +73,11 @@ const pairWords = ({ name, cosine }) => [
 function endWords({ place }, lines, after) {
   const x = place.ending + 14 + after;
   return lines.map((text, line) =>
-    svg("text", place.turned ? wordPlace(place, x + TITLE, line) : { x, y: place.middle + 14 * line }, text)
+    svg(
+      "text",
+      place.turned ? wordPlace(place, x + TITLE, line) : { x, y: place.middle + 14 * place.scale * line },
+      text,
+    )
   );
 }
 

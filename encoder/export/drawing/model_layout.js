@@ -10,6 +10,7 @@ const NAMES_WIDTH = 104; // pixels for the tokens' names
 const EMBED_WIDTH = 96; // for the bars of token and position vectors
 const ENDING_WIDTH = 150; // for what the model is for
 const OPEN_SHARE = 0.64; // the open layer's share of the rest
+const ABOVE = 450; // pixels of the window that other parts of a page need
 const TITLES_HEIGHT = 62; // two rows of buttons
 const TURNED = { names: 92, embed: 74, ending: 128, open: 350, thin: 22, thinnest: 7, thinRoom: 250 }; // lengths
 const [GUTTER, WIDEST_COLUMN] = [26, 46]; // left of the columns: numbers of layers
@@ -18,11 +19,12 @@ const SLANT = 60; // degrees of the names above columns
 // Pixels of the picture of a header: rows of tokens, x of every stage of the residual stream, spans of the layers.
 // from: the first token that is shown where not all have room; share: how far the norms have slid from the other
 // placement, 0 to 1.
-export function layout(header, available, scale = 1, from = 0, share = 1) {
+// tall: pixels of the window, which the rows fill where they are few; 0: the rows keep their usual height.
+export function layout(header, available, scale = 1, from = 0, share = 1, tall = 0) {
   const turned = available < NARROW * scale;
   const count = turned ? Math.min(header.labels.length, MOST_COLUMNS) : header.labels.length;
   const first = Math.max(0, Math.min(from, header.labels.length - count));
-  const made = turned ? columns(header, available, scale, count) : rows(header, available, scale);
+  const made = turned ? columns(header, available, scale, count) : rows(header, available, scale, tall);
   const { start, room, thin, row, top, ending } = made;
   const open = room - thin * (header.layers - 1);
   const layers = [];
@@ -41,11 +43,12 @@ export function layout(header, available, scale = 1, from = 0, share = 1) {
   if (header.stages.length > stages.length) stages.push(start + room + 2); // the final norm
   const bottom = top + row * count;
   const [along, across] = [
-    ending + (turned ? TURNED.ending * scale - 26 : ENDING_WIDTH - 18),
-    bottom + (turned ? 0 : 30),
+    ending + (turned ? TURNED.ending * scale - 26 : ENDING_WIDTH * scale - 18),
+    bottom + (turned ? 0 : 30 * scale),
   ];
   return {
     ...made,
+    scale,
     turned,
     first,
     count,
@@ -65,19 +68,27 @@ export function layout(header, available, scale = 1, from = 0, share = 1) {
 }
 
 // Tokens as rows.
-function rows(header, available, scale) {
+function rows(header, available, scale, tall) {
   const start = NAMES_WIDTH * scale + EMBED_WIDTH;
-  const room = available - start - ENDING_WIDTH;
+  const room = available - start - ENDING_WIDTH * scale;
+  const row = rowHeight(header, scale, tall);
   return {
-    row: header.row * scale,
+    row,
     start,
     room,
     thin: header.layers > 1 ? room * (1 - OPEN_SHARE) / (header.layers - 1) : 0,
     top: TITLES_HEIGHT * scale,
     embed: NAMES_WIDTH * scale,
-    ending: available - ENDING_WIDTH + 18,
-    type: Math.max(9, Math.min(13 * scale, header.row * scale * 0.72)),
+    ending: available - ENDING_WIDTH * scale + 18,
+    type: Math.max(9, Math.min(13 * scale, row * 0.72)),
   };
+}
+
+// Few tokens fill the window; large type needs rows of its size.
+function rowHeight({ row, labels }, scale, tall) {
+  if (!tall) return row * scale;
+  const least = scale > 1 ? Math.max(row, 15 * scale) : row;
+  return Math.max(least, Math.min(row * 1.6 * scale, (tall - ABOVE * Math.sqrt(scale)) / labels.length));
 }
 
 // Tokens as columns.
@@ -111,7 +122,8 @@ export function namePlace(place, token) {
 // Where a line of words is written: at x along the way; lines below one another by `line`. Columns are free of words
 // only at the left.
 export function wordPlace(place, x, line = 0) {
-  return place.turned ? { x: 2, y: x + 13 + 14 * line } : { x, y: 16 + 14 * line };
+  const pitch = 14 * place.scale;
+  return place.turned ? { x: 2, y: x + 13 + pitch * line } : { x, y: 2 + pitch * (1 + line) };
 }
 
 // A band through all stages: half [S], half its thickness at each.

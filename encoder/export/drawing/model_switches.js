@@ -37,7 +37,7 @@ export function placePowers(view) {
 }
 
 function powerSign() {
-  const sign = svg("svg", { viewBox: "0 0 16 16", width: 11, height: 11, "aria-hidden": "true" });
+  const sign = svg("svg", { viewBox: "0 0 16 16", width: "0.9em", height: "0.9em", "aria-hidden": "true" });
   sign.append(
     svg("path", { d: "M8 1v7M4.2 3.6a5.6 5.6 0 1 0 7.6 0", fill: "none", stroke: "currentcolor", "stroke-width": 2 }),
   );

@@ -78,9 +78,9 @@ export class ModelView extends Drawing {
       this.header.layers === header.layers;
     const before = same ? this.arrays.stream.data.slice() : null;
     const moved = before && this.header.norm !== header.norm;
-    const changed = moved ? this.largestChange(before, arrays, header) : "";
-    if (!before) Object.assign(this, { trail: [], changed: "" });
-    if (changed) this.changed = changed;
+    if (!before) this.trail = [];
+    if (moved) this.changed = this.largestChange(before, arrays, header);
+    else if (!before || this.header.effect !== header.effect) this.changed = "";
     Object.assign(this, { header, arrays, theme: readTheme(this.parent), query: header.query, keyToken: header.key });
     this.story = story(header, arrays);
     this.body.setAttribute("aria-label", `${header.alt} ${MODEL_KEYS}`);
@@ -144,7 +144,7 @@ export class ModelView extends Drawing {
   draw() {
     const { header, theme } = this;
     this.widest = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
-    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.from, this.slid);
+    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.from, this.slid, this.tall);
     this.place = place;
     this.root.classList.toggle("enc-model-turned", place.turned);
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
@@ -159,6 +159,11 @@ export class ModelView extends Drawing {
     this.input.paintSoon();
     this.emphasise();
     this.writeLegend();
+  }
+
+  // A page of the picture alone is as high as its content.
+  get tall() {
+    return this.isAlone ? 0 : globalThis.innerHeight;
   }
 
   // Above rows of tokens, the buttons of the parts are the titles.
@@ -574,7 +579,8 @@ export class ModelView extends Drawing {
     this.step = Math.max(-1, Math.min(this.story.length - 1, step));
     this.root.dataset.step = String(this.step);
     const told = this.story[this.step];
-    const otherwise = this.header.effect || this.changed || "Click a part to see its arithmetic. Play tells the story.";
+    const changes = [this.header.effect, this.changed].filter(Boolean).join(" ");
+    const otherwise = changes || "Click a part to see its arithmetic. Play tells the story.";
     this.caption.textContent = told ? `${this.step + 1} ${told.text}` : otherwise;
     this.scrubber.value = String(this.step + 1);
     this.scrubber.setAttribute(
