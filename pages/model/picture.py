@@ -70,8 +70,17 @@ def answer(view: View, query: int) -> str:
     rank, count = ranking.rank(row, key)
     return (
         f"In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to {key_name}: "
-        f"{three_digits(float(row[key]))}. Rank: {rank} of {count}."
+        f"{three_digits(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
     )
+
+
+def _before(view: View, query: int, key: int) -> str:
+    """The same weight in the unchanged model; "" where nothing is changed."""
+    unchanged = switches.original(view)
+    if unchanged.model == view.model:
+        return ""
+    weight = float(unchanged.trace.attention(view.layer, view.head, slice(query, query + 1))[0, key])
+    return f" In the unchanged model: {three_digits(weight)}."
 
 
 def caution(view: View, query: int | None) -> str:

@@ -5,7 +5,7 @@ import { make, svg } from "./drawing.js";
 export function drawSwitches(view) {
   const known = view.header.switches?.bar ?? [];
   view.switches.replaceChildren(...known.map(({ name, label, title, on }) => {
-    const button = make("button", { type: "button", "aria-pressed": String(on), title }, label);
+    const button = make("button", { type: "button", "aria-pressed": String(on), "aria-label": label, title }, label);
     button.addEventListener("click", () => view.send("switch", { name, on: !on }));
     return button;
   }));
