@@ -29,6 +29,16 @@ if (!window.__encoderscopeFrame) {
     const items = document.querySelectorAll(`${pageList}:not([role]), ${pageList} li:not([role])`);
     items.forEach((item) => item.setAttribute("role", "none"));
   }).observe(document.body, { childList: true, subtree: true });
+  // Streamlit's link leads to the beginning of the page, where the bar is.
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.('[data-testid="stSkipToContent"]')) return;
+    const start = document.querySelector(".st-key-input, .stMain h1");
+    if (!start) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    start.tabIndex = -1;
+    start.focus();
+  }, true);
   let bare = false; // a page was just opened, and its address does not hold the view yet
   const push = history.pushState.bind(history);
   history.pushState = (state, unused, url) => {
