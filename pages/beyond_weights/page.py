@@ -19,4 +19,4 @@ heading()
 part = state.segmented(Params.part, "Method", PARTS, label_visibility="collapsed")
 if exported := SHOW[part](current_view()):
     exported.draw()
-next_page("qkv", "Queries, keys, values")
+next_page("heads", "Heads")

@@ -128,7 +128,7 @@ def _one_row(view: View) -> None:
     query = _query(view)
     st.info(
         f"This {words_of(view.trace).text} is {view.trace.n_tokens:,} tokens; whole maps are made up to "
-        f"{measure.LONGEST_WHOLE:,}. Shown: the row of one token. Select another token on the page Attention heads.",
+        f"{measure.LONGEST_WHOLE:,}. Shown: the row of one token. Select another token on the page Heads.",
         icon=":material/content_cut:",
     )
     with st.spinner(f"Following token {query} through {view.layer + 1} layers …", show_time=True):

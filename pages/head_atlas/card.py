@@ -60,7 +60,7 @@ def _types(found: Opened) -> str:
 
 def _examples(found: Opened) -> None:
     examples = found.atlas.examples(found.layer, found.head, found.measure.name)[:SHOWN]
-    st.caption(f"Texts with the largest “{found.measure.title.lower()}”. A click opens one in Attention heads.")
+    st.caption(f"Texts with the largest “{found.measure.title.lower()}”. A click opens one in Heads.")
     opens = _opens(found)
     with st.container(gap=None, key="atlas-lines"):
         for rank, one in enumerate(examples):
@@ -85,7 +85,7 @@ def _opens(found: Opened) -> str | None:
 
 
 def _open(found: Opened, example: Example, model: str) -> None:
-    """Let “Attention heads” open with the text. For callbacks."""
+    """Let “Heads” open with the text. For callbacks."""
     for param, value in (
         (ViewParams.text, example.sentence), (ViewParams.pair, ""), (ViewParams.model, model),
         (ViewParams.layer, found.layer), (ViewParams.head, found.head), (ViewParams.i, None), (ViewParams.j, None),

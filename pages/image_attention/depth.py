@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import streamlit as st
+from pages.image_attention.overlay import distances_of, token
 
 from encoder import figures
 from encoder.measure import patches
@@ -11,7 +12,6 @@ from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.core.view.view import View
 from pages.core.words.markdown import plain
-from pages.image_attention.overlay import distances_of, token
 
 #: Maps side by side.
 MOST_ACROSS = 6

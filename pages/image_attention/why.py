@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
+from pages.image_attention.params import Params
 
 from encoder.causal import occlusion
 from encoder.errors import EncoderError
@@ -20,7 +21,6 @@ from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.widgets.occlusion import Occlusion, agreement, controls, draw_curves
 from pages.core.words.markdown import plain, say_error
-from pages.image_attention.params import Params
 from pages.state.url_state import state
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import streamlit as st
+from pages.sound_attention.heard import Heard
 
 from encoder.causal import occlusion
 from encoder.errors import EncoderError
@@ -15,7 +16,6 @@ from pages.components import plot
 from pages.core.view.view import View
 from pages.core.widgets.occlusion import agreement, controls, draw_curves
 from pages.core.words.markdown import plain, say_error
-from pages.sound_attention.heard import Heard
 
 
 def draw(view: View, heard: Heard) -> str:

@@ -104,7 +104,7 @@ def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[
     page.wait_for_url(re.compile("/layernorm"))
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
-    open_page(page, "Attention heads")
+    open_page(page, "Heads")
     page.wait_for_function("() => location.pathname === '/heads'")
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}

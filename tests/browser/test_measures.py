@@ -59,7 +59,7 @@ def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page
     expect(page.locator("input[aria-label^=Broad]")).to_have_value("0.80")
     page.keyboard.press("Escape")
 
-    page.get_by_role("button", name="Open in Attention heads").click()
+    page.get_by_role("button", name="Open in Heads").click()
     page.wait_for_function("() => location.pathname === '/heads'")
     settle(page)
     page.get_by_role("heading", name="L1 H8").first.wait_for()

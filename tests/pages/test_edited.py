@@ -54,7 +54,7 @@ def test_every_page_marks_the_edits(minilm: encoder.TextEncoder) -> None:
     app.select_slider(key="norm-slider").set_value("layers.0.attention_norm").run()
     assert f"standard deviation **{number(float(after.std[1]))}**" in written(app)
     assert number(float(after.std[1])) != number(float(minilm.trace(TEXT).norms[after.name].std[1]))
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert "L0 H1 off. This page shows the run without edits." in written(app)
     app.switch_page("pages/interventions/page.py").run()

@@ -339,7 +339,7 @@ def test_a_title_becomes_a_files_name(title: str, name: str):
 def test_a_comparisons_numbers_its_lines_and_its_files_agree(
     query: dict[str, str], files: dict[str, Callable[[], bytes]]
 ):
-    app = visit("compare", **query)
+    app = visit("heads", view="beside", **query)
     assert_well(app)
     found = run(python(app))["found"]
     assert isinstance(found, map_comparison.Comparison)

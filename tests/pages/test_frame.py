@@ -143,7 +143,7 @@ def test_sizes_that_do_not_fit_are_a_sentence() -> None:
     app = visit(model="scratch", width="65", heads="4")
     assert not app.exception
     assert numbers(noted(app, "error")) == [65, 4, 64, 68]
-    assert [title.value for title in app.title] == ["Attention heads"]
+    assert [title.value for title in app.title] == ["Heads"]
     assert app.sidebar.number_input(key="resting layer").disabled
     assert app.sidebar.number_input(key="view:width").value == 65
     app.sidebar.number_input(key="view:width").set_value(64).run()

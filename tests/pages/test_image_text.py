@@ -157,7 +157,7 @@ def test_a_page_shows_the_encoder_whose_input_it_takes():
     assert input_kinds.fitting(pair, ("text", "image", "sound"), "image") == "image"
     assert input_kinds.fitting(pair, ("pair",), "text") == "image"
     assert input_kinds.fitting(pair, ("sound",), "image") == "image"
-    app = visit("image_attention", model="digit-words", image="4", closed=True)
+    app = visit("heads", model="digit-words", image="4", closed=True)
     assert_well(app)
     app = visit("masked_words", model="digit-words", closed=True)
     assert not app.exception

@@ -77,7 +77,7 @@ def test_a_long_text_is_drawn_in_parts() -> None:
 
 
 def test_the_parts_of_queries_and_keys_hold_the_selected_pair() -> None:
-    app = visit("qkv", text=LONG, i="5", j="300")
+    app = visit("heads", view="vectors", text=LONG, i="5", j="300")
     assert_well(app)
     assert parts(app) == {"Query tokens": 0, "Key tokens": 46}
     assert "0 to 255 of 302" in written(app)
@@ -86,7 +86,7 @@ def test_the_parts_of_queries_and_keys_hold_the_selected_pair() -> None:
     app.select_slider[1].set_value(0).run()
     assert "token 300" in written(app).split("0 to 255 of 302", 1)[1]
     # Without a selection, the pair that the page shows is drawn.
-    app = visit("qkv", text=LONG, layer="0", head="2")
+    app = visit("heads", view="vectors", text=LONG, layer="0", head="2")
     assert parts(app)["Query tokens"] == 0
 
 
@@ -134,5 +134,5 @@ def test_right_to_left_tokens_are_isolated_in_lists_and_sentences() -> None:
     for pair in shown:
         assert pair.count("\u2068") == pair.count("\u2069")
         assert pair.startswith("\u200e") == ("\u2068" in pair)
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/heads/page.py").run()
     assert "\u2068" in [*app.header, *app.subheader][0].value

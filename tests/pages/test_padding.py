@@ -1,4 +1,4 @@
-"""A padded text on the page “Attention heads”: shown, hidden and exported; other pages run it without padding."""
+"""A padded text on the page “Heads”: shown, hidden and exported; other pages run it without padding."""
 
 from __future__ import annotations
 

@@ -88,19 +88,19 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "query",
             "The query of a token is compared with the keys of all tokens. It is the token's vector times the "
             "head's weights W_Q, plus a bias in many models.",
-            "qkv", "$q_i = x_i W_Q + b_Q$", words=("queries",), source="Vaswani et al. 2017",
+            "heads", "$q_i = x_i W_Q + b_Q$", words=("queries",), source="Vaswani et al. 2017",
         ),
         Term(
             "key",
             "The key of a token is what queries are compared with. It is the token's vector times the head's "
             "weights W_K, plus a bias in many models.",
-            "qkv", "$k_j = x_j W_K + b_K$", words=("keys",), source="Vaswani et al. 2017",
+            "heads", "$k_j = x_j W_K + b_K$", words=("keys",), source="Vaswani et al. 2017",
         ),
         Term(
             "value",
             "The value of a token is the vector that other tokens receive from it, times an attention weight. A "
             "head's output for a token is the sum of all values with these weights.",
-            "qkv", r"$z_i = \sum_j A_{ij}\,v_j$", words=("values",), source="Vaswani et al. 2017",
+            "heads", r"$z_i = \sum_j A_{ij}\,v_j$", words=("values",), source="Vaswani et al. 2017",
         ),
         Term(
             "score",

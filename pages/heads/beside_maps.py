@@ -2,13 +2,12 @@
 
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from encoder import figures
 from encoder.figures import difference
-from pages.compare.compared import Compared
-from pages.compare.sides import select_on_click
 from pages.components import plot
+from pages.heads.compared import Compared
+from pages.heads.sides import select_on_click
 
 #: Up to this many steps all three maps fit into one row; more need two rows.
 IN_ONE_ROW = 24
@@ -45,16 +44,11 @@ def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
     return drawn
 
 
-def draw(compared: Compared, drawn: dict[str, go.Figure]) -> DeltaGenerator | None:
-    """Draw the three maps; a click in any map selects in all.
-
-    Returns the free column beside the third map where they take two rows.
-    """
+def draw(compared: Compared, drawn: dict[str, go.Figure]) -> None:
+    """Draw the three maps, in two rows where one has no room; a click in any map selects in all."""
     sides = compared.sides
-    if len(sides.alignment) <= IN_ONE_ROW:
-        places, beside = st.columns(3, gap="small"), None
-    else:
-        *places, beside = [place for _ in range(2) for place in st.columns(2, gap="small")]
+    fits = len(sides.alignment) <= IN_ONE_ROW
+    places = st.columns(3, gap="small") if fits else [one for _ in range(2) for one in st.columns(2, gap="small")][:3]
     less, more = sides.ends
     colours = {less.name: difference.LESS, more.name: difference.MORE}
     for place, (name, figure) in zip(places, drawn.items(), strict=True):
@@ -71,8 +65,7 @@ def draw(compared: Compared, drawn: dict[str, go.Figure]) -> DeltaGenerator | No
                 figure,
                 key=f"compare-{name}",
                 alt=alt,
-                height=HEIGHT if beside is None else TALL,
+                height=HEIGHT if fits else TALL,
                 selected=compared.selected if compared.found.block == 1 else None,
                 on_event=select_on_click(sides.alignment, compared.found.block),
             )
-    return beside

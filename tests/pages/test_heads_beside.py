@@ -6,14 +6,14 @@ import re
 
 import numpy as np
 import pytest
+from pages.heads import sides as compare
+from pages.heads.params import WHAT, SideB
 from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder.figures.numbers import three_digits
 from encoder.inputs.layout import InputKind
 from encoder.measure import align
-from pages.compare import sides as compare
-from pages.compare.params import WHAT, Params
 from pages.core.stores import cache
 from tests.pages.apps import assert_well, noted, numbers, sentences, visit
 
@@ -35,7 +35,7 @@ def written(app: AppTest) -> str:
 @pytest.mark.parametrize("what", list(WHAT))
 @pytest.mark.parametrize("text", ["", "القطة the **b** $x$ the <i> 😀"])
 def test_any_text_on_either_side(what: str, text: str):
-    app = visit("compare", compare=what, text=text)
+    app = visit("heads", view="beside", compare=what, text=text)
     assert_well(app)
     if what == "sentences":
         for other in (text, "x"):
@@ -48,7 +48,7 @@ def test_one_selection_in_both_sentences(minilm: encoder.TextEncoder):
     first, second = minilm.trace(RIVER), minilm.trace(MONEY)
     steps = align.align_traces(first, second)
     bank = first.labels.index("bank"), second.labels.index("bank")
-    app = visit("compare", compare="sentences", text=RIVER, text_b=MONEY, layer="1", head="8",
+    app = visit("heads", view="beside", compare="sentences", text=RIVER, text_b=MONEY, layer="1", head="8",
                 i=str(bank[0]), j="0")  # fmt: skip
     assert_well(app)
     ours, theirs = (float(trace.attention(1, 8)[token, 0]) for trace, token in zip((first, second), bank, strict=True))
@@ -63,10 +63,10 @@ def test_one_selection_in_both_sentences(minilm: encoder.TextEncoder):
 
 
 def test_a_small_difference_is_not_written_as_0():
-    app = visit("compare", compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="0",
+    app = visit("heads", view="beside", compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="0",
                 head_b="2", i="1", special="renormalise")  # fmt: skip
     assert set(app.dataframe[0].value["difference"]) == {"0"}
-    app = visit("compare", compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="4",
+    app = visit("heads", view="beside", compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="4",
                 head_b="1", i="5")  # fmt: skip
     shown = app.dataframe[0].value
     trace = cache.trace(cache.ModelKey(), "the cat sat on the mat", None)
@@ -78,7 +78,7 @@ def test_a_small_difference_is_not_written_as_0():
 
 
 def test_a_token_that_only_side_b_has_can_be_selected():
-    app = visit("compare", compare="sentences", text="a b", text_b="a new b", i_b="2")
+    app = visit("heads", view="beside", compare="sentences", text="a b", text_b="a new b", i_b="2")
     assert_well(app)
     assert set(app.dataframe[0].value["from"]) == {"new"}
     app.main.button(key="clear-selection").click().run()
@@ -116,7 +116,7 @@ def test_every_head_leads_to_a_head(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(("model", "kind"), [("minilm", "text"), ("digits-post", "image"), ("spoken-digits", "sound")])
 def test_every_example_shows_a_difference(model: str, kind: InputKind):
     for title, values in compare.EXAMPLES[kind].items():
-        one_example(visit("compare", model=model), title, values[Params.what])
+        one_example(visit("heads", view="beside", model=model), title, values[SideB.what])
 
 
 def one_example(app: AppTest, title: str, what: object):
@@ -127,45 +127,45 @@ def one_example(app: AppTest, title: str, what: object):
 
 
 def test_the_same_head_twice_does_not_differ():
-    app = visit("compare", layer="1", head="3", layer_b="1", head_b="3")
+    app = visit("heads", view="beside", layer="1", head="3", layer_b="1", head_b="3")
     assert_well(app)
     assert "the same**" in written(app)
     assert "Largest difference" not in written(app)
 
 
 def test_a_head_that_side_b_lacks_is_said():
-    app = visit("compare", compare="models", model_b="twin-pre", layer_b="9", head_b="2")
+    app = visit("heads", view="beside", compare="models", model_b="twin-pre", layer_b="9", head_b="2")
     assert_well(app)
     assert numbers(noted(app, "link_off")) == [9, 0, 3, 3]
 
 
 def test_models_of_other_sizes_and_vocabularies():
-    app = visit("compare", compare="models", model_b="twin-post", layer="5", head="11")
+    app = visit("heads", view="beside", compare="models", model_b="twin-post", layer="5", head="11")
     assert_well(app)
     assert "TracedHead(trace, 5, 11), map_comparison.TracedHead(other, 3, 3)" in app.get("code")[-1].value
 
 
 @pytest.mark.parametrize(("source", "said"), [("", "Hub id"), ("/no/such/folder", "no/such/folder")])
 def test_a_model_b_that_cannot_be_is_a_sentence(source: str, said: str):
-    app = visit("compare", compare="models", model_b="other", source_b=source)
+    app = visit("heads", view="beside", compare="models", model_b="other", source_b=source)
     assert not app.exception
     assert said in sentences(app)
 
 
 def test_moved_norms_are_said_to_be_untrained():
-    app = visit("compare", compare="models")
+    app = visit("heads", view="beside", compare="models")
     assert "without retraining" in sentences(app)
 
 
 def test_long_texts_are_compared_in_blocks():
-    app = visit("compare", compare="sentences", text=LONG, text_b=f"so {LONG}")
+    app = visit("heads", view="beside", compare="sentences", text=LONG, text_b=f"so {LONG}")
     assert_well(app)
     assert "2 × 2 pairs of tokens" in written(app)
 
 
 def test_far_too_long_texts_leave_out_what_would_take_long():
     config = {"model": "scratch", "layers": "1", "heads": "2", "width": "16", "ffn": "16", "positions": "none"}
-    app = visit("compare", compare="heads", text="word " * 1_500, **config)
+    app = visit("heads", view="beside", compare="heads", text="word " * 1_500, **config)
     assert_well(app)
     assert "1,024 tokens" in sentences(app)
 
@@ -179,7 +179,7 @@ def test_pre_norm_is_teal_on_either_side(minilm: encoder.TextEncoder):
 
 
 def test_what_is_said_is_what_the_maps_say(minilm: encoder.TextEncoder):
-    app = visit("compare", compare="heads", text="a b c", layer="2", head="3", layer_b="4", head_b="5")
+    app = visit("heads", view="beside", compare="heads", text="a b c", layer="2", head="3", layer_b="4", head_b="5")
     trace = minilm.trace("a b c")
     difference = (trace.attention(4, 5) - trace.attention(2, 3)).numpy()
     distance = np.abs(difference).sum(axis=1) / 2
@@ -189,7 +189,7 @@ def test_what_is_said_is_what_the_maps_say(minilm: encoder.TextEncoder):
 
 
 def test_two_images_are_shown_beside_their_names() -> None:
-    app = visit("compare", model="digits-pre", image="3", compare="sentences", input_b="8")
+    app = visit("heads", view="beside", model="digits-pre", image="3", compare="sentences", input_b="8")
     assert_well(app)
     assert [one.proto.imgs[0].caption for one in app.main.get("image")] == ["A", "B"]
-    assert not visit("compare", model="digits-pre", compare="heads").main.get("image")
+    assert not visit("heads", view="beside", model="digits-pre", compare="heads").main.get("image")

@@ -1,20 +1,15 @@
-"""Below the maps: the pairs of tokens that differ most, and every head by how much it differs."""
+"""Around the maps: the line above them, and the pairs of tokens that differ most."""
 
 import math
 
-import numpy as np
 import streamlit as st
 
-from encoder.figures import difference
 from encoder.figures.numbers import three_digits
 from encoder.measure import map_comparison
 from encoder.measure.ranking import Weights
-from pages.compare.compared import Compared, percent, signed
-from pages.compare.sides import clear_selection, open_on_click
-from pages.components import plot
 from pages.core.widgets import answer
-from pages.core.widgets.comparison import EVERY_HEAD
-from pages.core.words import gestures
+from pages.heads.compared import Compared, percent, signed
+from pages.heads.sides import clear_selection
 
 
 def draw_answer(compared: Compared) -> None:
@@ -82,38 +77,3 @@ def pairs(compared: Compared) -> None:
 
 def _weight(weight: float) -> str:
     return "–" if math.isnan(weight) else three_digits(weight)
-
-
-def every_head(compared: Compared, colours: str) -> None:
-    """All heads by the share of their attention that differs; a click opens one."""
-    sides = compared.sides
-    distance = sides.by_head(compared.special)
-    if distance is None:
-        st.info(
-            f"Every head is compared up to {EVERY_HEAD:,} tokens; this {compared.words.text} is longer. Choose heads "
-            "by number.",
-            icon=":material/info:",
-        )
-        return
-    layer, head = np.unravel_index(int(distance.argmax()), distance.shape)
-    most = f"Largest: L{layer} H{head}, {percent(float(distance[layer, head]))}."
-    if sides.what == "heads":
-        st.markdown(f"**Every head against A** ({sides.first.head_name}): share of attention that differs. {most}")
-        chosen, limit = sides.second, 1.0
-    else:
-        st.markdown(f"**Every head, A against B**: share of attention that differs. {most}")
-        chosen, limit = sides.first, None
-    plot(
-        difference.heads_heatmap(
-            distance, title="share that differs", hover="L%{y} H%{x}: %{z:.1%} differs",
-            selected=(chosen.layer, chosen.head), limit=limit, colours=colours,
-        ),
-        key="compare-heads",
-        alt=f"Share of attention that differs, for {distance.size} heads: layers downwards, heads to the right.",
-        height=290,
-        on_event=open_on_click(sides.what),
-    )  # fmt: skip
-    gestures.caption(
-        f"{gestures.CLICK} a head to open it. The share is the total variation distance of two rows, averaged over "
-        "queries: 0 for equal rows, 1 for rows without a common key."
-    )

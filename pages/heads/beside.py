@@ -1,4 +1,4 @@
-"""Compare: two heads, two sentences or two models, their maps side by side and their difference."""
+"""Beside: the open head next to another head, input or model, with the difference of their maps."""
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -7,59 +7,49 @@ from encoder.errors import EncoderError
 from encoder.export import tables
 from encoder.export.document import Section
 from encoder.export.options import SPECIAL_WORDS
-from pages.compare import controls, details, maps
-from pages.compare.compared import Compared
-from pages.compare.params import WHAT, Params
-from pages.compare.sides import selected_steps, sides
-from pages.core.frame.frame import current_view, heading
-from pages.core.inputs.input_words import words_of
 from pages.core.view.view import MapParams, View, state
 from pages.core.widgets import answer, comparison
 from pages.core.widgets.comparison import Sides
 from pages.core.widgets.export import Export
-from pages.core.words.glossary import brief_opening
 from pages.core.words.markdown import say_error
-from pages.state.links import next_page
+from pages.heads import beside_controls, beside_details, beside_maps
+from pages.heads.compared import Compared
+from pages.heads.params import SideB
+from pages.heads.sides import selected_steps, sides
+
+#: What is compared, in the title of the export.
+TITLES = {"heads": "Two heads", "sentences": "Two {inputs}", "models": "Two models"}
 
 
-def main(view: View) -> None:
-    heading()
-    brief_opening(
-        "You see two attention maps, A and B, and their difference. Strong colours there: one side attends more. This "
-        f"shows what changes with the head, the {words_of(view.trace).input} or the model."
-    )
-    controls.draw(view)
-    params, look = state.read(Params), state.read(MapParams)
+def draw(view: View) -> Export | None:
+    """The controls and the three maps; None where side B cannot run."""
+    beside_controls.draw(view)
+    params, look = state.read(SideB), state.read(MapParams)
     try:
         with st.spinner("Comparing …", show_time=False):
             both = sides(view, params)
             found = both.compared(look.special)  # type: ignore[arg-type]
     except EncoderError as error:
         say_error(error)
-    else:
-        selected = selected_steps(view, params, both.alignment)
-        notes(both, params)
-        show(view, Compared(both, found, look.special, look.range, selected))  # type: ignore[arg-type]
-    next_page("pre_post", "Pre-norm vs post-norm")
+        return None
+    selected = selected_steps(view, params, both.alignment)
+    notes(both, params)
+    return show(view, Compared(both, found, look.special, look.range, selected))  # type: ignore[arg-type]
 
 
-def show(view: View, compared: Compared) -> None:
-    """The maps, what differs, and the export panel."""
+def show(view: View, compared: Compared) -> Export:
+    """The maps and what differs."""
     st.markdown(compared.differences())
-    drawn = maps.figures_of(compared, view.colours)
+    drawn = beside_maps.figures_of(compared, view.colours)
     with answer.area():
-        details.draw_answer(compared)
-        beside = maps.draw(compared, drawn)
+        beside_details.draw_answer(compared)
+        beside_maps.draw(compared, drawn)
     st.caption(compared.legend())
-    left, right = st.columns(2, gap="medium") if beside is None else (beside, st.container())
-    with left:
-        details.pairs(compared)
-    with right:
-        details.every_head(compared, view.colours)
+    beside_details.pairs(compared)
     first, second = compared.sides.first, compared.sides.second
-    Export(
+    return Export(
         view,
-        f"{WHAT[compared.sides.what].format(inputs=compared.words.inputs)}, {first.head_name} and {second.head_name}",
+        f"{TITLES[compared.sides.what].format(inputs=compared.words.inputs)}, {first.head_name} and {second.head_name}",
         lambda: tables.comparison_frame(compared.found, *compared.step_labels[:2]),
         sections=lambda: report_sections(compared, drawn),
         lines=comparison.python_lines(compared.sides, compared.special),
@@ -68,10 +58,10 @@ def show(view: View, compared: Compared) -> None:
             "side_B": compared.described(second),
             "special_tokens": SPECIAL_WORDS[compared.special],
         },
-    ).draw()
+    )
 
 
-def notes(both: Sides, params: Params) -> None:
+def notes(both: Sides, params: SideB) -> None:
     """Notes on side B; the frame gives those on side A: what was cut, changed or left empty."""
     side, config = both.second, both.second.loaded.config
     for name, asked, shown, count in (
@@ -112,6 +102,3 @@ def report_sections(compared: Compared, drawn: dict[str, go.Figure]) -> list[Sec
         *(Section(titles[name], figure=figure) for name, figure in drawn.items()),
         Section("The pairs that differ most", table=tables.cells_frame(compared.found.largest, compared.names)),
     ]
-
-
-main(current_view())
