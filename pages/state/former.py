@@ -7,11 +7,13 @@ from collections.abc import Mapping
 #: Former name of a page -> its page now, and the values that show there what the former page showed.
 FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "anatomy": ("architecture", {}),
-    "beyond": ("beyond_weights", {}),
+    "beyond": ("contribution", {}),
+    "beyond_weights": ("contribution", {}),
     "compare": ("heads", {"view": "beside"}),
     "find": ("head_types", {}),
+    "head_atlas": ("head_types", {"find": "corpus"}),
     "image_attention": ("heads", {"view": "text"}),
-    "norms": ("layernorm", {}),
+    "layernorm": ("norms", {}),
     "predict": ("masked_words", {}),
     "prepost": ("pre_post", {}),
     "qkv": ("heads", {"view": "vectors"}),

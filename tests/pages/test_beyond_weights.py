@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from pages.beyond_weights.deletion import SEEDS
 from streamlit.testing.v1 import AppTest
 
 import encoder
@@ -18,7 +19,6 @@ from encoder.measure.qk_space import qk_space
 from encoder.measure.rollout import rollouts
 from encoder.model.classifier import ClassifierConfig
 from encoder.trace.trace import Trace
-from pages.beyond_weights.deletion import SEEDS
 from pages.core.words.formulas import number
 from tests.pages.apps import assert_well, sentences, visit
 

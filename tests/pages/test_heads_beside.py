@@ -6,8 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from pages.heads import sides as compare
-from pages.heads.params import WHAT, SideB
 from streamlit.testing.v1 import AppTest
 
 import encoder
@@ -15,6 +13,8 @@ from encoder.figures.numbers import three_digits
 from encoder.inputs.layout import InputKind
 from encoder.measure import align
 from pages.core.stores import cache
+from pages.heads import sides as compare
+from pages.heads.params import WHAT, SideB
 from tests.pages.apps import assert_well, noted, numbers, sentences, visit
 
 RIVER, MONEY = compare.RIVER, compare.MONEY

@@ -6,12 +6,12 @@ import re
 
 import numpy as np
 import pytest
+from pages.layernorm.params import PARTS
 
 import encoder
 from encoder import explain
 from encoder.figures.numbers import three_digits
 from pages.core.words.formulas import number
-from pages.layernorm.params import PARTS
 from tests.pages.apps import assert_well, sentences, visit, written
 
 

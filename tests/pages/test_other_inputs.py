@@ -80,7 +80,9 @@ def test_patching_of_images_and_sounds(model: str, given: dict[str, str]):
 
 
 def test_comparing_two_images_in_python():
-    app = visit("heads", view="beside", model="digits-pre", compare="sentences", image="3", input_b="8", layer="2", head="1")
+    app = visit(
+        "heads", view="beside", model="digits-pre", compare="sentences", image="3", input_b="8", layer="2", head="1"
+    )
     assert_well(app)
     model = encoder.load("digits-pre", device="cpu")
     one, other = (model.trace(decode(examples()[name])).attention(2, 1) for name in "38")

@@ -153,7 +153,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "LayerNorm",
             "LayerNorm gives the vector of each token mean 0 and standard deviation 1. Then it multiplies each "
             "component by a learned gain and, in most models, adds a learned bias.",
-            "layernorm", r"$\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \varepsilon} + \beta$", words=("LayerNorms",),
+            "norms", r"$\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \varepsilon} + \beta$", words=("LayerNorms",),
             source="Ba et al. 2016",
         ),
         Term(
@@ -199,7 +199,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "norm-weighted attention",
             "Norm-weighted attention multiplies each weight by the norm of the value vector after W_O. A large "
             "weight on a vector with a small norm adds little to the output.",
-            "beyond_weights", r"$A_{ij}\,\lVert f(x_j) \rVert$ with $f(x) = (x W_V + b_V)\,W_O$",
+            "contribution", r"$A_{ij}\,\lVert f(x_j) \rVert$ with $f(x) = (x W_V + b_V)\,W_O$",
             source="Kobayashi et al. 2020",
         ),
         Term(
@@ -207,7 +207,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "Attention rollout multiplies the mean attention of all layers, with half the weight for the residual "
             "connection. It estimates what each input token contributes, but ignores values, LayerNorm and the "
             "FFN.",
-            "beyond_weights", words=("rollout",), source="Abnar and Zuidema 2020",
+            "contribution", words=("rollout",), source="Abnar and Zuidema 2020",
         ),
     ),
     "Training and output": (

@@ -13,17 +13,11 @@ from pages.core.view import token_rows
 from pages.core.view.view import View, ViewParams, state
 from pages.core.widgets.export import Export, place, title
 from pages.core.words import token_names
-from pages.core.words.glossary import opening
 
 
 def show(view: View) -> Export:
     """The whole part of the page."""
     layer, head, trace = view.layer, view.head, view.trace
-    opening(
-        f"You see every :blue[**query**] and every :red[**key**] of **L{layer} H{head}** in one plane.  \n"
-        "Look for the lines: each leads from a query to the key with its largest weight.  \n"
-        "Near points may have large scores, but the plane keeps only part of the variance: check the counts below."
-    )
     with st.spinner("Placing queries and keys …", show_time=False):
         space: QKSpace = view.derived(("qk space", layer, head), lambda one: qk_space(one, layer, head))
     part = token_rows.part(trace.n_real, view.i if view.i is not None else view.j, "plane")
@@ -112,4 +106,5 @@ def _about(view: View, space: QKSpace) -> str:
         text += " This model adds a bias by offset to the scores, which the plane does not show."
     elif config.position == "rotary":
         text += " Queries and keys are shown after their rotation, as the scores use them."
+    text += " Each line leads from a query to the key with its largest weight. The plane keeps part of the variance."
     return text + " Select a point to select its token; its label names it."

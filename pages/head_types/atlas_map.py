@@ -13,7 +13,7 @@ from pages.components import on_click, plot
 from pages.core.corpora import atlases
 from pages.core.widgets import answer
 from pages.core.words.markdown import plain
-from pages.head_atlas.opened import Opened, means
+from pages.head_types.atlas_opened import Opened, means
 
 
 def draw(found: Opened) -> dict[str, go.Figure]:

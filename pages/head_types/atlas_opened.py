@@ -12,7 +12,7 @@ from pages.core.corpora import atlases
 from pages.core.frame import sidebar
 from pages.core.view.view import View
 from pages.core.words.formulas import number
-from pages.head_atlas.params import Params
+from pages.head_types.params import AtlasView
 from pages.state.url_state import state
 
 
@@ -28,7 +28,7 @@ class Opened:
     here: HeadMeasures | None
 
     @classmethod
-    def of(cls, view: View, atlas: Atlas, params: Params) -> Opened:
+    def of(cls, view: View, atlas: Atlas, params: AtlasView) -> Opened:
         """The open head is the sidebar's; in an atlas of another model, the page's own."""
         measure = BY_NAME[params.measure]
         if atlases.belongs(view, atlas):
@@ -64,7 +64,7 @@ class Opened:
     def open(self, layer: int, head: int) -> None:
         """Open another head of the atlas. For callbacks."""
         if self.here is None:
-            state.put(Params.foreign, [(layer, head)])
+            state.put(AtlasView.foreign, [(layer, head)])
         else:
             sidebar.open_head(layer, head)
 

@@ -1,4 +1,4 @@
-"""Does attention explain? A deletion test on the current sentence: hide the most attended tokens, or random ones."""
+"""Occlusion of a text, a deletion test: hide the most attended tokens, or random ones."""
 
 import numpy as np
 import pandas as pd
@@ -10,15 +10,14 @@ from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import three_digits
 from encoder.measure.deletion import LONGEST, Deletion, deletion_test
 from encoder.trace.trace import Trace
-from pages.beyond_weights import class_choice
-from pages.beyond_weights.class_choice import ChosenClass
-from pages.beyond_weights.params import Params
 from pages.components import plot
+from pages.contribution import class_choice
+from pages.contribution.class_choice import ChosenClass
+from pages.contribution.params import Params
 from pages.core.view.view import View, state
 from pages.core.widgets import prediction
 from pages.core.widgets.export import Export, place, title
 from pages.core.words import token_names
-from pages.core.words.glossary import opening
 from pages.core.words.markdown import say_error
 
 #: Up to this many tokens the test runs without being asked.
@@ -31,12 +30,6 @@ SEEDS = tuple(range(8))
 
 def show(view: View) -> Export | None:
     """The whole part of the page; None where the test did not run."""
-    opening(
-        "You see a test: hide the *k* tokens that this head attends to most, or *k* random ones, from the heads chosen "
-        "below.  \n"
-        "Above the grey band, hiding these tokens changes the result more than every random draw.  \n"
-        "Whether attention explains a model is disputed; this test is one piece of evidence, for one sentence."
-    )
     _controls(view)
     params = state.read(Params)
     chosen = None
@@ -64,6 +57,7 @@ def show(view: View) -> Export | None:
     )
     st.markdown(_result(view, found, "Change" if chosen is None else f"Drop of {chosen.outcome}"))
     st.caption(
+        "Above the grey band, hiding the *k* tokens changes the result more than every random draw. "
         f"Limits: one sentence and {len(SEEDS)} random draws show a tendency, not a proof. Hiding a token also moves "
         "its attention to all others."
     )
@@ -179,7 +173,7 @@ def _method(view: View, params: Params, chosen: ChosenClass | None) -> str:
     heads = {
         "model": "all heads of all layers",
         "layer": f"all heads of layer {view.layer}",
-        "head": f"L{view.layer} H{view.head} alone",
+        "head": f"only L{view.layer} H{view.head}",
     }[params.scope]
     among = "Special tokens are never hidden."
     if params.candidates == "all":

@@ -12,7 +12,7 @@ from pages.core.widgets import answer
 from pages.core.words import formulas
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
-from pages.layernorm.selected import Figures, Selected, select_component
+from pages.norms.selected import Figures, Selected, select_component
 
 
 def one_token(selected: Selected) -> Figures:

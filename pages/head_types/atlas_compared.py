@@ -14,18 +14,18 @@ from encoder.measure.head_types import BY_NAME as TYPES
 from pages.components import plot
 from pages.core.corpora import atlases
 from pages.core.words.markdown import plain, say_error, screen_name
-from pages.head_atlas.opened import Opened, means
-from pages.head_atlas.params import Params
+from pages.head_types.atlas_opened import Opened, means
+from pages.head_types.params import AtlasView
 from pages.state.url_state import state
 
 
 def draw(found: Opened) -> dict[str, go.Figure]:
     """The choice of a second atlas, the figure and what it says; returns the figure by its title, for the report."""
     names = {"": "Nothing", **atlases.offered()}
-    if state.newest(Params.against) not in names:
-        state.put(Params.against, "")
+    if state.newest(AtlasView.against) not in names:
+        state.put(AtlasView.against, "")
     name = state.bound(
-        st.selectbox, Params.against, "Compare with another atlas", list(names),
+        st.selectbox, AtlasView.against, "Compare with another atlas", list(names),
         format_func=lambda one: names.get(one, one), width=420,
     )  # fmt: skip
     if not name:
@@ -64,7 +64,7 @@ def _names(atlas: Atlas, other: Atlas) -> tuple[str, str]:
     if first == second:
         chosen = atlases.offered()
         first = chosen.get(state.get(atlases.AtlasParams.atlas), first)
-        second = chosen.get(state.get(Params.against), second)
+        second = chosen.get(state.get(AtlasView.against), second)
     return (first, second) if first != second else (first, f"{second} (2)")
 
 

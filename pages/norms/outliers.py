@@ -14,8 +14,8 @@ from pages.components import on_click, plot
 from pages.core.view.selection import PlaceParams
 from pages.core.widgets import answer
 from pages.core.words.formulas import number
-from pages.layernorm.params import Params
-from pages.layernorm.selected import Figures, Selected, select_component
+from pages.norms.params import Params
+from pages.norms.selected import Figures, Selected, select_component
 from pages.state.url_state import state
 
 SOURCES = (

@@ -14,8 +14,8 @@ from pages.core.corpora import atlases
 from pages.core.view.view import ViewParams
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
-from pages.head_atlas.opened import Opened
-from pages.head_atlas.params import PARTS, Params
+from pages.head_types.atlas_opened import Opened
+from pages.head_types.params import CARD, AtlasView
 from pages.state import links
 from pages.state.url_state import state
 
@@ -26,7 +26,7 @@ SHOWN, BRIEF, SIMILAR = 5, 90, 5
 def draw(found: Opened) -> None:
     """The open part of the card."""
     st.markdown(f"**{found.name}** · {_types(found)}")
-    part = state.segmented(Params.card, "The head’s card", PARTS, label_visibility="collapsed")
+    part = state.segmented(AtlasView.card, "The head’s card", CARD, label_visibility="collapsed")
     if part == "texts":
         _examples(found)
     elif part == "offsets":
@@ -130,9 +130,9 @@ def _labels(found: Opened) -> None:
     if not names:
         st.caption("This atlas has no labels. Build one of a file with a column of labels to see what depends on them.")
         return
-    if state.newest(Params.label) not in names:
-        state.put(Params.label, names[0])
-    name = state.bound(st.selectbox, Params.label, "Label", names)
+    if state.newest(AtlasView.label) not in names:
+        state.put(AtlasView.label, names[0])
+    name = state.bound(st.selectbox, AtlasView.label, "Label", names)
     rows = found.atlas.by_label(name, found.measure.name)
     rows = rows[(rows["layer"] == found.layer) & (rows["head"] == found.head)].sort_values("mean", ascending=False)
     table = pd.DataFrame({name: rows["value"], "Mean": rows["mean"], "Std. error": rows["se"], "Texts": rows["n"]})

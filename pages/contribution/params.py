@@ -1,4 +1,4 @@
-"""The values of the page “Beyond attention weights” in the address."""
+"""The values of the page “Contribution” in the address."""
 
 from dataclasses import dataclass
 
@@ -8,11 +8,19 @@ from pages.state.params import Param, choice
 from pages.state.url_state import state
 
 PARTS = {
-    "moves": "Norm-weighted attention",
-    "rollout": "Attention rollout",
+    "moves": "Norm-weighted",
+    "rollout": "Rollout",
     "plane": "Q-K space",
-    "deletion": "Does attention explain?",
-    "class": "What a class depends on",
+    "deletion": "Occlusion",
+    "class": "Class",
+}
+#: Part -> the question that its picture answers.
+QUESTIONS = {
+    "moves": "Does a large attention weight add much to the output of {head}?",
+    "rollout": "How much may each input token contribute to a token after several layers?",
+    "plane": "Which queries and keys of {head} are close, and so have large scores?",
+    "deletion": "Does the result change more without the tokens that {head} attends to than without random ones?",
+    "class": "Which tokens raise or lower the predicted class?",
 }
 
 

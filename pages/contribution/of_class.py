@@ -11,15 +11,14 @@ from encoder import similarity
 from encoder.errors import EncoderError
 from encoder.figures.tokens import token_bars
 from encoder.similarity import ClassAttribution
-from pages.beyond_weights import class_choice
-from pages.beyond_weights.class_choice import ChosenClass
-from pages.beyond_weights.params import Params
 from pages.components import plot
+from pages.contribution import class_choice
+from pages.contribution.class_choice import ChosenClass
+from pages.contribution.params import Params
 from pages.core.view.view import View, state
 from pages.core.widgets import prediction
 from pages.core.widgets.export import Export, title
 from pages.core.words import formulas, token_names
-from pages.core.words.glossary import opening
 from pages.core.words.markdown import plain, say_error
 from pages.core.work import long_work
 
@@ -32,11 +31,6 @@ LARGEST = 4
 
 def show(view: View) -> Export | None:
     """The whole part of the page; None where it has no numbers."""
-    opening(
-        "You see what a classification head predicts, and each token's part in one class.  \n"
-        "Look for the longest bars: teal tokens raise the class, orange tokens lower it.  \n"
-        "A classifier may rely on a word that should not matter. These bars can show it."
-    )
     if not class_choice.has_head(view):
         class_choice.missing(view)
         return None
@@ -151,6 +145,6 @@ def _check(found: ClassAttribution, unit: str) -> None:
     st.markdown("\n".join(["| The check | value |", "|:--|--:|", *(f"| {name} | {value} |" for name, value in rows)]))
     st.caption(
         "Integrated gradients (Sundararajan, Taly and Yan 2017). Log-odds: log(p / (1 − p)). The check covers the sum; "
-        "no such check exists for a single bar. Another reference gives other bars. “Does attention explain?” hides "
+        "a single bar cannot be checked. Another reference gives other bars. “Occlusion” hides "
         "tokens instead."
     )

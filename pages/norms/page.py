@@ -1,4 +1,4 @@
-"""LayerNorm: every token's mean and standard deviation at every LayerNorm, and one LayerNorm in detail."""
+"""Norms: every token's mean and standard deviation at every LayerNorm, and one LayerNorm in detail."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from encoder.measure import norms
 from pages.core.frame.frame import current_view, heading
 from pages.core.view.selection import PlaceParams
 from pages.core.widgets.export import Export, title
-from pages.core.words.glossary import linked
+from pages.core.words.glossary import brief_opening
 from pages.core.words.markdown import plain
-from pages.layernorm.one_norm import gain_and_bias, one_token
-from pages.layernorm.outliers import outlier_dimensions
-from pages.layernorm.params import PARTS, Params
-from pages.layernorm.selected import Figures, Selected
-from pages.layernorm.token_statistics import overview, three_norms
-from pages.state.links import next_page
+from pages.norms import patch_norms
+from pages.norms.one_norm import gain_and_bias, one_token
+from pages.norms.outliers import outlier_dimensions
+from pages.norms.params import PARTS, Params
+from pages.norms.selected import Figures, Selected
+from pages.norms.token_statistics import overview, three_norms
+from pages.state import links
 from pages.state.url_state import controlled, state
 
-LOOK_FOR = {
-    "every": "Look for tokens whose standard deviation before a LayerNorm is far above the others.",
-    "one": "Look at the components far from the mean: they raise the standard deviation that divides all of them.",
-    "others": "Look for bars far above the dotted line, and compare what three norms do to the same vectors.",
+#: Part -> the question that its picture answers.
+QUESTIONS = {
+    "every": "What does each LayerNorm do to the vector of each token?",
+    "one": "What does one LayerNorm do to the vector of one token?",
+    "others": "Which components raise the standard deviation, and what do other norms do to the same vectors?",
 }
 
 view = current_view()
@@ -36,29 +38,31 @@ def main() -> None:
     heading()
     opening = st.container()
     part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
-    opening.markdown(linked(introduction(part)))
+    with opening:
+        brief_opening(QUESTIONS[part])
     slider, options = st.columns([3, 2], gap="medium")
     with slider:
         norm = chosen_norm()
     token = view.i if view.i is not None else min(1, trace.n_tokens - 1)
     selected = Selected(view, statistics, norm, token, chosen_component(norm), options)
     exported(selected, DRAW[part](selected)).draw()
-    next_page("pre_post", "Pre-norm vs post-norm, what the place of LayerNorm changes")
+    st.caption(placement())
+    links.button(
+        "pre_post", "Residual stream: pre-norm against post-norm", "compare", "to-stream", {"sides": "stream"},
+        type="tertiary",
+    )  # fmt: skip
 
 
-def introduction(part: str) -> str:
-    """What the page shows, what to look for in this part of it, why it matters."""
-    placement = "**pre-norm**: LayerNorm precedes each sublayer, x ← x + f(LayerNorm(x))"
+def placement() -> str:
+    """Where the LayerNorms of this model are, and what they do."""
+    place = "**pre-norm**: LayerNorm precedes each sublayer, x ← x + f(LayerNorm(x))"
     if config.norm_placement == "post":
-        placement = "**post-norm**: LayerNorm follows each sum, x ← LayerNorm(x + f(x))"
+        place = "**post-norm**: LayerNorm follows each sum, x ← LayerNorm(x + f(x))"
     parameters = "gain and bias" if config.norm_bias else "gain"
     origin = "untrained" if view.model.scratch is not None else "learned"
     return (
-        f"You see the mean and standard deviation of every token's vector at the {len(statistics.names)} LayerNorms "
-        f"of **{view.loaded.name}**.  \n"
-        f"{LOOK_FOR[part]}  \n"
-        "LayerNorm gives every vector mean 0 and standard deviation 1, then applies its "
-        f"{origin} {parameters}. This model is {placement}."
+        f"The {len(statistics.names)} LayerNorms of **{plain(view.loaded.name)}** give every vector mean 0 and "
+        f"standard deviation 1, then apply their {origin} {parameters}. This model is {place}."
     )
 
 
@@ -69,7 +73,10 @@ def detail(selected: Selected) -> Figures:
 
 def others(selected: Selected) -> Figures:
     """What raises a standard deviation, and two other norms."""
-    return outlier_dimensions(selected) | three_norms(selected)
+    drawn = outlier_dimensions(selected) | three_norms(selected)
+    if trace.kind == "image":
+        patch_norms.draw(view)
+    return drawn
 
 
 #: Part -> what draws it. Only the open part is computed.

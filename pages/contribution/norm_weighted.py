@@ -10,9 +10,9 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted, ranking
 from encoder.measure.ranking import Weights
 from encoder.model.map_pooling import pooling_block
-from pages.beyond_weights import by_layer
-from pages.beyond_weights.params import Params
 from pages.components import plot, plot_window
+from pages.contribution import by_layer
+from pages.contribution.params import Params
 from pages.core.frame import sidebar
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.view import map_window
@@ -34,11 +34,6 @@ TITLES = {
 
 def show(view: View) -> Export:
     """The whole part of the page: all layers, one layer, one head, one query."""
-    st.markdown(
-        "You see attention and norm-weighted attention: each weight times the norm of its value after W_O.  \n"
-        "Look for tokens with much attention but little norm-weighted attention, often a special token.  \n"
-        "A large weight on a value with a small norm adds little to the output (Kobayashi et al. 2020)."
-    )
     drawn = by_layer.show(view)
     st.header(f"L{view.layer} H{view.head}", anchor=False)
     _controls(words_of(view.trace))
@@ -56,13 +51,14 @@ def show(view: View) -> Export:
     st.caption(_of_head(view))
     _of_query(view)
     st.caption(
+        "A token with much attention but little norm-weighted attention adds little (Kobayashi et al. 2020). "
         "Limits: vectors that point in opposite directions cancel, which norms do not show. The residual connection "
         "and LayerNorm are left out (Kobayashi et al. 2021 include both)."
     )
     with st.expander("The formula"):
         formulas.show(RULE)
         st.markdown(
-            "The norm of $f(x_j)$ depends on the token $j$ alone, not on the query. The bias of the values is part of "
+            "The norm of $f(x_j)$ depends only on the token $j$, not on the query. The bias of the values is part of "
             "it. The bias of $W^O$ belongs to no token and is left out."
         )
     layer, head = view.layer, view.head

@@ -12,17 +12,14 @@ from encoder.measure.patches import PatchNorms
 from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.core.view.view import View
-from pages.image_attention.depth import MOST_ACROSS
+
+#: Maps side by side.
+MOST_ACROSS = 6
 
 
 def draw(view: View) -> None:
     """The norms as maps and dots, then the registers."""
-    st.header("Outlier tokens and registers", anchor=False)
-    st.markdown(
-        "Each map shows the norm of every patch’s vector after one layer.  \n"
-        "Look for single patches far above the others, often where the image has no detail.  \n"
-        "In large models such tokens carry information about the whole image, and disturb attention maps."
-    )
+    st.subheader("Outlier tokens and registers", anchor=False)
     found = view.derived("patch norms", patches.patch_norms)
     grid, layers = patches.grid(view.trace), found.patches.shape[0]
     titles = ["input", *(f"L{layer}" for layer in range(layers - 1))]
@@ -43,6 +40,8 @@ def draw(view: View) -> None:
     st.markdown(_said(found, grid))
     _registers(view)
     st.caption(
+        "Each map: the norm of every patch’s vector after one layer. In large models outlier tokens carry information "
+        "about the whole image, and disturb attention maps. "
         f"Rule: an outlier’s norm is above {patches.OUTLIER:g} times the median of the patches of its layer. Darcet et "
         "al. (2024) cut between the two modes of the norms by hand, at 150 in DINOv2-g, where about 2 % of the tokens "
         "lie above. They find outliers in large models after long training; registers remove them."

@@ -10,6 +10,7 @@ from encoder.measure import ranking
 from encoder.measure import rollout as measure
 from encoder.measure.ranking import Weights
 from pages.components import plot
+from pages.contribution import over_depth
 from pages.core.frame import sidebar
 from pages.core.inputs.input_words import words_of
 from pages.core.view import map_window, token_rows
@@ -27,11 +28,6 @@ RULE = (
 
 def show(view: View) -> Export:
     """The whole part of the page."""
-    st.markdown(
-        "You see attention rollout: mean attention plus identity, multiplied over layers (Abnar, Zuidema 2020).  \n"
-        "Look at row *i*: a heuristic estimate of how much each input token contributes to token *i*.  \n"
-        "In deep layers each position mixes several input tokens, so one map does not show the input directly."
-    )
     drawn = {}
     if view.trace.n_tokens > measure.LONGEST_WHOLE:
         _layer_slider(view)
@@ -39,9 +35,11 @@ def show(view: View) -> Export:
     else:
         drawn[f"Rollout after layer {view.layer}"] = _map(view)
     st.caption(
-        "Limits: rollout is a heuristic. It gives attention and residual connection equal weight, and leaves out "
-        "values, LayerNorm and the feed-forward layers."
+        "Limits: rollout (Abnar and Zuidema 2020) is a heuristic. It gives attention and residual connection equal "
+        "weight, and leaves out values, LayerNorm and the feed-forward layers."
     )
+    if view.trace.kind == "image":
+        over_depth.draw(view)
     with st.expander("The formula"):
         formulas.show(RULE)
         st.markdown(r"$\bar A_l$ is the mean over the heads of layer $l$; every row of $R_l$ sums to 1.")

@@ -1,4 +1,4 @@
-"""The selection that all parts of the page “LayerNorm” share."""
+"""The selection that all parts of the page “Norms” share."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from pages.core.view import token_rows
 from pages.core.view.view import MapParams, ViewParams
 from pages.core.widgets import answer
 from pages.core.words.formulas import number
-from pages.layernorm.params import Params
-from pages.layernorm.selected import Figures, Selected
+from pages.norms.params import Params
+from pages.norms.selected import Figures, Selected
 from pages.state.url_state import state
 
 #: A second example of the batch: it moves the outputs of BatchNorm only.

@@ -1,4 +1,4 @@
-"""The address parameters of the page “LayerNorm”."""
+"""The address parameters of the page “Norms”."""
 
 from __future__ import annotations
 
