@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 
 import streamlit as st
@@ -118,6 +119,14 @@ def open_head(view: View) -> Map:
     layer = None if average in ("layers", "both") else view.layer
     head = None if average in ("heads", "both") else view.head
     return map_of(view, options, layer, head)
+
+
+def as_trained(view: View) -> View:
+    """The view without edits and padding, which Q K V and Beside show."""
+    model = dataclasses.replace(view.model, edits=(), pad=None, padding=False)
+    plain_view = dataclasses.replace(view, model=model)
+    inside = [place if place is None or place < plain_view.trace.n_tokens else None for place in (view.i, view.j)]
+    return dataclasses.replace(plain_view, i=inside[0], j=inside[1])
 
 
 def one_head(view: View) -> Map:

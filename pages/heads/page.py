@@ -102,10 +102,11 @@ with head_side:
                 help="Unpin this head" if pinned else "Pin this head: compare it with others below",
                 on_click=options.toggle_pin, args=(view.layer, view.head), disabled=single(head) is None,
             )  # fmt: skip
-    if shown == "vectors":
-        exported = vectors.draw(view)
-    elif shown == "beside":
-        exported = beside.draw(view)
+    if shown in WIDE:
+        trained = options.as_trained(view)
+        if trained.model != view.model:
+            st.caption("This view shows the run without edits and padding.")
+        exported = vectors.draw(trained) if shown == "vectors" else beside.draw(trained)
     elif shown == "text" and kind in DRAW_INPUT:
         exported = DRAW_INPUT[kind](view)
     else:

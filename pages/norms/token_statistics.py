@@ -12,11 +12,13 @@ from encoder.figures.numbers import three_digits
 from encoder.measure.norms import NormStatistics
 from pages.components import on_click, plot
 from pages.core.frame import sidebar
-from pages.core.stores import cache
+from pages.core.inputs.input_words import words_of
+from pages.core.stores import cache, input_kinds
 from pages.core.view import token_rows
 from pages.core.view.view import MapParams, ViewParams
 from pages.core.widgets import answer
 from pages.core.words.formulas import number
+from pages.core.words.markdown import plain
 from pages.norms.params import Params
 from pages.norms.selected import Figures, Selected
 from pages.state.url_state import state
@@ -129,7 +131,7 @@ def three_norms(selected: Selected) -> Figures:
     )
     found: explain.NormMoments = selected.view.derived(
         ("norm moments", selected.norm),
-        lambda trace: explain.norm_moments(trace, cache.trace(selected.view.model, NEIGHBOUR), selected.norm),
+        lambda trace: explain.norm_moments(trace, cache.trace(selected.view.model, neighbour(selected)), selected.norm),
     )
     n_tokens, token = selected.trace.n_real, selected.view.i
     part = token_rows.part(n_tokens, token, "three-norms")
@@ -143,7 +145,7 @@ def three_norms(selected: Selected) -> Figures:
     )
     if said := token_rows.which(part, n_tokens, token):
         st.caption(said.strip())
-    st.markdown(f"{norms_in_words(selected, found)}\n\n{neighbour_in_words(found)}")
+    st.markdown(f"{norms_in_words(selected, found)}\n\n{neighbour_in_words(selected, found)}")
     return {f"Through LayerNorm, RMSNorm and BatchNorm before {selected.label}": curves}
 
 
@@ -164,11 +166,20 @@ def between(values) -> str:
     return f"{number(float(values.min()))} to {number(float(values.max()))}"
 
 
-def neighbour_in_words(found: explain.NormMoments) -> str:
-    """The effect of a second example in the batch on the outputs of this sentence."""
+def neighbour(selected: Selected) -> str:
+    """The second example of the batch: a sentence, or the name of another image or sound."""
+    view = selected.view
+    if view.loaded.takes == "text":
+        return NEIGHBOUR
+    return next(name for name in input_kinds.of(view.loaded).names(view.loaded) if name != view.text)
+
+
+def neighbour_in_words(selected: Selected, found: explain.NormMoments) -> str:
+    """The effect of a second example in the batch on the outputs of this input."""
     moved = found.apart
+    name = input_kinds.of(selected.view.loaded).title(neighbour(selected))
     return (
-        f"“{NEIGHBOUR}” joins the batch in training. Largest change in this sentence: LayerNorm "
+        f"“{plain(name)}” joins the batch in training. Largest change in this {words_of(selected.trace).input}: LayerNorm "
         f"{number(moved['layer'])}, RMSNorm {number(moved['rms'])}, BatchNorm **{number(moved['batch'])}**. "
         "LayerNorm computes the same in training and inference (Ba et al. 2016)."
     )

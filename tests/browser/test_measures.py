@@ -66,7 +66,7 @@ def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page
 
 
 def test_layers_tokens_queries_and_keys_are_chosen_by_a_click(visit: Callable[..., Page]) -> None:
-    page = visit(f"/beyond_weights?text={TEXT}", dark=True)
+    page = visit(f"/contribution?text={TEXT}", dark=True)
     click_point(page, "Three curves", 0, 4)
     wait_for_query(page, layer="4")
     page.get_by_role("heading", name="Layer 4, all heads").wait_for()

@@ -47,15 +47,6 @@ def test_a_page_that_needs_text_offers_a_model_of_text():
     assert_well(app)
 
 
-def test_image_attention_offers_a_model_of_images():
-    app = visit("heads", closed=True)
-    assert "all-MiniLM-L6-v2" in sentences(app)
-    app.button(key="other-input").click().run()
-    assert app.selectbox(key="view:model").value == "digits-pre"
-    assert not app.text_area
-    assert_well(app)
-
-
 def test_the_page_says_what_the_model_computes():
     app = visit("heads", model="digits-post", image="5", layer="2", head="1", i="6", closed=True)
     model = encoder.load("digits-post", device="cpu")
@@ -153,13 +144,15 @@ def test_a_photograph_in_a_model_from_a_folder(tmp_path: Path, monkeypatch: pyte
 
 
 def test_registers_and_outliers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    assert "no registers" in written(visit("heads", model="digits-pre", closed=True))
+    assert "no registers" in written(visit("norms", norm_part="others", model="digits-pre", closed=True))
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     folder = write(image_model_of("Dinov2WithRegisters", "Model", 2, num_register_tokens=3), tmp_path / "tiny", None)
     app = visit("heads", model="other", source=str(folder), over_image="occlusion", closed=True)
     assert_well(app)
-    assert "no registers" not in written(app)
     assert "image vector" in written(app)  # the model names no classes
+    norms = visit("norms", model="other", source=str(folder), norm_part="others", closed=True)
+    assert_well(norms)
+    assert "no registers" not in written(norms)
 
 
 def test_what_a_browser_may_send():

@@ -103,7 +103,7 @@ def test_a_model_of_another_input_cannot_be_compared(monkeypatch: pytest.MonkeyP
 
 def test_occlusion_over_an_image():
     query = {"model": "digits-post", "image": "8", "over_image": "occlusion", "outcome_scale": "probability"}
-    app = visit("heads", layer="2", head="1", **query)
+    app = visit("contribution", beyond="deletion", layer="2", head="1", **query)
     assert_well(app)
     model, given = encoder.load("digits-post", device="cpu"), decode(examples()["8"])
     plain = model.trace(given)
@@ -113,6 +113,9 @@ def test_occlusion_over_an_image():
     found = causal.rank_correlation(plain.attention(2, 1)[0, 1:].numpy(), falls)
     assert f"**{signed(found.value, 2)}**" in written(app)
     assert np.allclose(ran(app)["falls"].numpy(), falls, atol=1e-5)
+    over = visit("heads", **query)
+    assert_well(over)
+    assert np.allclose(ran(over)["falls"].numpy(), falls, atol=1e-5)
     grey = visit("heads", cover="grey", closed=True, **query)
     assert_well(grey)
     assert written(grey) != written(app)
@@ -122,7 +125,7 @@ def test_occlusion_over_an_image():
 
 
 def test_occlusion_of_a_sound():
-    app = visit("heads", model="spoken-digits", sound="four", outcome_class="four")
+    app = visit("contribution", beyond="deletion", model="spoken-digits", sound="four", outcome_class="four")
     assert_well(app)
     names = ran(app)
     edges = causal.occlusion.windows(spoken_digits.examples()["four"].sound)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from pages.beyond_weights.deletion import SEEDS
 from streamlit.testing.v1 import AppTest
 
 import encoder
@@ -19,10 +18,11 @@ from encoder.measure.qk_space import qk_space
 from encoder.measure.rollout import rollouts
 from encoder.model.classifier import ClassifierConfig
 from encoder.trace.trace import Trace
+from pages.contribution.deletion import SEEDS
 from pages.core.words.formulas import number
 from tests.pages.apps import assert_well, sentences, visit
 
-PAGE, TEXT = "beyond_weights", "The keys to the old wooden cabinet are on the table."
+PAGE, TEXT = "contribution", "The keys to the old wooden cabinet are on the table."
 PARTS = ["moves", "rollout", "plane", "deletion", "class"]
 
 
@@ -171,7 +171,7 @@ def test_nothing_to_hide_is_a_sentence() -> None:
 
 def test_a_value_that_two_pages_have_a_widget_for_survives_the_switch() -> None:
     app = visit(text="a b", role="previous", scale="log", range="head")
-    for page in ("head_types", "beyond_weights", "layernorm", "heads"):
+    for page in ("head_types", "contribution", "norms", "heads"):
         app.switch_page(f"pages/{page}/page.py").run()
         assert_well(app)
         assert (app.query_params["role"], app.query_params["scale"], app.query_params["range"]) == (
@@ -184,7 +184,7 @@ def test_a_value_that_two_pages_have_a_widget_for_survives_the_switch() -> None:
     [
         ("heads", {"layer": "0", "head": "2", "i": "1", "j": "5"}, ["**the** (1)", "**the** (5)"]),
         ("heads", {"layer": "0", "head": "2", "i": "2", "j": "1"}, ["**cat** ", "**the** (1)"]),
-        ("qkv", {"layer": "0", "head": "2", "i": "2", "j": "5"}, ["“the” (1)"]),
+        ("heads", {"view": "vectors", "layer": "0", "head": "2", "i": "2", "j": "5"}, ["“the” (1)"]),
         (PAGE, {"beyond": "rollout", "layer": "0", "i": "6"}, ["**mat** (token 6)"]),
         (PAGE, {"beyond": "deletion", "layer": "0", "head": "2"}, ["“the” (5)"]),
     ],

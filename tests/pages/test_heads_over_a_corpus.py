@@ -29,7 +29,7 @@ def legend(app: AppTest) -> list[str | None]:
 
 
 def test_the_numbers_are_those_of_the_atlas_and_the_sentence(minilm: encoder.TextEncoder, atlas: corpus.Atlas) -> None:
-    app = visit("head_atlas", text=TEXT, layer="1", head="9", atlas_against="twin-pre")
+    app = visit("head_types", find="corpus", text=TEXT, layer="1", head="9", atlas_against="twin-pre")
     assert_well(app)
     here = float(head_measures(minilm.trace(TEXT))["previous"][1, 9])
     mean = float(atlas.array("previous")[1, 9])
@@ -49,7 +49,9 @@ def test_the_numbers_are_those_of_the_atlas_and_the_sentence(minilm: encoder.Tex
 
 @pytest.mark.parametrize("part", ["offsets", "spread", "labels", "similar"])
 def test_every_part_of_the_card(atlas: corpus.Atlas, part: str) -> None:
-    app = visit("head_atlas", text=TEXT, layer="2", head="5", atlas_card=part, atlas_measure="same_token")
+    app = visit(
+        "head_types", find="corpus", text=TEXT, layer="2", head="5", atlas_card=part, atlas_measure="same_token"
+    )
     assert_well(app)
     if part == "labels":
         assert app.dataframe[0].value["Mean"].tolist() == atlas.key_tokens(2, 5)["mean"].tolist()
@@ -66,14 +68,22 @@ def test_every_part_of_the_card(atlas: corpus.Atlas, part: str) -> None:
 
 
 def test_an_atlas_of_another_model_has_no_number_of_this_sentence(atlas: corpus.Atlas) -> None:
-    app = visit("head_atlas", text=TEXT, model="twin-pre", atlas="minilm", atlas_head="5.11", atlas_against="minilm")
+    app = visit(
+        "head_types",
+        find="corpus",
+        text=TEXT,
+        model="twin-pre",
+        atlas="minilm",
+        atlas_head="5.11",
+        atlas_against="minilm",
+    )
     assert_well(app)
     assert f"**L5 H11**, on the previous token: **{atlas.array('previous')[5, 11]:.2f}**" in written(app)
     assert " here," not in written(app)
     example = atlas.examples(5, 11, "previous")[0]
     press(app, f"**{example.value:.2f}**")
     assert app.query_params.get("model", "minilm") == "minilm"
-    app = visit("head_atlas", text=TEXT, model="scratch")
+    app = visit("head_types", find="corpus", text=TEXT, model="scratch")
     assert_well(app)
     assert "no atlas" in sentences(app)
 
@@ -92,27 +102,27 @@ def test_a_server_offers_the_folders_of_its_operator_alone(
     (root / "newer" / "manifest.json").write_text(json.dumps(newer))
     (root / "link").symlink_to(outside)
     monkeypatch.setenv("ENCODERSCOPE_ATLASES_ROOT", str(root))
-    app = visit("head_atlas", text=TEXT, atlas="server:mine")
+    app = visit("head_types", find="corpus", text=TEXT, atlas="server:mine")
     assert_well(app)
     assert "here" in written(app)
     shutil.copytree(atlas.folder, root / "later")
-    app = visit("head_atlas", text=TEXT, atlas="server:mine", atlas_against="server:later")
+    app = visit("head_types", find="corpus", text=TEXT, atlas="server:mine", atlas_against="server:later")
     assert_well(app)
     assert [one for one in legend(app) if one] == ["mine (of this server)", "later (of this server)"]
     for name in ("broken", "newer", "link"):
-        app = visit("head_atlas", text=TEXT, atlas=f"server:{name}")
+        app = visit("head_types", find="corpus", text=TEXT, atlas=f"server:{name}")
         assert not app.exception
         assert len(app.error) == 1
         assert str(tmp_path) not in sentences(app)
     for name, folder in (("folder", str(outside)), ("server:../outside", ""), ("built", "")):
-        app = visit("head_atlas", text=TEXT, atlas=name, atlas_folder=folder)
+        app = visit("head_types", find="corpus", text=TEXT, atlas=name, atlas_folder=folder)
         assert_well(app)
         assert "atlas" not in app.query_params
     monkeypatch.delenv("ENCODERSCOPE_ATLASES_ROOT")
-    app = visit("head_atlas", text=TEXT, atlas="folder", atlas_folder=str(outside))
+    app = visit("head_types", find="corpus", text=TEXT, atlas="folder", atlas_folder=str(outside))
     assert_well(app)
     monkeypatch.setenv("ENCODERSCOPE_SHARED", "1")
-    app = visit("head_atlas", text=TEXT, atlas="folder", atlas_folder=str(outside))
+    app = visit("head_types", find="corpus", text=TEXT, atlas="folder", atlas_folder=str(outside))
     assert "folder" not in app.selectbox[0].options
     assert_well(app)
 

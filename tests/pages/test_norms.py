@@ -6,18 +6,18 @@ import re
 
 import numpy as np
 import pytest
-from pages.layernorm.params import PARTS
 
 import encoder
 from encoder import explain
 from encoder.figures.numbers import three_digits
 from pages.core.words.formulas import number
+from pages.norms.params import PARTS
 from tests.pages.apps import assert_well, sentences, visit, written
 
 
 def test_one_layernorm_in_detail(minilm: encoder.TextEncoder) -> None:
     text, name, token = "The cat sat", "layers.2.ffn_norm", 2
-    app = visit("layernorm", text=text, at=name, i=str(token), norm_part="one")
+    app = visit("norms", text=text, at=name, i=str(token), norm_part="one")
     assert_well(app)
     norm = minilm.trace(text).norms[name]
     shown = written(app)
@@ -32,7 +32,7 @@ def test_one_layernorm_in_detail(minilm: encoder.TextEncoder) -> None:
 
 
 def test_the_slider_goes_through_the_layernorms() -> None:
-    app = visit("layernorm", text="The cat sat", norm_part="one")
+    app = visit("norms", text="The cat sat", norm_part="one")
     slider = app.select_slider(key="norm-slider")
     assert slider.options[0] == "embedding"
     assert len(slider.options) == 13
@@ -52,7 +52,7 @@ def test_the_slider_goes_through_the_layernorms() -> None:
     ],
 )
 def test_a_bad_link_falls_back_with_a_sentence(query: dict[str, str], terms: tuple[str, ...]) -> None:
-    app = visit("layernorm", **query)
+    app = visit("norms", **query)
     assert_well(app)
     # The frame's notes about a link are on the page that opens first.
     said = (sentences(app) + sentences(visit(**query))).replace("\\", "")
@@ -60,14 +60,14 @@ def test_a_bad_link_falls_back_with_a_sentence(query: dict[str, str], terms: tup
 
 
 def test_pre_norm_has_a_final_layernorm() -> None:
-    app = visit("layernorm", model="scratch", norm="pre", layers="2", at="final_norm", norm_part="one")
+    app = visit("norms", model="scratch", norm="pre", layers="2", at="final_norm", norm_part="one")
     assert_well(app)
     assert "**pre-norm**" in written(app)
     assert any("final LayerNorm" in heading.value for heading in app.header)
 
 
 def test_the_range_of_gain_and_bias(minilm: encoder.TextEncoder) -> None:
-    shown = written(visit("layernorm", text="The cat sat", at="layers.2.ffn_norm", norm_part="one"))
+    shown = written(visit("norms", text="The cat sat", at="layers.2.ffn_norm", norm_part="one"))
     norm = minilm.trace("The cat sat").norms["layers.2.ffn_norm"]
     for values in (norm.gain, norm.bias):
         low = f"{number(float(values.min()))} (component {int(values.argmin())})"
@@ -78,7 +78,7 @@ def test_the_range_of_gain_and_bias(minilm: encoder.TextEncoder) -> None:
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_an_untrained_encoder_has_plain_layernorms(norm: str) -> None:
     query = {"model": "scratch", "norm": norm, "text": "The cat sat"}
-    shown = "".join(written(visit("layernorm", norm_part=part, **query)) for part in PARTS)
+    shown = "".join(written(visit("norms", norm_part=part, **query)) for part in PARTS)
     assert "untrained gain" in shown
     assert re.search(r"\bEvery gain\D* 1\b\D*bias\D* 0\b", shown)
     assert re.search(r"\b0 up to rounding", shown)
@@ -88,7 +88,7 @@ def test_an_untrained_encoder_has_plain_layernorms(norm: str) -> None:
 
 def test_outlier_dimensions_with_their_numbers(minilm: encoder.TextEncoder) -> None:
     text = "The animal didn't cross the street because it was too tired."
-    shown = written(visit("layernorm", text=text, at="layers.0.ffn_norm", norm_part="others"))
+    shown = written(visit("norms", text=text, at="layers.0.ffn_norm", norm_part="others"))
     x = minilm.trace(text).norms["layers.0.ffn_norm"].input.abs()
     ratio = float(x[0, 99] / x.median())
     largest = re.escape(three_digits(float(x[0, 99])))
@@ -99,7 +99,7 @@ def test_outlier_dimensions_with_their_numbers(minilm: encoder.TextEncoder) -> N
 
 def test_three_normalisations_with_their_numbers(minilm: encoder.TextEncoder) -> None:
     text, name = "The cat sat on the mat", "layers.1.ffn_norm"
-    shown = written(visit("layernorm", text=text, at=name, norm_part="others"))
+    shown = written(visit("norms", text=text, at=name, norm_part="others"))
     trace = minilm.trace(text)
     x = trace.norms[name].input.double()
     rms = x / (x**2).mean(dim=1, keepdim=True).sqrt()
@@ -122,14 +122,14 @@ def test_rmsnorm_sets_the_root_mean_square_to_1_and_not_the_deviation(minilm: en
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("model", ["twin-pre", "twin-post"])
 def test_the_twins(model: str, part: str) -> None:
-    app = visit("layernorm", model=model, text="The cat sat", at="layers.3.ffn_norm", scale="log", norm_part=part)
+    app = visit("norms", model=model, text="The cat sat", at="layers.3.ffn_norm", scale="log", norm_part=part)
     assert_well(app)
     assert f"**{model.replace('twin-', '')}-norm**" in written(app)
     assert "L3 FFN" in written(app)
 
 
 def test_the_selected_cell_is_answered_in_one_line(minilm: encoder.TextEncoder) -> None:
-    app = visit("layernorm", text="The cat sat", at="layers.2.ffn_norm", i="2")
+    app = visit("norms", text="The cat sat", at="layers.2.ffn_norm", i="2")
     norm = minilm.trace("The cat sat").norms["layers.2.ffn_norm"]
     (said,) = (line.value for line in app.markdown if "“cat”" in line.value and "L2 FFN" in line.value)
     after = norm.output[2]
