@@ -51,7 +51,7 @@ def main() -> None:
     if view.loaded.takes == "text":
         next_page("forward_pass", "Forward pass, step by step, the numbers inside the blocks")
     else:
-        next_page("qkv", "Queries, keys, values, the vectors behind an attention weight")
+        next_page("heads", "Heads, what each head attends to")
 
 
 def show_diagram(view: View, drawn: Architecture) -> None:

@@ -45,7 +45,7 @@ def main(view: View) -> None:
     zero_shot.templates(pair)
     zero_shot.held_out(pair)
     exported(pair).draw()
-    next_page("image_attention", "Image attention, what each patch attends to")
+    next_page("heads", "Heads, what each patch attends to")
 
 
 def exported(pair: Pair) -> Export:

@@ -46,7 +46,7 @@ def main() -> None:
         view = inside(sidebar.with_selection_inside(view, view.trace.n_tokens))
         picture.draw(view)
     picture.export(view)
-    links.next_page("heads", "Attention heads, all heads of your sentence")
+    links.next_page("heads", "Heads, all heads of your sentence")
 
 
 def inside(view: View) -> View:

@@ -7,20 +7,26 @@ from collections.abc import Mapping
 #: Former name of a page -> its page now, and the values that show there what the former page showed.
 FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "anatomy": ("architecture", {}),
-    "beyond": ("beyond_weights", {}),
+    "beyond": ("contribution", {}),
+    "beyond_weights": ("contribution", {}),
+    "compare": ("heads", {"view": "beside"}),
     "find": ("head_types", {}),
-    "norms": ("layernorm", {}),
+    "head_atlas": ("head_types", {"find": "corpus"}),
+    "image_attention": ("heads", {"view": "text"}),
+    "layernorm": ("norms", {}),
     "predict": ("masked_words", {}),
     "prepost": ("pre_post", {}),
+    "qkv": ("heads", {"view": "vectors"}),
+    "sound_attention": ("heads", {"view": "text"}),
     "steps": ("forward_pass", {}),
     "worked_example": ("by_hand", {}),
 }
 
 
 def current(view: Mapping[str, str]) -> dict[str, str]:
-    """A view, "page" and values as in a link, with the page of now. A value that the view holds itself stays."""
+    """A view, "page" and values as in a link, with the page of now and the values that show the former page there."""
     view = dict(view)
     while view["page"] in FORMER:
         page, values = FORMER[view["page"]]
-        view = {**values, **view, "page": page}
+        view = {**view, **values, "page": page}
     return view

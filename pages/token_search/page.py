@@ -32,7 +32,7 @@ def main(view: View) -> None:
         if atlas is not None and _fits(view, atlas):
             show(view, atlas)
     atlas_building.panel(view)
-    next_page("head_atlas", "Head atlas, all heads over the corpus")
+    next_page("head_types", "Head types, all heads over the corpus")
 
 
 def _fits(view: View, atlas: Atlas) -> bool:
