@@ -41,8 +41,6 @@ SECTIONS = {
         Page("compare", "Compare", "difference", "Two heads, two inputs or two models"),
         Page("image_attention", "Image attention", "image", "What each patch of an image attends to", "Images",
              takes=("image",), edits=True),
-        Page("image_text", "Image and text", "image_search", "Which caption fits an image", "Captions",
-             takes=("pair",), uses=NO_HEAD, why="It compares images with captions."),
         Page("sound_attention", "Sound attention", "graphic_eq", "What each part of a sound attends to", "Sounds",
              takes=("sound",), edits=True),
     ],
@@ -52,8 +50,6 @@ SECTIONS = {
         Page("layernorm", "LayerNorm", "equalizer", "What each LayerNorm does to each token", uses=NO_HEAD,
              edits=True),
         Page("feed_forward", "Feed-forward", "hub", "The neurons of each layer", uses=("text", "model", "layer")),
-        Page("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", "Masked words",
-             uses=NO_HEAD, edits=None, takes=TEXT, why="It predicts a word."),
         Page("patching", "Patching", "swap_horiz", "Which vector carries a difference", uses=NO_HEAD),
     ],
     "Pre- vs post-norm": [
@@ -63,6 +59,8 @@ SECTIONS = {
              uses=()),
     ],
     "Use": [
+        Page("predict", "Predict", "edit_square", "A masked word, a class, a caption", uses=NO_HEAD, edits=None,
+             takes=("text", "image", "sound", "pair")),
         Page("similarity", "Sentence similarity", "join_inner", "Why two sentences are alike", "Similarity",
              uses=NO_HEAD, takes=TEXT, why="It compares two sentences."),
         Page("search", "Search", "search", "Your own texts, by meaning", uses=NO_HEAD, takes=TEXT,

@@ -11,12 +11,11 @@ from pages.core.view import token_rows
 from pages.core.words import formulas
 from tests.pages.apps import assert_well, sentences, visit, written
 
-PAGES = ("qkv", "positions", "layernorm", "masked_words")
+PAGES = ("qkv", "positions", "layernorm")
 TITLES = {
     "qkv": "Queries, keys, values",
     "positions": "Positions",
     "layernorm": "LayerNorm",
-    "masked_words": "Masked-word prediction",
 }
 
 
