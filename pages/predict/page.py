@@ -9,11 +9,10 @@ import streamlit as st
 
 from encoder.load import first_bundled
 from pages.core.frame.frame import current_view, heading
-from pages.core.inputs import chosen_input, image_input
-from pages.core.stores import cache, model_store
-from pages.core.view.view import SOURCES, View, ViewParams
+from pages.core.inputs import chosen_input, image_input, other_input
+from pages.core.stores import model_store
+from pages.core.view.view import View
 from pages.core.widgets import class_head
-from pages.core.words.markdown import plain
 from pages.predict import classes, masked, of_pair
 from pages.predict.params import TASKS, Params
 from pages.state.url_state import controlled, state
@@ -35,13 +34,14 @@ def main(view: View) -> None:
     if task in able or task not in BUNDLED:
         SHOW[task](view)
         return
-    view = say_bundled(view, task)
+    kinds = BUNDLED[task]
+    view = other_input.instead(view, first_bundled(*kinds), CANNOT[task], "image" if len(kinds) > 1 else "")
     controls, shown = st.columns([1, 4], gap="medium")
     with controls:
         image_input.IMAGES.controls(view.loaded)
     with shown:
         name, _ = chosen_input.current(view.model)
-        SHOW[task](dataclasses.replace(view, text=name))
+        SHOW[task](dataclasses.replace(view, text=name, pair=None))
 
 
 def tasks_of(view: View) -> list[str]:
@@ -57,21 +57,6 @@ def tasks_of(view: View) -> list[str]:
 def choose(usual: str, task: str) -> None:
     """Show a task. The usual one stays out of the address, so another model shows its own. For callbacks."""
     state.put(Params.task, "" if task == usual else task)
-
-
-def say_bundled(view: View, task: str) -> View:
-    """The view of a bundled model that does the task with images, and a line that says so."""
-    kinds = BUNDLED[task]
-    source = first_bundled(*kinds)
-    tower = "image" if len(kinds) > 1 else ""
-    key = cache.ModelKey(source, tower=tower, device=view.model.device, dtype=view.model.dtype)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"{plain(view.loaded.name)} {CANNOT[task]}. You see **{SOURCES[source]}**.", width="content")
-        st.button(
-            "Use it on every page", key="predict:use", icon=":material/swap_horiz:", type="tertiary",
-            on_click=state.put, args=(ViewParams.model, source),
-        )  # fmt: skip
-    return dataclasses.replace(view, model=key, pair=None, layer=0, head=0, i=None, j=None)
 
 
 main(current_view())

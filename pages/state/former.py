@@ -14,6 +14,7 @@ FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "norms": ("layernorm", {}),
     "prepost": ("pre_post", {}),
     "steps": ("forward_pass", {}),
+    "token_search": ("search", {"search_for": "words"}),
     "worked_example": ("by_hand", {}),
 }
 

@@ -50,10 +50,10 @@ def test_a_model_without_captions_gives_way_to_the_bundled_pair():
     assert "all-MiniLM-L6-v2" in written(app)
     assert "**a handwritten five**" in written(app)
     assert app.selectbox(key="view:model").value == "minilm", "other pages keep the model"
-    app.button(key="predict:use").click().run()
+    app.button(key="instead:use").click().run()
     assert app.selectbox(key="view:model").value == "digit-words"
     assert_well(app)
-    assert not [button for button in app.button if button.key == "predict:use"]
+    assert not [button for button in app.button if button.key == "instead:use"]
 
 
 def test_the_page_says_what_the_model_computes():
