@@ -13,12 +13,14 @@ FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "find": ("head_types", {}),
     "head_atlas": ("head_types", {"find": "corpus"}),
     "image_attention": ("heads", {"view": "text"}),
+    "image_text": ("predict", {"predict": "caption"}),
     "layernorm": ("norms", {}),
-    "predict": ("masked_words", {}),
+    "masked_words": ("predict", {"predict": "word"}),
     "prepost": ("pre_post", {}),
     "qkv": ("heads", {"view": "vectors"}),
     "sound_attention": ("heads", {"view": "text"}),
     "steps": ("forward_pass", {}),
+    "token_search": ("search", {"search_for": "words"}),
     "worked_example": ("by_hand", {}),
 }
 

@@ -215,13 +215,13 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "logit",
             "A logit is a number for one possible answer, such as a word of the vocabulary, before softmax. "
             "Softmax over all logits gives probabilities.",
-            "masked_words", words=("logits",),
+            "predict", words=("logits",),
         ),
         Term(
             "MLM",
             "Masked language modelling (MLM) trains an encoder on masked-word prediction: predict hidden tokens "
             "from the tokens on both sides. BERT selects 15 % of the tokens and replaces most of them by [MASK].",
-            "masked_words", "Of the selected tokens, 80 % become [MASK], 10 % a random token, and 10 % stay.",
+            "predict", "Of the selected tokens, 80 % become [MASK], 10 % a random token, and 10 % stay.",
             words=("masked language modelling", "masked-word prediction"), source="Devlin et al. 2019",
         ),
         Term(

@@ -17,8 +17,8 @@ from pages.core.inputs import image_input
 from pages.core.stores import cache, estimates, model_store
 from pages.core.view.view import View
 from pages.core.work.compute_turns import LONG_FLOPS
-from pages.image_text import captions
-from pages.image_text.params import Params
+from pages.predict import captions
+from pages.predict.params import CaptionParams
 from pages.state.url_state import state
 
 
@@ -33,7 +33,7 @@ class Pair:
     @property
     def times(self) -> float:
         """Factor of the trained scale."""
-        return float(state.newest(Params.scale))
+        return float(state.newest(CaptionParams.scale))
 
     @property
     def takes_digits(self) -> bool:
@@ -48,7 +48,7 @@ class Pair:
     @cached_property
     def chosen(self) -> int:
         """The selected caption, or the one that fits best."""
-        asked = state.newest(Params.caption)
+        asked = state.newest(CaptionParams.caption)
         best = int(self.scores.cosines[0].argmax())
         return asked if isinstance(asked, int) and asked < len(self.texts) else best
 

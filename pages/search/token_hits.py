@@ -12,9 +12,9 @@ from pages.core.view.view import ViewParams
 from pages.core.words import token_names
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
+from pages.search.token_query import Query
 from pages.state import links
 from pages.state.url_state import state
-from pages.token_search.query import Query
 
 #: Characters of a sentence before and after the token.
 BEFORE, AFTER = 60, 40
@@ -29,7 +29,7 @@ def answer(query: Query, hits: list[TokenHit]) -> None:
         st.info("No token of the corpus passes this filter: lower its weight.", icon=":material/filter_alt_off:")
         return
     same = sum(hit.token == query.token for hit in hits)
-    said = "other words alone" if query.others else f"the same token: {same} of {len(hits)}"
+    said = "other words only" if query.others else f"the same token: {same} of {len(hits)}"
     st.markdown(f"{name}: largest cosine **{number(hits[0].cosine)}**; {said}.")
 
 

@@ -1,4 +1,4 @@
-"""The page “Image and text”, and a model of images and text on other pages."""
+"""Captions of an image on the page “Predict”, and a model of images and text on other pages."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pages.core.inputs import image_input
 from pages.core.stores import input_kinds
 from pages.core.stores.model_key import ModelKey
 from pages.core.stores.model_store import joint, model, takes
-from pages.image_text.captions import LONGEST, MOST
-from pages.image_text.params import TEN_DIGITS
+from pages.predict.captions import LONGEST, MOST
+from pages.predict.params import TEN_DIGITS
 from tests.load.joints import model_of, write
 from tests.pages.apps import assert_well, noted, sentences, visit, words, written
 
@@ -27,7 +27,7 @@ PAGES = ("heads", "head_types", "contribution", "positions", "norms", "feed_forw
 
 
 def opened(**query: str) -> AppTest:
-    app = visit("image_text", model="digit-words", closed=True, **query)
+    app = visit("predict", model="digit-words", closed=True, **query)
     assert_well(app)
     return app
 
@@ -44,14 +44,16 @@ def test_a_page_opens_with_the_causal_encoder(page: str):
     assert not app.error, (page, [box.value for box in app.error])
 
 
-def test_the_page_offers_the_pair_to_other_models():
-    app = visit("image_text", closed=True)
-    assert "all-MiniLM-L6-v2" in sentences(app)
-    app.button(key="other-input").click().run()
+def test_a_model_without_captions_gives_way_to_the_bundled_pair():
+    app = visit("predict", predict="caption", image="5", closed=True)
+    assert_well(app)
+    assert "all-MiniLM-L6-v2" in written(app)
+    assert "**a handwritten five**" in written(app)
+    assert app.selectbox(key="view:model").value == "minilm", "other pages keep the model"
+    app.button(key="instead:use").click().run()
     assert app.selectbox(key="view:model").value == "digit-words"
     assert_well(app)
-    app = visit("image_text", model="digits-pre", closed=True)
-    assert "digits-pre" in sentences(app)
+    assert not [button for button in app.button if button.key == "instead:use"]
 
 
 def test_the_page_says_what_the_model_computes():
@@ -114,13 +116,13 @@ def test_too_many_captions_and_too_long_ones():
     ],
 )
 def test_values_of_a_link_that_fit_nothing(hostile: dict[str, str]):
-    app = visit("image_text", model="digit-words", closed=True, **hostile)
+    app = visit("predict", model="digit-words", closed=True, **hostile)
     assert not app.exception
     assert not app.error
 
 
 def test_the_python_lines_give_the_numbers_of_the_page():
-    app = visit("image_text", model="digit-words", image="8", captions="an eight\na three", scale_times="2")
+    app = visit("predict", model="digit-words", image="8", captions="an eight\na three", scale_times="2")
     (code,) = [block.value for block in app.code if "trace" in block.value]
     names: dict[str, object] = {}
     exec(code, names)
@@ -159,8 +161,6 @@ def test_a_page_shows_the_encoder_whose_input_it_takes():
     assert input_kinds.fitting(pair, ("sound",), "image") == "image"
     app = visit("heads", model="digit-words", image="4", closed=True)
     assert_well(app)
-    app = visit("masked_words", model="digit-words", closed=True)
-    assert not app.exception
 
 
 def test_one_load_gives_both_encoders():
@@ -180,7 +180,7 @@ def test_one_load_gives_both_encoders():
 def test_a_model_from_a_folder_and_a_photograph(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     folder = write(model_of(family), tmp_path / "tiny", family)
-    app = visit("image_text", model="other", source=str(folder), captions="w17 w5 w80\nw6\nw70 w71", closed=True)
+    app = visit("predict", model="other", source=str(folder), captions="w17 w5 w80\nw6\nw70 w71", closed=True)
     assert_well(app)
     pair = encoder.load(folder, device="cpu")
     found = pair.probabilities([image_input.photo("flower")], ["w17 w5 w80", "w6", "w70 w71"])[0]

@@ -15,9 +15,9 @@ from pages.core.inputs import image_input
 from pages.core.stores import cache
 from pages.core.words import gestures
 from pages.core.words.markdown import plain
-from pages.image_text import captions
-from pages.image_text.pair import Pair
-from pages.image_text.params import CELLS, Params
+from pages.predict import captions
+from pages.predict.pair import Pair
+from pages.predict.params import CELLS, CaptionParams
 from pages.state.url_state import state
 
 ROW, AROUND = 28, 130
@@ -30,7 +30,7 @@ SHOWN = ("a handwritten {number}", *TEMPLATES[:2], *PLAIN_TEMPLATES[:2], *UNSEEN
 def images_and_captions(pair: Pair) -> None:
     """Every bundled image with every caption; a cell opens that pair."""
     st.header("Images and captions", anchor=False)
-    cells = state.segmented(Params.cells, "Cells", CELLS, label_visibility="collapsed")
+    cells = state.segmented(CaptionParams.cells, "Cells", CELLS, label_visibility="collapsed")
     found = pair_scores.scores(pair.model, pair.example_vectors(), pair.vectors(pair.texts), pair.times)
     values = (found.probabilities if cells == "probability" else found.cosines).numpy()
     names = list(pair.examples)
@@ -59,9 +59,9 @@ def templates(pair: Pair) -> None:
     """The same labels in different templates, for the image of the sidebar."""
     st.header("Zero-shot: the same labels in other words", anchor=False)
     rows, labels = (SHOWN, WORDS) if pair.takes_digits else (PHOTO_TEMPLATES, PHOTO_LABELS)
-    if state.newest(Params.template) not in rows:
-        state.put(Params.template, rows[0])
-    at = rows.index(state.newest(Params.template))
+    if state.newest(CaptionParams.template) not in rows:
+        state.put(CaptionParams.template, rows[0])
+    at = rows.index(state.newest(CaptionParams.template))
     texts = [[filled(row, label) for label in labels] for row in rows]
 
     def make(trace: Trace) -> object:
@@ -76,7 +76,7 @@ def templates(pair: Pair) -> None:
         key="template-map", height=AROUND + ROW * len(rows),
         alt=f"Probability of {len(labels)} labels, to the right, in {len(rows)} templates, downwards.",
         on_event=on_click(cell=lambda i, j: _open_label(rows[i], texts[i][j]),
-                          row=lambda i: state.put(Params.template, rows[i])),
+                          row=lambda i: state.put(CaptionParams.template, rows[i])),
     )  # fmt: skip
     star = "A star marks templates that were in no training caption. " if pair.takes_digits else ""
     gestures.caption(
@@ -88,7 +88,7 @@ def templates(pair: Pair) -> None:
 
 
 def _open_label(template: str, text: str) -> None:
-    state.put(Params.template, template)
+    state.put(CaptionParams.template, template)
     captions.open_text(text)
 
 
@@ -96,7 +96,7 @@ def held_out(pair: Pair) -> None:
     """What the selected template names wrongly among the held-out digits; only for the model of digits."""
     if not pair.takes_digits:
         return
-    template = str(state.newest(Params.template))
+    template = str(state.newest(CaptionParams.template))
     found = _held_out(pair, template)
     n, wrong = len(found.truth), int((found.said != found.truth).sum())
     st.header("Errors on held-out digits", anchor=False)

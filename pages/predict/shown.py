@@ -1,16 +1,17 @@
-"""What the page predicts: whose models, and which sentence. The sidebar keeps its own model and sentence."""
+"""What the page predicts: whose models, and which sentence. Other pages keep the model and the sentence."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pages.core.inputs import edited
 from pages.core.stores import cache, model_store
 from pages.core.view import norm_pair
 from pages.core.view.view import View
-from pages.masked_words import prediction
-from pages.masked_words.params import Params
+from pages.predict import prediction
+from pages.predict.params import EXAMPLE, Params
 
 MASK = "[MASK]"
 
@@ -18,13 +19,14 @@ MASK = "[MASK]"
 @dataclass(frozen=True)
 class Shown:
     """keys: name -> model; mask: its mask token; text, pair: the sentence; hidden: the word that the mask replaces;
-    of_page: whether the sentence is the page's own, as the sidebar's has no mask."""
+    word: its number among the words of the sentence; of_page: whether the sentence is the page's own."""
 
     keys: dict[str, cache.ModelKey]
     mask: str
     text: str
     pair: str | None
     hidden: str = ""
+    word: int | None = None
     of_page: bool = False
 
     def view(self, view: View) -> View:
@@ -39,12 +41,26 @@ def shown(view: View, params: Params) -> Shown:
     keys = models(view)
     mask = model_store.model(next(iter(keys.values()))).tokenizer.mask_token or MASK
     words = prediction.words(view.trace, mask)
-    if params.word is not None and params.word < len(words):
-        word = words[params.word]
-        return Shown(keys, mask, prediction.hide(view.text, word, mask), view.pair, word.text)
-    if mask in f"{view.text}{view.pair or ''}":
+    has_mask = mask in f"{view.text}{view.pair or ''}"
+    number = params.word if params.word is not None and params.word < len(words) else None
+    if number is None and not has_mask and params.sentence == EXAMPLE:
+        number = usual(view, words)
+    if number is not None:
+        word = words[number]
+        return Shown(keys, mask, prediction.hide(view.text, word, mask), view.pair, word.text, number)
+    if has_mask:
         return Shown(keys, mask, view.text, view.pair, params.hidden)
     return Shown(keys, mask, params.sentence.replace(MASK, mask), None, of_page=True)
+
+
+def usual(view: View, words: Sequence[prediction.Word]) -> int | None:
+    """The word that is hidden until the reader chooses: that of the selected token, else the longest one."""
+    source = view.trace.source
+    if source is None or not words:
+        return None
+    start, end = source.offsets[view.i] if view.i is not None else (0, 0)
+    of_token = [number for number, word in enumerate(words) if word.start <= start < end <= word.end]
+    return of_token[0] if of_token else max(range(len(words)), key=lambda number: len(words[number].text))
 
 
 def with_edits(chosen: Shown, view: View) -> Shown:

@@ -7,7 +7,7 @@ import streamlit as st
 import encoder
 from pages.core.inputs import image_input, unknown_words
 from pages.core.words.markdown import plain
-from pages.image_text.params import TEN_DIGITS, Params
+from pages.predict.params import TEN_DIGITS, CaptionParams
 from pages.state.url_state import state
 
 #: Captions that are compared, and the characters of one.
@@ -31,7 +31,7 @@ def examples(model: encoder.JointEncoder) -> dict[str, str]:
 
 def given() -> tuple[str, ...]:
     """The captions, each once, at most MOST of LONGEST characters; a model needs one at least."""
-    lines = (" ".join(line.split())[:LONGEST] for line in str(state.newest(Params.captions)).splitlines())
+    lines = (" ".join(line.split())[:LONGEST] for line in str(state.newest(CaptionParams.captions)).splitlines())
     return tuple(dict.fromkeys(filter(None, lines)))[:MOST] or ("",)
 
 
@@ -39,14 +39,14 @@ def fit(model: encoder.JointEncoder) -> None:
     """First captions that suit the model, in place of the first ones of another. Before they are read."""
     first = next(iter(examples(model).values()))
     firsts = {TEN_DIGITS, next(iter(OF_PHOTOS.values()))}
-    if state.newest(Params.captions) in firsts - {first}:
-        state.put(Params.captions, first)
+    if state.newest(CaptionParams.captions) in firsts - {first}:
+        state.put(CaptionParams.captions, first)
 
 
 def controls(model: encoder.JointEncoder) -> None:
     """The text area and the examples, and notes about what of them is used."""
     state.bound(
-        st.text_area, Params.captions, "Captions, one a line", height=150,
+        st.text_area, CaptionParams.captions, "Captions, one a line", height=150,
         help=f"At most {MOST} captions of {LONGEST} characters. Ctrl+Enter runs them.", on_change=_forget,
     )  # fmt: skip
     offered = examples(model)
@@ -54,10 +54,10 @@ def controls(model: encoder.JointEncoder) -> None:
         "Example captions", list(offered), index=None, key="caption-example", placeholder="… or choose examples",
         label_visibility="collapsed", on_change=_use_example, args=(offered,),
     )  # fmt: skip
-    lines = [line for line in str(state.newest(Params.captions)).splitlines() if line.strip()]
+    lines = [line for line in str(state.newest(CaptionParams.captions)).splitlines() if line.strip()]
     if len(set(lines)) > MOST or any(len(line) > LONGEST for line in lines):
         st.caption(f"Compared: the first {MOST} captions, each up to {LONGEST} characters.")
-    if state.too_long_for_url(Params.captions):
+    if state.too_long_for_url(CaptionParams.captions):
         st.caption("The captions are too long for a link: a copied link opens without them.")
 
 
@@ -70,7 +70,7 @@ def note_unknown(model: encoder.JointEncoder, texts: tuple[str, ...]) -> None:
 def _use_example(offered: dict[str, str]) -> None:
     chosen = st.session_state.get("caption-example")
     if chosen in offered:
-        state.put(Params.captions, offered[chosen])
+        state.put(CaptionParams.captions, offered[chosen])
         _forget()
 
 
@@ -80,8 +80,8 @@ def _forget() -> None:
 
 def select(place: int | None) -> None:
     """Select a caption; None: the one that fits best. For callbacks."""
-    state.put(Params.caption, place)
-    state.put(Params.word, None)
+    state.put(CaptionParams.caption, place)
+    state.put(CaptionParams.word, None)
 
 
 def open_text(text: str) -> None:
@@ -89,5 +89,5 @@ def open_text(text: str) -> None:
     texts = given()
     if text not in texts:
         texts = (*texts[: MOST - 1], text)
-        state.put(Params.captions, "\n".join(texts))
+        state.put(CaptionParams.captions, "\n".join(texts))
     select(texts.index(text))

@@ -1,4 +1,4 @@
-"""Image and text: how well captions fit an image, by the vectors of two encoders trained together."""
+"""How well captions fit an image, by the vectors of two encoders trained together."""
 
 from __future__ import annotations
 
@@ -8,29 +8,26 @@ import streamlit as st
 
 from encoder import figures
 from encoder.export import python_code, tables
-from pages.core.frame.frame import current_view, heading
+from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view.view import View
 from pages.core.widgets.answer import area
 from pages.core.widgets.export import Export, origin, title
 from pages.core.words.glossary import brief_opening
-from pages.image_text import captions, fit, words, zero_shot
-from pages.image_text.pair import Pair, of
-from pages.state.links import next_page
+from pages.predict import captions, fit, words, zero_shot
+from pages.predict.pair import Pair, of
 
 
-def main(view: View) -> None:
+def show(view: View) -> None:
+    """The page with this task: the captions, their bars, the words over the image, and zero-shot classification."""
+    edited.mark(view)
     model = model_store.joint(view.model)
     if model is not None:
         captions.fit(model)
     with st.container(key="pair-page"), st.container(key="pair-body"):
         image_side, text_side = st.container(key="pair-left"), st.container(key="pair-right")
     with image_side:
-        heading()
-        brief_opening(
-            "You see how well each caption fits the image: the cosine of two vectors, from two encoders. Look for "
-            "captions that the model cannot tell apart. Image search and zero-shot classification work this way."
-        )
+        brief_opening("Which caption fits the image best, by the cosine of two vectors from two encoders?")
     pair = of(view)
     with text_side:
         captions.controls(pair.model)
@@ -45,7 +42,6 @@ def main(view: View) -> None:
     zero_shot.templates(pair)
     zero_shot.held_out(pair)
     exported(pair).draw()
-    next_page("heads", "Heads, what each patch attends to")
 
 
 def exported(pair: Pair) -> Export:
@@ -65,6 +61,3 @@ def exported(pair: Pair) -> Export:
         "found.cosines, found.logits, found.probabilities",
         settings={"Scale": f"{found.scale:.4g}", "Bias": f"{found.bias:.4g}", "Probabilities": pair.model.compares},
     )
-
-
-main(current_view())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -11,10 +12,11 @@ from encoder.corpus import Atlas, Behaves, TokenHit, token_vector
 from encoder.measure import telling
 from pages.components.lazy import popover
 from pages.core.corpora import atlases
+from pages.core.view import first_view
 from pages.core.view.view import View, ViewParams
 from pages.core.work.compute_turns import TURNS
-from pages.state.url_state import state
-from pages.token_search.params import TARGETS, Params
+from pages.search.params import TARGETS, TokenParams
+from pages.state.url_state import controlled, state
 
 #: Words that are buttons; those of a longer text are a list. Tokens that are found.
 BUTTONS, FOUND = 48, 10
@@ -45,35 +47,38 @@ class Query:
 
 
 def choose_token(view: View) -> int | None:
-    """Draw the words of the sentence; the place of the selected one, by default the first, None without any."""
+    """Draw the words of the sentence; the place of the selected one, None without any."""
     words = [place for place, one in enumerate(telling.is_word(view.trace)) if one]
     if not words:
-        st.info("This text has no word: type a sentence in the sidebar.", icon=":material/edit:")
+        st.info("This text has no word: type a sentence.", icon=":material/edit:")
         return None
-    if state.newest(ViewParams.i) not in words:
-        state.put(ViewParams.i, words[0])
+    place = view.i if view.i in words and not first_view.suggests(view.i) else _usual(view, words)
     names = [figures.isolated(name) for name in figures.disambiguate(view.trace.labels)]
-    if len(words) <= BUTTONS:
-        return state.bound(
-            st.pills, ViewParams.i, "Search for this token, as it is in your sentence", options=words, required=True,
-            format_func=names.__getitem__,
-        )  # fmt: skip
-    return state.bound(
-        st.selectbox, ViewParams.i, "Search for this token", options=words,
-        format_func=lambda place: f"{place} · {names[place]}",
+    few = len(words) <= BUTTONS
+    return controlled(  # type: ignore[no-any-return]
+        st.pills if few else st.selectbox, "Search for this word, as it is in your sentence", words,
+        key="search:token", value=place, take=partial(state.put, ViewParams.i), **({"required": True} if few else {}),
+        format_func=names.__getitem__ if few else lambda place: f"{place} · {names[place]}",
     )  # fmt: skip
+
+
+def _usual(view: View, words: list[int]) -> int:
+    """The longest word that carries a meaning: pronouns and grammar have neighbours that tell little."""
+    tokens = [token.lower() for token in view.trace.tokens]
+    own = [place for place in words if tokens[place] not in telling.GRAMMAR | telling.PRONOUNS]
+    return max(own or words, key=lambda place: len(tokens[place]))
 
 
 def choose_layer(view: View, atlas: Atlas) -> int:
     """Draw the choice among the layers that the atlas has; the last one by default."""
     known, last = atlas.vector_layers, view.loaded.config.n_layers
-    if state.newest(Params.at) not in known:
-        state.put(Params.at, known[-1])
+    if state.newest(TokenParams.at) not in known:
+        state.put(TokenParams.at, known[-1])
     names = {0: "0, the embeddings", last: f"{last}, the output"}
     return int(
         state.bound(
             st.selectbox,
-            Params.at,
+            TokenParams.at,
             "Vectors after layer",
             options=list(known),
             width=180,
@@ -83,21 +88,27 @@ def choose_layer(view: View, atlas: Atlas) -> int:
 
 
 def choose_filter(view: View) -> Behaves | None:
-    """Draw the filter by the behaviour of the sidebar's head."""
-    params = state.read(Params)
+    """Draw the filter by the behaviour of the open head."""
+    params = state.read(TokenParams)
     head = f"L{view.layer} H{view.head}"
     on = "" if params.target == "any" else f": {TARGETS[params.target]} in {head}"
     part = popover(f"Filter by a head{on}", "token-filter", icon=":material/filter_alt:")
     if part is not None:
         with part:
+            for place, (param, last) in zip(
+                st.columns(2),
+                ((ViewParams.layer, view.loaded.config.n_layers), (ViewParams.head, view.loaded.config.n_heads)),
+                strict=True,
+            ):
+                state.bound(place.number_input, param, param.name.capitalize(), min_value=0, max_value=last - 1)
             st.markdown(f"Only tokens of the corpus that, in **{head}**, attend to")
             state.bound(
-                st.selectbox, Params.target, "Attends to", list(TARGETS), format_func=TARGETS.get,
+                st.selectbox, TokenParams.target, "Attends to", list(TARGETS), format_func=TARGETS.get,
                 label_visibility="collapsed",
             )  # fmt: skip
             state.bound(
-                st.slider, Params.least, "with a weight of at least", 0.0, 1.0, step=0.05,
-                help="Choose another head in the sidebar. Weights are known to 1/255.",
+                st.slider, TokenParams.least, "with a weight of at least", 0.0, 1.0, step=0.05,
+                help="Weights are known to 1/255.",
             )  # fmt: skip
-    params = state.read(Params)
+    params = state.read(TokenParams)
     return None if params.target == "any" else Behaves(view.layer, view.head, params.target, params.least)

@@ -10,9 +10,9 @@ from pages.components import on_click, plot
 from pages.core.widgets import answer
 from pages.core.words import gestures
 from pages.core.words.markdown import plain
-from pages.image_text import captions
-from pages.image_text.pair import Pair
-from pages.image_text.params import SCALES, Params
+from pages.predict import captions
+from pages.predict.pair import Pair
+from pages.predict.params import SCALES, CaptionParams
 from pages.state.url_state import state
 
 ROW, AROUND = 26, 60
@@ -27,7 +27,7 @@ def draw(pair: Pair) -> None:
     """The line of the selected caption, the bars, the scale and the arithmetic."""
     found, at = pair.scores, pair.chosen
     probabilities = found.probabilities[0]
-    picked = state.newest(Params.caption) is not None
+    picked = state.newest(CaptionParams.caption) is not None
     answer.draw(
         f"**{plain(pair.texts[at]) or '(empty)'}**: {answer.weight(probabilities, at)}.",
         f"Cosine {three_digits(float(found.cosines[0, at]))}. " + ("" if picked else "It fits best. Select another."),
@@ -59,7 +59,7 @@ def arithmetic(pair: Pair) -> None:
         names = {times: three_digits(trained * float(times)) for times in SCALES}
         names["1"] += " (trained)"
         state.bound(
-            st.select_slider, Params.scale, "Scale (1 / temperature)", list(SCALES), format_func=names.get,
+            st.select_slider, CaptionParams.scale, "Scale (1 / temperature)", list(SCALES), format_func=names.get,
             help="The model learned one scale. A larger one makes the probabilities more extreme; the order stays.",
         )  # fmt: skip
     cosine, logit, probability = (float(values[0, at]) for values in (found.cosines, found.logits, found.probabilities))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -10,46 +12,36 @@ from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.words import word_bars
 from encoder.model.mlm import MaskedPrediction
 from pages.components import plot
-from pages.core.frame.frame import current_view, heading
 from pages.core.inputs import edited
 from pages.core.stores import model_store, trained
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import plain, say_error
-from pages.masked_words import prediction
-from pages.masked_words.params import LEAST_WORDS, MOST_WORDS, Params
-from pages.masked_words.shown import Shown, shown, with_edits
-from pages.state.links import next_page
-from pages.state.url_state import state
+from pages.predict import prediction
+from pages.predict.params import LEAST_WORDS, MOST_WORDS, Params
+from pages.predict.shown import Shown, shown, with_edits
+from pages.state.url_state import controlled, state
 
 #: More words than this are offered as a list, not as buttons. More masks than this are not drawn.
 MOST_BUTTONS, MOST_MASKS = 40, 8
-
-view = current_view()
-params = state.read(Params)
 
 #: Name of a model -> its prediction at one mask.
 Predictions = dict[str, MaskedPrediction]
 
 
-def main() -> None:
+def show(view: View) -> None:
+    """The page with this task: a word to hide, and the words that the models predict there."""
     chosen = with_edits(shown(view, state.read(Params)), view)
     edited.mark(chosen.view(view))
-    heading()
-    mask = plain(chosen.mask)
-    opening(
-        f"You see the words that the model predicts at **{mask}**, with their probabilities.  \n"
-        "Hide a word of your sentence, and look at its rank among all words of the vocabulary.  \n"
-        "Encoders such as BERT learn by this task: predict hidden tokens from the tokens on both sides."
-    )
+    opening(f"Which words does the model predict at **{plain(chosen.mask)}**, from the tokens on both sides?")
     if view.loaded.mlm_head is None:
         st.caption(
-            no_head(),
-            help="Other pages keep your model and your sentence. Choose another model with a masked-word head in the "
+            no_head(view),
+            help="Other pages keep your model and your input. Choose another model with a masked-word head in the "
             "sidebar.",
         )
-    choose_word(chosen)
+    choose_word(view, chosen)
     sentence, number = st.columns([3, 1], gap="medium", vertical_alignment="center")
     with sentence:
         masked_sentence(chosen)
@@ -61,7 +53,6 @@ def main() -> None:
     predict(chosen, top)
     how_trained()
     exported(chosen.view(view), top).draw()
-    next_page("pre_post", "Pre-norm vs post-norm, how the twins differ inside")
 
 
 def exported(of: View, top: int) -> Export:
@@ -87,7 +78,7 @@ def masked_sentence(chosen: Shown) -> None:
             help="Shown while your sentence in the sidebar has no mask. You can type another one here.",
         )  # fmt: skip
     else:
-        st.markdown(f"Your sentence: {plain(chosen.text)}")
+        st.markdown(plain(chosen.text))
 
 
 def predict(chosen: Shown, top: int) -> None:
@@ -98,12 +89,12 @@ def predict(chosen: Shown, top: int) -> None:
         say_error(error, st.info, icon=":material/edit:")
         return
     by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
-    show(
+    draw(
         {name: model_store.model(key).config.norm_placement for name, key in chosen.keys.items()}, by_mask, top, chosen
     )
 
 
-def no_head() -> str:
+def no_head(view: View) -> str:
     """Why the page shows the twins instead of the selected model."""
     if view.model.scratch is not None:
         why = "its weights are random"
@@ -124,24 +115,20 @@ def how_trained() -> None:
         )
 
 
-def choose_word(chosen: Shown) -> None:
-    """The words of the sidebar's sentence, to hide one of them. The sidebar keeps its sentence."""
+def choose_word(view: View, chosen: Shown) -> None:
+    """The words of the sentence, to hide one of them. Other pages keep the sentence."""
     words = prediction.words(view.trace, chosen.mask)
     if not words:
         return
-    if params.word is not None and params.word >= len(words):
-        state.put(Params.word, None)
-    options = {"format_func": lambda index: words[index].text}
-    if len(words) <= MOST_BUTTONS:
-        state.bound(st.pills, Params.word, "Hide a word of your sentence", range(len(words)), **options)
-    else:
-        state.bound(
-            st.selectbox, Params.word, "Hide a word of your sentence", range(len(words)),
-            placeholder="Choose a word", **options,
-        )  # fmt: skip
+    few = len(words) <= MOST_BUTTONS
+    controlled(
+        st.pills if few else st.selectbox, "Hide a word of your sentence", range(len(words)), key="predict:word",
+        value=chosen.word, take=partial(state.put, Params.word), format_func=lambda number: words[number].text,
+        **({} if few else {"placeholder": "Choose a word"}),
+    )  # fmt: skip
 
 
-def show(placements: dict[str, str], by_mask: list[Predictions], top: int, chosen: Shown) -> None:
+def draw(placements: dict[str, str], by_mask: list[Predictions], top: int, chosen: Shown) -> None:
     """Bars for every mask, the models side by side."""
     if len(by_mask) > MOST_MASKS:
         st.info(f"This text has {len(by_mask):,} masks. Shown: the first {MOST_MASKS}.")
@@ -199,6 +186,3 @@ def rank_in_words(predictions: Predictions, hidden: str) -> list[str]:
     if not listed:
         return [f"{word} no rank, as it is no single entry of the vocabulary."]
     return [f"{word} {'; '.join(listed)}."]
-
-
-main()

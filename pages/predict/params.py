@@ -1,4 +1,4 @@
-"""The address parameters of the page “Image and text”."""
+"""The values of the page “Predict” in the address."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from encoder.inputs.captions import WORDS, filled
 from pages.state.params import Param, choice, number, string, whole_number
 from pages.state.url_state import state
 
+TASKS = {"word": "Masked word", "class": "Class", "caption": "Caption"}
+LEAST_WORDS, MOST_WORDS = 1, 20
+#: Shown while the sidebar's sentence has no mask: both twins predict the right kind of word here.
+EXAMPLE = "A tropical [MASK] with large leaves"
 FIRST_TEMPLATE = "a handwritten {number}"
 TEN_DIGITS = "\n".join(filled(FIRST_TEMPLATE, word) for word in WORDS)
 #: Factors of the trained scale.
@@ -18,6 +22,20 @@ CELLS = {"probability": "Probability", "cosine": "Cosine"}
 @state.register
 @dataclass(frozen=True)
 class Params:
+    """task: what is predicted, "": what the model was trained for; top: how many words are shown per [MASK]; word:
+    number of the hidden word in the sidebar's sentence; sentence: what is shown while that sentence has no mask;
+    hidden: the word that [MASK] replaced in an older link."""
+
+    task: Param[str] = choice("", ("", *TASKS), url="predict")
+    top: Param[int] = whole_number(5, LEAST_WORDS, MOST_WORDS)
+    word: Param[int | None] = whole_number(None, url="hidden_word")
+    sentence: Param[str] = string(EXAMPLE, url="masked")
+    hidden: Param[str] = string()
+
+
+@state.register
+@dataclass(frozen=True)
+class CaptionParams:
     """captions: one a line; caption: the selected one, None: the one that fits best; word: a token of it."""
 
     captions: Param[str] = string(TEN_DIGITS)

@@ -11,8 +11,8 @@ from pages.components.patch_map import PatchEvent, patch_map
 from pages.core.frame import sidebar
 from pages.core.inputs import image_input
 from pages.core.words.markdown import plain
-from pages.image_text.pair import Pair
-from pages.image_text.params import Params
+from pages.predict.pair import Pair
+from pages.predict.params import CaptionParams
 from pages.state.url_state import state
 
 #: Tokens that are offered as buttons.
@@ -33,7 +33,7 @@ def draw(pair: Pair) -> None:
         colorscale=signed_lut(),
         label=f"cosine with {trace.labels[token]}",
         selected=selected,
-        opacity=state.newest(Params.opacity),
+        opacity=state.newest(CaptionParams.opacity),
         top=float(np.abs(maps).max()),
         signed=True,
         size=300,
@@ -41,8 +41,8 @@ def draw(pair: Pair) -> None:
     )
     names = dict(enumerate(trace.labels))
     control = state.segmented if len(names) <= MOST_BUTTONS else _list
-    control(Params.word, f"Word of the caption ({plain(trace.labels[-1])}: all of it)", names)
-    state.bound(st.slider, Params.opacity, "Opacity", min_value=0.0, max_value=1.0, step=0.05, width=200)
+    control(CaptionParams.word, f"Word of the caption ({plain(trace.labels[-1])}: all of it)", names)
+    state.bound(st.slider, CaptionParams.opacity, "Opacity", min_value=0.0, max_value=1.0, step=0.05, width=200)
     if trace.source is not None and trace.source.cut:
         st.caption(f"The model reads {trace.n_tokens} tokens: the end of this caption is cut.")
 
@@ -53,9 +53,9 @@ def _list(param: object, label: str, names: dict[int, str]) -> None:
 
 def _token(pair: Pair) -> int:
     """The selected token of the caption; at first the last one, whose vector is the caption's."""
-    asked, last = state.newest(Params.word), pair.caption.trace.n_tokens - 1
+    asked, last = state.newest(CaptionParams.word), pair.caption.trace.n_tokens - 1
     if not isinstance(asked, int) or asked > last:
-        state.put(Params.word, last)
+        state.put(CaptionParams.word, last)
         return last
     return asked
 

@@ -1,4 +1,4 @@
-"""Token search: the tokens of a corpus whose vectors are nearest to that of a token of the sentence."""
+"""Words: the tokens of a corpus whose vectors are nearest to that of a token of the sentence."""
 
 from __future__ import annotations
 
@@ -8,31 +8,33 @@ import pandas as pd
 import streamlit as st
 
 from encoder.corpus import Atlas, TokenHit
+from encoder.load import first_bundled
 from pages.core.corpora import atlas_building, atlases
-from pages.core.frame.frame import current_view, heading
+from pages.core.corpora.atlases import AtlasParams
+from pages.core.inputs import other_input
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
 from pages.core.words.glossary import brief_opening
 from pages.core.words.markdown import errors_said, plain
-from pages.state.links import next_page
+from pages.search import token_hits, token_query
+from pages.search.params import TokenParams
 from pages.state.url_state import state
-from pages.token_search import found, query
-from pages.token_search.params import Params
 
 
-def main(view: View) -> None:
-    heading()
-    brief_opening(
-        "You see where a corpus uses a token as your sentence does: the nearest vectors, by cosine.  \n"
-        "Look for a word with two meanings, such as “bank”: do its neighbours have your meaning?  \n"
-        "This shows what a vector in context has kept: the word, its meaning, or its place."
-    )
+def show(view: View) -> None:
+    """The page for words: a token of the sentence, and the tokens of a corpus that are used like it."""
+    brief_opening("Where does a corpus use a word as your sentence does, by the cosine of two token vectors?")
     with errors_said():
+        if not state.newest(AtlasParams.atlas) and not _has_vectors(atlases.of_model(view)):
+            view = other_input.instead(view, first_bundled("text"), "has no atlas with vectors of tokens")
         atlas = atlases.choose(view)
         if atlas is not None and _fits(view, atlas):
-            show(view, atlas)
+            _draw(view, atlas)
     atlas_building.panel(view)
-    next_page("head_types", "Head types, all heads over the corpus")
+
+
+def _has_vectors(atlas: Atlas | None) -> bool:
+    return atlas is not None and bool(atlas.vector_layers)
 
 
 def _fits(view: View, atlas: Atlas) -> bool:
@@ -43,30 +45,30 @@ def _fits(view: View, atlas: Atlas) -> bool:
             icon=":material/dataset:",
         )
         return False
-    if not atlas.vector_layers:
+    if not _has_vectors(atlas):
         st.info("This atlas has no vectors of tokens: build it with --vectors.", icon=":material/dataset:")
         return False
     return True
 
 
-def show(view: View, atlas: Atlas) -> None:
+def _draw(view: View, atlas: Atlas) -> None:
     """The token, the filter, the hits, what they share, and the export panel."""
-    place = query.choose_token(view)
+    place = token_query.choose_token(view)
     if place is None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        at = query.choose_layer(view, atlas)
-        where = query.choose_filter(view)
-        state.bound(st.toggle, Params.others, "Other words only")
-    asked = query.Query(view, atlas, place, at, where, state.get(Params.others))
+        at = token_query.choose_layer(view, atlas)
+        where = token_query.choose_filter(view)
+        state.bound(st.toggle, TokenParams.others, "Other words only")
+    asked = token_query.Query(view, atlas, place, at, where, state.get(TokenParams.others))
     hits = asked.hits()
-    found.answer(asked, hits)
+    token_hits.answer(asked, hits)
     if hits:
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            texts = found.sentences(asked, hits)
+            texts = token_hits.sentences(asked, hits)
         with right:
-            found.shared(asked, hits)
+            token_hits.shared(asked, hits)
     tokens = atlases.tokens(atlas, at)
     how = "" if tokens.graph is None else ", by an index that may miss a neighbour"
     st.caption(
@@ -77,7 +79,7 @@ def show(view: View, atlas: Atlas) -> None:
         exported(asked, hits, texts).draw()
 
 
-def exported(asked: query.Query, hits: list[TokenHit], texts: list[str]) -> Export:
+def exported(asked: token_query.Query, hits: list[TokenHit], texts: list[str]) -> Export:
     """The hits. texts: the sentence of each one."""
 
     def frame() -> pd.DataFrame:
@@ -94,9 +96,6 @@ def exported(asked: query.Query, hits: list[TokenHit], texts: list[str]) -> Expo
         f"atlas = corpus.open_atlas({atlases.python(asked.atlas)})\n"
         f"tokens = corpus.load_tokens(atlas, layer={asked.at})\n"
         f"vector = corpus.token_vector(trace, {asked.at}, {asked.place})\n"
-        f"hits = tokens.nearest(vector, {query.FOUND}{where}{without})",
+        f"hits = tokens.nearest(vector, {token_query.FOUND}{where}{without})",
         settings={"Texts": atlases.texts_of(asked.atlas), "Vectors after layer": asked.at, "Token": asked.token},
     )
-
-
-main(current_view())
