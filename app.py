@@ -19,6 +19,7 @@ from pages.core.server import first_paint
 from pages.core.teaching.rooms import follow
 from pages.state import links
 from pages.state.former import FORMER, current
+from pages.state.url_state import HOME
 
 # Before torch is imported; pages/core/server/app_server.py says why.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -28,11 +29,8 @@ NO_HEAD, TEXT = ("text", "model"), ("text",)
 #: Group -> its pages, as the bar shows them. The first page of all opens at "/".
 SECTIONS = {
     "Model": [
-        Page("start", "See what a transformer encoder does with your sentence", "home",
-             "What does a transformer encoder do with your sentence?", "Start", uses=()),
-        Page("architecture", "Architecture", "account_tree", "Which parts does this encoder have, in which order?"),
-        Page("forward_pass", "Forward pass, step by step", "calculate", "How is each number computed?", "Forward pass",
-             takes=TEXT, why="Its first steps make tokens of a sentence."),
+        Page("model", "The model at work on your sentence", "home",
+             "What does a transformer encoder do with your sentence?", "Model", uses=(), edits=None),
     ],
     "Attention": [
         Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
@@ -113,7 +111,10 @@ def main() -> None:
     page = st.navigation(kept_pages(pages), position="sidebar", expanded=True)
     if page.url_path in FORMER:
         values = current({**st.query_params.to_dict(), "page": page.url_path})
-        st.switch_page(f"pages/{values.pop('page')}/page.py", query_params=values)
+        folder = values.pop("page")
+        if folder == ENTRIES[0].folder:  # at "/", a view without this mark would belong to another page
+            values[HOME] = "1"
+        st.switch_page(f"pages/{folder}/page.py", query_params=values)
     entry = next((entry for entry in ENTRIES if entry.folder == page.url_path), ENTRIES[0])
     follow.before(entry.folder)
     if (later := links.opened_later()) is not None:
