@@ -102,6 +102,7 @@ class Embedding(nn.Module):
         super().__init__()
         width = config.embedding_width
         self.tokens = token_module(config)
+        self.scale, self.mask_id = config.embedding_scale, config.mask_id
         self.segments = nn.Embedding(config.n_segments, width) if config.n_segments else None
         self.positions = Positions(config)
         self.norm = LayerNorm(width, config, "embedding_norm") if config.embedding_norm else None
@@ -114,7 +115,7 @@ class Embedding(nn.Module):
 
     def forward(self, inputs: Tensor, mask: Tensor | None, segments: Tensor | None) -> Tensor:
         """inputs: ids [B, T], pixels [B, C, S, S] or sound -> [B, T, D]."""
-        x = self.hook_tokens(self.tokens(inputs))  # [B, T, E]
+        x = self.hook_tokens(self.scaled(self.tokens(inputs), inputs, mask))  # [B, T, E]
         if self.segments is not None:
             # A table of one row (RoBERTa) has no second segment, whatever the tokenizer's ids are.
             single = segments is None or self.segments.num_embeddings == 1 or _all_zero(segments)
@@ -134,6 +135,19 @@ class Embedding(nn.Module):
             x = self.projection(x)  # [B, T, D]
         out: Tensor = self.hook_out(x)
         return out
+
+    def scaled(self, x: Tensor, inputs: Tensor, mask: Tensor | None) -> Tensor:
+        """Tokens' vectors [B, T, E] with the factors of the config; ids [B, T]; mask [B, T] or None."""
+        if self.scale != 1.0:
+            # The factor in the weights' own type, as Gemma was trained: in bfloat16 it is rounded.
+            x = x * torch.tensor(self.scale, dtype=x.dtype, device=x.device)
+        if self.mask_id is None:
+            return x
+        hidden = (inputs == self.mask_id).unsqueeze(-1)  # [B, T, 1]
+        # ESM-2 was trained with 15 % of tokens chosen, and 80 % of these hidden (Lin et al. 2023; Devlin et al. 2019).
+        n_real = hidden.shape[1] if mask is None else mask.sum(dim=-1).view(-1, 1, 1)
+        share = hidden.sum(dim=1, keepdim=True).to(x.dtype) / n_real
+        return x.masked_fill(hidden, 0.0) * ((1.0 - 0.15 * 0.8) / (1.0 - share))
 
 
 def _all_zero(ids: Tensor) -> bool:
